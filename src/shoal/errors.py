@@ -1,0 +1,165 @@
+"""Everything that Shoal raises on purpose.
+
+::
+
+    ShoalError
+    ├── InputError            the user's input is wrong              exit code 2
+    │   ├── SchemaError       a schema, or data that does not fit it
+    │   ├── HierarchyError    a hierarchy
+    │   ├── DataError         a file, table or column
+    │   ├── ParameterError    an argument of a model, method or mechanism
+    │   ├── PlanError         a plan file
+    │   └── OutputError       the place to write to
+    ├── MissingExtraError     an optional dependency is not installed exit code 2
+    ├── RequirementError      no release can keep the promise asked for exit code 1
+    ├── VerificationError     a release does not keep its promise     exit code 1
+    └── Cancelled             the user stopped the work               exit code 130
+
+Messages name columns, counts and row numbers. They never hold a cell value of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Self
+
+__all__ = [
+    "Cancelled",
+    "DataError",
+    "HierarchyError",
+    "InputError",
+    "MissingExtraError",
+    "OutputError",
+    "ParameterError",
+    "PlanError",
+    "Problems",
+    "RequirementError",
+    "SchemaError",
+    "ShoalError",
+    "VerificationError",
+]
+
+
+class ShoalError(Exception):
+    """Base of all errors that Shoal raises on purpose.
+
+    Parameters
+    ----------
+    problems
+        One sentence per problem; all problems of an input are reported at once.
+    hint
+        What the user can do about it.
+    """
+
+    exit_code = 3
+
+    def __init__(self, problems: str | Iterable[str], *, hint: str | None = None) -> None:
+        self.problems: tuple[str, ...] = (problems,) if isinstance(problems, str) else tuple(problems)
+        self.hint = hint
+        super().__init__(self._text())
+
+    def _text(self) -> str:
+        if len(self.problems) == 1:
+            text = self.problems[0]
+        else:
+            text = f"{len(self.problems)} problems:\n" + "\n".join(f"- {problem}" for problem in self.problems)
+        return text if self.hint is None else f"{text}\nHint: {self.hint}"
+
+    def __reduce__(self) -> tuple[type[Self], tuple[tuple[str, ...]], dict[str, str | None]]:
+        return type(self), (self.problems,), {"hint": self.hint}
+
+
+class InputError(ShoalError):
+    """The user's input is wrong."""
+
+    exit_code = 2
+
+
+class SchemaError(InputError):
+    """A schema is not valid, or data does not fit it."""
+
+
+class HierarchyError(InputError):
+    """A hierarchy is not valid, or data does not fit it."""
+
+
+class DataError(InputError):
+    """A file, table or column cannot be used."""
+
+
+class ParameterError(InputError):
+    """An argument of a model, method or mechanism is out of range."""
+
+
+class PlanError(InputError):
+    """A plan file is not valid."""
+
+
+class OutputError(InputError):
+    """The release cannot be written where it was asked for."""
+
+
+class MissingExtraError(InputError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, feature: str, *, extra: str) -> None:
+        self.feature, self.extra = feature, extra
+        super().__init__(f"{feature} is not installed.", hint=f"pip install 'shoal[{extra}]'")
+
+    def __reduce__(self) -> tuple[object, ...]:  # type: ignore[override]
+        return _missing_extra, (self.feature, self.extra)
+
+
+def _missing_extra(feature: str, extra: str) -> MissingExtraError:
+    return MissingExtraError(feature, extra=extra)
+
+
+class RequirementError(ShoalError):
+    """No release can keep the promise that was asked for."""
+
+    exit_code = 1
+
+
+class VerificationError(ShoalError):
+    """A release does not keep its promise."""
+
+    exit_code = 1
+
+
+class Cancelled(ShoalError):
+    """The user stopped the work; nothing was written."""
+
+    exit_code = 130
+
+    def __init__(self, problems: str | Iterable[str] = "Stopped; nothing was written.") -> None:
+        super().__init__(problems)
+
+
+@dataclass(slots=True)
+class Problems:
+    """Collect problems, then raise all of them at once.
+
+    Examples
+    --------
+    >>> problems = Problems()
+    >>> problems.add("column `age`: 3 values are not numbers")
+    >>> problems.raise_as(DataError)
+    Traceback (most recent call last):
+    shoal.errors.DataError: column `age`: 3 values are not numbers
+    """
+
+    found: list[str] = field(default_factory=list)
+
+    def add(self, problem: str) -> None:
+        """Note one problem; the same sentence is kept once."""
+        if problem not in self.found:
+            self.found.append(problem)
+
+    def __bool__(self) -> bool:
+        return bool(self.found)
+
+    def raise_as(self, error: type[ShoalError], *, hint: str | None = None) -> None:
+        """Raise ``error`` with every problem found, or return if there is none."""
+        if self.found:
+            raise error(self.found, hint=hint)

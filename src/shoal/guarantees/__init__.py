@@ -1,0 +1,1 @@
+"""What a release promises, as values that can be written, read and checked."""

@@ -1,0 +1,4 @@
+"""The few hot loops: readable NumPy, and a C++ twin of the same signature where a compiler was present.
+
+Kernels know arrays only; they import nothing else of Shoal.
+"""

@@ -1,0 +1,1 @@
+"""What useful means: one file per measure."""

@@ -1,0 +1,1 @@
+"""Generalise: lattice, optimal search, local recoding."""

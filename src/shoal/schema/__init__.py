@@ -1,0 +1,37 @@
+"""What the data is: roles, kinds, declared domains, missing values, weights and hierarchy rules."""
+
+from shoal.schema._attribute import Attribute, Bound, Domain, Kind, Missing, Provenance, Role
+from shoal.schema._rules import (
+    Cuts,
+    Dates,
+    Flat,
+    FromFile,
+    Groups,
+    HierarchyRule,
+    Intervals,
+    Mask,
+    Quantiles,
+    Taxonomy,
+)
+from shoal.schema._schema import Schema
+
+__all__ = [
+    "Attribute",
+    "Bound",
+    "Cuts",
+    "Dates",
+    "Domain",
+    "Flat",
+    "FromFile",
+    "Groups",
+    "HierarchyRule",
+    "Intervals",
+    "Kind",
+    "Mask",
+    "Missing",
+    "Provenance",
+    "Quantiles",
+    "Role",
+    "Schema",
+    "Taxonomy",
+]

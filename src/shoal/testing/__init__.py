@@ -1,0 +1,1 @@
+"""For tests of code that uses Shoal: strategies, checks and a differential-privacy audit."""
