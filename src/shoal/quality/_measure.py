@@ -1,0 +1,84 @@
+"""What every quality measure offers: a figure for a report, and an objective for a search."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.errors import ParameterError, Problems
+from shoal.models import Classes
+from shoal.quality._objective import Objective
+from shoal.tables import Frequencies, Recoding
+
+__all__ = ["Measure", "released"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure(ABC):
+    """How much a release lost: lower is better, and 0 is the input where the measure can say so.
+
+    Parameters
+    ----------
+    weights
+        Importance of attributes, each in [0, inf); 1 for those not named. Only proportions matter.
+    suppression
+        Generalisation versus suppression, in [0, 1]. At 1/2 a suppressed record counts as a record of which
+        everything was generalised to ``*``. Below, suppression counts ``2 * suppression`` times as much; above,
+        generalisation counts ``2 * (1 - suppression)`` times as much. So 0 makes suppression free and 1 makes
+        generalisation free.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    weights: Mapping[str, float] = field(default_factory=dict)
+    suppression: float = 0.5
+
+    def __post_init__(self) -> None:
+        problems = Problems()
+        for attribute, weight in self.weights.items():
+            if not (math.isfinite(weight) and weight >= 0):
+                problems.add(f"the weight of column `{attribute}` in `{self.title}` must be in [0, inf); got {weight}")
+        if not 0 <= self.suppression <= 1:
+            problems.add(f"`suppression` of `{self.title}` must be in [0, 1]; got {self.suppression}")
+        problems.raise_as(ParameterError)
+
+    @abstractmethod
+    def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
+        """Measure any recoding of the table, suppressed records included."""
+
+    @abstractmethod
+    def objective(self, frequencies: Frequencies) -> Objective:
+        """Prepare this measure as the objective of a search over the nodes of the lattice of one table."""
+
+    @property
+    def factors(self) -> tuple[float, float]:
+        """The factors of generalisation and of suppression; the larger is 1."""
+        return min(1.0, 2.0 * (1.0 - self.suppression)), min(1.0, 2.0 * self.suppression)
+
+    def proportions(self, frequencies: Frequencies) -> npt.NDArray[np.float64]:
+        """Return the weights of the quasi-identifiers, scaled to the sum 1."""
+        unknown = [name for name in self.weights if name not in frequencies.attributes]
+        if unknown:
+            names = ", ".join(f"`{name}`" for name in unknown)
+            raise ParameterError(f"`weights` of `{self.title}` names {names}, which are not quasi-identifiers.")
+        weights = np.array([self.weights.get(name, 1.0) for name in frequencies.attributes], dtype=np.float64)
+        if not weights.sum():
+            raise ParameterError(f"`weights` of `{self.title}` must not all be 0.")
+        return np.asarray(weights / weights.sum())
+
+    def parameters(self) -> dict[str, object]:
+        """Return the parameters by name, as in plan files and certificates."""
+        return {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self)}
+
+
+def released(recoding: Recoding, frequencies: Frequencies) -> Classes:
+    """Return the classes of a recoding with their sizes, histograms and released codes."""
+    classes = Classes.of(frequencies, recoding.classes, number=recoding.number)
+    return dataclasses.replace(classes, codes=recoding.codes)

@@ -1,0 +1,169 @@
+"""What a search over the lattice needs of a quality measure: values of nodes, and bounds that prune."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.models import Classes
+from shoal.tables import Frequencies
+
+__all__ = ["CellObjective", "ClassObjective", "Objective"]
+
+Costs = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+#: ``tables[attribute][level][code]``
+Tables = tuple[tuple[Costs, ...], ...]
+
+
+class Objective(ABC):
+    """A measure bound to one table. Lower is better.
+
+    The search calls :meth:`value` with the classes of a node: ``classes.sizes``, ``classes.codes`` (codes at
+    ``levels``, one column per quasi-identifier) and the histograms named by :attr:`sensitive`. No Python object is
+    made per class.
+    """
+
+    #: sensitive attributes whose histograms :meth:`value` reads
+    sensitive: tuple[str, ...] = ()
+
+    @abstractmethod
+    def value(self, levels: Sequence[int], classes: Classes, kept: Mask) -> float:
+        """Return the value of the node's release, in which the classes that are not ``kept`` are suppressed."""
+
+    def floor(self, levels: Sequence[int]) -> float:
+        """Return a lower bound, from the levels alone, for this node and all its generalisations.
+
+        It must hold whatever is suppressed. Minus infinity, the default, says nothing is known.
+        """
+        del levels
+        return -np.inf
+
+    def bound(self, levels: Sequence[int], classes: Classes, lost: Mask) -> float:
+        """Return a lower bound for the node, and for no other, when at least the ``lost`` classes are suppressed."""
+        del classes, lost
+        return self.floor(levels)
+
+
+class ClassObjective(Objective):
+    """An objective that is a sum over classes.
+
+    ``value = (sum of the costs of the kept classes + loss * suppressed records) / scale + offset``
+
+    :attr:`superadditive` says that generalisation never makes a class cheaper than the sum of its parts, and that no
+    class costs more than its suppression. Then for every node between ``low`` and ``high``, where the classes ``lost``
+    at ``high`` are suppressed in all of them: ``value >= (sum of all costs at low + sum over the lost classes at high
+    of (loss * size - cost)) / scale + offset``. The search prunes whole sublattices with it.
+    """
+
+    #: cost of one suppressed record
+    loss: float
+    scale: float = 1.0
+    offset: float = 0.0
+    superadditive: bool = False
+
+    @abstractmethod
+    def costs(self, levels: Sequence[int], classes: Classes) -> Costs:
+        """Return the cost of every class if it is kept, summed over its records."""
+
+    def value(self, levels: Sequence[int], classes: Classes, kept: Mask) -> float:
+        """Return the value of the node's release, in which the classes that are not ``kept`` are suppressed."""
+        suppressed = classes.records - int(classes.sizes[kept].sum())
+        total = float(self.costs(levels, classes)[kept].sum()) + self.loss * suppressed
+        return total / self.scale + self.offset
+
+    def excess(self, levels: Sequence[int], classes: Classes, lost: Mask) -> float:
+        """Return what suppressing the ``lost`` classes adds to the value, over keeping them."""
+        added = self.loss * classes.sizes[lost].sum() - self.costs(levels, classes)[lost].sum()
+        return max(0.0, float(added)) / self.scale
+
+    def bound(self, levels: Sequence[int], classes: Classes, lost: Mask) -> float:
+        """Return a lower bound for the node, and for no other, when at least the ``lost`` classes are suppressed."""
+        if not self.superadditive:
+            return self.floor(levels)
+        everything = np.ones(len(classes), dtype=np.bool_)
+        return self.value(levels, classes, everything) + self.excess(levels, classes, lost)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellObjective(ClassObjective):
+    """An objective that adds up over cells: the compiled kernels evaluate it.
+
+    The cost of a class is ``size * sum over attributes of tables[attribute][level][code]``; a suppressed record
+    costs :attr:`loss`; the value is the total over the number of records.
+
+    Parameters
+    ----------
+    tables
+        Costs of released values, ``tables[attribute][level][code]``, attribute weights included.
+    loss
+        The cost of a suppressed record.
+    scale
+        The number of records.
+    marginals
+        ``marginals[attribute][level][code]`` is the number of records with the value.
+    """
+
+    tables: Tables
+    loss: float
+    scale: float
+    marginals: tuple[tuple[npt.NDArray[np.int64], ...], ...]
+    superadditive: bool
+    #: ``floors[attribute][level]``: the least that any level from this one up can cost over all records
+    floors: tuple[Costs, ...]
+
+    @classmethod
+    def of(cls, frequencies: Frequencies, tables: Tables, *, loss: float) -> CellObjective:
+        """Prepare the bounds: costs by level follow from the marginal distributions alone."""
+        marginals = tuple(
+            tuple(
+                np.bincount(codes[column], weights=frequencies.counts, minlength=len(labels)).astype(np.int64)
+                for codes, labels in zip(hierarchy.codes, hierarchy.labels, strict=True)
+            )
+            for hierarchy, column in zip(frequencies.hierarchies, frequencies.codes.T, strict=True)
+        )
+        monotone = all(
+            bool(np.all(table[k][codes[k]] <= table[k + 1][codes[k + 1]]))
+            for table, codes in zip(tables, (h.codes for h in frequencies.hierarchies), strict=True)
+            for k in range(len(table) - 1)
+        )
+        dearest = np.array([max(float(level.max(initial=0.0)) for level in table) for table in tables])
+        # A sum of rounded weights may exceed the loss of a record by a rounding error only.
+        superadditive = monotone and float(dearest.sum()) <= loss * (1 + 1e-12)
+        # Where suppression is the cheaper way: min(sum t_j, loss) >= sum min(t_j, loss * w_j) for weights of sum 1.
+        caps = dearest if superadditive else np.minimum(dearest, loss * dearest / (dearest.sum() or 1.0))
+        floors = tuple(
+            _floors(hierarchy.codes, table, marginal[0], float(cap))
+            for hierarchy, table, marginal, cap in zip(frequencies.hierarchies, tables, marginals, caps, strict=True)
+        )
+        return cls(tables, loss, float(max(frequencies.records, 1)), marginals, superadditive, floors)
+
+    def costs(self, levels: Sequence[int], classes: Classes) -> Costs:
+        """Return the cost of every class if it is kept, summed over its records."""
+        assert classes.codes is not None  # noqa: S101 - the search always gives codes
+        cells = sum(
+            table[level][classes.codes[:, column]]
+            for column, (table, level) in enumerate(zip(self.tables, levels, strict=True))
+        )
+        return np.asarray(classes.sizes * cells, dtype=np.float64)
+
+    def floor(self, levels: Sequence[int]) -> float:
+        """Return what the node would cost without suppression, or less where a record is cheaper suppressed."""
+        total = sum(floors[level] for floors, level in zip(self.floors, levels, strict=True))
+        return float(total) / self.scale
+
+
+def _floors(
+    codes: Sequence[npt.NDArray[np.int32]], table: Sequence[Costs], counts: npt.NDArray[np.int64], cap: float
+) -> Costs:
+    """Add up, over the records, the least cost of each leaf at any level from each one up."""
+    result = np.zeros(len(table))
+    least = np.full(len(counts), cap)
+    for level in reversed(range(len(table))):
+        least = np.minimum(least, table[level][codes[level]])
+        result[level] = float((least * counts).sum())
+    return result
