@@ -1,7 +1,7 @@
 """What useful means: one file per measure."""
 
 from shoal.quality._loss import Loss
-from shoal.quality._measure import Measure, released
+from shoal.quality._measure import Measure, measures, released
 from shoal.quality._objective import CellObjective, ClassObjective, Objective
 
-__all__ = ["CellObjective", "ClassObjective", "Loss", "Measure", "Objective", "released"]
+__all__ = ["CellObjective", "ClassObjective", "Loss", "Measure", "Objective", "measures", "released"]

@@ -17,7 +17,7 @@ from shoal.models import Classes
 from shoal.quality._objective import Objective
 from shoal.tables import Frequencies, Recoding
 
-__all__ = ["Measure", "released"]
+__all__ = ["Measure", "measures", "released"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,25 +28,25 @@ class Measure(ABC):
     ----------
     weights
         Importance of attributes, each in [0, inf); 1 for those not named. Only proportions matter.
-    suppression
+    balance
         Generalisation versus suppression, in [0, 1]. At 1/2 a suppressed record counts as a record of which
-        everything was generalised to ``*``. Below, suppression counts ``2 * suppression`` times as much; above,
-        generalisation counts ``2 * (1 - suppression)`` times as much. So 0 makes suppression free and 1 makes
+        everything was generalised to ``*``. Below, suppression counts ``2 * balance`` times as much; above,
+        generalisation counts ``2 * (1 - balance)`` times as much. So 0 makes suppression free and 1 makes
         generalisation free.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     weights: Mapping[str, float] = field(default_factory=dict)
-    suppression: float = 0.5
+    balance: float = 0.5
 
     def __post_init__(self) -> None:
         problems = Problems()
         for attribute, weight in self.weights.items():
             if not (math.isfinite(weight) and weight >= 0):
                 problems.add(f"the weight of column `{attribute}` in `{self.title}` must be in [0, inf); got {weight}")
-        if not 0 <= self.suppression <= 1:
-            problems.add(f"`suppression` of `{self.title}` must be in [0, 1]; got {self.suppression}")
+        if not 0 <= self.balance <= 1:
+            problems.add(f"`balance` of `{self.title}` must be in [0, 1]; got {self.balance}")
         problems.raise_as(ParameterError)
 
     @abstractmethod
@@ -60,7 +60,7 @@ class Measure(ABC):
     @property
     def factors(self) -> tuple[float, float]:
         """The factors of generalisation and of suppression; the larger is 1."""
-        return min(1.0, 2.0 * (1.0 - self.suppression)), min(1.0, 2.0 * self.suppression)
+        return min(1.0, 2.0 * (1.0 - self.balance)), min(1.0, 2.0 * self.balance)
 
     def proportions(self, frequencies: Frequencies) -> npt.NDArray[np.float64]:
         """Return the weights of the quasi-identifiers, scaled to the sum 1."""
@@ -76,6 +76,18 @@ class Measure(ABC):
     def parameters(self) -> dict[str, object]:
         """Return the parameters by name, as in plan files and certificates."""
         return {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self)}
+
+
+def measures() -> dict[str, type[Measure]]:
+    """Return every measure by name, as plan files and ``quality=`` spell it."""
+    found: dict[str, type[Measure]] = {}
+    waiting = list(Measure.__subclasses__())
+    while waiting:
+        measure = waiting.pop()
+        waiting += measure.__subclasses__()
+        if "name" in vars(measure):
+            found[measure.name] = measure
+    return dict(sorted(found.items()))
 
 
 def released(recoding: Recoding, frequencies: Frequencies) -> Classes:

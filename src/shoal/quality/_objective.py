@@ -89,7 +89,7 @@ class ClassObjective(Objective):
         return self.value(levels, classes, everything) + self.excess(levels, classes, lost)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CellObjective(ClassObjective):
     """An objective that adds up over cells: the compiled kernels evaluate it.
 
@@ -140,7 +140,14 @@ class CellObjective(ClassObjective):
             _floors(hierarchy.codes, table, marginal[0], float(cap))
             for hierarchy, table, marginal, cap in zip(frequencies.hierarchies, tables, marginals, caps, strict=True)
         )
-        return cls(tables, loss, float(max(frequencies.records, 1)), marginals, superadditive, floors)
+        return cls(
+            tables=tables,
+            loss=loss,
+            scale=float(max(frequencies.records, 1)),
+            marginals=marginals,
+            superadditive=superadditive,
+            floors=floors,
+        )
 
     def costs(self, levels: Sequence[int], classes: Classes) -> Costs:
         """Return the cost of every class if it is kept, summed over its records."""
