@@ -85,7 +85,8 @@ def measures() -> dict[str, type[Measure]]:
     while waiting:
         measure = waiting.pop()
         waiting += measure.__subclasses__()
-        if "name" in vars(measure):
+        # dataclass(slots=True) makes a second class; the first lingers until it is collected.
+        if "name" in vars(measure) and "__slots__" in vars(measure):
             found[measure.name] = measure
     return dict(sorted(found.items()))
 

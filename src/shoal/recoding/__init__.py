@@ -1,1 +1,8 @@
 """Generalise: lattice, optimal search, local recoding."""
+
+from shoal.recoding._full_domain import Generalize
+from shoal.recoding._lattice import Lattice
+from shoal.recoding._method import Method, Progress
+from shoal.recoding._result import ExploredLattice, SearchResult, Solution
+
+__all__ = ["ExploredLattice", "Generalize", "Lattice", "Method", "Progress", "SearchResult", "Solution"]

@@ -1,0 +1,91 @@
+"""What every recoding method offers to plans, releases and benchmarks."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import ClassVar, Protocol
+
+from shoal.errors import Cancelled, ParameterError, Problems
+from shoal.models import Model
+from shoal.quality import Measure, measures
+from shoal.recoding._result import SearchResult
+from shoal.tables import Frequencies
+
+__all__ = ["Method", "Progress", "Watch", "as_limit", "as_measure"]
+
+
+class Progress(Protocol):
+    """Is told how far the work is, every now and then."""
+
+    def __call__(self, done: int, total: int, message: str, /) -> None:
+        """Take ``done`` of ``total`` steps, and a phrase on what is known so far."""
+
+
+class Method(ABC):
+    """A way to recode a table so that privacy models hold."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    __slots__ = ()
+
+    @abstractmethod
+    def recode(
+        self,
+        frequencies: Frequencies,
+        models: Sequence[Model],
+        *,
+        progress: Progress | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> SearchResult:
+        """Find a recoding under which every released class satisfies every model.
+
+        Raises
+        ------
+        RequirementError
+            If this method finds none; it says what stands in the way.
+        Cancelled
+            If ``cancelled()`` became true.
+        """
+
+    def parameters(self) -> dict[str, object]:
+        """Return the parameters by name, as in plan files and certificates."""
+        return {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self)}  # type: ignore[arg-type]
+
+
+class Watch:
+    """Reports progress and notices that the user stopped the work."""
+
+    def __init__(self, progress: Progress | None, cancelled: Callable[[], bool] | None) -> None:
+        self._progress, self._cancelled = progress, cancelled
+
+    def step(self, done: int, total: int, message: str) -> None:
+        """Tell how far the work is; stop if asked to."""
+        if self._cancelled is not None and self._cancelled():
+            raise Cancelled
+        if self._progress is not None:
+            self._progress(done, total, message)
+
+
+def as_measure(quality: str | Measure, weights: Mapping[str, float], balance: float, *, title: str) -> Measure:
+    """Return the measure that ``quality`` names, or the one it is."""
+    if isinstance(quality, Measure):
+        return quality
+    known = measures()
+    if quality not in known:
+        names = ", ".join(f'"{name}"' for name in known)
+        raise ParameterError(f"`quality` of `{title}` must be a measure or one of {names}; got {quality!r}.")
+    return known[quality](weights=weights, balance=balance)
+
+
+def as_limit(limit: float | Fraction, *, title: str, problems: Problems) -> Fraction:
+    """Return a share as the exact fraction that its decimal notation says: 0.05 is 1/20."""
+    try:
+        share = limit if isinstance(limit, Fraction) else Fraction(str(limit))
+    except (TypeError, ValueError):
+        share = Fraction(-1)
+    if not 0 <= share <= 1:
+        problems.add(f"`suppression_limit` of `{title}` must be in [0, 1]; got {limit}")
+    return share

@@ -1,0 +1,150 @@
+"""What a recoding method hands back: the recoding, how good it is, and why it was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.quality import Measure
+from shoal.tables import Recoding
+
+__all__ = ["ExploredLattice", "SearchResult", "Solution"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solution:
+    """A node of the lattice that keeps the promise.
+
+    Parameters
+    ----------
+    levels
+        One level per quasi-identifier.
+    value
+        The measure of its release; lower is better.
+    suppressed
+        The number of records that it suppresses.
+    """
+
+    levels: tuple[int, ...]
+    value: float
+    suppressed: int
+
+    @property
+    def order(self) -> tuple[float, int, int, tuple[int, ...]]:
+        """How solutions are ranked.
+
+        By value (to 12 significant digits, so that rounding errors do not decide), then fewer suppressed records, then
+        a lower sum of levels, then the lexicographically smaller levels.
+        """
+        return float(f"{self.value:.11e}"), self.suppressed, sum(self.levels), self.levels
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ExploredLattice:
+    """The nodes that a search looked at, as arrays of one row per node, for display.
+
+    Parameters
+    ----------
+    heights
+        The top level of every quasi-identifier.
+    levels, values, suppressed
+        The nodes checked, the measure of their releases and their suppressed records. The value is infinite where the
+        node does not keep the promise within the suppression limit.
+    """
+
+    heights: tuple[int, ...]
+    levels: npt.NDArray[np.int32]
+    values: npt.NDArray[np.float64]
+    suppressed: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SearchResult:
+    """A recoding and what is known about its quality.
+
+    Parameters
+    ----------
+    recoding
+        What was decided for every distinct tuple.
+    measure
+        What was minimised.
+    value
+        The measure of the recoding; lower is better.
+    bound
+        No full-domain recoding has a lower value: proved by the search. None for local methods, which prove nothing.
+    records, suppressed
+        The number of records of the table, and of those that the recoding suppresses.
+    checked, pruned, nodes
+        Of all ``nodes`` of the lattice, how many were checked and how many were ruled out by bounds.
+    solutions
+        The best nodes that were checked, best first; empty for local methods.
+    lattice
+        The nodes that were checked, for display; None for local methods.
+    notes
+        What else was decided on the way, one sentence each.
+    """
+
+    recoding: Recoding
+    measure: Measure
+    value: float
+    bound: float | None = None
+    records: int
+    suppressed: int
+    checked: int = 0
+    pruned: int = 0
+    nodes: int = 0
+    solutions: tuple[Solution, ...] = ()
+    lattice: ExploredLattice | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def levels(self) -> tuple[int, ...] | None:
+        """The levels of a full-domain recoding."""
+        return self.recoding.levels
+
+    @property
+    def gap(self) -> float | None:
+        """How much lower the value of the best full-domain recoding can be at most; 0 is a proof of optimality."""
+        return None if self.bound is None else max(0.0, self.value - self.bound)
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the search proved that no full-domain recoding is better."""
+        return self.gap == 0.0
+
+    def explain(self) -> str:
+        """Say why this recoding was chosen, in a few lines."""
+        lines = [f"{self.measure.title} {self.value:.6g}; {self.suppressed:,} of {self.records:,} records suppressed."]
+        if self.recoding.levels is not None:
+            lines.append(f"Levels: {_levels(self.recoding.attributes, self.recoding.levels)}.")
+        if self.nodes:
+            lines.append(
+                f"Of {self.nodes:,} nodes {self.checked:,} were checked and {self.pruned:,} ruled out by bounds."
+            )
+        if self.gap is not None:
+            lines.append(
+                "No other node is better: proved."
+                if self.optimal
+                else f"No node is better than {self.bound:.6g}: the gap is at most {self.gap:.3g}."
+            )
+        for rival in self.solutions[1:4]:
+            lines.append(
+                f"Next: {self.measure.title} {rival.value:.6g}, {rival.suppressed:,} suppressed, with "
+                f"{_difference(self.recoding.attributes, self.solutions[0].levels, rival.levels)}."
+            )
+        return "\n".join([*lines, *self.notes])
+
+
+def _levels(attributes: Sequence[str], levels: Sequence[int]) -> str:
+    return ", ".join(f"{attribute} {level}" for attribute, level in zip(attributes, levels, strict=True))
+
+
+def _difference(attributes: Sequence[str], best: Sequence[int], other: Sequence[int]) -> str:
+    return ", ".join(
+        f"{attribute} at level {theirs} instead of {ours}"
+        for attribute, ours, theirs in zip(attributes, best, other, strict=True)
+        if ours != theirs
+    )
