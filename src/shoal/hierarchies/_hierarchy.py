@@ -16,7 +16,7 @@ TOP = "*"
 Codes = npt.NDArray[np.int32]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Hierarchy:
     """The levels of one attribute, from its values (level 0) to ``*`` (the last level).
 
@@ -38,6 +38,8 @@ class Hierarchy:
         ``leaves[level][code]`` is the number of leaves below the value.
     provenance
         Whether the levels *and the domain* were declared, or inferred from the data.
+    source
+        What the leaves were taken from, as messages call it: "its hierarchy `zip.csv`".
 
     Notes
     -----
@@ -51,6 +53,7 @@ class Hierarchy:
     shares: tuple[npt.NDArray[np.float64], ...]
     leaves: tuple[npt.NDArray[np.int64], ...]
     provenance: Provenance
+    source: str = "its hierarchy"
 
     def __post_init__(self) -> None:
         problems = Problems()
@@ -67,6 +70,11 @@ class Hierarchy:
                 )
         problems.raise_as(HierarchyError)
 
+    def __repr__(self) -> str:
+        # labels are values of the data, which no printed text may hold
+        sizes = ", ".join(str(len(labels)) for labels in self.labels)
+        return f"Hierarchy(attribute={self.attribute!r}, values per level=({sizes}), {self.provenance})"
+
     @property
     def height(self) -> int:
         """The number of the last level, where everything is ``*``."""
@@ -81,6 +89,11 @@ class Hierarchy:
     def size(self) -> int:
         """The number of leaves."""
         return len(self.labels[0])
+
+    @property
+    def missing(self) -> int | None:
+        """The leaf of the missing value, which is the last one, or None where there is none."""
+        return self.size - 1 if self.size and self.labels[0][-1] is None else None
 
     def generalize(self, leaves: Codes, level: int) -> Codes:
         """Return the codes of ``leaves`` at ``level``."""

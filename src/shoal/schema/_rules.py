@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import ClassVar
 
 from shoal.errors import HierarchyError, Problems
@@ -28,7 +29,7 @@ __all__ = [
 
 _TEXT = ("categorical", "ordinal")
 _ANY = ("categorical", "ordinal", "numeric", "date")
-DATE_LEVELS = ("month", "quarter", "year", "decade")
+DATE_LEVELS = ("day", "month", "quarter", "year", "decade")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +75,7 @@ class Intervals(HierarchyRule):
         problems = Problems()
         if not self.widths or not all(math.isfinite(w) and w > 0 for w in self.widths):
             problems.add("`widths` of an `intervals` hierarchy must be positive numbers, at least one")
-        elif any((b / a) % 1 or b <= a for a, b in itertools.pairwise(self.widths)):
+        elif any(b <= a or Decimal(str(b)) % Decimal(str(a)) for a, b in itertools.pairwise(self.widths)):
             problems.add("each of the `widths` of an `intervals` hierarchy must be a multiple of the one before it")
         if not math.isfinite(self.origin):
             problems.add("`origin` of an `intervals` hierarchy must be a finite number")
@@ -154,11 +155,14 @@ class Mask(HierarchyRule):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dates(HierarchyRule):
-    """Truncate a day to ``month``, ``quarter``, ``year``, ``decade``; any ascending choice of these."""
+    """Truncate a day to ``month``, ``quarter``, ``year``, ``decade``; any ascending choice of these.
+
+    ``day`` is for time stamps; the values of a column of days are days already.
+    """
 
     name: ClassVar[str] = "dates"
     kinds: ClassVar[tuple[str, ...]] = ("date",)
-    levels: tuple[str, ...] = DATE_LEVELS
+    levels: tuple[str, ...] = DATE_LEVELS[1:]
 
     def __post_init__(self) -> None:
         order = [DATE_LEVELS.index(level) for level in self.levels if level in DATE_LEVELS]

@@ -1,0 +1,96 @@
+"""The one canonical text of a value: what leaves and labels are written with."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.errors import DataError
+
+__all__ = ["plain", "text"]
+
+
+def text(values: pa.Array | pa.ChunkedArray) -> pa.StringArray:
+    """Return the canonical text of ``values``; null stays null.
+
+    Strings stay as they are. A whole number has no decimal point, whatever its type (``5``, ``5.0`` and
+    ``Decimal("5.00")`` are all ``5``); other numbers have the fewest digits that give the number back. Days are
+    written as in ISO 8601; a time stamp at midnight is written as a day, any other as ``2020-01-05T10:30:00``, by the
+    clock of the column's time zone. Truth values are ``true`` and ``false``.
+
+    Raises
+    ------
+    DataError
+        For values without a text of their own (lists, structures, bytes).
+
+    Examples
+    --------
+    >>> text(pa.array([5.0, 0.25, None])).to_pylist()
+    ['5', '0.25', None]
+    """
+    values = plain(values)
+    kind = values.type
+    if pa.types.is_floating(kind):
+        return _floating(values)
+    if pa.types.is_decimal(kind):
+        return _decimal(values)
+    if pa.types.is_timestamp(kind):
+        return _timestamp(values)
+    if (
+        pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+        or pa.types.is_string_view(kind)
+        or pa.types.is_integer(kind)
+        or pa.types.is_boolean(kind)
+        or pa.types.is_date(kind)
+        or pa.types.is_time(kind)
+        or pa.types.is_null(kind)
+    ):
+        return values.cast(pa.string())
+    raise DataError(f"values of type {kind} cannot be written as text")
+
+
+def plain(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return ``values`` as one array, without a dictionary."""
+    if isinstance(values, pa.ChunkedArray):
+        values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    return values
+
+
+def _floating(values: pa.Array) -> pa.StringArray:
+    if pa.types.is_float16(values.type):
+        values = values.cast(pa.float32())
+    numbers = values.fill_null(0).to_numpy(zero_copy_only=False)
+    whole = np.isfinite(numbers) & (np.abs(numbers) < 2.0**63)
+    whole &= np.floor(numbers, where=whole, out=np.zeros_like(numbers)) == numbers
+    integers = np.zeros(len(numbers), dtype=np.int64)
+    integers[whole] = numbers[whole].astype(np.int64)
+    return pc.if_else(
+        pc.is_null(values),
+        pa.scalar(None, pa.string()),
+        pc.if_else(pa.array(whole), pa.array(integers).cast(pa.string()), values.cast(pa.string())),
+    )
+
+
+def _decimal(values: pa.Array) -> pa.StringArray:
+    written = values.cast(pa.string())
+    if pc.any(pc.match_substring(written, "E")).as_py():  # Arrow writes small decimals as 1E-10
+        written = pa.array([None if v is None else format(Decimal(v), "f") for v in written.to_pylist()], pa.string())
+    return _without_trailing_zeros(written)
+
+
+def _without_trailing_zeros(written: pa.StringArray) -> pa.StringArray:
+    fraction = pc.match_substring(written, ".")
+    return pc.if_else(fraction, pc.utf8_rtrim(pc.utf8_rtrim(written, "0"), "."), written)
+
+
+def _timestamp(values: pa.Array) -> pa.StringArray:
+    if values.type.tz is not None:
+        values = pc.local_timestamp(values)
+    written = _without_trailing_zeros(values.cast(pa.string()))
+    return pc.replace_substring(pc.replace_substring_regex(written, " 00:00:00$", ""), " ", "T")
