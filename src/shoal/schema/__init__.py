@@ -1,6 +1,7 @@
 """What the data is: roles, kinds, declared domains, missing values, weights and hierarchy rules."""
 
 from shoal.schema._attribute import Attribute, Bound, Domain, Kind, Missing, Provenance, Role
+from shoal.schema._profile import ColumnProfile
 from shoal.schema._rules import (
     Cuts,
     Dates,
@@ -18,6 +19,7 @@ from shoal.schema._schema import Schema
 __all__ = [
     "Attribute",
     "Bound",
+    "ColumnProfile",
     "Cuts",
     "Dates",
     "Domain",
