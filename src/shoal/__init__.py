@@ -1,3 +1,86 @@
-"""Shoal: releases of personal records in which every person hides in a crowd."""
+"""Shoal: releases of personal records in which every person hides in a crowd.
+
+Everything here is imported when it is first used, so that ``import shoal`` is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from shoal._anonymize import anonymize as anonymize
+    from shoal._anonymize import draft as draft
+    from shoal.errors import ShoalError as ShoalError
+    from shoal.guarantees import Guarantee as Guarantee
+    from shoal.guarantees import Verification as Verification
+    from shoal.guarantees import verify as verify
+    from shoal.models import KAnonymity as KAnonymity
+    from shoal.plan import Plan as Plan
+    from shoal.recoding import Generalize as Generalize
+    from shoal.release import Release as Release
+    from shoal.risk import Assessment as Assessment
+    from shoal.risk import assess as assess
+    from shoal.schema import Attribute as Attribute
+    from shoal.schema import Cuts as Cuts
+    from shoal.schema import Dates as Dates
+    from shoal.schema import Domain as Domain
+    from shoal.schema import Flat as Flat
+    from shoal.schema import FromFile as FromFile
+    from shoal.schema import Groups as Groups
+    from shoal.schema import Intervals as Intervals
+    from shoal.schema import Kind as Kind
+    from shoal.schema import Mask as Mask
+    from shoal.schema import Missing as Missing
+    from shoal.schema import Quantiles as Quantiles
+    from shoal.schema import Role as Role
+    from shoal.schema import Schema as Schema
+    from shoal.schema import Taxonomy as Taxonomy
+    from shoal.tables import Table as Table
+    from shoal.tables import read as read
+
+_HOMES = {
+    "shoal._anonymize": ("anonymize", "draft"),
+    "shoal.errors": ("ShoalError",),
+    "shoal.guarantees": ("Guarantee", "Verification", "verify"),
+    "shoal.models": ("KAnonymity",),
+    "shoal.plan": ("Plan",),
+    "shoal.recoding": ("Generalize",),
+    "shoal.release": ("Release",),
+    "shoal.risk": ("Assessment", "assess"),
+    "shoal.schema": (
+        "Attribute",
+        "Cuts",
+        "Dates",
+        "Domain",
+        "Flat",
+        "FromFile",
+        "Groups",
+        "Intervals",
+        "Kind",
+        "Mask",
+        "Missing",
+        "Quantiles",
+        "Role",
+        "Schema",
+        "Taxonomy",
+    ),
+    "shoal.tables": ("Table", "read"),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = ["__version__", *sorted(_HOME)]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module `shoal` has no attribute `{name}`")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,1 +1,43 @@
 """What a release promises, as values that can be written, read and checked."""
+
+from shoal.guarantees._certificate import CERTIFICATE, Certificate, certify, fingerprint
+from shoal.guarantees._events import (
+    Aggregated,
+    Budget,
+    Dropped,
+    Event,
+    Generalized,
+    LeftOut,
+    Ordered,
+    Pseudonymized,
+    Suppressed,
+    budget,
+)
+from shoal.guarantees._guarantee import Guarantee
+from shoal.guarantees._promise import Neighbours, Promise, Strength, syntactic
+from shoal.guarantees._verify import Check, Verification, verify
+
+__all__ = [
+    "CERTIFICATE",
+    "Aggregated",
+    "Budget",
+    "Certificate",
+    "Check",
+    "Dropped",
+    "Event",
+    "Generalized",
+    "Guarantee",
+    "LeftOut",
+    "Neighbours",
+    "Ordered",
+    "Promise",
+    "Pseudonymized",
+    "Strength",
+    "Suppressed",
+    "Verification",
+    "budget",
+    "certify",
+    "fingerprint",
+    "syntactic",
+    "verify",
+]

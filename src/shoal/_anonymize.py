@@ -1,0 +1,64 @@
+"""The short way: read, anonymise, verify."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from shoal import tables
+from shoal.errors import SchemaError
+from shoal.models import Model
+from shoal.plan import Plan
+from shoal.recoding import Generalize, Method, Progress
+from shoal.release import Release
+from shoal.schema import Draft
+from shoal.schema import draft as draft_schema
+from shoal.tables import Table
+
+__all__ = ["anonymize", "draft"]
+
+
+def anonymize(
+    table: Table,
+    *models: Model,
+    method: Method | None = None,
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] | None = None,
+    pseudonym_key: bytes | None = None,
+) -> Release:
+    """Turn a table into a release that keeps the promises ``models``.
+
+    Parameters
+    ----------
+    table
+        A table with a schema, from :func:`shoal.read`.
+    *models
+        What to promise, for example ``shoal.KAnonymity(5)``; at least one.
+    method
+        How to change the data; :class:`shoal.Generalize` by default.
+    progress, cancelled, pseudonym_key
+        See :meth:`shoal.Plan.run`.
+
+    Examples
+    --------
+    >>> import pyarrow, shoal
+    >>> people = shoal.read(pyarrow.table({"age": [31, 34, 38, 52], "illness": ["flu", "flu", "cold", "cold"]}))
+    >>> age = shoal.Attribute(
+    ...     name="age", role="quasi-identifier", kind="numeric", hierarchy=shoal.Intervals(widths=(20, 40))
+    ... )
+    >>> schema = shoal.Schema(attributes=(age, shoal.Attribute(name="illness", role="sensitive")))
+    >>> release = shoal.anonymize(people.with_schema(schema), shoal.KAnonymity(2), method=shoal.Generalize())
+    >>> release.records
+    4
+    """
+    if table.schema is None:
+        raise SchemaError(
+            "the table has no schema, so nobody said which columns identify people",
+            hint="give `schema=` to `shoal.read`, or use `shoal.draft(table).schema` after looking at it",
+        )
+    plan = Plan(schema=table.schema, models=models, method=method or Generalize())
+    return plan.run(table, progress=progress, cancelled=cancelled, pseudonym_key=pseudonym_key)
+
+
+def draft(table: Table) -> Draft:
+    """Propose a schema for ``table`` and say why; a person must look at it before it is relied on."""
+    return draft_schema(tables.profile(table), table.count())

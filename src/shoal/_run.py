@@ -1,0 +1,148 @@
+"""From a table and a plan to a release."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Callable
+
+import numpy as np
+
+from shoal import quality, tables
+from shoal.errors import DataError, ParameterError, Problems, ShoalError
+from shoal.guarantees import (
+    Dropped,
+    Event,
+    Generalized,
+    Guarantee,
+    LeftOut,
+    Ordered,
+    Pseudonymized,
+    Suppressed,
+    syntactic,
+)
+from shoal.guarantees._certificate import Domain
+from shoal.models import Classes
+from shoal.plan import Plan
+from shoal.recoding import Progress, SearchResult
+from shoal.release import Release
+from shoal.risk import reidentification
+from shoal.schema import FromFile, Missing, Schema, Taxonomy
+from shoal.tables import Encoded, Frequencies, Table
+
+__all__ = ["run"]
+
+
+def run(
+    plan: Plan,
+    table: Table,
+    *,
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] | None = None,
+    pseudonym_key: bytes | None = None,
+) -> Release:
+    """Carry out ``plan`` on ``table``; see :meth:`Plan.run`."""
+    _check_key(plan.schema, pseudonym_key)
+    table = table.with_schema(plan.schema)
+    wanted = tuple(dict.fromkeys(name for model in plan.models for name in model.capabilities.sensitive))
+    encoded = tables.encode(table, sensitive=wanted)
+    frequencies = encoded.frequencies
+    _check_size(plan, frequencies)
+    found = plan.method.recode(frequencies, plan.models, progress=progress, cancelled=cancelled)
+    after = _check_result(plan, frequencies, found)
+    return Release(
+        plan=plan,
+        table=tables.apply(table, encoded, found.recoding, pseudonym_key=pseudonym_key),
+        guarantee=Guarantee(
+            promises=tuple(syntactic(model) for model in plan.models),
+            events=tuple(_events(plan, table, frequencies, found)),
+            randomness="none used" if pseudonym_key is None else "none used, but for the secret key of the pseudonyms",
+        ),
+        measures={name: quality.by_name(name)().value(found.recoding, frequencies) for name in plan.measures},
+        before=reidentification(Classes.grouped(frequencies)),
+        after=reidentification(after),
+        records=after.records,
+        domains=_domains(plan.schema, encoded),
+        sensitive_hierarchies=tuple(
+            attribute.hierarchy for attribute in frequencies.sensitive if attribute.hierarchy is not None
+        ),
+        search=found,
+    )
+
+
+def _check_key(schema: Schema, key: bytes | None) -> None:
+    wanted = [attribute.name for attribute in schema if attribute.pseudonym]
+    if wanted and key is None:
+        raise ParameterError(
+            f"column `{wanted[0]}` asks for pseudonyms, which need a secret key",
+            hint="give `pseudonym_key` (on the command line: --pseudonym-key FILE)",
+        )
+    if key is not None and len(key) < 16:
+        raise ParameterError("`pseudonym_key` must hold at least 16 bytes.")
+
+
+def _check_size(plan: Plan, frequencies: Frequencies) -> None:
+    problems = Problems()
+    records = frequencies.records
+    if not records:
+        raise DataError("the table has no records")
+    for model in plan.models:
+        size = model.capabilities.minimal_class_size
+        if size > records:
+            problems.add(f"`{model.title}` asks for classes of {size:,} records; the table has {records:,}")
+    problems.raise_as(ParameterError)
+
+
+def _check_result(plan: Plan, frequencies: Frequencies, found: SearchResult) -> Classes:
+    """Decide every promise once more on the classes that will be released, independently of the search."""
+    classes = Classes.of(frequencies, found.recoding.classes, number=found.recoding.number)
+    classes = dataclasses.replace(classes, codes=found.recoding.codes)
+    everything = np.ones(len(classes), dtype=np.bool_)
+    if not all(model.keep(classes, everything).all() for model in plan.models):
+        raise ShoalError(
+            f"method `{plan.method.name}` found a recoding that breaks a promise; nothing was released",
+            hint="this is a defect of Shoal: please report it",
+        )
+    return classes
+
+
+def _events(plan: Plan, table: Table, frequencies: Frequencies, found: SearchResult) -> list[Event]:
+    schema = plan.schema
+    events: list[Event] = []
+    kept = tuple(name for name in schema.identifiers if schema[name].pseudonym)
+    dropped = tuple(name for name in schema.identifiers if not schema[name].pseudonym)
+    if dropped:
+        events.append(Dropped(columns=dropped))
+    if kept:
+        events.append(Pseudonymized(columns=kept))
+    if table.left_out:
+        columns = tuple(attribute.name for attribute in schema if attribute.missing is Missing.DROP)
+        events.append(LeftOut(records=table.left_out, columns=columns))
+    levels = found.recoding.levels
+    events.append(
+        Generalized(
+            method=plan.method.name,
+            columns=frequencies.attributes,
+            levels=levels or (),
+            heights=frequencies.heights if levels else (),
+        )
+    )
+    events += [Suppressed(records=found.suppressed, of=found.records), Ordered()]
+    return events
+
+
+def _domains(schema: Schema, encoded: Encoded) -> tuple[Domain, ...]:
+    return tuple(
+        Domain(
+            column=hierarchy.attribute,
+            provenance=hierarchy.provenance,
+            hierarchy_sha256=_file_hash(schema, hierarchy.attribute),
+        )
+        for hierarchy in encoded.frequencies.hierarchies
+    )
+
+
+def _file_hash(schema: Schema, column: str) -> str | None:
+    rule = schema[column].hierarchy
+    path = rule.path if isinstance(rule, FromFile | Taxonomy) else None
+    return None if path is None else hashlib.sha256((schema.folder / path).read_bytes()).hexdigest()

@@ -1,0 +1,192 @@
+"""``shoal anonymize``: from a table and a rule to a release."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shoal.cli import _output, _source
+from shoal.errors import OutputError, ParameterError, Problems
+
+if TYPE_CHECKING:
+    from shoal import Plan, Release, Table
+    from shoal.models import Model
+    from shoal.recoding import Method
+
+__all__ = ["EXAMPLES", "anonymize"]
+
+EXAMPLES = (
+    "Examples: shoal anonymize patients.csv --k 5 --output release; "
+    "shoal anonymize patients.csv --k 5 --t diagnosis=0.2 --output release; "
+    "shoal anonymize patients.csv --plan plan.toml --output release"
+)
+
+
+def anonymize(
+    source: _source.Source,
+    *,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to make for the release.")],
+    k: Annotated[
+        int | None, typer.Option("--k", help="Every record shares its quasi-identifiers with k-1 others.")
+    ] = None,
+    l: Annotated[  # noqa: E741
+        list[str] | None, typer.Option("--l", metavar="COLUMN=L", help="At least L different values per class.")
+    ] = None,
+    t: Annotated[
+        list[str] | None, typer.Option("--t", metavar="COLUMN=T", help="Classes within distance T of the whole table.")
+    ] = None,
+    promise: Annotated[
+        list[str] | None,
+        typer.Option(metavar='"MODEL NAME=VALUE ..."', help="Any other promise, by its name in plan files."),
+    ] = None,
+    method: Annotated[str, typer.Option(help="How to change the data.")] = "generalize",
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the method, as in plan files.")
+    ] = None,
+    suppression_limit: Annotated[
+        float | None, typer.Option(help="The largest share of records that may be suppressed, in [0, 1].")
+    ] = None,
+    plan: Annotated[Path | None, typer.Option(help="A plan file instead of promises, method and schema.")] = None,
+    schema: _source.SchemaOption = None,
+    csv: Annotated[bool, typer.Option("--csv", help="Write data.csv too.")] = False,
+    pseudonym_key: Annotated[
+        Path | None, typer.Option(help="The file with the secret key of pseudonyms; made if it does not exist.")
+    ] = None,
+    table: _source.TableName = None,
+    delimiter: _source.Delimiter = None,
+    encoding: _source.Encoding = None,
+    decimal: _source.Decimal = None,
+    json: _source.Json = False,
+) -> None:
+    """Anonymise FILE and write data, certificate, plan and summary to a new folder."""
+    _output.json_wanted(wanted=json)
+    from shoal._staging import check_destination
+
+    check_destination(output)
+    key = None if pseudonym_key is None else _key(pseudonym_key, output)
+    data = _source.read(source, table=table, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    if plan is not None:
+        if k is not None or l or t or promise or option or suppression_limit is not None or schema is not None:
+            raise ParameterError("--plan holds the promises, the method and the schema; leave out the other options")
+        chosen = _load(plan)
+    else:
+        models = _models(k, l or [], t or [], promise or [])
+        chosen = _plan(
+            _source.with_schema(data, source, schema), models, _method(method, option or [], suppression_limit)
+        )
+    with _output.progress("Searching") as progress:
+        release = chosen.run(data, progress=progress, pseudonym_key=key)
+        release.write(output, csv=csv)
+    _show(release, output, json=json)
+
+
+def _show(release: Release, output: Path, *, json: bool) -> None:
+    if json:
+        _output.print_json(
+            {
+                "release": output,
+                "records": release.records,
+                "promises": release.guarantee.promises,
+                "steps": [event.to_json() for event in release.guarantee.events],
+                "measures": dict(release.measures),
+                "risk": {"before": release.before, "after": release.after},
+            }
+        )
+        return
+    for text in str(release).splitlines():
+        _output.line(text, style=None if text.startswith(" ") else "bold")
+    _output.line()
+    _output.line(f"The release is in {output}. Anybody can check it: shoal verify {output}", style="bold")
+
+
+def _load(path: Path) -> Plan:
+    import shoal
+
+    return shoal.Plan.load(path)
+
+
+def _plan(table: Table, models: tuple[Model, ...], method: Method) -> Plan:
+    import shoal
+
+    assert table.schema is not None  # noqa: S101
+    return shoal.Plan(schema=table.schema, models=models, method=method)
+
+
+def _models(k: int | None, l: list[str], t: list[str], promises: list[str]) -> tuple[Model, ...]:  # noqa: E741
+    from shoal import models
+
+    problems, found = Problems(), []
+    wanted: list[tuple[str, dict[str, object]]] = []
+    if k is not None:
+        wanted.append(("k-anonymity", {"k": k}))
+    for option, name, parameter, texts in (("--l", "l-diversity", "l", l), ("--t", "t-closeness", "t", t)):
+        for text in texts:
+            column, equals, value = text.rpartition("=")
+            if not equals or not column:
+                problems.add(f"{option} takes COLUMN=NUMBER, for example {option} diagnosis=3")
+            else:
+                wanted.append((name, {"attribute": column, parameter: _value(value)}))
+    for text in promises:
+        name, *pairs = text.split()
+        wanted.append((name, _pairs("--promise", pairs, problems)))
+    for name, parameters in wanted:
+        try:
+            found.append(models.from_parameters(name, parameters))
+        except ParameterError as error:
+            for problem in error.problems:
+                problems.add(problem)
+    if not wanted and not problems:
+        problems.add("say what to promise, for example --k 5")
+    problems.raise_as(ParameterError)
+    return tuple(found)
+
+
+def _method(name: str, options: list[str], suppression_limit: float | None) -> Method:
+    from shoal import methods
+
+    problems = Problems()
+    parameters = _pairs("--option", options, problems)
+    if suppression_limit is not None:
+        parameters["suppression_limit"] = suppression_limit
+    problems.raise_as(ParameterError)
+    return methods.from_parameters(name, parameters)
+
+
+def _pairs(option: str, texts: list[str], problems: Problems) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            problems.add(f"{option} takes NAME=VALUE pairs")
+        else:
+            found[name] = _value(value)
+    return found
+
+
+def _value(text: str) -> object:
+    """Read a value as TOML would: numbers, booleans, lists; anything else is text."""
+    import tomllib
+
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _key(path: Path, output: Path) -> bytes:
+    """Read the secret key, or make one that only its owner can read."""
+    if path.absolute().is_relative_to(output.absolute()):
+        raise OutputError("the key of the pseudonyms must not be in the release folder")
+    try:
+        if not path.exists():
+            path.touch(mode=0o600)
+            path.write_bytes(secrets.token_bytes(32))
+            _output.warning(f"made a new secret key in {path.name}; keep it safe and apart from the release.")
+        return path.read_bytes()
+    except OSError as error:
+        raise OutputError(
+            f"the key file `{path.name}` cannot be used: {(error.strerror or 'the system refuses').lower()}"
+        ) from None

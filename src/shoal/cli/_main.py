@@ -1,0 +1,95 @@
+"""The program ``shoal``: commands, exit codes and the one place where errors are shown.
+
+Exit codes: 0 done; 1 a requirement cannot be met or a verification failed; 2 wrong usage or input; 3 internal error;
+130 stopped by the user.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from types import FrameType
+from typing import Annotated, NoReturn
+
+import typer
+
+from shoal import __version__
+from shoal.cli import _anonymize, _assess, _draft, _output, _verify
+from shoal.errors import Cancelled, ShoalError
+
+__all__ = ["main"]
+
+app = typer.Typer(
+    name="shoal",
+    help="Turn a table of personal records into a release in which every person hides in a crowd.",
+    epilog="Start with: shoal draft patients.csv, then shoal anonymize patients.csv --k 5 --output release",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+app.command("draft", epilog=_draft.EXAMPLES)(_draft.draft)
+app.command("assess", epilog=_assess.EXAMPLES)(_assess.assess)
+app.command("anonymize", epilog=_anonymize.EXAMPLES)(_anonymize.anonymize)
+app.command("verify", epilog=_verify.EXAMPLES)(_verify.verify)
+
+
+def _version(*, wanted: bool) -> None:
+    if wanted:
+        from shoal.kernels._library import name
+
+        _output.line(f"shoal {__version__} ({name()} kernels)")
+        raise typer.Exit
+
+
+@app.callback()
+def _shoal(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and the kernels in use.", is_eager=True)
+    ] = False,
+) -> None:
+    _version(wanted=version)
+
+
+def main() -> NoReturn:
+    """Run the program and exit with its code."""
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        code = app(standalone_mode=True)
+    except SystemExit as finished:
+        code = finished.code
+    except KeyboardInterrupt:
+        code = _output.error(Cancelled())
+    except ShoalError as error:
+        code = _output.error(error)
+    except BrokenPipeError:
+        # the reader of a pipe went away: nothing is left to say, not even at interpreter shutdown
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except MemoryError:
+        code = _output.error(ShoalError("there is not enough memory for this table; nothing was written"))
+    except Exception as error:
+        code = _internal(error)
+    sys.exit(code)
+
+
+def _stop(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _internal(error: Exception) -> int:
+    """Report a defect by its place in the program; its message may hold data and is not shown."""
+    if os.environ.get("SHOAL_DEBUG"):
+        traceback.print_exception(error)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "shoal" in frame.filename]
+    place = f"{frames[-1].filename.rsplit('shoal', 1)[-1].lstrip('/')}:{frames[-1].lineno}" if frames else "unknown"
+    return _output.error(
+        ShoalError(
+            f"internal error: {type(error).__name__} at {place}; nothing was written",
+            hint="please report this; SHOAL_DEBUG=1 shows the details, which may contain data",
+        )
+    )

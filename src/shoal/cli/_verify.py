@@ -1,0 +1,40 @@
+"""``shoal verify``: check a release against its certificate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shoal.cli import _output, _source
+
+__all__ = ["EXAMPLES", "verify"]
+
+EXAMPLES = "Example: shoal verify release && publish release"
+
+
+def verify(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a release.")],
+    *,
+    json: _source.Json = False,
+) -> None:
+    """Recompute every promise of the release in FOLDER from its data file; exit 1 if any fails."""
+    _output.json_wanted(wanted=json)
+    import shoal
+
+    found = shoal.verify(folder)
+    if json:
+        _output.print_json({"passed": found.passed, "checks": found.checks})
+    else:
+        for check in found.checks:
+            mark, style = ("ok  ", "green") if check.passed else ("FAIL", "bold red")
+            _output.line(f"{mark} {check.subject}: {check.detail}", style=style)
+        _output.line()
+        if found.passed:
+            _output.line("Verified: the release keeps every promise of its certificate.", style="bold")
+        else:
+            failed = sum(not check.passed for check in found.checks)
+            _output.line(f"NOT verified: {failed} of {len(found.checks)} checks failed.", style="bold red")
+    if not found.passed:
+        raise typer.Exit(1)

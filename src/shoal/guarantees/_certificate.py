@@ -1,0 +1,189 @@
+"""The certificate: what a release promises, in a file that a machine can check.
+
+Pydantic describes the file; ``certificate.schema.json`` beside this module is its published JSON Schema.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+import platform
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from shoal.errors import VerificationError
+from shoal.guarantees._guarantee import Guarantee
+from shoal.guarantees._promise import Neighbours, Promise, Strength
+from shoal.schema import Attribute, Kind, Provenance, Role
+
+__all__ = ["CERTIFICATE", "Certificate", "Column", "Domain", "File", "certify", "fingerprint", "load"]
+
+CERTIFICATE = "certificate.json"
+VERSION = 1
+
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+#: a name inside the release folder, at most one folder deep; never `..`, so that no certificate points elsewhere
+FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)?$")]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class File(_Part):
+    """A file of the release and its fingerprint."""
+
+    name: FileName
+    sha256: Sha256
+    bytes: Annotated[int, Field(ge=0)]
+
+
+class Column(_Part):
+    """A released column: what a checker must know to decide the promises."""
+
+    name: str
+    role: Role
+    kind: Kind
+    values: tuple[str, ...] | None = Field(default=None, description="ordinal columns: all values, ascending")
+    hierarchy: str | None = Field(default=None, description="the file of the release that holds its hierarchy")
+
+
+class Domain(_Part):
+    """Where the domain and hierarchy of a quasi-identifier came from."""
+
+    column: str
+    provenance: Provenance
+    hierarchy_sha256: Sha256 | None = None
+
+
+class PromiseEntry(_Part):
+    """One promise; see :class:`shoal.guarantees.Promise`."""
+
+    model: str
+    parameters: dict[str, object]
+    strength: Strength
+    statement: str
+    assumptions: tuple[str, ...] = ()
+    neighbours: Neighbours | None = None
+    unit: str = "record"
+    exact: dict[str, object] = Field(default_factory=dict)
+
+    def promise(self) -> Promise:
+        """Return the promise as a value."""
+        return Promise(**{name: getattr(self, name) for name in type(self).model_fields})
+
+
+class BudgetEntry(_Part):
+    """The total privacy loss of a differentially private release, as exact rationals."""
+
+    epsilon: str
+    delta: str
+
+
+class Data(_Part):
+    """The released table."""
+
+    file: FileName
+    records: Annotated[int, Field(ge=0)]
+    columns: tuple[Column, ...]
+
+
+class Certificate(_Part):
+    """The content of ``certificate.json``."""
+
+    format: Literal["shoal-certificate"] = "shoal-certificate"
+    version: Literal[1] = 1
+    created: dt.datetime
+    software: dict[str, str]
+    promises: Annotated[tuple[PromiseEntry, ...], Field(min_length=1)]
+    steps: tuple[dict[str, object], ...]
+    budget: BudgetEntry | None = None
+    randomness: str
+    roles: Literal["declared", "guessed"]
+    schema_sha256: Sha256
+    domains: tuple[Domain, ...]
+    measures: dict[str, float | None]
+    data: Data
+    files: tuple[File, ...]
+
+    def to_json(self) -> str:
+        """Return the text of the certificate file."""
+        return json.dumps(self.model_dump(mode="json", exclude_none=True), indent=2, ensure_ascii=False) + "\n"
+
+
+def certify(
+    guarantee: Guarantee,
+    *,
+    data: Data,
+    files: tuple[File, ...],
+    domains: tuple[Domain, ...],
+    schema_text: str,
+    guessed: bool,
+    measures: dict[str, float | None],
+) -> Certificate:
+    """Write down what a release promises and the fingerprints that tie the promise to its files."""
+    total = guarantee.budget
+    return Certificate(
+        created=dt.datetime.now(dt.UTC).replace(microsecond=0),
+        software=_software(),
+        promises=tuple(_entry(promise) for promise in guarantee.promises),
+        steps=tuple(event.to_json() for event in guarantee.events),
+        budget=BudgetEntry(epsilon=str(total.epsilon), delta=str(total.delta)) if total.epsilon else None,
+        randomness=guarantee.randomness,
+        roles="guessed" if guessed else "declared",
+        schema_sha256=hashlib.sha256(schema_text.encode()).hexdigest(),
+        domains=domains,
+        measures=measures,
+        data=data,
+        files=files,
+    )
+
+
+def load(path: Path) -> Certificate:
+    """Read a certificate; a file that is not one raises :class:`VerificationError`."""
+    try:
+        return Certificate.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        raise VerificationError(f"there is no {CERTIFICATE} in the release") from None
+    except OSError:
+        raise VerificationError(f"{CERTIFICATE} cannot be read") from None
+    except ValidationError as error:
+        places = sorted({".".join(str(part) for part in problem["loc"]) or "the file" for problem in error.errors()})
+        raise VerificationError(
+            [f"{CERTIFICATE} is not a certificate of version {VERSION}: see `{place}`" for place in places]
+        ) from None
+
+
+def fingerprint(path: Path, name: str) -> File:
+    """Return the SHA-256 of a file and its size."""
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return File(name=name, sha256=digest, bytes=path.stat().st_size)
+
+
+def column(attribute: Attribute, *, hierarchy: str | None = None) -> Column:
+    """Return what the certificate says of a released column."""
+    values = attribute.domain.values if attribute.kind is Kind.ORDINAL and attribute.domain else None
+    return Column(name=attribute.name, role=attribute.role, kind=attribute.kind, values=values, hierarchy=hierarchy)
+
+
+def _entry(promise: Promise) -> PromiseEntry:
+    return PromiseEntry(
+        model=promise.model,
+        parameters=dict(promise.parameters),
+        strength=promise.strength,
+        statement=promise.statement,
+        assumptions=promise.assumptions,
+        neighbours=promise.neighbours,
+        unit=promise.unit,
+        exact=dict(promise.exact),
+    )
+
+
+def _software() -> dict[str, str]:
+    packages = ("shoal", "duckdb", "ibis-framework", "numpy", "pyarrow")
+    return {name: metadata.version(name) for name in packages} | {"python": platform.python_version()}

@@ -1,0 +1,80 @@
+"""One promise of a release: what holds, for whom, and under which assumptions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from shoal.errors import ParameterError
+from shoal.models import Model
+
+__all__ = ["Neighbours", "Promise", "Strength", "syntactic"]
+
+
+class Strength(StrEnum):
+    """What a promise rests on.
+
+    ``SYNTACTIC``: a property of the released table, which anybody can check on it. ``UNCONDITIONAL``: differential
+    privacy, whatever the intruder knows. ``CONDITIONAL``: holds under the assumptions that the promise lists.
+    """
+
+    SYNTACTIC = "syntactic"
+    UNCONDITIONAL = "unconditional"
+    CONDITIONAL = "conditional"
+
+
+class Neighbours(StrEnum):
+    """Which two tables a differentially private release must not tell apart."""
+
+    ADD_REMOVE = "add or remove one record"
+    REPLACE = "replace one record; the number of records is public"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promise:
+    """What a release promises.
+
+    Parameters
+    ----------
+    model, parameters
+        The privacy model by its name in plan files, and its parameters.
+    strength
+        See :class:`Strength`.
+    statement
+        The promise in plain words.
+    assumptions
+        What must hold for the promise to mean what it says. A conditional promise has at least one.
+    neighbours
+        For differential privacy, the neighbour relation.
+    unit
+        Whose privacy is meant; a person with several records has more than one unit.
+    exact
+        Quantities the promise was computed with, as text where they are exact rationals.
+    """
+
+    model: str
+    parameters: Mapping[str, object]
+    strength: Strength
+    statement: str
+    assumptions: tuple[str, ...] = ()
+    neighbours: Neighbours | None = None
+    unit: str = "record"
+    exact: Mapping[str, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.strength is Strength.CONDITIONAL and not self.assumptions:
+            raise ParameterError("`assumptions` of a conditional `Promise` must not be empty.")
+        if self.strength is Strength.UNCONDITIONAL and self.neighbours is None:
+            raise ParameterError("`neighbours` of an unconditional `Promise` must name the neighbour relation.")
+
+
+def syntactic(model: Model) -> Promise:
+    """Return the promise that the released table satisfies ``model``."""
+    return Promise(
+        model=model.name,
+        parameters=model.parameters(),
+        strength=Strength.SYNTACTIC,
+        statement=model.statement(),
+        assumptions=("An intruder knows at most the columns declared as quasi-identifiers.",),
+    )

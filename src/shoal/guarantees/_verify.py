@@ -1,0 +1,158 @@
+"""Check a release against its certificate, from its own files alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from shoal import models, tables
+from shoal.errors import ShoalError, VerificationError
+from shoal.guarantees import _certificate
+from shoal.guarantees._certificate import CERTIFICATE, Certificate, Column, PromiseEntry
+from shoal.guarantees._promise import Strength
+from shoal.models import Classes, Model
+from shoal.schema import Attribute, Domain, Flat, FromFile, HierarchyRule, Kind, Role, Schema
+from shoal.tables import Table
+
+__all__ = ["Check", "Verification", "verify"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that was checked, and how it came out."""
+
+    subject: str
+    passed: bool
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """All checks of a release."""
+
+    folder: Path
+    checks: tuple[Check, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check passed."""
+        return all(check.passed for check in self.checks)
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"{'ok  ' if check.passed else 'FAIL'} {check.subject}: {check.detail}" for check in self.checks
+        )
+
+
+def verify(folder: str | Path) -> Verification:
+    """Check every promise of the release in ``folder``.
+
+    Fingerprints of all files are compared, the number of records and the columns are read off the data file, and every
+    syntactic promise is decided again, exactly, on the equivalence classes of the data file. Nothing but the folder is
+    needed.
+
+    Raises
+    ------
+    VerificationError
+        If there is no readable certificate; a promise that fails is a failed :class:`Check`, not an error.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise VerificationError(f"there is no release folder `{folder.name}`")
+    certificate = _certificate.load(folder / CERTIFICATE)
+    checks = [_check_file(folder, entry) for entry in certificate.files]
+    if certificate.data.file not in {entry.name for entry in certificate.files}:
+        checks.append(
+            Check(subject=certificate.data.file, passed=False, detail="the certificate does not fingerprint it")
+        )
+    try:
+        table = tables.read(folder / certificate.data.file)
+        checks.append(_check_columns(table, certificate))
+        if checks[-1].passed:
+            checks.append(_check_records(table, certificate))
+            checks.extend(_check_promises(folder, table, certificate))
+    except ShoalError as error:
+        checks.append(Check(subject=certificate.data.file, passed=False, detail="; ".join(error.problems)))
+    return Verification(folder=folder, checks=tuple(checks))
+
+
+def _check_file(folder: Path, entry: _certificate.File) -> Check:
+    path = folder / entry.name
+    if not path.is_file():
+        return Check(subject=entry.name, passed=False, detail="the file is missing")
+    if _certificate.fingerprint(path, entry.name) != entry:
+        return Check(subject=entry.name, passed=False, detail="the file was changed after the release was made")
+    return Check(subject=entry.name, passed=True, detail="unchanged since the release was made")
+
+
+def _check_columns(table: Table, certificate: Certificate) -> Check:
+    expected = tuple(column.name for column in certificate.data.columns)
+    same = tuple(table.columns) == expected
+    return Check(
+        subject="columns",
+        passed=same,
+        detail=f"{len(expected)} columns as certified" if same else "the columns are not the certified ones",
+    )
+
+
+def _check_records(table: Table, certificate: Certificate) -> Check:
+    found, expected = table.count(), certificate.data.records
+    return Check(
+        subject="records",
+        passed=found == expected,
+        detail=f"{found:,} as certified" if found == expected else f"{found:,}; the certificate says {expected:,}",
+    )
+
+
+def _check_promises(folder: Path, table: Table, certificate: Certificate) -> list[Check]:
+    decided = [_model(entry) for entry in certificate.promises if entry.strength is Strength.SYNTACTIC]
+    classes = _classes(folder, table, certificate.data.columns, decided)
+    checks = [_check_model(model, classes) for model in decided]
+    checks.extend(_check_other(entry) for entry in certificate.promises if entry.strength is not Strength.SYNTACTIC)
+    return checks
+
+
+def _model(entry: PromiseEntry) -> Model:
+    return models.from_parameters(entry.model, entry.parameters)
+
+
+def _check_model(model: Model, classes: Classes) -> Check:
+    everything = np.ones(len(classes), dtype=np.bool_)
+    failing = int(np.count_nonzero(~model.keep(classes, everything)))
+    achieved = model.achieved(classes)
+    subject = f"{model.name} {_parameters(model)}".strip()
+    if failing:
+        return Check(subject=subject, passed=False, detail=f"{failing:,} of {len(classes):,} classes fail; {achieved}")
+    return Check(subject=subject, passed=True, detail=f"holds for all {len(classes):,} classes; {achieved}")
+
+
+def _check_other(entry: PromiseEntry) -> Check:
+    return Check(
+        subject=f"{entry.model} ({entry.strength})",
+        passed=False,
+        detail="this version of Shoal cannot check this promise",
+    )
+
+
+def _classes(folder: Path, table: Table, columns: Sequence[Column], decided: Sequence[Model]) -> Classes:
+    """Group the released records on the released quasi-identifiers, whatever they look like."""
+    wanted = tuple(dict.fromkeys(name for model in decided for name in model.capabilities.sensitive))
+    schema = Schema(attributes=tuple(_attribute(column, wanted) for column in columns), folder=folder)
+    frequencies = tables.encode(table.with_schema(schema), sensitive=wanted).frequencies
+    return Classes.grouped(frequencies)
+
+
+def _attribute(column: Column, wanted: Sequence[str]) -> Attribute:
+    if column.name not in wanted:
+        # Released quasi-identifiers are compared as they stand: equal text, equal class.
+        return Attribute(name=column.name, role=column.role, kind=Kind.CATEGORICAL, hierarchy=Flat())
+    rule: HierarchyRule | None = FromFile(path=column.hierarchy) if column.hierarchy else None
+    domain = Domain(values=column.values) if column.values is not None else None
+    return Attribute(name=column.name, role=Role.SENSITIVE, kind=column.kind, domain=domain, hierarchy=rule)
+
+
+def _parameters(model: Model) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in model.parameters().items())

@@ -1,0 +1,205 @@
+"""What to promise and how to get there, as a value that can be saved, shown and run again.
+
+A plan file is TOML::
+
+    shoal = 1                      # version of the format
+
+    [[promises]]
+    model = "k-anonymity"
+    k = 5
+
+    [method]
+    name = "generalize"
+    suppression_limit = 0.05
+
+    [columns.age]                  # the schema, as in a schema file
+    role = "quasi-identifier"
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from shoal import methods, models, schema
+from shoal.errors import InputError, ParameterError, PlanError, Problems
+from shoal.models import Model
+from shoal.recoding import Generalize, Method
+from shoal.schema import Schema
+
+if TYPE_CHECKING:
+    from shoal.release import Release
+    from shoal.tables import Table
+
+__all__ = ["Plan"]
+
+VERSION = 1
+T = TypeVar("T")
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A schema, the promises to keep, the method to use and the measures to report.
+
+    Parameters
+    ----------
+    schema
+        What the columns mean.
+    models
+        The promises; at least one.
+    method
+        How to change the data.
+    measures
+        Names of quality measures to report.
+
+    Examples
+    --------
+    >>> from shoal.schema import Attribute, Role, Schema
+    >>> age = Attribute(name="age", role=Role.QUASI_IDENTIFIER)
+    >>> plan = Plan(schema=Schema(attributes=(age,)), models=(models.KAnonymity(5),))
+    >>> Plan.loads(plan.dumps()) == plan
+    True
+    """
+
+    schema: Schema
+    models: tuple[Model, ...]
+    method: Method = field(default_factory=Generalize)
+    measures: tuple[str, ...] = ("loss", "average-class-size", "discernibility")
+
+    def __post_init__(self) -> None:
+        problems = Problems()
+        if not self.models:
+            problems.add("a plan needs at least one promise, for example `KAnonymity(5)`")
+        if not self.schema.quasi_identifiers:
+            problems.add('the schema names no quasi-identifier; give at least one column `role = "quasi-identifier"`')
+        for model in self.models:
+            for problem in model.problems(self.schema):
+                problems.add(problem)
+        problems.raise_as(PlanError)
+
+    def run(
+        self,
+        table: Table,
+        *,
+        progress: Progress | None = None,
+        cancelled: Callable[[], bool] | None = None,
+        pseudonym_key: bytes | None = None,
+    ) -> Release:
+        """Anonymise ``table``.
+
+        Parameters
+        ----------
+        table
+            The data; its columns must be those of the plan's schema.
+        progress
+            Called now and then with the work done, the work in all and what is being done.
+        cancelled
+            Asked now and then; True stops the work with :class:`shoal.errors.Cancelled`.
+        pseudonym_key
+            The secret for identifiers with ``pseudonym = true``.
+        """
+        from shoal._run import run
+
+        return run(self, table, progress=progress, cancelled=cancelled, pseudonym_key=pseudonym_key)
+
+    def dumps(self) -> str:
+        """Return the plan as the text of a plan file."""
+        import tomli_w
+
+        head = {
+            "shoal": VERSION,
+            "measures": list(self.measures),
+            "promises": [{"model": model.name, **model.parameters()} for model in self.models],
+            "method": {"name": self.method.name, **_without_none(self.method.parameters())},
+        }
+        return tomli_w.dumps(head) + "\n" + schema.dumps(self.schema)
+
+    @classmethod
+    def loads(cls, text: str, *, folder: Path | None = None) -> Plan:
+        """Read a plan from the text of a plan file; relative paths start at ``folder``."""
+        try:
+            content = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise PlanError(f"the plan is not valid TOML: {error}") from None
+        return _plan(content, folder or Path())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Plan:
+        """Read a plan file."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise PlanError(f"the plan file `{path.name}` cannot be read: {_reason(error)}") from None
+        return cls.loads(text, folder=path.parent)
+
+
+def _plan(content: dict[str, object], folder: Path) -> Plan:
+    problems = Problems()
+    if content.pop("shoal", None) != VERSION:
+        problems.add(f"a plan file starts with `shoal = {VERSION}`, the version of its format")
+    promises = _collect(problems, lambda: _promises(content.pop("promises", [])))
+    method = _collect(problems, lambda: _method(content.pop("method", {})))
+    measures = content.pop("measures", None)
+    if measures is not None and not (isinstance(measures, list) and all(isinstance(name, str) for name in measures)):
+        problems.add("`measures` of a plan must be a list of names")
+    described = _collect(problems, lambda: schema.parse(content, folder=folder))
+    problems.raise_as(PlanError)
+    if promises is None or method is None or described is None:  # pragma: no cover - a problem was raised above
+        raise PlanError("the plan is not complete")
+    plan = Plan(schema=described, models=promises, method=method)
+    return (
+        plan
+        if measures is None
+        else Plan(
+            schema=described,
+            models=promises,
+            method=method,
+            measures=tuple(map(str, measures)),  # type: ignore[call-overload]
+        )
+    )
+
+
+def _promises(entries: object) -> tuple[Model, ...]:
+    problems, found = Problems(), []
+    if not isinstance(entries, list):
+        raise ParameterError("`promises` of a plan must be tables: `[[promises]]`.")
+    for number, entry in enumerate(entries, start=1):
+        if not isinstance(entry, dict) or not isinstance(entry.get("model"), str):
+            problems.add(f"promise {number} of the plan must name its `model`")
+            continue
+        parameters = {name: value for name, value in entry.items() if name != "model"}
+        model = _collect(problems, lambda name=entry["model"], given=parameters: models.from_parameters(name, given))
+        found += [model] if model is not None else []
+    problems.raise_as(ParameterError)
+    return tuple(found)
+
+
+def _method(entry: object) -> Method:
+    if not isinstance(entry, dict):
+        raise ParameterError("`method` of a plan must be a table: `[method]`.")
+    parameters = {str(name): value for name, value in entry.items() if name != "name"}
+    return methods.from_parameters(str(entry.get("name", Generalize.name)), parameters)
+
+
+def _collect(problems: Problems, make: Callable[[], T]) -> T | None:
+    try:
+        return make()
+    except InputError as error:
+        for problem in error.problems:
+            problems.add(problem)
+    return None
+
+
+def _without_none(parameters: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in parameters.items() if value is not None}
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return (error.strerror or "the system refuses").lower()
+    return "it is not UTF-8 text"
