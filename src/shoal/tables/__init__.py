@@ -1,6 +1,23 @@
 """Where data lives and how it is encoded: the only code that talks to an engine."""
 
+from shoal.tables._apply import apply
+from shoal.tables._encode import Dictionary, Encoded, encode
 from shoal.tables._frequencies import Frequencies, SensitiveAttribute
+from shoal.tables._read import read
 from shoal.tables._recoding import Recoding
+from shoal.tables._table import Source, Table
+from shoal.tables._write import write
 
-__all__ = ["Frequencies", "Recoding", "SensitiveAttribute"]
+__all__ = [
+    "Dictionary",
+    "Encoded",
+    "Frequencies",
+    "Recoding",
+    "SensitiveAttribute",
+    "Source",
+    "Table",
+    "apply",
+    "encode",
+    "read",
+    "write",
+]

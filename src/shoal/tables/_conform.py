@@ -1,0 +1,259 @@
+"""Check that records fit a schema, and give them the types it says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from shoal.errors import DataError, Problems, SchemaError
+from shoal.schema import Attribute, Kind, Missing, Role, Schema
+from shoal.tables._engine import ROW, quiet
+from shoal.tables._table import Table
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+__all__ = ["conform"]
+
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_WHOLE = r"^[+-]?[0-9]{1,18}$"
+_NOT_FINITE = r"^[+-]?(nan|inf|infinity)$"
+_DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?$"
+
+
+def conform(table: Table, schema: Schema) -> Table:
+    """Return ``table`` typed by ``schema``; see :meth:`shoal.tables.Table.with_schema`.
+
+    Two passes over the records: one counts everything that can be wrong, one more per column with declared values
+    looks at the distinct ones. A text column of numbers becomes a column of integers where every one of them is whole.
+    """
+    _check_columns(table, schema)
+    readings = {attribute.name: _reading(table, attribute) for attribute in schema}
+    with quiet(table.source.name):
+        found = _count(table, readings)
+    problems = Problems()
+    for attribute in schema:
+        _judge(table, readings[attribute.name], found, problems)
+    typed = table.expression.mutate(**{name: reading.value(found) for name, reading in readings.items()})
+    if not problems:
+        for attribute in schema:
+            _check_values(table, typed, attribute, problems)
+    problems.raise_as(SchemaError)
+    typed, left_out = _leave_out(table, typed, schema, found)
+    hidden = [ROW] if ROW in typed.columns else []
+    return replace(table, expression=typed.select(*schema.names, *hidden), schema=schema, left_out=left_out)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Reading:
+    """How a column is read: what it becomes, and which conditions on its records are counted."""
+
+    attribute: Attribute
+    conditions: dict[str, ir.BooleanValue]
+    column: ir.Value
+    whole: ir.Value | None = None
+    problem: str | None = None
+
+    def value(self, found: dict[str, int]) -> ir.Value:
+        """Return the typed column."""
+        name = self.attribute.name
+        if self.whole is not None and found[f"{name}/whole"] == found["records"] - found[f"{name}/missing"]:
+            return self.whole
+        return self.column
+
+
+def _check_columns(table: Table, schema: Schema) -> None:
+    problems = Problems()
+    for name in schema.names:
+        if name not in table.columns:
+            problems.add(f"column `{name}` of the schema is not in {table.source.name}")
+    for name in table.columns:
+        if name not in schema:
+            problems.add(f"column `{name}` of {table.source.name} is not in the schema")
+    problems.raise_as(
+        SchemaError, hint="every column needs an entry in the schema, so that nothing is released by accident"
+    )
+
+
+def _reading(table: Table, attribute: Attribute) -> _Reading:
+    column = table.expression[attribute.name]
+    kind = column.type()
+    conditions: dict[str, ir.BooleanValue] = {"missing": column.isnull()}
+    if kind.is_nested() and attribute.role is not Role.IDENTIFIER:
+        return _Reading(attribute=attribute, conditions=conditions, column=column, problem="holds lists or structures")
+    if attribute.kind is Kind.NUMERIC:
+        return _numeric(table, attribute, column, conditions)
+    if attribute.kind is Kind.DATE:
+        return _date(attribute, column, conditions)
+    return _Reading(attribute=attribute, conditions=conditions, column=column)
+
+
+def _numeric(table: Table, attribute: Attribute, column: Any, conditions: dict[str, Any]) -> _Reading:
+    kind = column.type()
+    if kind.is_string():
+        text = column.strip()
+        if table.source.detail("decimal") == ",":
+            text = text.replace(",", ".")
+        number = text.re_search(_NUMBER).ifelse(text.try_cast("float64"), None)
+        special = text.lower().re_search(_NOT_FINITE)
+        whole = text.re_search(_WHOLE)
+        conditions |= {
+            "unreadable": column.notnull() & ~special & number.isnull(),
+            "not finite": special | number.isinf(),
+            "whole": whole,
+        }
+        return _bounded(
+            _Reading(
+                attribute=attribute,
+                conditions=conditions,
+                column=number,
+                whole=whole.ifelse(text.try_cast("int64"), None),
+            )
+        )
+    if kind.is_boolean():
+        column = column.cast("int8")
+    elif kind.is_floating():
+        conditions["not finite"] = column.isnan() | column.isinf()
+    elif not kind.is_numeric():
+        return _Reading(
+            attribute=attribute, conditions=conditions, column=column, problem=f"holds {_spoken(kind)}, not numbers"
+        )
+    return _bounded(_Reading(attribute=attribute, conditions=conditions, column=column))
+
+
+def _date(attribute: Attribute, column: Any, conditions: dict[str, Any]) -> _Reading:
+    kind = column.type()
+    if kind.is_string():
+        text = column.strip()
+        day = text.re_search(_DAY).ifelse(text.substr(0, 10).try_cast("date"), None)
+        conditions["unreadable"] = column.notnull() & day.isnull()
+        return _bounded(_Reading(attribute=attribute, conditions=conditions, column=day))
+    if kind.is_timestamp():
+        column = column.date()
+    elif not kind.is_date():
+        return _Reading(
+            attribute=attribute, conditions=conditions, column=column, problem=f"holds {_spoken(kind)}, not dates"
+        )
+    return _bounded(_Reading(attribute=attribute, conditions=conditions, column=column))
+
+
+def _bounded(reading: _Reading) -> _Reading:
+    import ibis
+
+    domain = reading.attribute.domain
+    if domain is None or (domain.minimum is None and domain.maximum is None):
+        return reading
+    outside = ibis.literal(False)
+    if domain.minimum is not None:
+        outside = outside | (reading.column < domain.minimum)
+    if domain.maximum is not None:
+        outside = outside | (reading.column > domain.maximum)
+    return replace(reading, conditions=reading.conditions | {"outside": outside})
+
+
+def _count(table: Table, readings: dict[str, _Reading]) -> dict[str, int]:
+    """Count the records that meet each condition, and find the first of them, in one pass."""
+    import ibis
+
+    records = table.expression
+    asked: dict[str, ir.Value] = {"records": records.count()}
+    for name, reading in readings.items():
+        for what, condition in reading.conditions.items():
+            condition = condition.fill_null(False)
+            asked[f"{name}/{what}"] = condition.sum()
+            if ROW in records.columns:
+                asked[f"{name}/{what}/first"] = records[ROW].min(where=condition)
+    dropped = [
+        reading.conditions["missing"] for reading in readings.values() if reading.attribute.missing is Missing.DROP
+    ]
+    if dropped:
+        asked["left out"] = ibis.or_(*dropped).sum()
+    keys = list(asked)
+    # positions for names: a column's own name may hold anything
+    row = table.engine.fetch(records.aggregate(**{f"a{i}": asked[key] for i, key in enumerate(keys)}))
+    return {key: -1 if (value := row[f"a{i}"][0].as_py()) is None else int(value) for i, key in enumerate(keys)}
+
+
+def _judge(table: Table, reading: _Reading, found: dict[str, int], problems: Problems) -> None:
+    attribute, name = reading.attribute, reading.attribute.name
+    if reading.problem is not None:
+        problems.add(f"column `{name}` {reading.problem}")
+        return
+    wrong = {
+        "unreadable": "numbers" if attribute.kind is Kind.NUMERIC else "dates such as 2024-12-31",
+        "not finite": "finite numbers",
+        "outside": "inside the declared bounds",
+    }
+    for what, wanted in wrong.items():
+        number = found.get(f"{name}/{what}", 0)
+        if number > 0:
+            first = _first(table, found.get(f"{name}/{what}/first", -1))
+            problems.add(f"column `{name}`: {_are(number)} not {wanted}{first}")
+    missing = found[f"{name}/missing"]
+    if missing == found["records"]:
+        problems.add(f"column `{name}` has no value in any record")
+    elif missing > 0 and attribute.missing is Missing.REFUSE:
+        first = _first(table, found.get(f"{name}/missing/first", -1))
+        problems.add(f"column `{name}`: {_are(missing)} missing, which the schema refuses{first}")
+
+
+def _check_values(table: Table, typed: ir.Table, attribute: Attribute, problems: Problems) -> None:
+    """Compare the distinct values of a column with the declared ones."""
+    if attribute.domain is None or attribute.domain.values is None:
+        return
+    from shoal.hierarchies import text
+
+    column = typed[attribute.name]
+    with quiet(table.source.name):
+        rows = table.engine.fetch(
+            typed.filter(column.notnull()).group_by(value=column).aggregate(records=typed.count())
+        )
+    declared = set(attribute.domain.values)
+    if attribute.kind is Kind.NUMERIC:
+        declared |= {_canonical(value) for value in declared}
+    outside = [
+        records
+        for value, records in zip(text(rows["value"]).to_pylist(), rows["records"].to_pylist(), strict=True)
+        if value not in declared
+    ]
+    if outside:
+        problems.add(
+            f"column `{attribute.name}`: {_are(sum(outside))} not among the declared ones ({len(outside):,} distinct)"
+        )
+
+
+def _canonical(value: str) -> str:
+    from shoal.hierarchies import text
+
+    try:
+        return str(text(pa.array([float(value)]))[0].as_py())
+    except ValueError:
+        return value
+
+
+def _leave_out(table: Table, typed: ir.Table, schema: Schema, found: dict[str, int]) -> tuple[ir.Table, int]:
+    wanted = [attribute.name for attribute in schema if attribute.missing is Missing.DROP]
+    left_out = max(found.get("left out", 0), 0)
+    if not left_out:
+        return typed, 0
+    if left_out == found["records"]:
+        raise DataError(f"{table.source.name}: every record misses a value that the schema asks for; nothing is left.")
+    return typed.filter(*(typed[name].notnull() for name in wanted)), left_out
+
+
+def _first(table: Table, row: int) -> str:
+    if row < 0 or table.source.first_row is None:
+        return ""
+    return f" (the first in row {row + table.source.first_row:,})"
+
+
+def _are(number: int) -> str:
+    return f"{number:,} value is" if number == 1 else f"{number:,} values are"
+
+
+def _spoken(kind: Any) -> str:
+    if kind.is_temporal():
+        return "dates or times"
+    return "numbers" if kind.is_numeric() else f"values of type {kind}"

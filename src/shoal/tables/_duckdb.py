@@ -1,0 +1,179 @@
+"""DuckDB, the embedded engine: no server, no settings, results in bounded memory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import uuid
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from shoal.errors import ParameterError
+from shoal.tables._digest import builtin
+from shoal.tables._engine import ROW
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+__all__ = ["DuckDBEngine", "literal", "quoted"]
+
+_GIGABYTE = 1 << 30
+
+
+class DuckDBEngine:
+    """One private in-memory database; what does not fit goes to a private folder that is removed with the engine.
+
+    Half of the machine's memory is used, at most 4 GB (``SHOAL_MEMORY``), on all processors (``SHOAL_THREADS``).
+    Extensions are never downloaded.
+    """
+
+    def __init__(self) -> None:
+        import ibis
+
+        # readable by this user only: what spills is personal data
+        self._folder = Path(tempfile.mkdtemp(prefix="shoal-"))
+        self._backend = ibis.duckdb.connect(
+            ":memory:",
+            memory_limit=_memory_limit(),
+            temp_directory=str(self._folder / "spill"),
+            autoinstall_known_extensions=False,
+            autoload_known_extensions=False,
+            python_enable_replacements=False,
+            **_threads(),
+        )
+        self._closer = weakref.finalize(self, _close, self._backend.con, self._folder)
+
+    @property
+    def name(self) -> str:
+        """The engine's name and version."""
+        return f"DuckDB {self._backend.version}"
+
+    @property
+    def connection(self) -> Any:
+        """The DuckDB connection."""
+        return self._backend.con
+
+    @property
+    def folder(self) -> Path:
+        """A private folder that is removed with the engine."""
+        return self._folder
+
+    def close(self) -> None:
+        """Close the database and remove its folder."""
+        self._closer()
+
+    # -- in
+
+    def table(self, name: str, *, database: tuple[str, str] | None = None) -> ir.Table:
+        """Return a table or view of the database."""
+        return self._backend.table(name, database=database)
+
+    def view(self, query: str) -> ir.Table:
+        """Return the result of a query, lazily."""
+        name = _fresh("view")
+        self.connection.execute(f"CREATE VIEW {quoted(name)} AS {query}")
+        return self.table(name)
+
+    def stage(self, rows: pa.Table) -> ir.Table:
+        """Put a small table beside the data, to join with."""
+        name = _fresh("map")
+        self.connection.register(name, rows)
+        return self.table(name)
+
+    def ingest(self, reader: pa.RecordBatchReader) -> ir.Table:
+        """Store the records of a stream, in their order."""
+        name, stream = _fresh("table"), _fresh("stream")
+        self.connection.register(stream, reader)
+        try:
+            self.connection.execute(f"CREATE TABLE {quoted(name)} AS SELECT * FROM {quoted(stream)}")  # noqa: S608
+        finally:
+            self.connection.unregister(stream)
+        table = self.table(name)
+        return table.mutate(**{ROW: table.rowid()})
+
+    # -- out
+
+    def fetch(self, expression: ir.Table) -> pa.Table:
+        """Compute a (small) expression."""
+        return self.batches(expression).read_all()
+
+    def batches(self, expression: ir.Table) -> pa.RecordBatchReader:
+        """Compute an expression and hand its records out in batches; nothing else may run before the last one."""
+        result = self.connection.sql(self._backend.compile(expression))
+        # the newer of the two names came with DuckDB 1.5, the older left with 2.0
+        stream = getattr(result, "to_arrow_reader", None) or result.fetch_arrow_reader
+        return stream(1 << 17)
+
+    def write_csv(self, expression: ir.Table, path: Path) -> None:
+        """Write one CSV file at ``path``."""
+        self._copy(expression, path, "FORMAT csv, HEADER true")
+
+    def write_parquet(self, expression: ir.Table, path: Path) -> None:
+        """Write one Parquet file at ``path``."""
+        self._copy(expression, path, "FORMAT parquet, COMPRESSION zstd")
+
+    def _copy(self, expression: ir.Table, path: Path, options: str) -> None:
+        query = self._backend.compile(expression)
+        self.connection.execute(f"COPY ({query}) TO {literal(str(path))} ({options})")
+
+    # -- what Ibis does not say for all engines
+
+    def keep(self, expression: ir.Table) -> ir.Table:
+        """Store the records of an expression."""
+        name = _fresh("table")
+        self.connection.execute(f"CREATE TABLE {quoted(name)} AS {self._backend.compile(expression)}")
+        return self.table(name)
+
+    def numbered(self, expression: ir.Table) -> ir.Table:
+        """Return the records with their numbers; records of a source without stable order are stored first."""
+        if ROW in expression.columns:
+            return expression
+        table = self.keep(expression)
+        return table.mutate(**{ROW: table.rowid()})
+
+    def sha256(self, hexadecimal: ir.StringValue) -> ir.StringValue:
+        """Return the SHA-256 digest of bytes; both are written in hexadecimal."""
+        return builtin("sha256", ("binary",), "string")(builtin("unhex", ("string",), "binary")(hexadecimal))
+
+
+def quoted(name: str) -> str:
+    """Return a name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Return text as an SQL string."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _fresh(kind: str) -> str:
+    return f"shoal_{kind}_{uuid.uuid4().hex}"
+
+
+def _close(connection: Any, folder: Path) -> None:
+    connection.close()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _threads() -> dict[str, int]:
+    given = os.environ.get("SHOAL_THREADS")
+    if given is None:
+        return {}
+    if not given.isdigit() or int(given) < 1:
+        raise ParameterError("`SHOAL_THREADS` must be a number of threads, at least 1.")
+    return {"threads": int(given)}
+
+
+def _memory_limit() -> str:
+    given = os.environ.get("SHOAL_MEMORY")
+    if given is not None:
+        return given
+    try:
+        physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not a POSIX system
+        physical = 4 * _GIGABYTE
+    return f"{min(physical // 2, 4 * _GIGABYTE) // (1 << 20)}MiB"

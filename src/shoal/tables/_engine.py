@@ -1,0 +1,98 @@
+"""What Shoal asks of an engine: the few things that Ibis does not say once for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import pyarrow as pa
+
+from shoal.errors import Cancelled, DataError, ShoalError
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+__all__ = ["ROW", "Engine", "quiet"]
+
+#: The hidden column that numbers the records of a source, where the source has a stable order. Never released.
+ROW = "__shoal_row__"
+
+
+class Engine(Protocol):
+    """A database that computes expressions.
+
+    Everything that can be said in Ibis is said in Ibis, once; an engine adds what differs: how results come out, how
+    small tables go in, how bytes are hashed, and how files are written.
+    """
+
+    @property
+    def name(self) -> str:
+        """The engine's name and version, for certificates."""
+        ...
+
+    def fetch(self, expression: ir.Table) -> pa.Table:
+        """Compute a (small) expression."""
+        ...
+
+    def batches(self, expression: ir.Table) -> pa.RecordBatchReader:
+        """Compute an expression and hand its records out in batches."""
+        ...
+
+    def stage(self, rows: pa.Table) -> ir.Table:
+        """Put a small table beside the data, to join with."""
+        ...
+
+    def keep(self, expression: ir.Table) -> ir.Table:
+        """Compute an expression once and for all, so that a second look sees the same records."""
+        ...
+
+    def numbered(self, expression: ir.Table) -> ir.Table:
+        """Return the records with a column :data:`ROW` of distinct numbers that stay the same at a second look."""
+        ...
+
+    def sha256(self, hexadecimal: ir.StringValue) -> ir.StringValue:
+        """Return the SHA-256 digest of bytes; both are written in hexadecimal, the digest in lower case."""
+        ...
+
+    def write_csv(self, expression: ir.Table, path: Path) -> None:
+        """Write one CSV file at ``path``."""
+        ...
+
+    def write_parquet(self, expression: ir.Table, path: Path) -> None:
+        """Write one Parquet file at ``path``."""
+        ...
+
+
+@contextmanager
+def quiet(subject: str, *, error: type[ShoalError] = DataError) -> Iterator[None]:
+    """Turn what an engine raises into one error of ours.
+
+    The engines' own messages quote cell values and queries, so not a word of them is passed on.
+    """
+    try:
+        yield
+    except ShoalError:
+        raise
+    except KeyboardInterrupt:
+        raise Cancelled from None
+    except Exception as raised:
+        problem, hint = _explain(raised)
+        if problem is None:
+            raise Cancelled from None
+        raise error(f"{subject}: {problem}.", hint=hint) from None
+
+
+def _explain(raised: Exception) -> tuple[str | None, str | None]:
+    """Return a sentence for an engine's error (None for an interrupt) and a hint, from its type and known phrases."""
+    kind, text = type(raised).__name__, str(raised)
+    if kind == "InterruptException" or "KeyboardInterrupt" in text:
+        return None, None
+    if "No space left" in text or "max_temp_directory_size" in text:
+        return "the disk is full", "free some space, or point TMPDIR to a larger disk"
+    if kind == "OutOfMemoryException" or isinstance(raised, MemoryError) or "OutOfMemoryError" in text:
+        return "there is not enough memory", "give SHOAL_MEMORY a larger limit, such as SHOAL_MEMORY=8GB"
+    if isinstance(raised, PermissionError) or "Permission denied" in text:
+        return "there is no permission", None
+    return f"the engine could not do it ({kind})", None

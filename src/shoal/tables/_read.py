@@ -1,0 +1,263 @@
+"""Read a table from wherever it lives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from shoal.errors import DataError, ParameterError
+from shoal.schema import Schema
+from shoal.tables._csv import WrongEncoding, open_csv
+from shoal.tables._duckdb import DuckDBEngine, literal, quoted
+from shoal.tables._engine import ROW, quiet
+from shoal.tables._names import check_names
+from shoal.tables._table import Source, Table, load_schema
+
+__all__ = ["read"]
+
+_CSV = (".csv", ".tsv", ".txt")
+_PARQUET = (".parquet", ".pq")
+_DUCKDB = (".duckdb", ".ddb", ".db")
+_POSTGRES = ("postgresql://", "postgres://")
+_FILE_STRIDE = 1 << 40  # rows; no Parquet file has more
+
+
+def read(
+    source: Any,
+    *,
+    schema: Schema | str | Path | None = None,
+    table: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+) -> Table:
+    """Read a table of records.
+
+    Parameters
+    ----------
+    source
+        The path of a CSV file (``.csv``, ``.tsv``, ``.txt``, also with ``.gz``), a Parquet file or folder, or a
+        DuckDB file; the address ``postgresql://...`` of a database; an Arrow table, a pandas or polars frame; a
+        Spark frame, or a Spark session together with ``table``.
+    schema
+        What the columns mean, or the path of a schema file: the records are checked against it.
+    table
+        The table of a database, ``name`` or ``schema.name``.
+    delimiter, encoding, decimal
+        How a CSV file is written. Found out where not given, and kept in the table's ``source``: the delimiter among
+        comma, semicolon, tab and vertical bar; UTF-8, UTF-16 and UTF-32 (with and without byte order mark), and
+        Windows-1252 for text that is none of these; a decimal comma where numbers can only be read so.
+
+    Raises
+    ------
+    DataError
+        If the source cannot be read; the message names the file, column and row, never a value.
+    SchemaError
+        If the records do not fit the schema.
+    """
+    found = _found(source, table, {"delimiter": delimiter, "encoding": encoding, "decimal": decimal})
+    return found if schema is None else found.with_schema(load_schema(schema))
+
+
+def _found(source: Any, table: str | None, written: dict[str, str | None]) -> Table:
+    if isinstance(source, str) and source.startswith(_POSTGRES):
+        _refuse(written)
+        from shoal.tables._postgres import read_postgres
+
+        return read_postgres(source, table)
+    if isinstance(source, str | Path):
+        return _file(Path(source), table, written)
+    _refuse(written)
+    kind = type(source).__module__.partition(".")[0]
+    if kind == "pyspark":
+        from shoal.tables._spark import read_spark
+
+        return read_spark(source, table)
+    if table is not None:
+        raise ParameterError("`table` of `read` is for databases.")
+    return _frame(source, kind)
+
+
+def _file(path: Path, table: str | None, written: dict[str, str | None]) -> Table:
+    try:
+        if not path.exists():
+            raise DataError(f"{path}: there is no such file.")
+        folder = path.is_dir()
+    except OSError as error:
+        raise DataError(f"{path}: {(error.strerror or 'not readable').lower()}.") from None
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    kind = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else "".join(suffixes[-1:])
+    if kind in _CSV and not folder:
+        if table is not None:
+            raise ParameterError("`table` of `read` is for databases.")
+        return _csv(path, written)
+    _refuse(written)
+    if kind in _PARQUET or folder:
+        return _parquet(path, folder=folder)
+    if kind in _DUCKDB:
+        return _duckdb(path, table)
+    raise DataError(
+        f"{path.name}: the format `{kind or 'without ending'}` is not supported.",
+        hint="Shoal reads .csv, .tsv, .txt (also .gz), .parquet and .duckdb files",
+    )
+
+
+def _csv(path: Path, written: dict[str, str | None]) -> Table:
+    if written["delimiter"] is not None and (len(written["delimiter"]) != 1 or written["delimiter"] in '"\r\n\0'):
+        raise ParameterError("`delimiter` of `read` must be one character, not a quote or a line break.")
+    if written["decimal"] not in (None, ".", ","):
+        raise ParameterError("`decimal` of `read` must be `.` or `,`.")
+    engine = DuckDBEngine()
+    try:
+        return _csv_with(engine, path, written, fall_back=False)
+    except WrongEncoding:
+        return _csv_with(engine, path, written, fall_back=True)
+
+
+def _csv_with(engine: DuckDBEngine, path: Path, written: dict[str, str | None], *, fall_back: bool) -> Table:
+    text = open_csv(path, **written, fall_back=fall_back)
+    with quiet(path.name):
+        expression = engine.ingest(text.records)
+    text.check()
+    details = (("encoding", text.encoding), ("delimiter", repr(text.delimiter)), ("decimal", text.decimal))
+    source = Source(kind="csv", name=path.name, path=path, details=details, first_row=2)
+    return Table(expression=expression, engine=engine, source=source)
+
+
+def _parquet(path: Path, *, folder: bool) -> Table:
+    files = sorted(str(file) for file in path.rglob("*.parquet")) if folder else [str(path)]
+    if not files:
+        raise DataError(
+            f"{path.name} is a folder without Parquet files.", hint="give one file, or a folder of Parquet files"
+        )
+    engine = DuckDBEngine()
+    # `*` takes the column's own name where a file has one called file_row_number: then rows have no number
+    scan = f"read_parquet([{', '.join(map(literal, files))}], hive_types_autocast = false)"
+    number = f"(file_index::BIGINT * {_FILE_STRIDE} + file_row_number)"
+    with quiet(path.name):
+        names = _parquet_names(path, files[0])
+        check_names(names, path.name)
+        taken = {name.lower() for name in names} & {"file_row_number", "file_index"}
+        row = "" if taken else f", {number} AS {quoted(ROW)}"
+        expression = engine.view(f"SELECT *{row} FROM {scan}")  # noqa: S608
+    source = Source(kind="parquet", name=path.name, path=path, first_row=1 if len(files) == 1 and not taken else None)
+    return _not_empty(Table(expression=expression, engine=engine, source=source))
+
+
+def _parquet_names(path: Path, first: str) -> list[str]:
+    """Read the names off the file itself: DuckDB renames those that are there twice."""
+    from pyarrow import parquet
+
+    try:
+        return list(parquet.read_schema(first).names)
+    except PermissionError:
+        raise DataError(f"{path.name} cannot be read: there is no permission.") from None
+    except (pa.ArrowException, OSError):
+        raise DataError(f"{path.name} is not a Parquet file, or it is damaged.") from None
+
+
+def _duckdb(path: Path, table: str | None) -> Table:
+    engine = DuckDBEngine()
+    connection = engine.connection
+    try:
+        connection.execute(f"ATTACH {literal(str(path))} AS source (READ_ONLY)")
+    except Exception:
+        raise DataError(
+            f"{path.name} cannot be opened as a DuckDB file.",
+            hint="is it one, may you read it, and has another program opened it for writing?",
+        ) from None
+    with quiet(path.name):
+        known = connection.execute(
+            "SELECT schema_name, table_name, true FROM duckdb_tables() WHERE database_name = 'source' UNION ALL "
+            "SELECT schema_name, view_name, false FROM duckdb_views() WHERE database_name = 'source' AND NOT internal"
+        ).fetchall()
+    schema, name, stored = choose_table(known, table, path.name)
+    with quiet(name):
+        expression = engine.table(name, database=("source", schema))
+        check_names(expression.columns, name)
+        if stored:
+            expression = expression.mutate(**{ROW: expression.rowid()})
+    source = Source(kind="duckdb", name=name, path=path, first_row=1 if stored else None)
+    return _not_empty(Table(expression=expression, engine=engine, source=source))
+
+
+def choose_table(known: list[tuple[str, str, bool]], asked: str | None, source: str) -> tuple[str, str, bool]:
+    """Return the schema, name and kind of the table that was asked for, or of the only one there is."""
+    if asked is None:
+        if len(known) == 1:
+            return known[0]
+        raise ParameterError(
+            f"{source} holds {len(known)} tables: give `table`.",
+            hint=("one of " + ", ".join(sorted(name for _, name, _ in known)[:10])) if known else None,
+        )
+    for schema, name, stored in sorted(known, key=lambda entry: entry[0] not in ("main", "public")):
+        if asked in (name, f"{schema}.{name}"):
+            return schema, name, stored
+    raise DataError(f"{source} has no table `{asked}`.")
+
+
+def _frame(source: Any, kind: str) -> Table:
+    rows = _arrow(source, kind)
+    check_names(rows.column_names, f"the {kind} frame")
+    rows = pa.table(
+        [column.cast(pa.string()) if pa.types.is_null(column.type) else column for column in rows.columns],
+        names=rows.column_names,
+    )
+    numbers = pa.array(range(rows.num_rows), pa.int64()) if not rows.num_rows else _numbers(rows.num_rows)
+    engine = DuckDBEngine()
+    name = {"pyarrow": "arrow"}.get(kind, kind)
+    with quiet(f"the {name} frame"):
+        expression = engine.stage(rows.append_column(ROW, numbers))
+    return _not_empty(
+        Table(expression=expression, engine=engine, source=Source(kind=name, name=f"{name} frame", first_row=1))
+    )
+
+
+def _arrow(source: Any, kind: str) -> pa.Table:
+    if isinstance(source, pa.Table):
+        return source
+    if isinstance(source, pa.RecordBatch):
+        return pa.Table.from_batches([source])
+    if kind == "pandas":
+        _check_pandas(source)
+        try:
+            return pa.Table.from_pandas(source, preserve_index=False)
+        except (pa.ArrowException, TypeError, ValueError):
+            raise DataError(
+                "the pandas frame cannot be read: a column holds values of more than one type.",
+                hint="convert the column with astype",
+            ) from None
+    if kind == "polars":
+        frame = source.collect() if hasattr(source, "collect") else source
+        return frame.to_arrow()
+    raise DataError(
+        f"Shoal cannot read a {type(source).__name__}.",
+        hint="give a path, a postgresql:// address, or an Arrow, pandas, polars or Spark frame",
+    )
+
+
+def _check_pandas(frame: Any) -> None:
+    if not hasattr(frame, "columns"):
+        raise DataError(f"Shoal cannot read a pandas {type(frame).__name__}.", hint="give a DataFrame")
+    check_names(list(frame.columns), "the pandas frame")
+
+
+def _numbers(rows: int) -> pa.Array:
+    import numpy as np
+
+    return pa.array(np.arange(rows, dtype=np.int64))
+
+
+def _not_empty(table: Table) -> Table:
+    with quiet(table.source.name):
+        if not len(table.engine.fetch(table.expression.limit(1))):
+            raise DataError(f"{table.source.name} has no records.")
+    return table
+
+
+def _refuse(written: dict[str, str | None]) -> None:
+    given = [name for name, value in written.items() if value is not None]
+    if given:
+        raise ParameterError(f"`{given[0]}` of `read` is for CSV files.")

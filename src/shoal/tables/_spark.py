@@ -1,0 +1,157 @@
+"""Spark, for tables that one machine does not hold."""
+
+from __future__ import annotations
+
+import uuid
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from shoal.errors import DataError, MissingExtraError, OutputError, ParameterError
+from shoal.tables._digest import builtin
+from shoal.tables._engine import ROW, quiet
+from shoal.tables._names import check_names
+from shoal.tables._table import Source, Table
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+__all__ = ["SparkEngine", "read_spark", "write_spark_folder", "write_spark_table"]
+
+
+def read_spark(source: Any, table: str | None) -> Table:
+    """Read a Spark frame, or a table of a Spark session."""
+    session = source if hasattr(source, "catalog") else getattr(source, "sparkSession", None)
+    if session is None:
+        raise DataError(f"Shoal cannot read a {type(source).__name__}.", hint="give a Spark DataFrame or SparkSession")
+    engine = SparkEngine(session)
+    if session is source:
+        if table is None:
+            raise ParameterError("`read` of a Spark session needs `table`.")
+        try:
+            frame = session.table(table)
+        except Exception:
+            raise DataError(f"the Spark session has no table `{table}`.") from None
+        name = table
+    else:
+        if table is not None:
+            raise ParameterError("`table` of `read` is for databases and Spark sessions.")
+        frame, name = source, "Spark frame"
+    check_names(frame.columns, name)
+    with quiet(name):
+        expression = engine.view(frame)
+        if not engine.fetch(expression.limit(1)).num_rows:
+            raise DataError(f"{name} has no records.")
+    return Table(expression=expression, engine=engine, source=Source(kind="spark", name=name))
+
+
+class SparkEngine:
+    """A Spark session that the user started; its views are ours and go with the engine."""
+
+    def __init__(self, session: Any) -> None:
+        try:
+            import ibis
+
+            self._backend = ibis.pyspark.connect(session)
+        except ImportError:
+            raise MissingExtraError("Spark support", extra="spark") from None
+        self.session = session
+        self._views: list[str] = []
+        self._closer = weakref.finalize(self, _drop, session, self._views)
+
+    @property
+    def name(self) -> str:
+        """The engine's name and version."""
+        return f"Spark {self.session.version}"
+
+    def view(self, frame: Any) -> ir.Table:
+        """Return a frame as an expression."""
+        name = f"shoal_{uuid.uuid4().hex}"
+        frame.createOrReplaceTempView(name)
+        self._views.append(name)
+        return self._backend.table(name)
+
+    def frame(self, expression: ir.Table) -> Any:
+        """Return an expression as a frame."""
+        return self.session.sql(self._backend.compile(expression))
+
+    def stage(self, rows: pa.Table) -> ir.Table:
+        """Put a small table beside the data, to join with."""
+        return self.view(self.session.createDataFrame(rows))
+
+    def fetch(self, expression: ir.Table) -> pa.Table:
+        """Compute a (small) expression."""
+        return self.frame(expression).toArrow()
+
+    def batches(self, expression: ir.Table) -> pa.RecordBatchReader:
+        """Compute an expression on the cluster and hand its records out in batches."""
+        return self.fetch(expression).to_reader()
+
+    def keep(self, expression: ir.Table) -> ir.Table:
+        """Store the records of an expression on the executors.
+
+        A checkpoint, not a cache: records that were lost are an error, not computed once more with another result.
+        """
+        return self.view(self.frame(expression).localCheckpoint(eager=True))
+
+    def numbered(self, expression: ir.Table) -> ir.Table:
+        """Return the records, stored, with distinct numbers (Spark's records have no order of their own)."""
+        if ROW in expression.columns:
+            return expression
+        number = builtin("monotonically_increasing_id", (), "int64")()
+        return self.keep(expression.mutate(**{ROW: number}))
+
+    def sha256(self, hexadecimal: ir.StringValue) -> ir.StringValue:
+        """Return the SHA-256 digest of bytes; both are written in hexadecimal."""
+        return builtin("sha2", ("binary", "int32"), "string")(builtin("unhex", ("string",), "binary")(hexadecimal), 256)
+
+    def write_csv(self, expression: ir.Table, path: Path) -> None:
+        """Write one CSV file at ``path``."""
+        self._write(expression, path, "csv")
+
+    def write_parquet(self, expression: ir.Table, path: Path) -> None:
+        """Write one Parquet file at ``path``."""
+        self._write(expression, path, "parquet")
+
+    def _write(self, expression: ir.Table, path: Path, form: str) -> None:
+        """Let Spark write its parts into a private folder of the embedded engine, which makes one file of them."""
+        from shoal.tables._apply import sorted_by_values
+        from shoal.tables._duckdb import DuckDBEngine, literal
+
+        engine = DuckDBEngine()
+        try:
+            parts = engine.folder / "parts"
+            self.frame(expression).write.parquet(parts.as_uri())
+            gathered = engine.view(f"SELECT * FROM read_parquet({literal(str(parts / '*.parquet'))})")  # noqa: S608
+            write = engine.write_csv if form == "csv" else engine.write_parquet
+            write(sorted_by_values(gathered), path)
+        finally:
+            engine.close()
+
+
+def write_spark_folder(table: Table, path: Path) -> None:
+    """Write the parts of a table side by side into a folder of Parquet files."""
+    if not isinstance(table.engine, SparkEngine):
+        raise ParameterError("the format `parquet-folder` is for tables on Spark.", hint="write one `parquet` file")
+    table.engine.frame(table.visible).write.parquet(path.absolute().as_uri())
+
+
+def write_spark_table(table: Table, name: str, *, overwrite: bool) -> None:
+    """Make a table of the Spark session."""
+    if not isinstance(table.engine, SparkEngine):
+        raise ParameterError("the format `spark` is for tables on Spark.", hint="write a `parquet` file")
+    session = table.engine.session
+    with quiet(name, error=OutputError):
+        if session.catalog.tableExists(name) and not overwrite:
+            raise OutputError(f"the Spark table `{name}` exists.", hint="choose another name, or overwrite it")
+        table.engine.frame(table.visible).write.mode("overwrite" if overwrite else "error").saveAsTable(name)
+
+
+def _drop(session: Any, views: list[str]) -> None:
+    for name in views:
+        try:
+            session.catalog.dropTempView(name)
+        except Exception:  # noqa: BLE001, S112 - the session may have ended before us
+            continue

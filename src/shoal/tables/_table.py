@@ -1,0 +1,152 @@
+"""A table of records on an engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from shoal.errors import DataError
+from shoal.schema import Schema
+from shoal.tables._engine import ROW, Engine, quiet
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+__all__ = ["Source", "Table"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where a table came from, for messages and certificates.
+
+    Parameters
+    ----------
+    kind
+        ``csv``, ``parquet``, ``arrow``, ``pandas``, ``polars``, ``duckdb``, ``postgresql`` or ``spark``.
+    name
+        The name of the file or table, without folders, hosts or passwords.
+    path
+        The file or folder, where there is one.
+    details
+        What was found out or decided while reading: encoding, delimiter, decimal mark.
+    first_row
+        The number that messages give to the first record, or None where records have no order: 2 for a CSV file,
+        whose header is row 1.
+    """
+
+    kind: str
+    name: str
+    path: Path | None = None
+    details: tuple[tuple[str, str], ...] = ()
+    first_row: int | None = None
+
+    def __str__(self) -> str:
+        found = ", ".join(f"{key} {value}" for key, value in self.details)
+        return f"{self.name} ({self.kind}; {found})" if found else f"{self.name} ({self.kind})"
+
+    def detail(self, key: str) -> str | None:
+        """Return what was found out about ``key``."""
+        return dict(self.details).get(key)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Table:
+    """Records on an engine: an expression, computed only when something is asked of it.
+
+    Parameters
+    ----------
+    expression
+        The records, as an Ibis expression; it may hold the hidden column that numbers them.
+    engine
+        What computes the expression.
+    source
+        Where the records came from.
+    schema
+        What the columns mean, where it is known; see :meth:`with_schema`.
+    left_out
+        The number of records that the ``drop`` policy for missing values left out.
+    """
+
+    expression: ir.Table
+    engine: Engine
+    source: Source
+    schema: Schema | None = None
+    left_out: int = 0
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(name for name in self.expression.columns if name != ROW)
+
+    @property
+    def visible(self) -> ir.Table:
+        """The expression without hidden columns."""
+        return self.expression.select(*self.columns)
+
+    @property
+    def types(self) -> dict[str, str]:
+        """The engine-independent type of every column."""
+        schema = self.expression.schema()
+        return {name: str(schema[name].copy(nullable=True)) for name in self.columns}
+
+    def count(self) -> int:
+        """Return the number of records."""
+        with quiet(self.source.name):
+            return int(
+                self.engine.fetch(self.expression.aggregate(records=self.expression.count()))["records"][0].as_py()
+            )
+
+    def with_schema(self, schema: Schema | str | Path) -> Table:
+        """Return the table typed by a schema, after checking that the records fit it.
+
+        Text becomes numbers and days where the schema says so, and records are left out where the ``drop`` policy
+        says so (see :attr:`left_out`). All problems are reported at once.
+
+        Raises
+        ------
+        SchemaError
+            For columns that are absent or not in the schema, text that is not a number or a date, numbers that are
+            not finite, values outside a declared domain, missing values that are refused, columns without any value.
+        """
+        from shoal.tables._conform import conform
+
+        return conform(self, load_schema(schema))
+
+    def select(self, *columns: str) -> Table:
+        """Return the table with these columns only."""
+        absent = [name for name in columns if name not in self.columns]
+        if absent:
+            raise DataError(f"{self.source.name} has no column {', '.join(f'`{name}`' for name in absent)}.")
+        hidden = [ROW] if ROW in self.expression.columns else []
+        return replace(self, expression=self.expression.select(*columns, *hidden))
+
+    def to_arrow(self) -> pa.Table:
+        """Return the records as an Arrow table."""
+        with quiet(self.source.name):
+            return self.engine.fetch(self.visible)
+
+    def to_pandas(self) -> Any:
+        """Return the records as a pandas frame."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return the records as a polars frame."""
+        import polars
+
+        return polars.from_arrow(self.to_arrow())
+
+    def __repr__(self) -> str:
+        schema = "no schema" if self.schema is None else f"{len(self.schema.quasi_identifiers)} quasi-identifiers"
+        return f"<Table {self.source}: {len(self.columns)} columns, {schema}, on {self.engine.name}>"
+
+
+def load_schema(schema: Schema | str | Path) -> Schema:
+    """Return a schema, read from its file where a path is given."""
+    if isinstance(schema, Schema):
+        return schema
+    from shoal.schema import load
+
+    return load(Path(schema))
