@@ -15,6 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from shoal import hierarchies, schema
+from shoal.schema import Kind, Missing, Provenance
+
 HOSPITAL = Path(__file__).parents[3] / "examples" / "hospital"
 RESPIRATORY = "J00-J99 respiratory"
 CHILDBIRTH = "O00-O99 pregnancy and childbirth"
@@ -183,3 +186,30 @@ def test_a_negative_number_of_rows_is_refused() -> None:
     finished = subprocess.run(command, capture_output=True, text=True, check=False)
     assert finished.returncode == 2
     assert "--rows must be in" in finished.stderr
+
+
+def test_the_schema_describes_the_columns_in_their_order(table: list[dict[str, str]]) -> None:
+    described = schema.load(HOSPITAL / "discharges.schema.toml")
+    assert described.names == tuple(table[0])
+    assert described.identifiers == ("patient_id", "name")
+    assert described.quasi_identifiers == ("age", "sex", "zip", "admission_date")
+    assert described.sensitive == ("diagnosis", "length_of_stay", "charge")
+    assert not described.guessed
+
+
+def test_every_released_column_has_a_declared_hierarchy_that_holds_all_values(table: list[dict[str, str]]) -> None:
+    described = schema.load(HOSPITAL / "discharges.schema.toml")
+    for attribute in described:
+        if attribute.name in described.identifiers:
+            continue
+        texts = sorted({row[attribute.name] for row in table} - {""})
+        values = pa.array(texts)
+        if attribute.kind is Kind.NUMERIC:
+            values = values.cast(pa.float64())
+        elif attribute.kind is Kind.DATE:
+            values = values.cast(pa.date32())
+        missing = attribute.missing is Missing.CATEGORY
+        made = hierarchies.build(attribute, values, folder=described.folder, missing=missing)
+        assert made.provenance is Provenance.DECLARED
+        assert hierarchies.outside(made, values) is None
+        assert made.levels >= 2
