@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.tables import Frequencies, SensitiveAttribute
 
-__all__ = ["Classes", "Histogram"]
+__all__ = ["Classes", "Histogram", "group", "tally"]
 
 Counts = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -32,9 +32,7 @@ class Histogram:
     def total(self, kept: Mask | None = None) -> Counts:
         """Return the number of records per value over all classes, or over the kept ones."""
         counts = self.counts if kept is None else np.where(np.repeat(kept, np.diff(self.offsets)), self.counts, 0)
-        total = np.zeros(self.attribute.size, dtype=np.int64)
-        np.add.at(total, self.codes, counts)
-        return total
+        return tally(self.codes, counts, self.attribute.size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -83,17 +81,37 @@ class Classes:
         owners: Counts = labels[chosen].astype(np.int64)
         counts = frequencies.counts[chosen]
         number = int(owners.max(initial=-1)) + 1 if number is None else number
-        sizes = np.zeros(number, dtype=np.int64)
-        np.add.at(sizes, owners, counts)
+        sizes = tally(owners, counts, number)
         population = None
         if frequencies.population is not None:
-            population = np.zeros(number, dtype=np.int64)
-            np.add.at(population, owners, frequencies.population[chosen])
+            population = tally(owners, frequencies.population[chosen], number)
         sensitive = {
             attribute.name: _histogram(attribute, owners, frequencies.sensitive_codes[chosen, column], counts, number)
             for column, attribute in enumerate(frequencies.sensitive)
         }
         return cls(sizes=sizes, sensitive=sensitive, population=population)
+
+    @classmethod
+    def grouped(cls, frequencies: Frequencies) -> Classes:
+        """Gather the tuples of ``frequencies`` by their quasi-identifiers as they are: nothing is generalised."""
+        labels, firsts = group(frequencies.codes)
+        classes = cls.of(frequencies, labels, number=len(firsts))
+        return replace(classes, codes=frequencies.codes[firsts])
+
+
+def group(codes: npt.NDArray[np.int32]) -> tuple[Counts, Counts]:
+    """Number the distinct rows of ``codes`` in lexicographic order; also return the first row of each number."""
+    keys = np.zeros(len(codes), dtype=np.int64)
+    size = 1
+    for column in codes.T:
+        width = int(column.max(initial=0)) + 1
+        if size * width > np.iinfo(np.int64).max:  # replace the keys so far by their ranks
+            distinct, keys = np.unique(keys, return_inverse=True)
+            size = len(distinct)
+        keys = keys * width + column
+        size *= width
+    _, firsts, labels = np.unique(keys, return_index=True, return_inverse=True)
+    return labels, firsts
 
 
 def _histogram(
@@ -101,8 +119,7 @@ def _histogram(
 ) -> Histogram:
     present = counts > 0
     keys, inverse = np.unique(labels[present] * attribute.size + codes[present], return_inverse=True)
-    total = np.zeros(len(keys), dtype=np.int64)
-    np.add.at(total, inverse, counts[present])
+    total = tally(inverse, counts[present], len(keys))
     owners = keys // max(attribute.size, 1)
     offsets = np.searchsorted(owners, np.arange(number + 1)).astype(np.int64)
     return Histogram(
@@ -111,3 +128,13 @@ def _histogram(
         codes=(keys % max(attribute.size, 1)).astype(np.int32),
         counts=total,
     )
+
+
+def tally(codes: npt.NDArray[np.integer], counts: Counts, size: int) -> Counts:
+    """Add up ``counts`` per code, exactly; a table has fewer than 2^63 records."""
+    # Sums of integers below 2^53 are exact in floating point, in which NumPy counts fastest.
+    if int(counts.sum()) < 2**53:
+        return np.bincount(codes, weights=counts, minlength=size).astype(np.int64)
+    result = np.zeros(size, dtype=np.int64)
+    np.add.at(result, codes, counts)
+    return result

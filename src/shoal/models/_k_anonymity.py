@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.errors import ParameterError
+from shoal.models._arguments import Arguments
 from shoal.models._classes import Classes
-from shoal.models._model import Capabilities, Model
+from shoal.models._model import Achieved, Capabilities, Mask, Model, released_classes
 
 __all__ = ["KAnonymity"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class KAnonymity(Model):
     """Every record shares its quasi-identifiers with at least k - 1 others.
+
+    Cost O(classes).
 
     Parameters
     ----------
@@ -47,18 +48,31 @@ class KAnonymity(Model):
     title: ClassVar[str] = "KAnonymity"
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
-            raise ParameterError(f"`k` of `KAnonymity` must be an integer in [1, inf); got {self.k}.")
+        arguments = Arguments(self.title)
+        object.__setattr__(self, "k", arguments.whole("k", self.k))
+        arguments.finish()
 
     @property
     def capabilities(self) -> Capabilities:
         """What a search may rely on."""
         return Capabilities(monotone_generalization=True, monotone_suppression=True, minimal_class_size=self.k)
 
-    def keep(self, classes: Classes, kept: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    def keep(self, classes: Classes, kept: Mask) -> Mask:
         """Return the kept classes of at least k records."""
         return np.asarray(kept & (classes.sizes >= self.k))
+
+    def achieved(self, classes: Classes, kept: Mask | None = None) -> Achieved:
+        """Return the size of the smallest kept class."""
+        sizes = classes.sizes[released_classes(classes, kept)]
+        return Achieved(k=int(sizes.min())) if len(sizes) else Achieved()
 
     def statement(self) -> str:
         """Say what is promised, in one plain sentence."""
         return f"Every record shares its quasi-identifiers with at least {self.k - 1} other records."
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what must hold for the promise to mean what it says, and what it does not cover."""
+        return (
+            "An intruder knows at most the columns declared as quasi-identifiers.",
+            "Sensitive values are not covered: the records of a class may all share one.",
+        )

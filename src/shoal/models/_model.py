@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from shoal.models._arguments import Quantity, plain
 from shoal.models._classes import Classes
 from shoal.schema import Schema
 
-__all__ = ["Capabilities", "Model", "keep"]
+__all__ = ["Achieved", "Capabilities", "Model", "Scope", "keep"]
 
 Mask = npt.NDArray[np.bool_]
+
+
+class Scope(IntEnum):
+    """What the verdict on a class depends on.
+
+    ``CLASS``: on the class alone. ``REFERENCE``: also on the distribution of the sensitive values in the whole
+    release. ``RELEASE``: on the other classes of the release; a class on its own has no verdict.
+    """
+
+    CLASS = 0
+    REFERENCE = 1
+    RELEASE = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,11 +42,14 @@ class Capabilities:
     Parameters
     ----------
     monotone_generalization
-        Merging classes that satisfy the model gives a class that satisfies it.
+        Merging classes that satisfy the model gives a class that satisfies it. For a model of scope ``RELEASE``: if a
+        release satisfies the model, so does every full-domain generalisation of it.
     monotone_suppression
         Removing other classes does not change whether a class satisfies the model.
     minimal_class_size
         No smaller class can satisfy the model.
+    scope
+        What the verdict on a class depends on.
     sensitive
         The sensitive attributes whose histograms the model reads.
     codes
@@ -42,12 +61,30 @@ class Capabilities:
     monotone_generalization: bool
     monotone_suppression: bool
     minimal_class_size: int = 1
+    scope: Scope = Scope.CLASS
     sensitive: tuple[str, ...] = ()
     codes: bool = False
     population: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+class Achieved(dict[str, Quantity]):
+    """The strongest parameters that a release satisfies, by name; empty if nothing is released.
+
+    Examples
+    --------
+    >>> print(Achieved(k=7, t=Fraction(1, 6)))
+    k = 7, t = 1/6 (0.166667)
+    """
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} = {_text(value)}" for name, value in self.items()) or "nothing is released"
+
+    def plain(self) -> dict[str, object]:
+        """Return the values as TOML and JSON know them; a fraction that is no short decimal becomes a text."""
+        return {name: plain(value) for name, value in self.items()}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Model(ABC):
     """A privacy model: an exact decision on equivalence classes."""
 
@@ -65,12 +102,29 @@ class Model(ABC):
 
         The result is a subset of ``kept``. Where the verdict depends on the whole release (closeness to its overall
         distribution, say) removing classes may change the verdict on others: :func:`keep` repeats until nothing
-        changes.
+        changes. Models of scope ``RELEASE`` return a subset that satisfies them.
+        """
+
+    @abstractmethod
+    def achieved(self, classes: Classes, kept: Mask | None = None) -> Achieved:
+        """Return the strongest parameters that hold in a release of exactly the ``kept`` classes (all by default).
+
+        Exact, or a float on the safe side where the exact figure is irrational. A figure may be infinite, or outside
+        of the range of the parameter, where no parameter holds.
         """
 
     @abstractmethod
     def statement(self) -> str:
         """Say what is promised, in one plain sentence."""
+
+    @abstractmethod
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what must hold for the promise to mean what it says, and what it does not cover."""
+
+    def holds(self, classes: Classes, kept: Mask | None = None) -> bool:
+        """Return whether a release of exactly the ``kept`` classes (all by default) satisfies the model."""
+        released = released_classes(classes, kept)
+        return bool(np.array_equal(self.keep(classes, released), released))
 
     def problems(self, schema: Schema) -> list[str]:
         """Return what keeps this model from being used with ``schema``."""
@@ -82,9 +136,18 @@ class Model(ABC):
                 found.append(f"`{self.title}` names column `{name}`, whose role is {schema[name].role}, not sensitive")
         return found
 
+    def resolved(self, schema: Schema) -> Model:
+        """Return this model with everything spelt out that it leaves to the schema."""
+        del schema
+        return self
+
     def parameters(self) -> dict[str, object]:
-        """Return the parameters by name, as in plan files and certificates."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        """Return the parameters by name, as in plan files and certificates: plain values of TOML and JSON."""
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {name: plain(value) for name, value in values.items() if value is not None}
+
+    def __repr__(self) -> str:
+        return f"{self.title}({', '.join(f'{name}={value!r}' for name, value in self.parameters().items())})"
 
 
 def keep(models: Sequence[Model], classes: Classes) -> Mask:
@@ -92,12 +155,28 @@ def keep(models: Sequence[Model], classes: Classes) -> Mask:
 
     Starting from all classes, those that fail a model are removed until all that are left satisfy all models in a
     release of exactly the classes that are left. The set only shrinks, so this ends; the result is sound by
-    construction and may be empty.
+    construction and may be empty. Models of a wider scope are asked later, so that they judge what the others leave.
     """
     kept = np.ones(len(classes), dtype=np.bool_)
-    while True:
-        before = int(kept.sum())
-        for model in models:
-            kept = model.keep(classes, kept)
-        if int(kept.sum()) == before or all(model.capabilities.monotone_suppression for model in models):
-            return kept
+    ordered = sorted(models, key=lambda model: model.capabilities.scope)
+    stable = [model for model in ordered if model.capabilities.monotone_suppression]
+    unstable = [model for model in ordered if not model.capabilities.monotone_suppression]
+    for model in stable:
+        kept = model.keep(classes, kept)
+    satisfied = 0
+    for model in itertools.cycle(unstable):
+        before, kept = kept, model.keep(classes, kept)
+        satisfied = satisfied + 1 if np.array_equal(before, kept) else 0
+        if satisfied == len(unstable):
+            break
+    return kept
+
+
+def released_classes(classes: Classes, kept: Mask | None) -> Mask:
+    """Return the kept classes that hold records."""
+    occupied = classes.sizes > 0
+    return np.asarray(occupied if kept is None else occupied & kept)
+
+
+def _text(value: Quantity) -> str:
+    return f"{value} ({float(value):.6g})" if isinstance(value, Fraction) and value.denominator > 1 else f"{value}"

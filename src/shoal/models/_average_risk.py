@@ -1,0 +1,96 @@
+"""Average risk: the mean probability of re-identification stays below a threshold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.models._arguments import Arguments, Number, fraction, plain
+from shoal.models._classes import Classes
+from shoal.models._model import Achieved, Capabilities, Mask, Model, Scope, released_classes
+from shoal.models._ratios import Ratios
+
+__all__ = ["AverageRisk"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AverageRisk(Model):
+    """An intruder who tries to re-identify all records succeeds with at most a given share of them.
+
+    Cost O(classes log classes).
+
+    Parameters
+    ----------
+    risk
+        The greatest average risk, a number in (0, 1]. A float means the decimal typed.
+
+    Guarantee
+    ---------
+    Syntactic: the mean over the released records of 1 / |E|, E the record's equivalence class, is at most ``risk``. It
+    is the number of classes over the number of records (marketer risk; the prosecutor risk of one record is the 1/k of
+    [Bild24, 2.1.4]).
+
+    :meth:`keep` removes the smallest classes, as few as needed, in the order of the classes where sizes are equal. No
+    choice suppresses fewer records: a smaller class costs less to remove and lowers the average more.
+
+    Assumptions
+    -----------
+    The intruder knows the quasi-identifiers of everybody in the release. It is an average: single records may be
+    unique, so combine it with :class:`KAnonymity`. Sensitive values are not protected.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> AverageRisk(0.25).keep(Classes(sizes=np.array([2, 1, 7])), np.array([True, True, True])).tolist()
+    [True, False, True]
+    """
+
+    risk: Number
+    name: ClassVar[str] = "average-risk"
+    title: ClassVar[str] = "AverageRisk"
+
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        object.__setattr__(self, "risk", arguments.rational("risk", self.risk, "(0, 1]"))
+        arguments.finish()
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What a search may rely on."""
+        return Capabilities(monotone_generalization=True, monotone_suppression=False, scope=Scope.RELEASE)
+
+    def keep(self, classes: Classes, kept: Mask) -> Mask:
+        """Return the kept classes without as few of the smallest ones as needed."""
+        result = released_classes(classes, kept)
+        numbers = np.flatnonzero(result)
+        numbers = numbers[np.argsort(classes.sizes[numbers], kind="stable")]
+        # What is left after removing none, one, two, ... of the smallest classes
+        left = np.arange(len(numbers), 0, -1)
+        records = np.cumsum(classes.sizes[numbers][::-1])[::-1]
+        enough = np.flatnonzero(Ratios(left, records).at_most(fraction(self.risk)))
+        removed = int(enough[0]) if len(enough) else len(numbers)
+        result[numbers[:removed]] = False
+        return result
+
+    def achieved(self, classes: Classes, kept: Mask | None = None) -> Achieved:
+        """Return the number of kept classes over the number of their records."""
+        sizes = classes.sizes[released_classes(classes, kept)]
+        return Achieved(risk=Fraction(len(sizes), int(sizes.sum()))) if len(sizes) else Achieved()
+
+    def statement(self) -> str:
+        """Say what is promised, in one plain sentence."""
+        return (
+            f"Whoever tries to find the people behind all records by their quasi-identifiers is right for at most "
+            f"{plain(self.risk)} of the records on average (1 = all)."
+        )
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what must hold for the promise to mean what it says, and what it does not cover."""
+        return (
+            "An intruder knows at most the columns declared as quasi-identifiers.",
+            "It is an average: single records may be at a much higher risk.",
+            "Sensitive values are not covered: the records of a class may all share one.",
+        )

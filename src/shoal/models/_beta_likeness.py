@@ -1,0 +1,126 @@
+"""beta-likeness: no sensitive value becomes much more likely in a class than in the release."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.models import _ball
+from shoal.models._arguments import Arguments, Number, fraction, plain
+from shoal.models._likelihood import likelihood_ratios
+from shoal.models._model import Achieved, Capabilities, Mask, Scope
+from shoal.models._ratios import Ratios
+from shoal.models._rows import Rows
+from shoal.models._sensitive import SensitiveModel
+
+__all__ = ["BetaLikeness"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class BetaLikeness(SensitiveModel):
+    """The share of a sensitive value grows by at most beta times itself from the release to a class.
+
+    Cost O(values present).
+
+    Parameters
+    ----------
+    attribute
+        The sensitive attribute.
+    beta
+        The greatest relative gain, a number in [0, inf). A float means the decimal typed.
+    enhanced
+        Also bound the gain of value v by ``-ln q_v``, which keeps frequent values from becoming certain.
+
+    Guarantee
+    ---------
+    Syntactic: ``(p_v - q_v) / q_v <= beta`` for every equivalence class E of the release and every value v with ``p_v >
+    q_v``, p the distribution in E and q the one in the release; enhanced: ``<= min(beta, -ln q_v)`` (Cao and Karras
+    2012, Def. 2 and 3; [Bild24, 2.1.4]). The logarithm of a rational number is irrational, so the enhanced bound is
+    never met with equality, and ball arithmetic decides what rounding errors would leave open.
+
+    Assumptions
+    -----------
+    What the intruder believed before is the distribution in the release. That a value becomes less likely, or
+    impossible, is not covered. Each attribute is protected on its own; who is in the release is not hidden.
+
+    Examples
+    --------
+    >>> BetaLikeness("diagnosis", 2, enhanced=True)
+    BetaLikeness(attribute='diagnosis', beta=2, enhanced=True)
+    """
+
+    beta: Number
+    enhanced: bool = field(default=False, kw_only=True)
+    name: ClassVar[str] = "beta-likeness"
+    title: ClassVar[str] = "BetaLikeness"
+
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        object.__setattr__(self, "attribute", arguments.column("attribute", self.attribute))
+        object.__setattr__(self, "beta", arguments.rational("beta", self.beta, "[0, inf)"))
+        object.__setattr__(self, "enhanced", arguments.flag("enhanced", self.enhanced))
+        arguments.finish()
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What a search may rely on."""
+        return Capabilities(
+            monotone_generalization=True,  # a mixture of probabilities does not exceed the greatest of them
+            monotone_suppression=False,
+            scope=Scope.REFERENCE,
+            sensitive=(self.attribute,),
+        )
+
+    def satisfied(self, rows: Rows) -> Mask:
+        """Return the rows in which no value gains too much."""
+        ratios, shares = _gains(rows)
+        allowed = ratios.at_most(1 + fraction(self.beta))
+        if self.enhanced:
+            allowed &= _logarithmic(ratios, shares)
+        return np.logical_and.reduceat(allowed, rows.starts)
+
+    def strongest(self, rows: Rows) -> Achieved:
+        """Return the greatest gain; infinite if it is more than the enhanced bound allows whatever beta is."""
+        ratios, shares = _gains(rows)
+        if self.enhanced and not _logarithmic(ratios, shares).all():
+            return Achieved(beta=float("inf"))
+        return Achieved(beta=max(Fraction(ratios.largest()) - 1, Fraction(0)))
+
+    def statement(self) -> str:
+        """Say what is promised, in one plain sentence."""
+        more = ", and the less so the more frequent it is anyway" if self.enhanced else ""
+        return (
+            f"Among records that share their quasi-identifiers, no value of `{self.attribute}` is more than "
+            f"{plain(1 + fraction(self.beta))} times as frequent as in the whole release{more}."
+        )
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what must hold for the promise to mean what it says, and what it does not cover."""
+        return (
+            "An intruder knows at most the columns declared as quasi-identifiers.",
+            f"What an intruder believed before is the distribution of `{self.attribute}` in the whole release.",
+            "That a value becomes less likely, or impossible, is not covered.",
+        )
+
+
+def _gains(rows: Rows) -> tuple[Ratios, Ratios]:
+    """Return p / q and q for every value present in a row."""
+    totals, records = rows.totals(), rows.records
+    shares = Ratios(totals[rows.codes], np.full(len(rows.codes), records))
+    return likelihood_ratios(rows, totals, records), shares
+
+
+def _logarithmic(ratios: Ratios, shares: Ratios) -> Mask:
+    """Return where p <= q, or ``p / q - 1 <= -ln q``, exactly."""
+    gains, bounds = ratios.quotients() - 1, -np.log(shares.quotients())
+    verdict = gains < bounds
+    # Quotients are right to 2^-51 and logarithms to 4 ulp and the error of their argument.
+    near = np.abs(gains - bounds) <= 2.0**-48 * (1 + gains + bounds)
+    for index in np.flatnonzero(near).tolist():
+        gain, share = ratios[index] - 1, shares[index]
+        # Not 0 for a gain > 0: the exponential of a rational number other than 0 is transcendental.
+        verdict[index] = gain <= 0 or _ball.sign(lambda: -_ball.logarithm(share) - _ball.exact(gain)) > 0  # noqa: B023
+    return verdict | ratios.at_most(Fraction(1))

@@ -1,0 +1,103 @@
+"""delta-disclosure privacy: the logarithms of sensitive probabilities change by at most delta."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.models import _ball
+from shoal.models._arguments import Arguments, Number, fraction, plain
+from shoal.models._likelihood import distance, within
+from shoal.models._model import Achieved, Capabilities, Mask, Scope
+from shoal.models._rows import Rows
+from shoal.models._sensitive import SensitiveModel
+
+__all__ = ["DeltaDisclosure"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DeltaDisclosure(SensitiveModel):
+    """The logarithm of the share of every sensitive value differs by at most delta between class and release.
+
+    The same as :class:`MultiplicativeCloseness` with t = exp(delta). That is irrational, so the ratios of counts are
+    compared with both ends of a ball around it; the ball shrinks until both agree. Cost O(values present).
+
+    Parameters
+    ----------
+    attribute
+        The sensitive attribute.
+    delta
+        The greatest difference of natural logarithms, a number in [0, inf). A float means the decimal typed. For binary
+        logarithms, as other tools use, multiply by ln 2 = 0.693.
+
+    Guarantee
+    ---------
+    Syntactic: ``|ln(p_v / q_v)| <= delta`` for every equivalence class E of the release and every value v of the
+    release, p the distribution in E and q the one in the release; a value that is missing in E violates it (Brickell
+    and Shmatikov 2008; the distance is that of [DFSC15, Def. 4]). The definition has ``<``. That is the same for delta
+    > 0, because the logarithm of a rational number other than 1 is irrational; here 0 asks for equal distributions.
+
+    Assumptions
+    -----------
+    What the intruder believed before is the distribution in the release. Each attribute is protected on its own; who is
+    in the release is not hidden.
+
+    Examples
+    --------
+    >>> DeltaDisclosure("diagnosis", 1.5)
+    DeltaDisclosure(attribute='diagnosis', delta=1.5)
+    """
+
+    delta: Number
+    name: ClassVar[str] = "delta-disclosure"
+    title: ClassVar[str] = "DeltaDisclosure"
+
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        object.__setattr__(self, "attribute", arguments.column("attribute", self.attribute))
+        object.__setattr__(self, "delta", arguments.rational("delta", self.delta, "[0, inf)"))
+        arguments.finish()
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What a search may rely on."""
+        return Capabilities(
+            monotone_generalization=True,  # a mixture of probabilities stays between q / exp(delta) and q exp(delta)
+            monotone_suppression=False,
+            scope=Scope.REFERENCE,
+            sensitive=(self.attribute,),
+        )
+
+    def satisfied(self, rows: Rows) -> Mask:
+        """Return the rows in which no share of a value differs by more than a factor exp(delta)."""
+        # Ratios of 64-bit counts are below exp(88): a greater delta asks for the presence of every value alone.
+        delta = min(fraction(self.delta), Fraction(100))
+        for low, high in _ball.enclosures(lambda: _ball.exact(delta).exp()):
+            verdict = within(rows, low)
+            if low == high or np.array_equal(verdict, within(rows, high)):
+                break
+        return verdict
+
+    def strongest(self, rows: Rows) -> Achieved:
+        """Return the greatest difference of logarithms, rounded up; infinite if a row misses a value."""
+        factor = distance(rows)
+        if factor in (1, float("inf")):
+            return Achieved(delta=0 if factor == 1 else factor)
+        return Achieved(delta=_ball.above(lambda: _ball.logarithm(fraction(factor))))
+
+    def statement(self) -> str:
+        """Say what is promised, in one plain sentence."""
+        return (
+            f"Among records that share their quasi-identifiers, the logarithm of the share of every value of "
+            f"`{self.attribute}` differs from the whole release by at most {plain(self.delta)}."
+        )
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what must hold for the promise to mean what it says, and what it does not cover."""
+        return (
+            "An intruder knows at most the columns declared as quasi-identifiers.",
+            f"What an intruder believed before is the distribution of `{self.attribute}` in the whole release.",
+        )

@@ -1,0 +1,103 @@
+"""delta-presence: whether a person of the population is in the release stays uncertain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.models._arguments import Arguments, Number, fraction, plain
+from shoal.models._classes import Classes
+from shoal.models._model import Achieved, Capabilities, Mask, Model, released_classes
+from shoal.models._population import population
+from shoal.models._ratios import Ratios
+
+__all__ = ["DeltaPresence"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DeltaPresence(Model):
+    """The share of the population that is in the release lies between two bounds in every class.
+
+    Cost O(classes).
+
+    Parameters
+    ----------
+    minimum, maximum
+        The bounds, numbers in [0, 1] with ``minimum <= maximum``. A float means the decimal typed.
+
+    Guarantee
+    ---------
+    Syntactic, given the population table: ``minimum <= |E| / |P(E)| <= maximum`` for every equivalence class E of the
+    release, P(E) the records of the population that generalise to the quasi-identifiers of E (Nergiz, Atzori and
+    Clifton 2007; [Bild24, 2.1.4]). For a person who fits a class of the release, the probability of being in it lies
+    between the bounds.
+
+    A departure: the definition asks for the bounds for everybody in the population. Whoever fits no class of the
+    release is not in it, so a minimum above 0 would rule suppression out altogether; here it covers those who fit a
+    class.
+
+    Assumptions
+    -----------
+    The population table holds every record of the release and everybody the intruder may consider. Without other
+    knowledge all people of a class are equally likely to be in the release. Sensitive values are not protected.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> classes = Classes(sizes=np.array([1, 4]), population=np.array([9, 4]))
+    >>> DeltaPresence(0, 0.5).keep(classes, np.array([True, True])).tolist()
+    [True, False]
+    """
+
+    minimum: Number
+    maximum: Number
+    name: ClassVar[str] = "delta-presence"
+    title: ClassVar[str] = "DeltaPresence"
+
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        object.__setattr__(self, "minimum", arguments.rational("minimum", self.minimum, "[0, 1]"))
+        object.__setattr__(self, "maximum", arguments.rational("maximum", self.maximum, "[0, 1]"))
+        if not arguments.problems and fraction(self.minimum) > fraction(self.maximum):
+            arguments.problems.add(
+                f"`minimum` of `{self.title}` must not exceed `maximum`; got {plain(self.minimum)} and "
+                f"{plain(self.maximum)}."
+            )
+        arguments.finish()
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What a search may rely on."""
+        # The share of a merged class lies between those of its parts.
+        return Capabilities(monotone_generalization=True, monotone_suppression=True, population=True)
+
+    def keep(self, classes: Classes, kept: Mask) -> Mask:
+        """Return the kept classes whose share of the population lies between the bounds."""
+        shares = Ratios(classes.sizes, population(classes, self.title))
+        inside = shares.at_least(fraction(self.minimum)) & shares.at_most(fraction(self.maximum))
+        return np.asarray(released_classes(classes, kept) & inside)
+
+    def achieved(self, classes: Classes, kept: Mask | None = None) -> Achieved:
+        """Return the least and the greatest share; above 1 if the population table does not hold the release."""
+        released = released_classes(classes, kept)
+        if not released.any():
+            return Achieved()
+        shares = Ratios(classes.sizes[released], population(classes, self.title)[released])
+        return Achieved(minimum=shares.smallest(), maximum=shares.largest())
+
+    def statement(self) -> str:
+        """Say what is promised, in one plain sentence."""
+        bounds = f"at most {plain(self.maximum)}"
+        if fraction(self.minimum) > 0:
+            bounds = f"between {plain(self.minimum)} and {plain(self.maximum)}"
+        return f"For a person of the population who fits released records, the chance of being among them is {bounds}."
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what must hold for the promise to mean what it says, and what it does not cover."""
+        return (
+            "An intruder knows at most the columns declared as quasi-identifiers.",
+            "The population table holds every record of the release and everybody an intruder may think of.",
+            "Whoever of the population fits no released record is known not to be in the release.",
+        )

@@ -1,0 +1,88 @@
+"""Distinct l-diversity: l different sensitive values in every class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.models._arguments import Arguments
+from shoal.models._model import Achieved, Capabilities, Mask
+from shoal.models._rows import Rows
+from shoal.models._sensitive import SensitiveModel
+
+__all__ = ["DistinctLDiversity"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DistinctLDiversity(SensitiveModel):
+    """Every class holds at least l different values of a sensitive attribute.
+
+    Cost O(classes).
+
+    Parameters
+    ----------
+    attribute
+        The sensitive attribute.
+    l
+        The least number of different values, an integer in [1, inf).
+
+    Guarantee
+    ---------
+    Syntactic: ``|{values in E}| >= l`` for every equivalence class E of the release [Bild24, 2.1.4, Def. 3, variant
+    1]. The quasi-identifiers of a person leave at least l values possible. Implies l-anonymity.
+
+    Assumptions
+    -----------
+    The intruder cannot rule values out, and does not care about probabilities: one value may be far more frequent than
+    the others (skewness), and all may mean nearly the same (similarity). See :class:`EntropyLDiversity`,
+    :class:`RecursiveLDiversity` and :class:`TCloseness`.
+
+    Examples
+    --------
+    >>> DistinctLDiversity("diagnosis", 3).statement()
+    'Records that share their quasi-identifiers show at least 3 different values of `diagnosis`.'
+    """
+
+    l: int  # noqa: E741 - the name in the literature
+    name: ClassVar[str] = "distinct-l-diversity"
+    title: ClassVar[str] = "DistinctLDiversity"
+
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        object.__setattr__(self, "attribute", arguments.column("attribute", self.attribute))
+        object.__setattr__(self, "l", arguments.whole("l", self.l))
+        arguments.finish()
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What a search may rely on."""
+        return Capabilities(
+            monotone_generalization=True,
+            monotone_suppression=True,
+            minimal_class_size=self.l,
+            sensitive=(self.attribute,),
+        )
+
+    def satisfied(self, rows: Rows) -> Mask:
+        """Return the rows with at least l values."""
+        return np.asarray(rows.lengths >= self.l)
+
+    def strongest(self, rows: Rows) -> Achieved:
+        """Return the least number of values in a row."""
+        return Achieved(l=int(rows.lengths.min()))
+
+    def statement(self) -> str:
+        """Say what is promised, in one plain sentence."""
+        return (
+            f"Records that share their quasi-identifiers show at least {self.l} different values of `{self.attribute}`."
+        )
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what must hold for the promise to mean what it says, and what it does not cover."""
+        return (
+            "An intruder knows at most the columns declared as quasi-identifiers and can rule no value out.",
+            "Probabilities are not covered: one value may be far more frequent than the others.",
+            "Meanings are not covered: the values may be alike.",
+        )

@@ -1,0 +1,84 @@
+"""k-map: at least k people of the population fit every released record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.models._arguments import Arguments
+from shoal.models._classes import Classes
+from shoal.models._model import Achieved, Capabilities, Mask, Model, released_classes
+from shoal.models._population import population
+
+__all__ = ["KMap"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class KMap(Model):
+    """Every released record fits at least k people of a population table.
+
+    Weaker than k-anonymity, and enough where the intruder does not know who is in the release: a class may hold a
+    single record if k people of the population look like it. Cost O(classes).
+
+    Parameters
+    ----------
+    k
+        The least number of people per released combination of quasi-identifiers, an integer in [1, inf).
+
+    Guarantee
+    ---------
+    Syntactic, given the population table: for every equivalence class E of the release, at least k records of the
+    population generalise to the quasi-identifiers of E (Sweeney 2002; the sample counterpart is [Bild24, 2.1.4, Def.
+    1]). An intruder who matches a released record with the population finds the right person with probability at
+    most 1/k.
+
+    Assumptions
+    -----------
+    The population table holds everybody the intruder may consider, and the intruder does not know who of them is in
+    the release. Sensitive values are not protected.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> classes = Classes(sizes=np.array([1, 4]), population=np.array([9, 4]))
+    >>> KMap(5).keep(classes, np.array([True, True])).tolist()
+    [True, False]
+    """
+
+    k: int
+    name: ClassVar[str] = "k-map"
+    title: ClassVar[str] = "KMap"
+
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        object.__setattr__(self, "k", arguments.whole("k", self.k))
+        arguments.finish()
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What a search may rely on."""
+        return Capabilities(monotone_generalization=True, monotone_suppression=True, population=True)
+
+    def keep(self, classes: Classes, kept: Mask) -> Mask:
+        """Return the kept classes that at least k people of the population fit."""
+        return np.asarray(released_classes(classes, kept) & (population(classes, self.title) >= self.k))
+
+    def achieved(self, classes: Classes, kept: Mask | None = None) -> Achieved:
+        """Return the least number of people that fit a kept class."""
+        people = population(classes, self.title)[released_classes(classes, kept)]
+        return Achieved(k=int(people.min())) if len(people) else Achieved()
+
+    def statement(self) -> str:
+        """Say what is promised, in one plain sentence."""
+        return f"Every released record fits the quasi-identifiers of at least {self.k} people of the population."
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what must hold for the promise to mean what it says, and what it does not cover."""
+        return (
+            "An intruder knows at most the columns declared as quasi-identifiers.",
+            "The population table holds everybody an intruder may think of.",
+            "An intruder does not know who of the population is in the release.",
+            "Sensitive values are not covered: the records of a class may all share one.",
+        )

@@ -1,0 +1,117 @@
+"""k^m-anonymity: who knows m quasi-identifiers of a person finds at least k records."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.errors import ParameterError
+from shoal.models._arguments import Arguments
+from shoal.models._classes import Classes, Counts, group, tally
+from shoal.models._model import Achieved, Capabilities, Mask, Model, Scope, released_classes
+
+__all__ = ["KMAnonymity"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class KMAnonymity(Model):
+    """Every combination of at most m released quasi-identifier values occurs at least k times, or not at all.
+
+    Weaker than k-anonymity and much cheaper in data where there are many quasi-identifiers and nobody knows all of
+    them. Cost O(C(a, m) * classes * log(classes)) for a quasi-identifiers, per round of removals.
+
+    Parameters
+    ----------
+    k
+        The least number of records per combination, an integer in [1, inf).
+    m
+        How many quasi-identifiers the intruder knows, an integer in [1, inf); from a on it is k-anonymity.
+
+    Guarantee
+    ---------
+    Syntactic: for every set A of at most m quasi-identifiers, every combination of values of A that occurs in the
+    release occurs in at least k records (Terrovitis, Mamoulis and Kalnis 2008; [Bild24, 2.1.4]). Combinations of
+    exactly min(m, a) values decide, because a part of a combination occurs at least as often.
+
+    :meth:`keep` returns the largest set of classes that satisfies the model: what it removes is in no such set.
+
+    Assumptions
+    -----------
+    The intruder knows at most m quasi-identifiers of a person. Sensitive values are not protected. With local recoding
+    a value and its generalisations count as different values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> codes = np.array([[0, 0], [0, 1], [1, 1]], dtype=np.int32)
+    >>> classes = Classes(sizes=np.array([1, 1, 1]), codes=codes)
+    >>> print(KMAnonymity(2, m=1).achieved(classes))
+    k = 1
+    """
+
+    k: int
+    m: int
+    name: ClassVar[str] = "k-m-anonymity"
+    title: ClassVar[str] = "KMAnonymity"
+
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        object.__setattr__(self, "k", arguments.whole("k", self.k))
+        object.__setattr__(self, "m", arguments.whole("m", self.m))
+        arguments.finish()
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What a search may rely on."""
+        return Capabilities(
+            monotone_generalization=True,
+            monotone_suppression=False,
+            scope=Scope.RELEASE,
+            codes=True,
+        )
+
+    def keep(self, classes: Classes, kept: Mask) -> Mask:
+        """Return the largest set of kept classes that satisfies the model."""
+        numbers = np.flatnonzero(released_classes(classes, kept))
+        while len(numbers):
+            frequent = self._rarest(classes, numbers) >= self.k
+            if frequent.all():
+                break
+            numbers = numbers[frequent]
+        result = np.zeros(len(classes), dtype=np.bool_)
+        result[numbers] = True
+        return result
+
+    def achieved(self, classes: Classes, kept: Mask | None = None) -> Achieved:
+        """Return the number of records of the rarest combination of m values."""
+        numbers = np.flatnonzero(released_classes(classes, kept))
+        return Achieved(k=int(self._rarest(classes, numbers).min())) if len(numbers) else Achieved()
+
+    def statement(self) -> str:
+        """Say what is promised, in one plain sentence."""
+        known = "any quasi-identifier" if self.m == 1 else f"any {self.m} quasi-identifiers"
+        return f"Whoever knows {known} of a person finds at least {self.k} records that fit, or none."
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what must hold for the promise to mean what it says, and what it does not cover."""
+        return (
+            f"An intruder knows at most {self.m} of the quasi-identifiers of a person.",
+            "Sensitive values are not covered: the records that fit may all share one.",
+        )
+
+    def _rarest(self, classes: Classes, numbers: Counts) -> Counts:
+        """Return, for each of the classes, how often its rarest combination of m values occurs in all of them."""
+        if classes.codes is None:
+            raise ParameterError(
+                f"`{self.title}` needs the released quasi-identifiers of the classes; none were given."
+            )
+        codes, sizes = classes.codes[numbers], classes.sizes[numbers]
+        attributes = codes.shape[1]
+        rarest = np.full(len(numbers), np.iinfo(np.int64).max)
+        for columns in itertools.combinations(range(attributes), min(self.m, attributes)):
+            labels, firsts = group(codes[:, columns])
+            rarest = np.minimum(rarest, tally(labels, sizes, len(firsts))[labels])
+        return rarest

@@ -1,0 +1,107 @@
+"""Recursive (c, l)-diversity: the most frequent sensitive value of a class is not too frequent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.models._arguments import Arguments, Number, fraction, plain
+from shoal.models._classes import Counts
+from shoal.models._model import Achieved, Capabilities, Mask
+from shoal.models._ratios import Ratios
+from shoal.models._rows import Rows
+from shoal.models._sensitive import SensitiveModel
+
+__all__ = ["RecursiveLDiversity"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RecursiveLDiversity(SensitiveModel):
+    """The most frequent sensitive value of a class stays below c times all but the l - 1 most frequent ones.
+
+    Cost O(p log p), p the number of values present in all classes.
+
+    Parameters
+    ----------
+    attribute
+        The sensitive attribute.
+    c
+        How dominant the most frequent value may be, a number in (0, inf). A float means the decimal typed.
+    l
+        An integer in [1, inf); l - 1 values may be ruled out by the intruder.
+
+    Guarantee
+    ---------
+    Syntactic: ``r_1 < c (r_l + r_{l+1} + ... + r_m)`` for every equivalence class E of the release, r_i the number of
+    records with the i-th most frequent value of E [Bild24, 2.1.4, Def. 3, variant 2]. After the intruder rules out up
+    to l - 2 values, the values left are (c, 2)-diverse: none of them is more than about c times as frequent as the
+    others together.
+
+    Assumptions
+    -----------
+    The intruder can rule out at most l - 2 values. The values may be alike in meaning, and rare or common in the whole
+    table.
+
+    Examples
+    --------
+    >>> RecursiveLDiversity("diagnosis", c=3, l=2)
+    RecursiveLDiversity(attribute='diagnosis', c=3, l=2)
+    """
+
+    c: Number
+    l: int  # noqa: E741 - the name in the literature
+    name: ClassVar[str] = "recursive-l-diversity"
+    title: ClassVar[str] = "RecursiveLDiversity"
+
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        object.__setattr__(self, "attribute", arguments.column("attribute", self.attribute))
+        object.__setattr__(self, "c", arguments.rational("c", self.c, "(0, inf)"))
+        object.__setattr__(self, "l", arguments.whole("l", self.l))
+        arguments.finish()
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What a search may rely on."""
+        return Capabilities(
+            monotone_generalization=True,
+            monotone_suppression=True,
+            minimal_class_size=self.l,
+            sensitive=(self.attribute,),
+        )
+
+    def satisfied(self, rows: Rows) -> Mask:
+        """Return the rows that are (c, l)-diverse."""
+        return np.asarray(self._diversities(rows) >= self.l)
+
+    def strongest(self, rows: Rows) -> Achieved:
+        """Return the greatest l that holds for c; 0 where not even l = 1 does."""
+        return Achieved(l=int(self._diversities(rows).min()))
+
+    def statement(self) -> str:
+        """Say what is promised, in one plain sentence."""
+        others = {1: "all values", 2: "the others"}.get(self.l, f"all but the {self.l - 1} most frequent ones")
+        return (
+            f"Among records that share their quasi-identifiers, the most frequent value of `{self.attribute}` is less "
+            f"than {plain(self.c)} times as frequent as {others} together."
+        )
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what must hold for the promise to mean what it says, and what it does not cover."""
+        return (
+            "An intruder knows at most the columns declared as quasi-identifiers.",
+            f"An intruder can rule out at most {max(self.l - 2, 0)} values of `{self.attribute}` for a person.",
+            "Meanings are not covered: the values may be alike.",
+        )
+
+    def _diversities(self, rows: Rows) -> Counts:
+        """Return the greatest l per row for which ``r_1 < c (r_l + ...)``; the tails shrink as l grows."""
+        lengths, starts = rows.lengths, rows.starts
+        owners = np.repeat(np.arange(len(rows)), lengths)
+        counts = rows.counts[np.lexsort((-rows.counts, owners))]
+        before = np.cumsum(counts) - counts  # records before an entry, over all rows
+        tails = np.repeat(rows.sizes + before[starts], lengths) - before
+        verdicts = Ratios(np.repeat(counts[starts], lengths), tails).below(fraction(self.c))
+        return np.add.reduceat(verdicts.astype(np.int64), starts)

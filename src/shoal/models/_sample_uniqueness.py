@@ -1,0 +1,91 @@
+"""Sample uniqueness: few records are the only ones with their quasi-identifiers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.models._arguments import Arguments, Number, fraction, plain
+from shoal.models._classes import Classes
+from shoal.models._model import Achieved, Capabilities, Mask, Model, Scope, released_classes
+
+__all__ = ["SampleUniqueness"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SampleUniqueness(Model):
+    """At most a given share of the released records are alone in their class.
+
+    Cost O(classes).
+
+    Parameters
+    ----------
+    share
+        The greatest share of unique records, a number in [0, 1]. A float means the decimal typed.
+
+    Guarantee
+    ---------
+    Syntactic: the number of classes of one record over the number of released records is at most ``share``. With 0 it
+    is 2-anonymity [Bild24, 2.1.4, Def. 1].
+
+    :meth:`keep` removes as few unique records as needed, the last ones in the order of the classes. No choice
+    suppresses fewer records, as removing others raises the share.
+
+    Assumptions
+    -----------
+    Uniqueness in the release bounds uniqueness in the population from above. It says nothing about records that two or
+    three share, and sensitive values are not protected.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> SampleUniqueness(0.1).keep(Classes(sizes=np.array([1, 9, 1])), np.array([True, True, True])).tolist()
+    [True, True, False]
+    """
+
+    share: Number
+    name: ClassVar[str] = "sample-uniqueness"
+    title: ClassVar[str] = "SampleUniqueness"
+
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        object.__setattr__(self, "share", arguments.rational("share", self.share, "[0, 1]"))
+        arguments.finish()
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What a search may rely on."""
+        return Capabilities(monotone_generalization=True, monotone_suppression=False, scope=Scope.RELEASE)
+
+    def keep(self, classes: Classes, kept: Mask) -> Mask:
+        """Return the kept classes without as few of the unique records as needed."""
+        result = released_classes(classes, kept)
+        unique = np.flatnonzero(result & (classes.sizes == 1))
+        others = int(classes.sizes[result].sum()) - len(unique)
+        share = fraction(self.share)
+        # u unique records are allowed where u / (u + others) <= share
+        allowed = len(unique) if share == 1 else int(others * share / (1 - share))
+        result[unique[allowed:]] = False
+        return result
+
+    def achieved(self, classes: Classes, kept: Mask | None = None) -> Achieved:
+        """Return the share of unique records."""
+        sizes = classes.sizes[released_classes(classes, kept)]
+        return Achieved(share=Fraction(int((sizes == 1).sum()), int(sizes.sum()))) if len(sizes) else Achieved()
+
+    def statement(self) -> str:
+        """Say what is promised, in one plain sentence."""
+        if fraction(self.share) == 0:
+            return "No record is the only one with its quasi-identifiers."
+        return f"At most a share of {plain(self.share)} of the records are the only ones with their quasi-identifiers."
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what must hold for the promise to mean what it says, and what it does not cover."""
+        return (
+            "An intruder knows at most the columns declared as quasi-identifiers.",
+            "Records that only two or three people share are not covered.",
+            "Sensitive values are not covered: the records of a class may all share one.",
+        )

@@ -1,0 +1,167 @@
+"""t-closeness: the sensitive values of every class are distributed as in the whole release, up to t."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+from shoal.errors import ParameterError
+from shoal.models._arguments import Arguments, Number, fraction, plain
+from shoal.models._earth_mover import EarthMover, Equal, Hierarchical, Ordered
+from shoal.models._model import Achieved, Capabilities, Mask, Model, Scope
+from shoal.models._rows import Rows
+from shoal.models._sensitive import SensitiveModel
+from shoal.schema import Kind, Schema
+from shoal.tables import SensitiveAttribute
+
+__all__ = ["TCloseness"]
+
+Distance = Literal["equal", "ordered", "hierarchical"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TCloseness(SensitiveModel):
+    """Every class has nearly the same distribution of a sensitive attribute as the whole release.
+
+    Cost O(n) over the n values present in the classes for the equal distance, O(n log v) for the ordered one, v being
+    the number of different values, and O(n * height) for the hierarchical one.
+
+    Parameters
+    ----------
+    attribute
+        The sensitive attribute.
+    t
+        The greatest distance allowed, a number in [0, 1]. A float means the decimal typed: 0.2 is 1/5.
+    distance
+        ``"equal"``: all values are equally different. ``"ordered"``: neighbours in the order are nearest. A missing
+        value comes last. ``"hierarchical"``: values with a low common ancestor in the attribute's hierarchy are
+        nearest. By default ordered for numbers, dates and ordinal attributes, else hierarchical where the schema
+        declares a hierarchy, else equal.
+
+    Guarantee
+    ---------
+    Syntactic: ``EMD(P(E), Q) <= t`` for every equivalence class E of the release [Bild24, 2.1.4, Def. 4 and (2.1)], EMD
+    the earth mover's distance, P(E) the distribution in E and Q the one in the release. An intruder who knows the
+    distribution in the release learns at most t more from the quasi-identifiers of a person.
+
+    The whole table of the definition is the release, suppressed records left out: anybody can check that, and the
+    distribution of the input would tell about the suppressed records. For the ordered distance v counts the values of
+    the release.
+
+    Assumptions
+    -----------
+    The distribution of the attribute in the release may become public. With the equal distance a value may become much
+    more likely in a class if it is rare: see :class:`BetaLikeness` and :class:`MultiplicativeCloseness`. Each
+    attribute is protected on its own; who is in the release is not hidden.
+
+    Examples
+    --------
+    The example of [Bild24, A.2]: the values 50, 60, 60, 60, 70 in the classes {50, 60} and {60, 60, 70}.
+
+    >>> import numpy as np
+    >>> from shoal.models import Classes, Histogram
+    >>> charge = Histogram(
+    ...     attribute=SensitiveAttribute(name="charge", size=3, ordered=True),
+    ...     offsets=np.array([0, 2, 4]),
+    ...     codes=np.array([0, 1, 1, 2], dtype=np.int32),
+    ...     counts=np.array([1, 1, 2, 1]),
+    ... )
+    >>> classes = Classes(sizes=np.array([2, 3]), sensitive={"charge": charge})
+    >>> print(TCloseness("charge", 0.2).achieved(classes))
+    t = 1/4 (0.25)
+    >>> TCloseness("charge", 0.2).keep(classes, np.array([True, True])).tolist()
+    [False, True]
+    """
+
+    t: Number
+    distance: Distance | None = None
+    name: ClassVar[str] = "t-closeness"
+    title: ClassVar[str] = "TCloseness"
+
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        object.__setattr__(self, "attribute", arguments.column("attribute", self.attribute))
+        object.__setattr__(self, "t", arguments.rational("t", self.t, "[0, 1]"))
+        if self.distance is not None:
+            arguments.choice("distance", self.distance, get_args(Distance))
+        arguments.finish()
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What a search may rely on."""
+        return Capabilities(
+            monotone_generalization=True,  # the distance to a fixed distribution is convex
+            monotone_suppression=False,
+            scope=Scope.REFERENCE,
+            sensitive=(self.attribute,),
+        )
+
+    def satisfied(self, rows: Rows) -> Mask:
+        """Return the rows at a distance of at most t from all rows together."""
+        return self._mover(rows).at_most(fraction(self.t))
+
+    def strongest(self, rows: Rows) -> Achieved:
+        """Return the greatest distance of a row."""
+        return Achieved(t=self._mover(rows).largest())
+
+    def problems(self, schema: Schema) -> list[str]:
+        """Return what keeps this model from being used with ``schema``."""
+        found = Model.problems(self, schema)
+        if self.attribute not in schema:
+            return found
+        attribute = schema[self.attribute]
+        if self.distance == "ordered" and attribute.kind is Kind.CATEGORICAL:
+            found.append(
+                f"`{self.title}` measures column `{self.attribute}` by order, but its kind is {attribute.kind}"
+            )
+        if self.distance == "hierarchical" and attribute.hierarchy is None:
+            found.append(f"`{self.title}` measures column `{self.attribute}` by a hierarchy, but it has none")
+        return found
+
+    def resolved(self, schema: Schema) -> TCloseness:
+        """Return this model with the distance spelt out."""
+        attribute = schema[self.attribute]
+        ordered = attribute.kind is not Kind.CATEGORICAL
+        return dataclasses.replace(self, distance=self._distance(ordered, attribute.hierarchy is not None))
+
+    def statement(self) -> str:
+        """Say what is promised, in one plain sentence."""
+        measured = {
+            "equal": "all values counting as equally different",
+            "ordered": "values counting as more different the farther apart they are in order",
+            "hierarchical": "values counting as more different the later they meet in the hierarchy",
+            None: "by the distance that fits the column's kind",
+        }[self.distance]
+        return (
+            f"Among records that share their quasi-identifiers, the distribution of `{self.attribute}` differs from "
+            f"the one in the whole release by at most {plain(self.t)} on a scale from 0 to 1, {measured}."
+        )
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what must hold for the promise to mean what it says, and what it does not cover."""
+        return (
+            "An intruder knows at most the columns declared as quasi-identifiers.",
+            f"The distribution of `{self.attribute}` in the whole release may become known.",
+            "A rare value may still become several times as likely in a class as in the whole release.",
+        )
+
+    def _distance(self, ordered: bool, hierarchy: bool) -> Distance:
+        if self.distance is not None:
+            return self.distance
+        return "ordered" if ordered else "hierarchical" if hierarchy else "equal"
+
+    def _mover(self, rows: Rows) -> EarthMover:
+        attribute: SensitiveAttribute = rows.attribute
+        match self._distance(attribute.ordered, attribute.hierarchy is not None):
+            case "ordered":
+                return Ordered(rows)
+            case "hierarchical":
+                if attribute.hierarchy is None:
+                    raise ParameterError(
+                        f'`distance` of `{self.title}` must be "equal" or "ordered" for column `{self.attribute}`, '
+                        'which has no hierarchy; got "hierarchical".'
+                    )
+                return Hierarchical(rows, attribute.hierarchy)
+            case _:
+                return Equal(rows)
