@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from shoal.hierarchies._hierarchy import TOP, Codes, Hierarchy
 from shoal.schema import Provenance
@@ -102,33 +101,33 @@ def _distinguish(labels: list[pa.StringArray], counts: list[Integers]) -> list[p
     A label may well repeat upwards for the same leaves (the short branches of a taxonomy). ``*`` is left alone: it
     means any value wherever it stands.
     """
-    known, starts, sizes = labels[0], np.arange(len(labels[0])), counts[0]
-    marked = [labels[0]]
-    for number, (names, count) in enumerate(zip(labels[1:], counts[1:], strict=True), start=1):
-        start = np.cumsum(count) - count
-        earlier = pc.index_in(names, value_set=known).fill_null(-1).to_numpy(zero_copy_only=False)
-        clash = (
-            (earlier >= 0) & ((starts[earlier] != start) | (sizes[earlier] != count)) if len(known) else earlier >= 0
-        )
-        clash &= ~np.asarray(pc.equal(names, TOP).to_numpy(zero_copy_only=False), dtype=np.bool_)
-        if clash.any():
-            names = _mark(names, clash, number, known)
-        marked.append(names)
-        known = pa.concat_arrays([known, names])
-        starts, sizes = np.append(starts, start), np.append(sizes, count)
+    names = pa.concat_arrays(labels)
+    starts = np.concatenate([np.cumsum(count) - count for count in counts])
+    sizes = np.concatenate(counts)
+    encoded = names.dictionary_encode()
+    groups = encoded.indices.to_numpy(zero_copy_only=False)
+    first = np.flatnonzero(np.diff(np.maximum.accumulate(groups), prepend=-1))[groups]
+    clash = (starts != starts[first]) | (sizes != sizes[first])
+    if not clash.any():
+        return labels
+    return _marked(labels, clash)
+
+
+def _marked(labels: list[pa.StringArray], clash: npt.NDArray[np.bool_]) -> list[pa.StringArray]:
+    taken = {name for level in labels for name in level.to_pylist()}
+    ends = np.cumsum([len(level) for level in labels])
+    marked = []
+    for number, level in enumerate(labels):
+        names = level.to_pylist()
+        for position in np.flatnonzero(clash[ends[number] - len(names) : ends[number]]):
+            if names[position] == TOP:
+                continue
+            names[position] += f" (level {number})"
+            while names[position] in taken:
+                names[position] += "'"
+            taken.add(names[position])
+        marked.append(pa.array(names, pa.string()))
     return marked
-
-
-def _mark(names: pa.StringArray, clash: npt.NDArray[np.bool_], number: int, known: pa.StringArray) -> pa.StringArray:
-    taken = {*known.to_pylist(), *names.to_pylist()}
-    changed = names.to_pylist()
-    for position in np.flatnonzero(clash):
-        name = f"{changed[position]} (level {number})"
-        while name in taken:
-            name += "'"
-        changed[position] = name
-        taken.add(name)
-    return pa.array(changed, pa.string())
 
 
 def _texts(labels: pa.StringArray, *, missing: bool) -> tuple[str | None, ...]:

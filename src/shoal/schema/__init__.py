@@ -1,6 +1,7 @@
 """What the data is: roles, kinds, declared domains, missing values, weights and hierarchy rules."""
 
 from shoal.schema._attribute import Attribute, Bound, Domain, Kind, Missing, Provenance, Role
+from shoal.schema._file import dumps, from_document, load, loads, save
 from shoal.schema._profile import ColumnProfile
 from shoal.schema._rules import (
     Cuts,
@@ -36,4 +37,9 @@ __all__ = [
     "Role",
     "Schema",
     "Taxonomy",
+    "dumps",
+    "from_document",
+    "load",
+    "loads",
+    "save",
 ]

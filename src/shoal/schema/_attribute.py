@@ -74,6 +74,8 @@ class Domain:
     maximum: Bound | None = None
 
     def __post_init__(self) -> None:
+        if self.values is not None:
+            object.__setattr__(self, "values", tuple(self.values))
         problems = Problems()
         if self.values is not None and (self.minimum is not None or self.maximum is not None):
             problems.add("a domain has either `values` or `minimum` and `maximum`")
@@ -82,7 +84,9 @@ class Domain:
         if self.values is not None and not self.values:
             problems.add("`values` of a domain must not be empty")
         bounds = [bound for bound in (self.minimum, self.maximum) if bound is not None]
-        if any(isinstance(bound, float) and not math.isfinite(bound) for bound in bounds):
+        if any(isinstance(bound, dt.datetime) for bound in bounds):
+            problems.add("`minimum` and `maximum` of a domain of dates must be days without a time")
+        elif any(not isinstance(bound, dt.date) and not _finite(bound) for bound in bounds):
             problems.add("`minimum` and `maximum` of a domain must be finite")
         elif len(bounds) == 2:
             if isinstance(bounds[0], dt.date) != isinstance(bounds[1], dt.date):
@@ -97,6 +101,13 @@ class Domain:
         return self.minimum is not None and self.maximum is not None
 
 
+def _finite(bound: int | float) -> bool:
+    try:
+        return math.isfinite(bound)
+    except OverflowError:  # an integer beyond all floats
+        return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attribute:
     """One column of the data and what it means.
@@ -106,7 +117,7 @@ class Attribute:
     name
         The column's name.
     role, kind
-        See :class:`Role` and :class:`Kind`.
+        See :class:`Role` and :class:`Kind`; their words are understood too: ``role="sensitive"``.
     domain
         Declared values or bounds, or None where they are read off the data (never under differential privacy).
     missing
@@ -130,6 +141,7 @@ class Attribute:
 
     def __post_init__(self) -> None:
         problems = Problems()
+        self._read_words(problems)
         if not self.name:
             problems.add("a column must have a name")
         if not (math.isfinite(self.weight) and self.weight >= 0):
@@ -137,10 +149,21 @@ class Attribute:
         if self.pseudonym and self.role is not Role.IDENTIFIER:
             problems.add(f"column `{self.name}`: `pseudonym` is for identifiers; this column is {self.role}")
         if self.kind is Kind.ORDINAL and (self.domain is None or self.domain.values is None):
-            problems.add(f"column `{self.name}`: an ordinal column needs `domain.values` in ascending order")
+            problems.add(f"column `{self.name}`: an ordinal column needs all its `values` in ascending order")
         self._check_domain(problems)
         if self.hierarchy is not None and not self.hierarchy.fits(self.kind):
-            problems.add(f"column `{self.name}`: a `{self.hierarchy.name}` hierarchy does not fit a {self.kind} column")
+            problems.add(
+                f"column `{self.name}`: the rule `{self.hierarchy.name}` of its hierarchy is for columns of kind "
+                f"{' or '.join(self.hierarchy.kinds)}; this column is {self.kind}"
+            )
+        problems.raise_as(SchemaError)
+
+    def _read_words(self, problems: Problems) -> None:
+        for name, words in (("role", Role), ("kind", Kind), ("missing", Missing)):
+            try:
+                object.__setattr__(self, name, words(getattr(self, name)))
+            except ValueError:
+                problems.add(f"column `{self.name}`: `{name}` must be one of {', '.join(words)}")
         problems.raise_as(SchemaError)
 
     def _check_domain(self, problems: Problems) -> None:

@@ -6,6 +6,7 @@ Every hierarchy starts with the values themselves (level 0) and ends with ``*``;
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from dataclasses import dataclass
@@ -41,9 +42,18 @@ class HierarchyRule:
     #: whether the levels depend on the data that is anonymised
     data_dependent: ClassVar[bool] = False
 
+    def _freeze(self) -> None:
+        """Turn lists into tuples, at any depth, so that rules can be compared and hashed."""
+        for field in dataclasses.fields(self):
+            object.__setattr__(self, field.name, _frozen(getattr(self, field.name)))
+
     def fits(self, kind: str) -> bool:
         """Return whether the rule can be used for a column of this kind."""
         return kind in self.kinds
+
+
+def _frozen(value: object) -> object:
+    return tuple(_frozen(item) for item in value) if isinstance(value, list | tuple) else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +71,12 @@ class FromFile(HierarchyRule):
     path: str
     delimiter: str = ";"
 
+    def __post_init__(self) -> None:
+        self._freeze()
+        problems = Problems()
+        _check_file(self.name, self.path, self.delimiter, problems)
+        problems.raise_as(HierarchyError)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intervals(HierarchyRule):
@@ -72,6 +88,7 @@ class Intervals(HierarchyRule):
     origin: float = 0.0
 
     def __post_init__(self) -> None:
+        self._freeze()
         problems = Problems()
         if not self.widths or not all(math.isfinite(w) and w > 0 for w in self.widths):
             problems.add("`widths` of an `intervals` hierarchy must be positive numbers, at least one")
@@ -91,6 +108,7 @@ class Cuts(HierarchyRule):
     levels: tuple[tuple[float, ...], ...]
 
     def __post_init__(self) -> None:
+        self._freeze()
         problems = Problems()
         if not self.levels or not all(self.levels):
             problems.add("`levels` of a `cuts` hierarchy must hold at least one level of at least one cut point")
@@ -115,6 +133,7 @@ class Quantiles(HierarchyRule):
     counts: tuple[int, ...]
 
     def __post_init__(self) -> None:
+        self._freeze()
         if not self.counts or self.counts[-1] < 2 or any(a % b or b >= a for a, b in itertools.pairwise(self.counts)):
             raise HierarchyError(
                 "`counts` of a `quantiles` hierarchy must be at least 2, each a divisor of the one before it"
@@ -137,6 +156,7 @@ class Mask(HierarchyRule):
     symbol: str = "*"
 
     def __post_init__(self) -> None:
+        self._freeze()
         problems = Problems()
         if self.length < 1:
             problems.add("`length` of a `mask` hierarchy must be at least 1")
@@ -165,6 +185,7 @@ class Dates(HierarchyRule):
     levels: tuple[str, ...] = DATE_LEVELS[1:]
 
     def __post_init__(self) -> None:
+        self._freeze()
         order = [DATE_LEVELS.index(level) for level in self.levels if level in DATE_LEVELS]
         if not self.levels or len(order) != len(self.levels) or order != sorted(set(order)):
             raise HierarchyError(
@@ -184,6 +205,7 @@ class Groups(HierarchyRule):
     levels: tuple[tuple[tuple[str, tuple[str, ...]], ...], ...]
 
     def __post_init__(self) -> None:
+        self._freeze()
         problems = Problems()
         if not self.levels or not all(self.levels):
             problems.add("`levels` of a `groups` hierarchy must hold at least one group each")
@@ -218,5 +240,18 @@ class Taxonomy(HierarchyRule):
     delimiter: str = ";"
 
     def __post_init__(self) -> None:
+        self._freeze()
+        problems = Problems()
         if bool(self.pairs) == (self.path is not None):
-            raise HierarchyError("a `taxonomy` hierarchy needs either `pairs` or `path`")
+            problems.add("a `taxonomy` hierarchy needs either `pairs` or `path`")
+        if len({child for child, _ in self.pairs}) < len(self.pairs):
+            problems.add("`pairs` of a `taxonomy` hierarchy must name every child once")
+        _check_file(self.name, "-" if self.path is None else self.path, self.delimiter, problems)
+        problems.raise_as(HierarchyError)
+
+
+def _check_file(name: str, path: str, delimiter: str, problems: Problems) -> None:
+    if not path:
+        problems.add(f"`path` of a `{name}` hierarchy must not be empty")
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        problems.add(f"`delimiter` of a `{name}` hierarchy must be one character, neither a quote nor a line end")
