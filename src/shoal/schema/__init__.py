@@ -1,6 +1,7 @@
 """What the data is: roles, kinds, declared domains, missing values, weights and hierarchy rules."""
 
 from shoal.schema._attribute import Attribute, Bound, Domain, Kind, Missing, Provenance, Role
+from shoal.schema._draft import Draft, draft
 from shoal.schema._file import dumps, from_document, load, loads, save
 from shoal.schema._profile import ColumnProfile
 from shoal.schema._rules import (
@@ -24,6 +25,7 @@ __all__ = [
     "Cuts",
     "Dates",
     "Domain",
+    "Draft",
     "Flat",
     "FromFile",
     "Groups",
@@ -37,6 +39,7 @@ __all__ = [
     "Role",
     "Schema",
     "Taxonomy",
+    "draft",
     "dumps",
     "from_document",
     "load",

@@ -41,6 +41,8 @@ class ColumnProfile:
     lengths
         The most common lengths, in characters, of the distinct values' texts, most common first, each with its
         share; at most three.
+    longest
+        The greatest length; 0 where it was not computed.
     """
 
     name: str
@@ -57,6 +59,7 @@ class ColumnProfile:
     minimum: int | float | dt.date | None = field(default=None, repr=False)
     maximum: int | float | dt.date | None = field(default=None, repr=False)
     lengths: tuple[tuple[int, float], ...] = ()
+    longest: int = 0
 
     def __post_init__(self) -> None:
         problems = Problems()
