@@ -26,10 +26,16 @@ class Objective(ABC):
     The search calls :meth:`value` with the classes of a node: ``classes.sizes``, ``classes.codes`` (codes at
     ``levels``, one column per quasi-identifier) and the histograms named by :attr:`sensitive`. No Python object is
     made per class.
+
+    It rules out whole sublattices, from a node ``low`` up to a node ``high``, by the bound ``floor(low) + excess(high,
+    classes that every node in between suppresses)``; where :attr:`reads_classes` is set, ``base(low, its classes)``
+    takes the place of ``floor(low)``. The defaults bound nothing, so that every node is checked.
     """
 
     #: sensitive attributes whose histograms :meth:`value` reads
     sensitive: tuple[str, ...] = ()
+    #: whether :meth:`base` knows more than :meth:`floor`
+    reads_classes: bool = False
 
     @abstractmethod
     def value(self, levels: Sequence[int], classes: Classes, kept: Mask) -> float:
@@ -38,15 +44,23 @@ class Objective(ABC):
     def floor(self, levels: Sequence[int]) -> float:
         """Return a lower bound, from the levels alone, for this node and all its generalisations.
 
-        It must hold whatever is suppressed. Minus infinity, the default, says nothing is known.
+        It must hold whatever is suppressed. Minus infinity, the default, says that nothing is known.
         """
         del levels
         return -np.inf
 
-    def bound(self, levels: Sequence[int], classes: Classes, lost: Mask) -> float:
-        """Return a lower bound for the node, and for no other, when at least the ``lost`` classes are suppressed."""
-        del classes, lost
+    def base(self, levels: Sequence[int], classes: Classes) -> float:
+        """Return a lower bound, from all classes of this node, for this node and all its generalisations."""
+        del classes
         return self.floor(levels)
+
+    def excess(self, levels: Sequence[int], lost: Classes) -> float:
+        """Return what the suppression of the ``lost`` classes adds to the bound of any node below this one.
+
+        ``lost`` are classes of this node, without histograms; their records are suppressed in all nodes in question.
+        """
+        del levels, lost
+        return 0.0
 
 
 class ClassObjective(Objective):
@@ -57,7 +71,7 @@ class ClassObjective(Objective):
     :attr:`superadditive` says that generalisation never makes a class cheaper than the sum of its parts, and that no
     class costs more than its suppression. Then for every node between ``low`` and ``high``, where the classes ``lost``
     at ``high`` are suppressed in all of them: ``value >= (sum of all costs at low + sum over the lost classes at high
-    of (loss * size - cost)) / scale + offset``. The search prunes whole sublattices with it.
+    of (loss * size - cost)) / scale + offset``.
     """
 
     #: cost of one suppressed record
@@ -76,17 +90,17 @@ class ClassObjective(Objective):
         total = float(self.costs(levels, classes)[kept].sum()) + self.loss * suppressed
         return total / self.scale + self.offset
 
-    def excess(self, levels: Sequence[int], classes: Classes, lost: Mask) -> float:
-        """Return what suppressing the ``lost`` classes adds to the value, over keeping them."""
-        added = self.loss * classes.sizes[lost].sum() - self.costs(levels, classes)[lost].sum()
-        return max(0.0, float(added)) / self.scale
-
-    def bound(self, levels: Sequence[int], classes: Classes, lost: Mask) -> float:
-        """Return a lower bound for the node, and for no other, when at least the ``lost`` classes are suppressed."""
+    def base(self, levels: Sequence[int], classes: Classes) -> float:
+        """Return a lower bound, from all classes of this node, for this node and all its generalisations."""
         if not self.superadditive:
             return self.floor(levels)
-        everything = np.ones(len(classes), dtype=np.bool_)
-        return self.value(levels, classes, everything) + self.excess(levels, classes, lost)
+        return float(self.costs(levels, classes).sum()) / self.scale + self.offset
+
+    def excess(self, levels: Sequence[int], lost: Classes) -> float:
+        """Return what the suppression of the ``lost`` classes adds to the bound of any node below this one."""
+        if not self.superadditive:
+            return 0.0
+        return max(0.0, self.loss * lost.records - float(self.costs(levels, lost).sum())) / self.scale
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
