@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -43,6 +43,12 @@ def run(
 ) -> Release:
     """Carry out ``plan`` on ``table``; see :meth:`Plan.run`."""
     _check_key(plan.schema, pseudonym_key)
+    weights = {name: plan.schema[name].weight for name in plan.schema.quasi_identifiers}
+    plan = replace(
+        plan,
+        models=tuple(model.resolved(plan.schema) for model in plan.models),
+        method=plan.method.weighted(weights),
+    )
     table = table.with_schema(plan.schema)
     wanted = tuple(dict.fromkeys(name for model in plan.models for name in model.capabilities.sensitive))
     encoded = tables.encode(table, sensitive=wanted)
@@ -52,13 +58,15 @@ def run(
     after = _check_result(plan, frequencies, found)
     return Release(
         plan=plan,
-        table=tables.apply(table, encoded, found.recoding, pseudonym_key=pseudonym_key),
+        table=tables.apply(table, encoded, found.recoding, key=pseudonym_key),
         guarantee=Guarantee(
             promises=tuple(syntactic(model) for model in plan.models),
             events=tuple(_events(plan, table, frequencies, found)),
             randomness="none used" if pseudonym_key is None else "none used, but for the secret key of the pseudonyms",
         ),
-        measures={name: quality.by_name(name)().value(found.recoding, frequencies) for name in plan.measures},
+        measures={
+            name: quality.measures()[name](weights=weights).value(found.recoding, frequencies) for name in plan.measures
+        },
         before=reidentification(Classes.grouped(frequencies)),
         after=reidentification(after),
         records=after.records,
@@ -96,7 +104,7 @@ def _check_size(plan: Plan, frequencies: Frequencies) -> None:
 def _check_result(plan: Plan, frequencies: Frequencies, found: SearchResult) -> Classes:
     """Decide every promise once more on the classes that will be released, independently of the search."""
     classes = Classes.of(frequencies, found.recoding.classes, number=found.recoding.number)
-    classes = dataclasses.replace(classes, codes=found.recoding.codes)
+    classes = replace(classes, codes=found.recoding.codes)
     everything = np.ones(len(classes), dtype=np.bool_)
     if not all(model.keep(classes, everything).all() for model in plan.models):
         raise ShoalError(

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from shoal import methods, models, schema
+from shoal import methods, models, quality, schema
 from shoal.errors import InputError, ParameterError, PlanError, Problems
 from shoal.models import Model
 from shoal.recoding import Generalize, Method
@@ -68,7 +68,7 @@ class Plan:
     schema: Schema
     models: tuple[Model, ...]
     method: Method = field(default_factory=Generalize)
-    measures: tuple[str, ...] = ("loss", "average-class-size", "discernibility")
+    measures: tuple[str, ...] = ("loss",)
 
     def __post_init__(self) -> None:
         problems = Problems()
@@ -76,6 +76,10 @@ class Plan:
             problems.add("a plan needs at least one promise, for example `KAnonymity(5)`")
         if not self.schema.quasi_identifiers:
             problems.add('the schema names no quasi-identifier; give at least one column `role = "quasi-identifier"`')
+        for name in self.measures:
+            if name not in quality.measures():
+                known = ", ".join(f"`{each}`" for each in quality.measures())
+                problems.add(f"there is no measure `{name}`; there are {known}")
         for model in self.models:
             for problem in model.problems(self.schema):
                 problems.add(problem)
@@ -108,15 +112,13 @@ class Plan:
 
     def dumps(self) -> str:
         """Return the plan as the text of a plan file."""
-        import tomli_w
-
-        head = {
-            "shoal": VERSION,
-            "measures": list(self.measures),
-            "promises": [{"model": model.name, **model.parameters()} for model in self.models],
-            "method": {"name": self.method.name, **_without_none(self.method.parameters())},
-        }
-        return tomli_w.dumps(head) + "\n" + schema.dumps(self.schema)
+        # a schema's text is its head, then a table per column; promises and method come between
+        head, mark, columns = schema.dumps(self.schema).partition("\n[columns.")
+        lines = [head.rstrip(), f"measures = {schema.toml_value(self.measures)}"]
+        for model in self.models:
+            lines += ["", "[[promises]]", *_settings({"model": model.name, **model.parameters()})]
+        lines += ["", "[method]", *_settings({"name": self.method.name, **self.method.parameters()})]
+        return "\n".join(lines) + f"\n{mark}{columns}"
 
     @classmethod
     def loads(cls, text: str, *, folder: Path | None = None) -> Plan:
@@ -140,14 +142,14 @@ class Plan:
 
 def _plan(content: dict[str, object], folder: Path) -> Plan:
     problems = Problems()
-    if content.pop("shoal", None) != VERSION:
+    if content.get("shoal") != VERSION:
         problems.add(f"a plan file starts with `shoal = {VERSION}`, the version of its format")
     promises = _collect(problems, lambda: _promises(content.pop("promises", [])))
     method = _collect(problems, lambda: _method(content.pop("method", {})))
     measures = content.pop("measures", None)
     if measures is not None and not (isinstance(measures, list) and all(isinstance(name, str) for name in measures)):
         problems.add("`measures` of a plan must be a list of names")
-    described = _collect(problems, lambda: schema.parse(content, folder=folder))
+    described = _collect(problems, lambda: schema.from_document(content, folder))
     problems.raise_as(PlanError)
     if promises is None or method is None or described is None:  # pragma: no cover - a problem was raised above
         raise PlanError("the plan is not complete")
@@ -195,8 +197,9 @@ def _collect(problems: Problems, make: Callable[[], T]) -> T | None:
     return None
 
 
-def _without_none(parameters: Mapping[str, object]) -> dict[str, object]:
-    return {name: value for name, value in parameters.items() if value is not None}
+def _settings(parameters: Mapping[str, object]) -> list[str]:
+    given = {name: value for name, value in parameters.items() if value is not None and value != {}}
+    return [f"{name} = {schema.toml_value(value)}" for name, value in given.items()]
 
 
 def _reason(error: Exception) -> str:

@@ -76,5 +76,5 @@ def syntactic(model: Model) -> Promise:
         parameters=model.parameters(),
         strength=Strength.SYNTACTIC,
         statement=model.statement(),
-        assumptions=("An intruder knows at most the columns declared as quasi-identifiers.",),
+        assumptions=model.assumptions(),
     )

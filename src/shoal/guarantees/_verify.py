@@ -122,11 +122,9 @@ def _model(entry: PromiseEntry) -> Model:
 def _check_model(model: Model, classes: Classes) -> Check:
     everything = np.ones(len(classes), dtype=np.bool_)
     failing = int(np.count_nonzero(~model.keep(classes, everything)))
-    achieved = model.achieved(classes)
+    detail = f"{failing:,} of {len(classes):,} classes fail" if failing else f"holds for all {len(classes):,} classes"
     subject = f"{model.name} {_parameters(model)}".strip()
-    if failing:
-        return Check(subject=subject, passed=False, detail=f"{failing:,} of {len(classes):,} classes fail; {achieved}")
-    return Check(subject=subject, passed=True, detail=f"holds for all {len(classes):,} classes; {achieved}")
+    return Check(subject=subject, passed=not failing, detail=f"{detail}; the release has {model.achieved(classes)}")
 
 
 def _check_other(entry: PromiseEntry) -> Check:

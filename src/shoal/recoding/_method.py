@@ -6,7 +6,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, Self
 
 from shoal.errors import Cancelled, ParameterError, Problems
 from shoal.models import Model
@@ -49,6 +49,13 @@ class Method(ABC):
         Cancelled
             If ``cancelled()`` became true.
         """
+
+    def weighted(self, weights: Mapping[str, float]) -> Self:
+        """Return the method with these weights of attributes, unless it has some of its own or takes none."""
+        given = {name: weight for name, weight in weights.items() if weight != 1}
+        if not given or getattr(self, "weights", True):
+            return self
+        return dataclasses.replace(self, weights=given)  # type: ignore[type-var]
 
     def parameters(self) -> dict[str, object]:
         """Return the parameters by name, as in plan files and certificates."""

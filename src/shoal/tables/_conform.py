@@ -205,11 +205,10 @@ def _check_values(table: Table, typed: ir.Table, attribute: Attribute, problems:
         return
     from shoal.hierarchies import text
 
-    column = typed[attribute.name]
+    values = typed.select(value=typed[attribute.name])
+    values = values.filter(values["value"].notnull())
     with quiet(table.source.name):
-        rows = table.engine.fetch(
-            typed.filter(column.notnull()).group_by(value=column).aggregate(records=typed.count())
-        )
+        rows = table.engine.fetch(values.group_by("value").aggregate(records=values.count()))
     declared = set(attribute.domain.values)
     if attribute.kind is Kind.NUMERIC:
         declared |= {_canonical(value) for value in declared}
