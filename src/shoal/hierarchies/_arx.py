@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +15,9 @@ import pyarrow.compute as pc
 
 from shoal.errors import HierarchyError, OutputError, Problems
 from shoal.hierarchies._column import Column, numbers, ranks
-from shoal.hierarchies._file import Rows, first_rows, read_rows
+from shoal.hierarchies._file import Rows, read_rows
 from shoal.hierarchies._hierarchy import TOP, Hierarchy
-from shoal.hierarchies._text import text
+from shoal.hierarchies._text import is_text, text
 from shoal.hierarchies._tree import Level, Tree, grow
 from shoal.schema import Attribute, FromFile, Kind, Provenance
 
@@ -55,7 +56,7 @@ def read_arx(
     path = Path(path)
     if not isinstance(attribute, Attribute):
         attribute = Attribute(name=attribute or path.stem)
-    tree = _tree(path, attribute, delimiter=delimiter, source=pa.string())
+    tree = _tree(path, attribute, delimiter=delimiter, source=pa.string(), shown=path.name)
     return grow(
         tree,
         attribute=attribute.name,
@@ -85,20 +86,24 @@ def from_file(column: Column, rule: FromFile) -> Tree:
     return _tree(path, column.attribute, delimiter=rule.delimiter, source=column.source, shown=rule.path)
 
 
-def _tree(path: Path, attribute: Attribute, *, delimiter: str, source: pa.DataType, shown: str | None = None) -> Tree:
-    subject = f"column `{attribute.name}`: its hierarchy `{shown or path.name}`"
-    rows = read_rows(path, delimiter=delimiter, subject=subject)
-    _check_lengths(rows, subject)
-    columns = [pa.array(values, pa.string()) for values in zip(*rows, strict=True)]
-    leaves = _leaves(columns[0], attribute, source, subject)
-    table = _Table(leaves=_encode(leaves), levels=[_encode(column) for column in _below_top(columns[1:])])
-    _check_levels(table, columns, subject)
-    kept = table.leaves.first
-    return Tree(
-        leaves=table.leaves.labels,
-        levels=[Level(groups=level.groups[kept], labels=level.labels) for level in table.levels],
-        ranks=ranks(table.leaves.labels, attribute, f"leaves of its hierarchy `{shown or path.name}`"),
-    )
+def _tree(path: Path, attribute: Attribute, *, delimiter: str, source: pa.DataType, shown: str) -> Tree:
+    subject = f"column `{attribute.name}`: its hierarchy `{shown}`"
+    problems = Problems()
+    rows = _even(read_rows(path, delimiter=delimiter, subject=subject), subject, problems)
+    columns = [pa.array(values, pa.string()) for values in zip(*rows.cells, strict=True)]
+    _check_labels(columns[1:], rows, subject, problems)
+    try:
+        leaves = _encode(_leaves(columns[0], attribute, source))
+        order = ranks(leaves.labels, attribute, "leaves of its hierarchy")
+    except HierarchyError as error:
+        for problem in error.problems:
+            problems.add(problem)
+        leaves = _encode(columns[0])
+    levels = [_encode(column) for column in _below_top(columns[1:])]
+    _check_nested(leaves, levels, rows, subject, problems)
+    problems.raise_as(HierarchyError)
+    groups = [Level(groups=level.groups[leaves.first], labels=level.labels) for level in levels]
+    return Tree(leaves=leaves.labels, levels=groups, ranks=order)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -110,12 +115,6 @@ class _Encoded:
     first: Integers
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class _Table:
-    leaves: _Encoded
-    levels: list[_Encoded]
-
-
 def _encode(column: pa.StringArray) -> _Encoded:
     encoded = column.dictionary_encode()
     groups = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
@@ -124,9 +123,9 @@ def _encode(column: pa.StringArray) -> _Encoded:
     return _Encoded(groups=groups, labels=encoded.dictionary, first=first)
 
 
-def _leaves(leaves: pa.StringArray, attribute: Attribute, source: pa.DataType, subject: str) -> pa.StringArray:
+def _leaves(leaves: pa.StringArray, attribute: Attribute, source: pa.DataType) -> pa.StringArray:
     """Write numbers as the data's numbers are written: ``5.0`` in the file is ``5``."""
-    if attribute.kind is not Kind.NUMERIC or pa.types.is_string(source) or pa.types.is_large_string(source):
+    if attribute.kind is not Kind.NUMERIC or is_text(source):
         return leaves
     return text(pa.array(numbers(leaves, attribute.name, "leaves of its hierarchy")))
 
@@ -137,37 +136,42 @@ def _below_top(columns: list[pa.StringArray]) -> list[pa.StringArray]:
     return columns
 
 
-def _check_lengths(rows: Rows, subject: str) -> None:
-    expected = len(rows[0])
-    odd = [number for number, row in enumerate(rows, start=1) if len(row) != expected]
-    if odd:
-        raise HierarchyError(
-            f"{subject}: {len(odd):,} of {len(rows):,} rows do not have the {expected} fields of row 1 "
-            f"({first_rows(odd)})"
-        )
+def _even(rows: Rows, subject: str, problems: Problems) -> Rows:
+    """Return the rows that are as long as the first one."""
+    expected = len(rows.cells[0])
+    even = [len(row) == expected for row in rows.cells]
+    odd = [place for place, good in enumerate(even) if not good]
+    if not odd:
+        return rows
+    problems.add(
+        f"{subject}: {len(odd):,} of {len(rows):,} rows do not have the {expected} fields of the first row "
+        f"({rows.first(odd)})"
+    )
+    return rows.chosen(even)
 
 
-def _check_levels(table: _Table, columns: list[pa.StringArray], subject: str) -> None:
-    problems = Problems()
-    for number, column in enumerate(columns[1:], start=1):
-        empty = _rows(pc.equal(column, "").to_numpy(zero_copy_only=False))
+def _check_labels(columns: list[pa.StringArray], rows: Rows, subject: str, problems: Problems) -> None:
+    for number, column in enumerate(columns, start=1):
+        empty = _places(pc.equal(column, "").to_numpy(zero_copy_only=False))
         if empty:
-            problems.add(f"{subject}: {len(empty):,} labels of level {number} are empty ({first_rows(empty)})")
-    fine = table.leaves
-    for number, coarse in enumerate(table.levels, start=1):
-        apart = _rows(coarse.groups != coarse.groups[fine.first][fine.groups])
-        if apart and number == 1:
-            problems.add(
-                f"{subject}: {len(apart):,} rows repeat a leaf with another label at level 1 ({first_rows(apart)})"
-            )
-        elif apart:
+            problems.add(f"{subject}: {len(empty):,} labels of level {number} are empty ({rows.first(empty)})")
+
+
+def _check_nested(leaves: _Encoded, levels: list[_Encoded], rows: Rows, subject: str, problems: Problems) -> None:
+    """Compare every row with the first row that has the same label one level below."""
+    for number, (fine, coarse) in enumerate(itertools.pairwise([leaves, *levels]), start=1):
+        apart = _places(coarse.groups != coarse.groups[fine.first][fine.groups])
+        if not apart:
+            continue
+        where = f"{len(apart):,} rows ({rows.first(apart)})"
+        if number == 1:
+            problems.add(f"{subject}: a leaf that stood before has another label at level 1 in {where}")
+        else:
             problems.add(
                 f"{subject} is not nested: values that are together at level {number - 1} are apart at level {number} "
-                f"in {len(apart):,} rows ({first_rows(apart)})"
+                f"in {where}"
             )
-        fine = coarse
-    problems.raise_as(HierarchyError)
 
 
-def _rows(chosen: npt.NDArray[np.bool_]) -> list[int]:
-    return (np.flatnonzero(chosen) + 1).tolist()
+def _places(chosen: npt.NDArray[np.bool_]) -> list[int]:
+    return np.flatnonzero(chosen).tolist()

@@ -24,7 +24,7 @@ from shoal.hierarchies._intervals import intervals
 from shoal.hierarchies._mask import mask
 from shoal.hierarchies._quantiles import quantiles
 from shoal.hierarchies._taxonomy import taxonomy
-from shoal.hierarchies._text import plain, text
+from shoal.hierarchies._text import is_text, plain, text
 from shoal.hierarchies._tree import Tree, grow
 from shoal.schema import (
     Attribute,
@@ -173,7 +173,7 @@ def _declared(attribute: Attribute, values: pa.Array, counts: Counts) -> tuple[p
     """Return the declared values, each with the number of records observed."""
     assert attribute.domain is not None  # noqa: S101
     declared = pa.array(attribute.domain.values, pa.string())
-    if attribute.kind is Kind.NUMERIC and not pa.types.is_string(values.type):
+    if attribute.kind is Kind.NUMERIC and not is_text(values.type):
         declared = text(pa.array(numbers(declared, attribute.name, "declared values")))
     place = pc.index_in(text(values), value_set=declared).fill_null(-1).to_numpy(zero_copy_only=False)
     observed = np.zeros(len(declared), dtype=np.int64)
@@ -238,10 +238,9 @@ def _provenance(attribute: Attribute, rule: HierarchyRule) -> Provenance:
 
 
 def _source(attribute: Attribute, rule: HierarchyRule) -> str:
+    domain = attribute.domain
     if isinstance(rule, (FromFile, Taxonomy)) and rule.path is not None:
         return f"its hierarchy `{rule.path}`"
-    if isinstance(rule, (*_TABLES, Mask)):
+    if isinstance(rule, (*_TABLES, Mask)) or domain is None:
         return "its hierarchy"
-    if attribute.domain is not None and attribute.domain.values is not None:
-        return "its declared values"
-    return "its declared bounds"
+    return "its declared values" if domain.values is not None else "its declared bounds"

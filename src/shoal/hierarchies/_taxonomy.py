@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from shoal.errors import HierarchyError, Problems
 from shoal.hierarchies._column import Column, ranks
-from shoal.hierarchies._file import first_rows, read_rows
+from shoal.hierarchies._file import read_rows
 from shoal.hierarchies._tree import Level, Tree
 from shoal.schema import Taxonomy
 
@@ -41,12 +41,12 @@ def _pairs(column: Column, rule: Taxonomy, subject: str) -> list[tuple[str, str]
     if rule.path is None:
         return list(rule.pairs)
     rows = read_rows(column.folder / rule.path, delimiter=rule.delimiter, subject=subject)
-    odd = [number for number, row in enumerate(rows, start=1) if len(row) != 2 or not all(row)]
+    odd = [place for place, row in enumerate(rows.cells) if len(row) != 2 or not all(row)]
     if odd:
         raise HierarchyError(
-            f"{subject}: {len(odd):,} of {len(rows):,} rows are not a child and its parent ({first_rows(odd)})"
+            f"{subject}: {len(odd):,} of {len(rows):,} rows are not a child and its parent ({rows.first(odd)})"
         )
-    return [(child, parent) for child, parent in rows]
+    return [(child, parent) for child, parent in rows.cells]
 
 
 def _numbered(pairs: list[tuple[str, str]]) -> tuple[list[str], Integers, Integers]:

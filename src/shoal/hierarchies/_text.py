@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from shoal.errors import DataError
 
-__all__ = ["plain", "text"]
+__all__ = ["is_text", "plain", "text"]
 
 
 def text(values: pa.Array | pa.ChunkedArray) -> pa.StringArray:
@@ -40,9 +40,7 @@ def text(values: pa.Array | pa.ChunkedArray) -> pa.StringArray:
     if pa.types.is_timestamp(kind):
         return _timestamp(values)
     if (
-        pa.types.is_string(kind)
-        or pa.types.is_large_string(kind)
-        or pa.types.is_string_view(kind)
+        is_text(kind)
         or pa.types.is_integer(kind)
         or pa.types.is_boolean(kind)
         or pa.types.is_date(kind)
@@ -51,6 +49,11 @@ def text(values: pa.Array | pa.ChunkedArray) -> pa.StringArray:
     ):
         return values.cast(pa.string())
     raise DataError(f"values of type {kind} cannot be written as text")
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether values of this type are text already."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def plain(values: pa.Array | pa.ChunkedArray) -> pa.Array:

@@ -17,6 +17,7 @@ from shoal.schema._rules import (
     Taxonomy,
 )
 from shoal.schema._schema import Schema
+from shoal.schema._write import toml_value
 
 __all__ = [
     "Attribute",
@@ -45,4 +46,5 @@ __all__ = [
     "load",
     "loads",
     "save",
+    "toml_value",
 ]

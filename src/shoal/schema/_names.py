@@ -42,7 +42,8 @@ _CODES = _set("zip zipcode postcode postal plz code codes icd icd9 icd10 icd11 n
 def identifier_name(name: str) -> bool:
     """Return whether a name means a person's name, number, address or account."""
     words = _words(name)
-    return bool(words & _IDENTIFIERS) or "".join(sorted(words)) == "name" or ("name" in words and bool(words & _PEOPLE))
+    alone = bool(words) and words <= {"name", "names"}
+    return alone or bool(words & _IDENTIFIERS) or ("name" in words and bool(words & _PEOPLE))
 
 
 def key_name(name: str) -> bool:
