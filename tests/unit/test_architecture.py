@@ -15,6 +15,7 @@ SOURCE = Path(shoal.__file__).parent
 
 #: each layer may import itself and those below it
 LAYERS = [
+    {"__main__"},
     {"cli", "web"},
     {"report", "queries"},
     {"_anonymize"},

@@ -37,7 +37,7 @@ app.command("anonymize", epilog=_anonymize.EXAMPLES)(_anonymize.anonymize)
 app.command("verify", epilog=_verify.EXAMPLES)(_verify.verify)
 
 
-def _version(*, wanted: bool) -> None:
+def _version(wanted: bool) -> None:
     if wanted:
         from shoal.kernels._library import name
 
@@ -49,20 +49,22 @@ def _version(*, wanted: bool) -> None:
 def _shoal(
     *,
     version: Annotated[
-        bool, typer.Option("--version", help="Show the version and the kernels in use.", is_eager=True)
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version and the kernels in use."),
     ] = False,
 ) -> None:
-    _version(wanted=version)
+    del version
 
 
 def main() -> NoReturn:
     """Run the program and exit with its code."""
-    signal.signal(signal.SIGTERM, _stop)
+    for interrupt in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(interrupt, _stop)
     try:
         code = app(standalone_mode=True)
     except SystemExit as finished:
         code = finished.code
-    except KeyboardInterrupt:
+    except (_Stopped, KeyboardInterrupt):
         code = _output.error(Cancelled())
     except ShoalError as error:
         code = _output.error(error)
@@ -77,8 +79,12 @@ def main() -> NoReturn:
     sys.exit(code)
 
 
+class _Stopped(BaseException):
+    """The user or the system asked us to stop; nothing but :func:`main` catches it."""
+
+
 def _stop(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+    raise _Stopped
 
 
 def _internal(error: Exception) -> int:
