@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
-import numpy as np
-
-from shoal.errors import ParameterError, Problems, RequirementError
-from shoal.models import Model, keep
+from shoal.errors import ParameterError, Problems
+from shoal.models import Model
 from shoal.quality import Measure
+from shoal.recoding._any_time import BranchAndBound, Limits
 from shoal.recoding._lattice import Lattice
 from shoal.recoding._method import Method, Progress, Watch, as_limit, as_measure
-from shoal.recoding._result import ExploredLattice, SearchResult, Solution
+from shoal.recoding._requirement import no_solution
+from shoal.recoding._result import SearchResult
 from shoal.tables import Frequencies
 
 __all__ = ["Generalize"]
@@ -74,51 +74,33 @@ class Generalize(Method):
         cancelled: Callable[[], bool] | None = None,
     ) -> SearchResult:
         """Find the best node under which every released class satisfies every model."""
-        watch = Watch(progress, cancelled)
         measure = as_measure(self.quality, self.weights, self.balance, title=self.title)
-        objective = measure.objective(frequencies)
         lattice = Lattice(frequencies)
-        limit = as_limit(self.suppression_limit, title=self.title, problems=Problems())
-        allowed = math.floor(limit * frequencies.records)
-        nodes = sorted(
-            (objective.floor(levels), levels) for levels in itertools.product(*(range(h + 1) for h in lattice.heights))
-        )
-        best: Solution | None = None
-        found: list[Solution] = []
-        checked: list[tuple[tuple[int, ...], float, int]] = []
-        for floor, levels in nodes:
-            if best is not None and floor > best.value:
-                break
-            watch.step(len(checked), len(nodes), "")
-            _, classes = lattice.classes(levels)
-            kept = keep(models, classes)
-            suppressed = frequencies.records - int(classes.sizes[kept].sum())
-            value = np.inf
-            if suppressed <= allowed:
-                value = objective.value(levels, classes, kept)
-                found.append(Solution(levels=levels, value=value, suppressed=suppressed))
-                if best is None or found[-1].order < best.order:
-                    best = found[-1]
-            checked.append((levels, value, suppressed))
-        if best is None:
-            raise RequirementError("No node of the lattice satisfies the models within the suppression limit.")
-        labels, classes = lattice.classes(best.levels)
-        recoding = lattice.recoding(best.levels, labels, classes, keep(models, classes))
+        found = BranchAndBound(
+            lattice, measure.objective(frequencies), models, self.limits(frequencies), Watch(progress, cancelled)
+        ).run()
+        if not found.solutions:
+            raise no_solution(lattice, models, self.limits(frequencies).suppressed, found.least_suppressed)
+        best = found.solutions[0]
         return SearchResult(
-            recoding=recoding,
+            recoding=lattice.recoding(best.levels, models),
             measure=measure,
             value=best.value,
-            bound=best.value,
+            bound=found.bound,
             records=frequencies.records,
             suppressed=best.suppressed,
-            checked=len(checked),
-            pruned=len(nodes) - len(checked),
-            nodes=len(nodes),
-            solutions=tuple(sorted(found, key=lambda solution: solution.order)[:10]),
-            lattice=ExploredLattice(
-                heights=lattice.heights,
-                levels=np.array([entry[0] for entry in checked], dtype=np.int32),
-                values=np.array([entry[1] for entry in checked]),
-                suppressed=np.array([entry[2] for entry in checked], dtype=np.int64),
-            ),
+            checked=found.checked,
+            pruned=found.pruned,
+            nodes=lattice.nodes,
+            solutions=found.solutions,
+            lattice=found.lattice,
+        )
+
+    def limits(self, frequencies: Frequencies) -> Limits:
+        """Return when to stop, for one table and from now on."""
+        share = as_limit(self.suppression_limit, title=self.title, problems=Problems())
+        return Limits(
+            suppressed=math.floor(share * frequencies.records),
+            deadline=math.inf if self.time_limit is None else time.monotonic() + self.time_limit,
+            steps=math.inf if self.steps is None else self.steps,
         )

@@ -67,6 +67,8 @@ class Watch:
 
     def __init__(self, progress: Progress | None, cancelled: Callable[[], bool] | None) -> None:
         self._progress, self._cancelled = progress, cancelled
+        #: whether anybody wants to know
+        self.listens = progress is not None or cancelled is not None
 
     def step(self, done: int, total: int, message: str) -> None:
         """Tell how far the work is; stop if asked to."""

@@ -1,0 +1,234 @@
+"""Branch and bound over sublattices: optimal when left to finish, and at any time with a proven gap."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.models import Classes, Model, keep
+from shoal.quality import CellObjective, Objective
+from shoal.recoding._lattice import Lattice, Levels, View
+from shoal.recoding._method import Watch
+from shoal.recoding._result import ExploredLattice, Solution
+
+__all__ = ["BranchAndBound", "Found", "Limits"]
+
+#: Nodes remembered for display.
+_SHOWN = 100_000
+#: Solutions listed.
+_LISTED = 10
+#: A bound this much above the best value, relatively, rules out even a tie in the 12 digits that rank solutions.
+_TIE = 1e-11
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Found:
+    """What a search knows when it stops."""
+
+    solutions: tuple[Solution, ...]
+    bound: float
+    checked: int
+    pruned: int
+    least_suppressed: int
+    lattice: ExploredLattice
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When to stop: records that may be suppressed, and the work that may be spent."""
+
+    suppressed: int
+    deadline: float = math.inf
+    steps: float = math.inf
+
+
+class BranchAndBound:
+    """Search for the best node, best bound first.
+
+    A *box* is the set of nodes between two nodes ``low <= high``. A class of ``high`` that is smaller than every model
+    allows is suppressed in all nodes of the box, as its parts are smaller still; and generalising from ``low`` costs
+    at least what the objective's floor says. Both together bound every value in the box [ClassObjective]. The box with
+    the least bound is split: the attribute whose levels range over the greatest difference of floors has either its
+    highest level or a lower one. Only the second part has a new ``high``, so every split costs the classes of one
+    node, and that node is a candidate. The search ends when no bound is below the best value; the least bound of the
+    boxes that are left is at any time a proven bound for the whole lattice.
+
+    Cost: O(rows * attributes) per node checked, of few nodes out of many (some 260 of 12,960 on the Adult data with
+    k = 5).
+    """
+
+    def __init__(
+        self, lattice: Lattice, objective: Objective, models: Sequence[Model], limits: Limits, watch: Watch
+    ) -> None:
+        self._lattice, self._objective, self._models = lattice, objective, models
+        self._limits, self._watch = limits, watch
+        wanted = [model.capabilities for model in models]
+        self._smallest = max((capabilities.minimal_class_size for capabilities in wanted), default=1)
+        self._sensitive = {name for c in wanted for name in c.sensitive} | set(objective.sensitive)
+        self._reads_codes = any(capabilities.codes for capabilities in wanted)
+        self._reads_population = any(capabilities.population for capabilities in wanted)
+        self._monotone = [model for model in models if model.capabilities.monotone_generalization]
+        self._exact = isinstance(objective, CellObjective) and objective.superadditive
+        self._records = lattice.frequencies.records
+        self._bases: dict[Levels, float] = {}
+        self._boxes: list[tuple[float, int, Levels, Levels, float]] = []
+        self._made = 0
+        self._ruled_out = 0
+        self._solutions: list[Solution] = []
+        self._shown: list[tuple[Levels, float, int]] = []
+        self._checked = 0
+        self._least_suppressed = self._records
+
+    def run(self) -> Found:
+        """Search until the best node is proved, or a limit is reached."""
+        self._enter(-math.inf, self._lattice.bottom, self._lattice.top)
+        while self._open and not self._out_of_time():
+            bound, _, low, high, excess = heapq.heappop(self._boxes)
+            self._report(bound)
+            self._split(bound, low, high, excess)
+        proved = not self._open
+        return Found(
+            solutions=tuple(self._solutions),
+            bound=self._best if proved else min(self._boxes[0][0], self._best),
+            checked=self._checked,
+            pruned=self._lattice.nodes - self._checked if proved else self._ruled_out,
+            least_suppressed=self._least_suppressed,
+            lattice=self._explored(),
+        )
+
+    @property
+    def _open(self) -> bool:
+        return bool(self._boxes) and not self._beaten(self._boxes[0][0])
+
+    def _split(self, bound: float, low: Levels, high: Levels, excess: float) -> None:
+        free = [j for j, (least, most) in enumerate(zip(low, high, strict=True)) if least < most]
+        if not free:
+            return
+        chosen = max(free, key=lambda j: (self._range(j, low, high), high[j] - low[j]))
+        self._lattice.prepare(low)
+        lower = (*high[:chosen], high[chosen] - 1, *high[chosen + 1 :])
+        higher = (*low[:chosen], high[chosen], *low[chosen + 1 :])
+        self._enter(bound, low, lower)
+        self._push(bound, higher, high, excess)
+
+    def _range(self, attribute: int, low: Levels, high: Levels) -> float:
+        raised = (*low[:attribute], high[attribute], *low[attribute + 1 :])
+        difference = self._objective.floor(raised) - self._objective.floor(low)
+        return difference if math.isfinite(difference) else 0.0
+
+    def _enter(self, bound: float, low: Levels, high: Levels) -> None:
+        """Check ``high`` and keep the box unless it is ruled out."""
+        view = self._lattice.view(high)
+        small = view.sizes < self._smallest
+        lost = int(view.sizes[small].sum())
+        excess = 0.0
+        if lost:
+            excess = self._objective.excess(high, Classes(sizes=view.sizes[small], codes=view.codes(small)))
+        feasible = lost <= self._limits.suppressed
+        if not feasible:
+            self._least_suppressed = min(self._least_suppressed, lost)
+            self._note(high, math.inf, lost)
+        elif not self._beaten(self._objective.floor(high) + excess) or self._rules_out_below:
+            feasible = self._check(high, view)
+        else:
+            self._note(high, math.nan, lost)
+        self._checked += 1
+        if feasible:
+            self._push(bound, low, high, excess)
+        else:
+            self._ruled_out += _volume(low, high) - 1
+
+    def _push(self, bound: float, low: Levels, high: Levels, excess: float) -> None:
+        if low == high:
+            return
+        bound = max(bound, self._base(low) + excess)
+        if self._beaten(bound):
+            self._ruled_out += _volume(low, high) - 1
+        else:
+            # Of equal bounds the smaller box is nearer to an answer.
+            self._made += 1
+            heapq.heappush(self._boxes, (bound, -self._made, low, high, excess))
+
+    def _base(self, low: Levels) -> float:
+        if not self._objective.reads_classes:
+            return self._objective.floor(low)
+        if low not in self._bases:
+            classes = self._lattice.view(low).classes(self._objective.sensitive)
+            self._bases[low] = self._objective.base(low, classes)
+        return self._bases[low]
+
+    @property
+    def _rules_out_below(self) -> bool:
+        # If nothing may be suppressed, a node that fails a monotone model rules out all nodes below it.
+        return self._limits.suppressed == 0 and bool(self._monotone)
+
+    def _check(self, levels: Levels, view: View) -> bool:
+        """Decide the models on a node; return whether nodes below it can satisfy them."""
+        classes = view.classes(
+            self._sensitive, codes=self._reads_codes or not self._exact, population=self._reads_population
+        )
+        kept = keep(self._models, classes)
+        suppressed = self._records - int(view.sizes[kept].sum())
+        self._least_suppressed = min(self._least_suppressed, suppressed)
+        if suppressed <= self._limits.suppressed and suppressed < max(self._records, 1):
+            value = self._value(levels, view, classes, kept)
+            self._offer(Solution(levels=levels, value=value, suppressed=suppressed))
+            self._note(levels, value, suppressed)
+            return True
+        self._note(levels, math.inf, suppressed)
+        if suppressed and self._rules_out_below:
+            everything = np.ones(len(classes), dtype=np.bool_)
+            return all(bool(model.keep(classes, everything).all()) for model in self._monotone)
+        return True
+
+    def _value(self, levels: Levels, view: View, classes: Classes, kept: npt.NDArray[np.bool_]) -> float:
+        if not self._exact:
+            return self._objective.value(levels, classes, kept)
+        lost = ~kept
+        suppressed = Classes(sizes=view.sizes[lost], codes=view.codes(lost))
+        return self._objective.floor(levels) + self._objective.excess(levels, suppressed)
+
+    def _offer(self, solution: Solution) -> None:
+        self._solutions.append(solution)
+        self._solutions.sort(key=lambda listed: listed.order)
+        del self._solutions[_LISTED:]
+
+    @property
+    def _best(self) -> float:
+        return self._solutions[0].value if self._solutions else math.inf
+
+    def _beaten(self, bound: float) -> bool:
+        return bound > self._best + _TIE * abs(self._best)
+
+    def _out_of_time(self) -> bool:
+        return self._checked >= self._limits.steps or time.monotonic() >= self._limits.deadline
+
+    def _note(self, levels: Levels, value: float, suppressed: int) -> None:
+        if len(self._shown) < _SHOWN:
+            self._shown.append((levels, value, suppressed))
+
+    def _report(self, bound: float) -> None:
+        best = f"best {self._best:.6g}, " if self._solutions else ""
+        self._watch.step(
+            self._checked + self._ruled_out,
+            self._lattice.nodes,
+            f"{self._checked:,} nodes checked, {best}bound {bound:.6g}",
+        )
+
+    def _explored(self) -> ExploredLattice:
+        return ExploredLattice(
+            heights=self._lattice.heights,
+            levels=np.array([levels for levels, _, _ in self._shown], dtype=np.int32),
+            values=np.array([value for _, value, _ in self._shown]),
+            suppressed=np.array([suppressed for _, _, suppressed in self._shown], dtype=np.int64),
+        )
+
+
+def _volume(low: Levels, high: Levels) -> int:
+    return math.prod(most - least + 1 for least, most in zip(low, high, strict=True))
