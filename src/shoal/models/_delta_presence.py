@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from shoal.models._arguments import Arguments, Number, fraction, plain
 from shoal.models._classes import Classes
 from shoal.models._model import Achieved, Capabilities, Mask, Model, released_classes
@@ -75,9 +73,10 @@ class DeltaPresence(Model):
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
         """Return the kept classes whose share of the population lies between the bounds."""
-        shares = Ratios(classes.sizes, population(classes, self.title))
-        inside = shares.at_least(fraction(self.minimum)) & shares.at_most(fraction(self.maximum))
-        return np.asarray(released_classes(classes, kept) & inside)
+        result = released_classes(classes, kept)
+        shares = Ratios(classes.sizes[result], population(classes, self.title)[result])
+        result[result] = shares.at_least(fraction(self.minimum)) & shares.at_most(fraction(self.maximum))
+        return result
 
     def achieved(self, classes: Classes, kept: Mask | None = None) -> Achieved:
         """Return the least and the greatest share; above 1 if the population table does not hold the release."""

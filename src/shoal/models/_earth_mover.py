@@ -52,7 +52,8 @@ class EarthMover(ABC):
         verdict = self.candidates(threshold)
         rows, numbers = self.rows.select(verdict), np.flatnonzero(verdict)
         narrow = self._narrow(rows)
-        verdict[numbers[narrow]] = self._ratios(rows.select(narrow), np.int64).at_most(threshold)
+        if narrow.any():
+            verdict[numbers[narrow]] = self._ratios(rows.select(narrow), np.int64).at_most(threshold)
         if not narrow.all():
             verdict[numbers[~narrow]] = self._settle(rows.select(~narrow), threshold)
         return verdict
@@ -60,8 +61,8 @@ class EarthMover(ABC):
     def largest(self) -> Fraction:
         """Return the greatest distance, exactly."""
         narrow = self._narrow(self.rows)
-        parts = (self._ratios(self.rows.select(narrow), np.int64), self._ratios(self.rows.select(~narrow), object))
-        return max(Fraction(part.largest()) for part in parts)
+        parts = ((self.rows.select(narrow), np.int64), (self.rows.select(~narrow), object))
+        return max(Fraction(self._ratios(rows, arithmetic).largest()) for rows, arithmetic in parts if len(rows))
 
     def _narrow(self, rows: Rows) -> Mask:
         """Return the rows whose work fits into 64 bits."""

@@ -90,7 +90,7 @@ class Ratios:
         numerator, denominator = threshold.numerator, threshold.denominator
         left, right = self.numerators, self.denominators
         if left.dtype == np.int64 and right.dtype == np.int64:
-            widest = max(int(left.max(initial=0)) * denominator, int(right.max(initial=0)) * numerator)
+            widest = max(int(left.max(initial=1)) * denominator, int(right.max(initial=1)) * numerator)
             if widest < LIMIT:
                 return np.sign(left * denominator - right * numerator).astype(np.int8)
         finite = right != 0
