@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import get_args
 
 from shoal.errors import ParameterError
 from shoal.mechanisms._exact import STARTING_BITS, Number, ball, rational, round_up, working_precision
+from shoal.truthful._ranges import check_definition
 from shoal.truthful._worst_case import Definition
 
 __all__ = ["UncertainPrivacy", "compose"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, init=False)
 class UncertainPrivacy:
     """(beta, epsilon, delta)-UDP: sampling with probability beta, then the algorithm, is (epsilon, delta)-private.
 
@@ -39,12 +39,13 @@ class UncertainPrivacy:
     beta: Fraction
     epsilon: Fraction
     delta: Fraction
-    definition: Definition = "standard"
+    definition: Definition
 
-    def __post_init__(self) -> None:
+    def __init__(self, *, beta: Number, epsilon: Number, delta: Number, definition: Definition = "standard") -> None:
         owner = "UncertainPrivacy"
-        for name in ("beta", "epsilon", "delta"):
-            object.__setattr__(self, name, rational(getattr(self, name), name, owner))
+        for name, value in (("beta", beta), ("epsilon", epsilon), ("delta", delta)):
+            object.__setattr__(self, name, rational(value, name, owner))
+        object.__setattr__(self, "definition", definition)
         for name, fits, interval in (
             ("beta", 0 < self.beta <= 1, "(0, 1]"),
             ("epsilon", self.epsilon >= 0, "[0, infinity)"),
@@ -53,10 +54,7 @@ class UncertainPrivacy:
             if not fits:
                 value = float(getattr(self, name))
                 raise ParameterError(f"`{name}` of `{owner}` must be in {interval}; got {value!r}.")
-        if self.definition not in get_args(Definition):
-            raise ParameterError(
-                f"`definition` of `{owner}` must be 'probabilistic' or 'standard'; got {self.definition!r}."
-            )
+        check_definition(definition, owner)
 
     def sampled_at(self, beta: Number) -> UncertainPrivacy:
         """Return what the same algorithm promises at the smaller sampling rate ``beta``: amplification.

@@ -1,0 +1,149 @@
+"""Laplace noise on a grid, drawn by OpenDP."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, get_args
+
+from shoal.errors import MissingExtraError, ParameterError
+from shoal.mechanisms._exact import Number
+from shoal.mechanisms._geometric import discrete_laplace
+from shoal.mechanisms._grid import Grid, positive
+from shoal.mechanisms._random import SYSTEM, RandomSource
+from shoal.mechanisms._selection import Neighbours
+
+__all__ = ["Laplace", "check_neighbours"]
+
+# OpenDP returns 64-bit integers and stops at their ends; answers this far out are a mistake in the grid.
+LARGEST_STEPS = 2**62
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Laplace:
+    """Add k steps of the grid to each number, with probability proportional to exp(-abs(k) / scale).
+
+    On the grid 1 this is the discrete Laplace (two-sided geometric) mechanism; on a fine grid it is Laplace noise to
+    every purpose but that of its low-order bits.
+
+    Parameters
+    ----------
+    sensitivity : number, above 0
+        The largest sum of changes of all numbers (L1) between neighbours.
+    epsilon : number, above 0
+        The privacy cost of one release.
+    grid : number, above 0
+        The step of the grid; 1 for counts.
+    neighbours : "add/remove" or "replace"
+        The neighbour relation that the sensitivity is about.
+
+    Guarantee
+    ---------
+    epsilon-differential privacy (Dwork, McSherry, Nissim, Smith; [SC13 2.9], seed 000). Rounded to the grid,
+    neighbours' answers differ by at most N = ceil(sensitivity / step) steps in total, and the probability of every
+    output by at most the factor exp(N / scale) <= e^epsilon: ``scale`` is the smallest float that is at least N /
+    epsilon.
+
+    Assumptions
+    -----------
+    OpenDP's sampler is exact: integer arithmetic on the operating system's random bits. Running time is not protected.
+
+    Notes
+    -----
+    O(1) per number; about 10 microseconds each in one call.
+
+    Examples
+    --------
+    >>> mechanism = Laplace(sensitivity=1, epsilon="0.5")
+    >>> mechanism.scale, round(mechanism.variance, 3), mechanism.interval(0.95)
+    (2.0, 7.835, 6)
+    >>> mechanism.privacy_map(2)
+    Fraction(1, 1)
+    >>> isinstance(mechanism.release(100), int)
+    True
+    """
+
+    sensitivity: Fraction
+    epsilon: Fraction
+    grid: Grid
+    neighbours: Neighbours
+
+    def __init__(
+        self,
+        *,
+        sensitivity: Number,
+        epsilon: Number,
+        grid: Number | Grid = 1,
+        neighbours: Neighbours = "add/remove",
+    ) -> None:
+        check_neighbours(neighbours, "Laplace")
+        object.__setattr__(self, "sensitivity", positive(sensitivity, "sensitivity", "Laplace"))
+        object.__setattr__(self, "epsilon", positive(epsilon, "epsilon", "Laplace"))
+        object.__setattr__(self, "grid", grid if isinstance(grid, Grid) else Grid(grid))
+        object.__setattr__(self, "neighbours", neighbours)
+        if not 2**-40 <= self.scale <= 2.0**52:
+            raise ParameterError(
+                "`sensitivity` / (`grid` `epsilon`) of `Laplace` must be in [2^-40, 2^52].",
+                hint="choose a grid that fits the size of the noise",
+            )
+
+    @property
+    def scale(self) -> float:
+        """The scale of the noise in steps of the grid."""
+        exact = self.grid.span(self.sensitivity) / self.epsilon
+        near = float(exact)
+        return near if Fraction(near) >= exact else math.nextafter(near, math.inf)
+
+    @property
+    def variance(self) -> float:
+        """The variance of the noise: 2 b / (1 - b)^2 steps squared, b = exp(-1 / scale)."""
+        half = 1 / (2 * self.scale)
+        return float(self.grid.step) ** 2 / (2 * math.sinh(half) ** 2)
+
+    def interval(self, confidence: float = 0.95) -> int | float:
+        """Return the smallest a with P[abs(noise) <= a] >= confidence: P[abs(k) > c] = 2 b^(c+1) / (1 + b)."""
+        b = math.exp(-1 / self.scale)
+        steps = math.ceil(-self.scale * math.log((1 - confidence) * (1 + b) / 2)) - 1
+        return self.grid.value(max(steps, 0))
+
+    def privacy_map(self, distance: Number) -> Fraction:
+        """Return the epsilon between two inputs whose numbers differ by ``distance`` in total."""
+        return self.grid.span(distance) / Fraction(self.scale)
+
+    def release(self, value: Number, *, source: RandomSource = SYSTEM) -> int | float:
+        """Return one number with noise."""
+        return self.release_all([value], source=source)[0]
+
+    def release_all(self, values: Sequence[Number], *, source: RandomSource = SYSTEM) -> list[int | float]:
+        """Return the numbers with independent noise. A source other than the system's is for tests."""
+        steps = [self.grid.steps(value) for value in values]
+        if any(abs(each) > LARGEST_STEPS for each in steps):
+            raise ParameterError(
+                "`value` of `Laplace` must be within 2^62 steps of its grid.", hint="choose a coarser grid"
+            )
+        if source is SYSTEM:
+            noisy = _opendp(self.scale)(steps) if steps else []
+        else:
+            scale = Fraction(self.scale)
+            noisy = [each + discrete_laplace(scale, source=source) for each in steps]
+        return [self.grid.value(each) for each in noisy]
+
+
+def check_neighbours(neighbours: str, owner: str) -> None:
+    """Refuse a neighbour relation that does not exist."""
+    if neighbours not in get_args(Neighbours):
+        raise ParameterError(f"`neighbours` of `{owner}` must be 'add/remove' or 'replace'; got {neighbours!r}.")
+
+
+@lru_cache(maxsize=256)
+def _opendp(scale: float) -> Any:
+    """Return OpenDP's mechanism for vectors of 64-bit integers."""
+    try:
+        import opendp.prelude as dp
+    except ImportError:
+        raise MissingExtraError("OpenDP", extra="noise") from None
+    dp.enable_features("contrib")
+    return dp.m.make_laplace(dp.vector_domain(dp.atom_domain(T=dp.i64)), dp.l1_distance(T=dp.i64), scale=scale)

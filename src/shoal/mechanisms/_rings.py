@@ -1,0 +1,127 @@
+"""Densities that fall by e^-epsilon from ring to ring, as mixtures of uniform boxes.
+
+Box i has the sides a_j + c_j i, j = 1..n, and is centred at 0; ring i is box i without box i - 1. A density M b^i on
+ring i, b = e^-epsilon, is the mixture of the uniform densities on all boxes with weights proportional to b^i V_i, V_i
+the volume of box i: at a point of ring r the mixture adds up to sum_{i >= r} b^i, which is b^r / (1 - b). So noise of
+this shape is drawn by drawing a box and then a uniform point in it, and its moments are those of boxes.
+
+The volume is a polynomial in i: V_i = sum_k w_k C(i, k) with w_k its k-th forward difference at 0, an exact rational,
+at least 0. With sum_i b^i C(i, k) = x^k / (1 - b), x = 1 / (e^epsilon - 1), every sum over infinitely many boxes is
+finite.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+
+from shoal.mechanisms._choice import Choice
+from shoal.mechanisms._exact import ball
+from shoal.mechanisms._geometric import geometric
+from shoal.mechanisms._random import SYSTEM, RandomSource
+
+__all__ = ["Rings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rings:
+    """A density that falls by e^-epsilon from ring to ring.
+
+    Parameters
+    ----------
+    sides
+        a_j, the sides of box 0: lengths, or numbers of grid points.
+    growths
+        c_j, what each side gains from box to box.
+    epsilon
+        The privacy loss from ring to ring.
+    """
+
+    sides: tuple[Fraction, ...]
+    growths: tuple[Fraction, ...]
+    epsilon: Fraction
+
+    @property
+    def dimensions(self) -> int:
+        """The number n of dimensions."""
+        return len(self.sides)
+
+    def draw_box(self, *, source: RandomSource = SYSTEM) -> int:
+        """Draw i with probability exactly proportional to b^i V_i.
+
+        k with probability proportional to w_k x^k, then i from C(i, k) b^i: k plus k + 1 independent geometric draws.
+        """
+        k = _choice(self).draw(source=source)
+        return k + sum(geometric(self.epsilon, source=source) for _ in range(k + 1))
+
+    def volume(self, i: Fraction | int) -> Fraction:
+        """Return the volume of box i; i need not be whole."""
+        return math.prod((a + c * i for a, c in zip(self.sides, self.growths, strict=True)), start=Fraction(1))
+
+    def variance(self, dimension: int, *, discrete: bool) -> float:
+        """Return the variance of one component; on a grid a side of w points has variance (w^2 - 1) / 12."""
+
+        def second_moment(i: int) -> Fraction:
+            side = self.sides[dimension] + self.growths[dimension] * i
+            return self.volume(i) * (side**2 - (1 if discrete else 0)) / 12
+
+        return self._sum(second_moment, self.dimensions + 2) / self._sum(self.volume, self.dimensions)
+
+    def mass_within(self, i: int) -> float:
+        """Return the probability of box i; 0 for i = -1."""
+        return self._inside(i) + self._outside(i) * float(self.volume(i)) if i >= 0 else 0.0
+
+    def region(self, confidence: float) -> tuple[int, float]:
+        """Return (i, size): the smallest region of this probability holds box i and lies in box i + 1; i may be -1."""
+        last = -1
+        while self.mass_within(last + 1) < confidence:
+            last = self._advance(last, confidence)
+        size = (confidence - self._inside(last)) / self._outside(last)
+        return last, size
+
+    def _advance(self, last: int, confidence: float) -> int:
+        """Return the largest box found by doubling steps that is still too small."""
+        step = 1
+        while self.mass_within(last + 2 * step) < confidence:
+            step *= 2
+        return last + step
+
+    def _inside(self, last: int) -> float:
+        """Return the part of the mixture that boxes up to ``last`` contribute."""
+        rest = self._sum(lambda i: self.volume(i + last + 1), self.dimensions)
+        return 1.0 - math.exp(-float(self.epsilon) * (last + 1)) * rest / self._sum(self.volume, self.dimensions)
+
+    def _outside(self, last: int) -> float:
+        """Return what the boxes beyond ``last`` contribute to the density inside them."""
+        tail = math.exp(-float(self.epsilon) * (last + 1)) / -math.expm1(-float(self.epsilon))
+        return tail / self._sum(self.volume, self.dimensions)
+
+    def _sum(self, polynomial: Callable[[int], Fraction], degree: int) -> float:
+        """Return sum_i b^i polynomial(i)."""
+        x = 1 / math.expm1(float(self.epsilon))
+        terms = (float(w) * x**k for k, w in enumerate(_differences(polynomial, degree)))
+        return math.fsum(terms) / -math.expm1(-float(self.epsilon))
+
+
+def _differences(polynomial: Callable[[int], Fraction], degree: int) -> list[Fraction]:
+    """Return the forward differences at 0 of a polynomial: w_k with polynomial(i) = sum_k w_k C(i, k)."""
+    values, found = [polynomial(i) for i in range(degree + 1)], []
+    while values:
+        found.append(values[0])
+        values = [after - before for before, after in pairwise(values)]
+    return found
+
+
+@lru_cache(maxsize=256)
+def _choice(rings: Rings) -> Choice:
+    differences = _differences(rings.volume, rings.dimensions)
+
+    def weights() -> list[object]:
+        x = 1 / ball(rings.epsilon).expm1()
+        return [ball(w) * x**k for k, w in enumerate(differences)]
+
+    return Choice(weights)
