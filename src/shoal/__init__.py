@@ -17,7 +17,20 @@ if TYPE_CHECKING:
     from shoal.guarantees import Guarantee as Guarantee
     from shoal.guarantees import Verification as Verification
     from shoal.guarantees import verify as verify
+    from shoal.models import AverageRisk as AverageRisk
+    from shoal.models import BetaLikeness as BetaLikeness
+    from shoal.models import DeltaDisclosure as DeltaDisclosure
+    from shoal.models import DeltaPresence as DeltaPresence
+    from shoal.models import DistinctLDiversity as DistinctLDiversity
+    from shoal.models import EntropyLDiversity as EntropyLDiversity
     from shoal.models import KAnonymity as KAnonymity
+    from shoal.models import KMAnonymity as KMAnonymity
+    from shoal.models import KMap as KMap
+    from shoal.models import MultiplicativeCloseness as MultiplicativeCloseness
+    from shoal.models import PSensitive as PSensitive
+    from shoal.models import RecursiveLDiversity as RecursiveLDiversity
+    from shoal.models import SampleUniqueness as SampleUniqueness
+    from shoal.models import TCloseness as TCloseness
     from shoal.plan import Plan as Plan
     from shoal.recoding import Generalize as Generalize
     from shoal.release import Release as Release
@@ -42,14 +55,39 @@ if TYPE_CHECKING:
     from shoal.tables import read as read
 
 _HOMES = {
-    "shoal._anonymize": ("anonymize", "draft"),
+    "shoal._anonymize": (
+        "anonymize",
+        "draft",
+    ),
     "shoal.errors": ("ShoalError",),
-    "shoal.guarantees": ("Guarantee", "Verification", "verify"),
-    "shoal.models": ("KAnonymity",),
+    "shoal.guarantees": (
+        "Guarantee",
+        "Verification",
+        "verify",
+    ),
+    "shoal.models": (
+        "AverageRisk",
+        "BetaLikeness",
+        "DeltaDisclosure",
+        "DeltaPresence",
+        "DistinctLDiversity",
+        "EntropyLDiversity",
+        "KAnonymity",
+        "KMAnonymity",
+        "KMap",
+        "MultiplicativeCloseness",
+        "PSensitive",
+        "RecursiveLDiversity",
+        "SampleUniqueness",
+        "TCloseness",
+    ),
     "shoal.plan": ("Plan",),
     "shoal.recoding": ("Generalize",),
     "shoal.release": ("Release",),
-    "shoal.risk": ("Assessment", "assess"),
+    "shoal.risk": (
+        "Assessment",
+        "assess",
+    ),
     "shoal.schema": (
         "Attribute",
         "Cuts",
@@ -67,7 +105,10 @@ _HOMES = {
         "Schema",
         "Taxonomy",
     ),
-    "shoal.tables": ("Table", "read"),
+    "shoal.tables": (
+        "Table",
+        "read",
+    ),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

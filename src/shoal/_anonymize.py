@@ -24,6 +24,7 @@ def anonymize(
     progress: Progress | None = None,
     cancelled: Callable[[], bool] | None = None,
     pseudonym_key: bytes | None = None,
+    population: Table | None = None,
 ) -> Release:
     """Turn a table into a release that keeps the promises ``models``.
 
@@ -35,7 +36,7 @@ def anonymize(
         What to promise, for example ``shoal.KAnonymity(5)``; at least one.
     method
         How to change the data; :class:`shoal.Generalize` by default.
-    progress, cancelled, pseudonym_key
+    progress, cancelled, pseudonym_key, population
         See :meth:`shoal.Plan.run`.
 
     Examples
@@ -56,7 +57,7 @@ def anonymize(
             hint="give `schema=` to `shoal.read`, or use `shoal.draft(table).schema` after looking at it",
         )
     plan = Plan(schema=table.schema, models=models, method=method or Generalize())
-    return plan.run(table, progress=progress, cancelled=cancelled, pseudonym_key=pseudonym_key)
+    return plan.run(table, progress=progress, cancelled=cancelled, pseudonym_key=pseudonym_key, population=population)
 
 
 def draft(table: Table) -> Draft:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 
 from shoal import quality, tables
 from shoal.errors import DataError, ParameterError, Problems, ShoalError
@@ -21,14 +22,14 @@ from shoal.guarantees import (
     Suppressed,
     syntactic,
 )
-from shoal.guarantees._certificate import Domain
+from shoal.guarantees._certificate import POPULATION_COUNT, Domain
 from shoal.models import Classes
 from shoal.plan import Plan
 from shoal.recoding import Progress, SearchResult
 from shoal.release import Release
 from shoal.risk import reidentification
 from shoal.schema import FromFile, Missing, Schema, Taxonomy
-from shoal.tables import Encoded, Frequencies, Table
+from shoal.tables import Encoded, Frequencies, Recoding, Table
 
 __all__ = ["run"]
 
@@ -40,6 +41,7 @@ def run(
     progress: Progress | None = None,
     cancelled: Callable[[], bool] | None = None,
     pseudonym_key: bytes | None = None,
+    population: Table | None = None,
 ) -> Release:
     """Carry out ``plan`` on ``table``; see :meth:`Plan.run`."""
     _check_key(plan.schema, pseudonym_key)
@@ -51,7 +53,7 @@ def run(
     )
     table = table.with_schema(plan.schema)
     wanted = tuple(dict.fromkeys(name for model in plan.models for name in model.capabilities.sensitive))
-    encoded = tables.encode(table, sensitive=wanted)
+    encoded = tables.encode(table, sensitive=wanted, population=population)
     frequencies = encoded.frequencies
     _check_size(plan, frequencies)
     found = plan.method.recode(frequencies, plan.models, progress=progress, cancelled=cancelled)
@@ -74,6 +76,7 @@ def run(
         sensitive_hierarchies=tuple(
             attribute.hierarchy for attribute in frequencies.sensitive if attribute.hierarchy is not None
         ),
+        population=None if after.population is None else _population(found.recoding, after),
         search=found,
     )
 
@@ -137,6 +140,15 @@ def _events(plan: Plan, table: Table, frequencies: Frequencies, found: SearchRes
     )
     events += [Suppressed(records=found.suppressed, of=found.records), Ordered()]
     return events
+
+
+def _population(recoding: Recoding, classes: Classes) -> pa.Table:
+    """Return the number of people of the population in every released class, for checkers."""
+    columns = {
+        name: pa.array(labels, pa.string()).take(pa.array(recoding.codes[:, column]))
+        for column, (name, labels) in enumerate(zip(recoding.attributes, recoding.labels, strict=True))
+    }
+    return pa.table([*columns.values(), pa.array(classes.population)], names=[*columns, POPULATION_COUNT])
 
 
 def _domains(schema: Schema, encoded: Encoded) -> tuple[Domain, ...]:

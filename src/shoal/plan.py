@@ -21,6 +21,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -92,6 +93,7 @@ class Plan:
         progress: Progress | None = None,
         cancelled: Callable[[], bool] | None = None,
         pseudonym_key: bytes | None = None,
+        population: Table | None = None,
     ) -> Release:
         """Anonymise ``table``.
 
@@ -105,10 +107,19 @@ class Plan:
             Asked now and then; True stops the work with :class:`shoal.errors.Cancelled`.
         pseudonym_key
             The secret for identifiers with ``pseudonym = true``.
+        population
+            Everybody whom an intruder may think of, with the same quasi-identifiers, for models that compare with it.
         """
         from shoal._run import run
 
-        return run(self, table, progress=progress, cancelled=cancelled, pseudonym_key=pseudonym_key)
+        return run(
+            self,
+            table,
+            progress=progress,
+            cancelled=cancelled,
+            pseudonym_key=pseudonym_key,
+            population=population,
+        )
 
     def dumps(self) -> str:
         """Return the plan as the text of a plan file."""
@@ -175,7 +186,7 @@ def _promises(entries: object) -> tuple[Model, ...]:
             problems.add(f"promise {number} of the plan must name its `model`")
             continue
         parameters = {name: value for name, value in entry.items() if name != "model"}
-        model = _collect(problems, lambda name=entry["model"], given=parameters: models.from_parameters(name, given))
+        model = _collect(problems, partial(models.from_parameters, entry["model"], parameters))
         found += [model] if model is not None else []
     problems.raise_as(ParameterError)
     return tuple(found)

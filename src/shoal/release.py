@@ -7,10 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from shoal import hierarchies, schema, tables
 from shoal._staging import staged
 from shoal.guarantees import CERTIFICATE, Guarantee, certify, fingerprint
-from shoal.guarantees._certificate import Data, Domain, File, column
+from shoal.guarantees._certificate import POPULATION, Data, Domain, File, column
 from shoal.hierarchies import Hierarchy
 from shoal.plan import Plan
 from shoal.recoding import SearchResult
@@ -44,6 +47,8 @@ class Release:
         Where the domains of the quasi-identifiers came from.
     sensitive_hierarchies
         Hierarchies of sensitive attributes that a checker needs to decide a promise again.
+    population
+        The released classes with their number of people in the population, where one was given.
     search
         What the search found; :meth:`explain` tells it.
     """
@@ -57,6 +62,7 @@ class Release:
     records: int
     domains: tuple[Domain, ...]
     sensitive_hierarchies: tuple[Hierarchy, ...] = ()
+    population: pa.Table | None = None
     search: SearchResult | None = None
 
     def write(self, folder: str | Path, *, csv: bool = False) -> Path:
@@ -77,6 +83,8 @@ class Release:
                 tables.write(tables.read(staging / DATA), staging / "data.csv")
             (staging / PLAN).write_text(self.plan.dumps(), encoding="utf-8")
             (staging / SUMMARY).write_text(f"{self}\n", encoding="utf-8")
+            if self.population is not None:
+                pq.write_table(self.population, staging / POPULATION)
             placed = self._write_hierarchies(staging)
             files = tuple(_fingerprints(staging))
             (staging / CERTIFICATE).write_text(self._certificate(files, placed), encoding="utf-8")

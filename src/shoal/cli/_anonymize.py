@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "anonymize"]
 
-EXAMPLES = (
-    "Examples: shoal anonymize patients.csv --k 5 --output release; "
-    "shoal anonymize patients.csv --k 5 --t diagnosis=0.2 --output release; "
-    "shoal anonymize patients.csv --plan plan.toml --output release"
-)
+EXAMPLES = """\b
+Examples:
+  shoal anonymize patients.csv --k 5 --output release
+  shoal anonymize patients.csv --k 5 --t diagnosis=0.2 --suppression-limit 0.02 --output release
+  shoal anonymize patients.csv --k 5 --promise "entropy-l-diversity attribute=diagnosis l=3" --output release
+  shoal anonymize postgresql://localhost/hospital --table patients --plan plan.toml --output release
+"""
 
 
 def anonymize(
@@ -49,6 +51,9 @@ def anonymize(
     suppression_limit: Annotated[
         float | None, typer.Option(help="The largest share of records that may be suppressed, in [0, 1].")
     ] = None,
+    population: Annotated[
+        str | None, typer.Option(help="A table of everybody an intruder may think of, for k-map and delta-presence.")
+    ] = None,
     plan: Annotated[Path | None, typer.Option(help="A plan file instead of promises, method and schema.")] = None,
     schema: _source.SchemaOption = None,
     csv: Annotated[bool, typer.Option("--csv", help="Write data.csv too.")] = False,
@@ -63,11 +68,13 @@ def anonymize(
 ) -> None:
     """Anonymise FILE and write data, certificate, plan and summary to a new folder."""
     _output.json_wanted(wanted=json)
+    import shoal
     from shoal._staging import check_destination
 
     check_destination(output)
     key = None if pseudonym_key is None else _key(pseudonym_key, output)
     data = _source.read(source, table=table, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    people = None if population is None else shoal.read(population)
     if plan is not None:
         if k is not None or l or t or promise or option or suppression_limit is not None or schema is not None:
             raise ParameterError("--plan holds the promises, the method and the schema; leave out the other options")
@@ -78,7 +85,7 @@ def anonymize(
             _source.with_schema(data, source, schema), models, _method(method, option or [], suppression_limit)
         )
     with _output.progress("Searching") as progress:
-        release = chosen.run(data, progress=progress, pseudonym_key=key)
+        release = chosen.run(data, progress=progress, pseudonym_key=key, population=people)
         release.write(output, csv=csv)
     _show(release, output, json=json)
 
@@ -122,7 +129,7 @@ def _models(k: int | None, l: list[str], t: list[str], promises: list[str]) -> t
     wanted: list[tuple[str, dict[str, object]]] = []
     if k is not None:
         wanted.append(("k-anonymity", {"k": k}))
-    for option, name, parameter, texts in (("--l", "l-diversity", "l", l), ("--t", "t-closeness", "t", t)):
+    for option, name, parameter, texts in (("--l", "distinct-l-diversity", "l", l), ("--t", "t-closeness", "t", t)):
         for text in texts:
             column, equals, value = text.rpartition("=")
             if not equals or not column:

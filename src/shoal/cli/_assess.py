@@ -10,7 +10,11 @@ from shoal.cli import _output, _source
 
 __all__ = ["EXAMPLES", "assess"]
 
-EXAMPLES = "Example: shoal assess patients.csv --population register.parquet"
+EXAMPLES = """\b
+Examples:
+  shoal assess patients.csv
+  shoal assess patients.csv --population register.parquet
+"""
 
 
 def assess(

@@ -11,7 +11,10 @@ from shoal.cli import _output, _source
 
 __all__ = ["EXAMPLES", "draft"]
 
-EXAMPLES = "Example: shoal draft patients.csv, then look at patients.schema.toml and correct it."
+EXAMPLES = """\b
+Example:
+  shoal draft patients.csv        then read and correct patients.schema.toml
+"""
 
 
 def draft(

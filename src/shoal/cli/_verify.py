@@ -11,7 +11,10 @@ from shoal.cli import _output, _source
 
 __all__ = ["EXAMPLES", "verify"]
 
-EXAMPLES = "Example: shoal verify release && publish release"
+EXAMPLES = """\b
+Example:
+  shoal verify release && ./publish release
+"""
 
 
 def verify(

@@ -23,6 +23,9 @@ from shoal.schema import Attribute, Kind, Provenance, Role
 __all__ = ["CERTIFICATE", "Certificate", "Column", "Domain", "File", "certify", "fingerprint", "load"]
 
 CERTIFICATE = "certificate.json"
+#: released classes with their number of people in the population, where a promise speaks of a population
+POPULATION = "population.parquet"
+POPULATION_COUNT = "people in the population"
 VERSION = 1
 
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]

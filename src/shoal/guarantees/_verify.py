@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow.parquet as pq
 
 from shoal import models, tables
 from shoal.errors import ShoalError, VerificationError
 from shoal.guarantees import _certificate
-from shoal.guarantees._certificate import CERTIFICATE, Certificate, Column, PromiseEntry
+from shoal.guarantees._certificate import CERTIFICATE, POPULATION, Certificate, Column, PromiseEntry
 from shoal.guarantees._promise import Strength
 from shoal.models import Classes, Model
 from shoal.schema import Attribute, Domain, Flat, FromFile, HierarchyRule, Kind, Role, Schema
-from shoal.tables import Table
+from shoal.tables import Frequencies, Table
 
 __all__ = ["Check", "Verification", "verify"]
 
@@ -140,7 +142,34 @@ def _classes(folder: Path, table: Table, columns: Sequence[Column], decided: Seq
     wanted = tuple(dict.fromkeys(name for model in decided for name in model.capabilities.sensitive))
     schema = Schema(attributes=tuple(_attribute(column, wanted) for column in columns), folder=folder)
     frequencies = tables.encode(table.with_schema(schema), sensitive=wanted).frequencies
-    return Classes.grouped(frequencies)
+    classes = Classes.grouped(frequencies)
+    if any(model.capabilities.population for model in decided):
+        return replace(classes, population=_population(folder / POPULATION, frequencies, classes))
+    return classes
+
+
+def _population(path: Path, frequencies: Frequencies, classes: Classes) -> npt.NDArray[np.int64]:
+    """Look the released classes up in the population's counts, which the release holds as a file of its own."""
+    if not path.is_file():
+        raise VerificationError(f"{POPULATION} is missing, which holds the counts of the population")
+    rows = pq.read_table(path)
+    *names, count = rows.column_names
+    if tuple(names) != frequencies.attributes:
+        raise VerificationError(f"{POPULATION} does not have the released quasi-identifiers")
+    counts = dict(
+        zip(
+            zip(*(rows[name].to_pylist() for name in names), strict=True),
+            rows[count].to_pylist(),
+            strict=True,
+        )
+    )
+    assert classes.codes is not None  # noqa: S101 - grouped() sets it
+    labels = [hierarchy.labels[0] for hierarchy in frequencies.hierarchies]
+    found = [
+        counts.get(tuple(texts[code] for texts, code in zip(labels, row, strict=True)), 0)
+        for row in classes.codes.tolist()
+    ]
+    return np.array(found, dtype=np.int64)
 
 
 def _attribute(column: Column, wanted: Sequence[str]) -> Attribute:
