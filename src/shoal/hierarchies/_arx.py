@@ -73,9 +73,13 @@ def write_arx(hierarchy: Hierarchy, path: str | os.PathLike[str], *, delimiter: 
         np.array(labels, dtype=object)[codes[:size]]
         for labels, codes in zip(hierarchy.labels, hierarchy.codes, strict=True)
     ]
+    # the writer leaves a lone carriage return unquoted, which readers take for the end of a row
+    returns = any("\r" in label for labels in hierarchy.labels for label in labels if label is not None)
+    quoting = csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
     try:
         with Path(path).open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file, delimiter=delimiter, lineterminator="\n").writerows(zip(*columns, strict=True))
+            writer = csv.writer(file, delimiter=delimiter, lineterminator="\n", quoting=quoting)
+            writer.writerows(zip(*columns, strict=True))
     except OSError as error:
         raise OutputError(f"the hierarchy cannot be written to `{path}`: {error.strerror}") from None
 

@@ -218,6 +218,8 @@ class Groups(HierarchyRule):
                 problems.add(f"level {number} of a `groups` hierarchy has a member in two groups")
             if not all(group for _, group in level):
                 problems.add(f"level {number} of a `groups` hierarchy has an empty group")
+            if not all(labels):
+                problems.add(f"level {number} of a `groups` hierarchy has a group without a label")
         for number, (fine, coarse) in enumerate(itertools.pairwise(self.levels), start=2):
             if {label for label, _ in fine} != {member for _, group in coarse for member in group}:
                 problems.add(
@@ -246,6 +248,8 @@ class Taxonomy(HierarchyRule):
             problems.add("a `taxonomy` hierarchy needs either `pairs` or `path`")
         if len({child for child, _ in self.pairs}) < len(self.pairs):
             problems.add("`pairs` of a `taxonomy` hierarchy must name every child once")
+        if not all(child and parent for child, parent in self.pairs):
+            problems.add("`pairs` of a `taxonomy` hierarchy must not hold empty names")
         _check_file(self.name, "-" if self.path is None else self.path, self.delimiter, problems)
         problems.raise_as(HierarchyError)
 
