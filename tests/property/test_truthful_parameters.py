@@ -52,9 +52,7 @@ def test_delta_is_the_maximum_of_the_definition_over_all_classes(
 
 @QUICK
 @given(k=st.integers(1, 60), beta=sixteenths, epsilon=tenths, n=st.integers(1, 90), definition=definitions)
-def test_no_class_leaks_more_than_delta(
-    k: int, beta: Fraction, epsilon: Fraction, n: int, definition: str
-) -> None:
+def test_no_class_leaks_more_than_delta(k: int, beta: Fraction, epsilon: Fraction, n: int, definition: str) -> None:
     _assume_permitted(beta, epsilon)
     divergence = reference.DIVERGENCES[definition](
         reference.released(n, k, beta), reference.released(n - 1, k, beta), reference.exponential(epsilon)

@@ -53,6 +53,4 @@ DIVERGENCES = {"probabilistic": probabilistic, "standard": hockey_stick}
 def delta(k: int, beta: Fraction, factor: Fraction, largest_class: int, definition: str) -> Fraction:
     """Return the largest divergence over all classes of 1 .. largest_class records; factor is e^epsilon."""
     divergence = DIVERGENCES[definition]
-    return max(
-        divergence(released(n, k, beta), released(n - 1, k, beta), factor) for n in range(1, largest_class + 1)
-    )
+    return max(divergence(released(n, k, beta), released(n - 1, k, beta), factor) for n in range(1, largest_class + 1))

@@ -1,27 +1,54 @@
 """Randomness with a proof: samplers whose distribution is exact, and selections that are private.
 
 A mechanism is a value: its neighbour relation, sensitivity and epsilon are fixed when it is built, and ``select`` or
-a call draws from it. Random bits come from a `RandomSource`: the operating system's by default; a seed is for tests.
+``release`` draws from it. Random bits come from a `RandomSource`: the operating system's by default; a seed is for
+tests.
 """
 
 from shoal.mechanisms._bernoulli import bernoulli, bernoulli_exponential, bernoulli_real
 from shoal.mechanisms._binomial import binomial
+from shoal.mechanisms._distances import AbsoluteDistance, Distance, NominalDistance, TaxonomyDistance
 from shoal.mechanisms._exponential import ExponentialMechanism
+from shoal.mechanisms._grid import Grid
+from shoal.mechanisms._laplace import Laplace
+from shoal.mechanisms._optimal import OptimalDensity, OptimalNoise, interval_optimal_core, variance_optimal_core
+from shoal.mechanisms._optimal_box import BoxDensity, OptimalBoxNoise
 from shoal.mechanisms._permute_and_flip import PermuteAndFlip
+from shoal.mechanisms._priors import CategoricalPrior, NumericPrior, Prior
 from shoal.mechanisms._random import SYSTEM, RandomSource, SeededSource, SystemSource
+from shoal.mechanisms._randomized_response import RandomizedResponse
+from shoal.mechanisms._refinement import QueryKind, Refinement
 from shoal.mechanisms._selection import Neighbours, Selection
 
 __all__ = [
     "SYSTEM",
+    "AbsoluteDistance",
+    "BoxDensity",
+    "CategoricalPrior",
+    "Distance",
     "ExponentialMechanism",
+    "Grid",
+    "Laplace",
     "Neighbours",
+    "NominalDistance",
+    "NumericPrior",
+    "OptimalBoxNoise",
+    "OptimalDensity",
+    "OptimalNoise",
     "PermuteAndFlip",
+    "Prior",
+    "QueryKind",
     "RandomSource",
+    "RandomizedResponse",
+    "Refinement",
     "SeededSource",
     "Selection",
     "SystemSource",
+    "TaxonomyDistance",
     "bernoulli",
     "bernoulli_exponential",
     "bernoulli_real",
     "binomial",
+    "interval_optimal_core",
+    "variance_optimal_core",
 ]

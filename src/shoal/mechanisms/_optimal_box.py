@@ -140,8 +140,9 @@ class OptimalBoxNoise:
         """Return the numbers with noise. A source other than the system's is for tests."""
         rings = self.rings
         if len(values) != rings.dimensions:
-            raise ParameterError(f"`values` of `OptimalBoxNoise` must be {rings.dimensions} numbers; got
-            {len(values)}.")
+            raise ParameterError(
+                f"`values` of `OptimalBoxNoise` must be {rings.dimensions} numbers; got {len(values)}."
+            )
         box = rings.draw_box(source=source)
         sides = [int(a + c * box) for a, c in zip(rings.sides, rings.growths, strict=True)]
         return tuple(

@@ -65,8 +65,9 @@ class Weights:
         down to t / 4096, the bound is 2^-(t / 4096) = 2^-(t div 4096) 2^-((t mod 4096) / 4096), a shift of an
         entry of a table that was rounded up in ball arithmetic; the shift rounds down and the 1 makes up for it.
         """
-        halvings = self._gaps() * self._factor() * (1 - 2.0**-50)
-        steps = np.minimum(halvings * STEPS_PER_HALVING, 64.0 * STEPS_PER_HALVING).astype(np.int64)
+        with np.errstate(over="ignore"):
+            halvings = np.minimum(self._gaps() * self._factor() * (1 - 2.0**-50), 64.0)
+        steps = (halvings * STEPS_PER_HALVING).astype(np.int64)
         shifts = np.minimum(steps // STEPS_PER_HALVING + (TABLE_BITS - bits), 63)
         return (_table()[steps % STEPS_PER_HALVING] >> shifts) + 1
 
