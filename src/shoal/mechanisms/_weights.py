@@ -73,13 +73,15 @@ class Weights:
 
     def _gaps(self) -> NDArray[np.float64]:
         """Return max - score, each correctly rounded."""
-        if not self.is_plain:
-            return np.array([float(self.best - score) for score in self.scores])
-        with np.errstate(over="ignore"):
-            gaps: NDArray[np.float64] = float(self.best) - self.scores
-        if not np.isfinite(gaps).all():
-            raise ParameterError("`scores` of a selection must differ by less than 2^1024; some differ by more.")
-        return gaps
+        try:
+            with np.errstate(over="raise"):
+                if self.is_plain:
+                    return np.subtract(float(self.best), self.scores, dtype=np.float64)
+                return np.array([float(self.best - score) for score in self.scores])
+        except (FloatingPointError, OverflowError):
+            raise ParameterError(
+                "`scores` of a selection must differ by less than 2^1024; some differ by more."
+            ) from None
 
     def _factor(self) -> float:
         from flint import arb
