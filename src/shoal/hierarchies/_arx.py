@@ -17,7 +17,7 @@ from shoal.errors import HierarchyError, OutputError, Problems
 from shoal.hierarchies._column import Column, numbers, ranks
 from shoal.hierarchies._file import Rows, read_rows
 from shoal.hierarchies._hierarchy import TOP, Hierarchy
-from shoal.hierarchies._text import is_text, text
+from shoal.hierarchies._text import counted, is_text, text
 from shoal.hierarchies._tree import Level, Tree, grow
 from shoal.schema import Attribute, FromFile, Kind, Provenance
 
@@ -75,10 +75,14 @@ def write_arx(hierarchy: Hierarchy, path: str | os.PathLike[str], *, delimiter: 
     ]
     # the writer leaves a lone carriage return unquoted, which readers take for the end of a row
     returns = any("\r" in label for labels in hierarchy.labels for label in labels if label is not None)
-    quoting = csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
     try:
         with Path(path).open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, delimiter=delimiter, lineterminator="\n", quoting=quoting)
+            writer = csv.writer(
+                file,
+                delimiter=delimiter,
+                lineterminator="\n",
+                quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL,
+            )
             writer.writerows(zip(*columns, strict=True))
     except OSError as error:
         raise OutputError(f"the hierarchy cannot be written to `{path}`: {error.strerror}") from None
@@ -148,8 +152,8 @@ def _even(rows: Rows, subject: str, problems: Problems) -> Rows:
     if not odd:
         return rows
     problems.add(
-        f"{subject}: {len(odd):,} of {len(rows):,} rows do not have the {expected} fields of the first row "
-        f"({rows.first(odd)})"
+        f"{subject}: the first row has {counted(expected, 'field')}, but {len(odd):,} of {len(rows):,} rows have more "
+        f"or fewer ({rows.first(odd)})"
     )
     return rows.chosen(even)
 
@@ -158,7 +162,8 @@ def _check_labels(columns: list[pa.StringArray], rows: Rows, subject: str, probl
     for number, column in enumerate(columns, start=1):
         empty = _places(pc.equal(column, "").to_numpy(zero_copy_only=False))
         if empty:
-            problems.add(f"{subject}: {len(empty):,} labels of level {number} are empty ({rows.first(empty)})")
+            where = f"{counted(len(empty), 'row')} ({rows.first(empty)})"
+            problems.add(f"{subject}: the label of level {number} is empty in {where}")
 
 
 def _check_nested(leaves: _Encoded, levels: list[_Encoded], rows: Rows, subject: str, problems: Problems) -> None:
@@ -167,7 +172,7 @@ def _check_nested(leaves: _Encoded, levels: list[_Encoded], rows: Rows, subject:
         apart = _places(coarse.groups != coarse.groups[fine.first][fine.groups])
         if not apart:
             continue
-        where = f"{len(apart):,} rows ({rows.first(apart)})"
+        where = f"{counted(len(apart), 'row')} ({rows.first(apart)})"
         if number == 1:
             problems.add(f"{subject}: a leaf that stood before has another label at level 1 in {where}")
         else:

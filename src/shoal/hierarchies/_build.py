@@ -24,7 +24,7 @@ from shoal.hierarchies._intervals import intervals
 from shoal.hierarchies._mask import mask
 from shoal.hierarchies._quantiles import quantiles
 from shoal.hierarchies._taxonomy import taxonomy
-from shoal.hierarchies._text import is_text, plain, text
+from shoal.hierarchies._text import counted, is_text, plain, text
 from shoal.hierarchies._tree import Tree, grow
 from shoal.schema import (
     Attribute,
@@ -146,13 +146,9 @@ def outside(hierarchy: Hierarchy, values: pa.Array | pa.ChunkedArray, counts: Co
     number = int(np.count_nonzero(lost))
     if not number:
         return None
-    records = "" if counts is None else f" (in {_counted(int(np.asarray(counts)[lost].sum()), 'record')})"
+    records = "" if counts is None else f" (in {counted(int(np.asarray(counts)[lost].sum()), 'record')})"
     verb = "is" if number == 1 else "are"
-    return f"column `{hierarchy.attribute}`: {_counted(number, 'value')}{records} {verb} not in {hierarchy.source}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"column `{hierarchy.attribute}`: {counted(number, 'value')}{records} {verb} not in {hierarchy.source}"
 
 
 def _column(attribute: Attribute, values: pa.Array, counts: Counts | None, folder: Path) -> Column:

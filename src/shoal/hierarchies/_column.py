@@ -73,7 +73,7 @@ def numbers(values: pa.Array, name: str, what: str = "values") -> Floats:
     if pa.types.is_boolean(values.type):
         values = values.cast(pa.int8())
     if pa.types.is_temporal(values.type):
-        raise HierarchyError(f"column `{name}`: {len(values):,} {what} are not numbers but {values.type}")
+        raise HierarchyError(f"column `{name}`: its {what} are not numbers but {values.type}")
     if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_decimal(values.type)):
         values = text(values)
         bad = int(pc.sum(pc.invert(pc.match_substring_regex(values, _NUMBER))).as_py() or 0)

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from shoal.errors import HierarchyError
 from shoal.hierarchies._column import Column
-from shoal.hierarchies._text import text
+from shoal.hierarchies._text import counted, text
 from shoal.hierarchies._tree import Level, Tree
 from shoal.schema import Intervals
 
@@ -83,8 +83,7 @@ def _bins(column: Column, width: int, origin: int, scale: int, *, exact: bool) -
     far = int(np.count_nonzero(~(np.abs(near) < _RESOLUTION)))
     if far:
         raise HierarchyError(
-            f"column `{column.name}`: {far:,} values are too large to be told apart by intervals of width "
-            f"{width / scale:g}"
+            f"column `{column.name}` has {counted(far, 'value')} too large for intervals of width {width / scale:g}"
         )
     bins = near.astype(np.int64)
     bins += numbers >= _floats(bins + 1, width, origin, scale)
@@ -94,7 +93,8 @@ def _bins(column: Column, width: int, origin: int, scale: int, *, exact: bool) -
 
 def _floats(bins: Integers, width: int, origin: int, scale: int) -> Floats:
     # both operands of the division are exact below 2**53, so the quotient is the float nearest to the decimal edge
-    return np.asarray((float(origin) + bins.astype(np.float64) * float(width)) / float(scale))
+    with np.errstate(over="ignore"):  # the last interval may end beyond the largest float, at `inf`
+        return np.asarray((float(origin) + bins.astype(np.float64) * float(width)) / float(scale))
 
 
 def _edges(bins: Integers, width: int, origin: int, scale: int) -> pa.Array:

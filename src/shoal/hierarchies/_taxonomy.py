@@ -9,6 +9,7 @@ import pyarrow as pa
 from shoal.errors import HierarchyError, Problems
 from shoal.hierarchies._column import Column, ranks
 from shoal.hierarchies._file import read_rows
+from shoal.hierarchies._text import counted
 from shoal.hierarchies._tree import Level, Tree
 from shoal.schema import Taxonomy
 
@@ -67,10 +68,10 @@ def _parents(child: Integers, parent: Integers, size: int, subject: str) -> Inte
     problems = Problems()
     own = int(np.count_nonzero(child == parent))
     if own:
-        problems.add(f"{subject}: {own:,} concepts are their own parent")
+        problems.add(f"{subject} has {counted(own, 'concept')} with itself as a parent")
     several = int(np.count_nonzero(np.bincount(child, minlength=size) > 1))
     if several:
-        problems.add(f"{subject}: {several:,} concepts have more than one parent")
+        problems.add(f"{subject} has {counted(several, 'concept')} with more than one parent")
     problems.raise_as(HierarchyError)
     above = np.full(size, -1, dtype=np.int64)
     above[child] = parent
@@ -87,7 +88,7 @@ def _depths(above: Integers, subject: str) -> Integers:
         jump[moving] = jump[jump[moving]]
     lost = int(np.count_nonzero(jump >= 0))
     if lost:
-        raise HierarchyError(f"{subject}: {lost:,} concepts never reach a root, because their parents form a circle")
+        raise HierarchyError(f"{subject} has {counted(lost, 'concept')} that never reach a root: parents form a circle")
     return depth
 
 

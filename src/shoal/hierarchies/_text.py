@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from shoal.errors import DataError
 
-__all__ = ["is_text", "plain", "text"]
+__all__ = ["counted", "is_text", "plain", "text"]
 
 
 def text(values: pa.Array | pa.ChunkedArray) -> pa.StringArray:
@@ -49,6 +49,11 @@ def text(values: pa.Array | pa.ChunkedArray) -> pa.StringArray:
     ):
         return values.cast(pa.string())
     raise DataError(f"values of type {kind} cannot be written as text")
+
+
+def counted(number: int, noun: str) -> str:
+    """Return "1 value", "2 values", "1,000 values", for messages."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from shoal.errors import HierarchyError
+from shoal.hierarchies import build
+from shoal.schema import Attribute, Domain, Intervals, Kind
+
+
+def made(values, *, domain=None, **rule):
+    attribute = Attribute(name="n", kind=Kind.NUMERIC, hierarchy=Intervals(**rule), domain=domain)
+    return build(attribute, values)
+
+
+def test_ages_in_five_and_ten_years():
+    hierarchy = made(pa.array([34, 20, 29, 25]), widths=(5, 10))
+    assert hierarchy.labels == (
+        ("20", "25", "29", "34"),
+        ("[20, 25)", "[25, 30)", "[30, 35)"),
+        ("[20, 30)", "[30, 40)"),
+        ("*",),
+    )
+
+
+def test_shares_are_widths_over_the_declared_domain():
+    hierarchy = made(pa.array([0, 7, 119]), widths=(5, 50), domain=Domain(minimum=0, maximum=120))
+    assert hierarchy.shares[1].tolist() == pytest.approx([5 / 120, 5 / 120, 5 / 120])
+    assert hierarchy.shares[2].tolist() == pytest.approx([50 / 120, 20 / 120])
+
+
+def test_shares_are_clipped_to_the_observed_range_where_none_is_declared():
+    hierarchy = made(pa.array([18, 22, 38]), widths=(20,))
+    assert hierarchy.labels[1] == ("[0, 20)", "[20, 40)")
+    assert hierarchy.shares[1].tolist() == pytest.approx([2 / 20, 18 / 20])
+
+
+def test_decimal_widths_have_decimal_edges():
+    hierarchy = made(pa.array([0.3, 0.29, 0.7, 1.1]), widths=(0.1, 0.3))
+    assert hierarchy.labels[1] == ("[0.2, 0.3)", "[0.3, 0.4)", "[0.7, 0.8)", "[1.1, 1.2)")
+    assert hierarchy.labels[2] == ("[0, 0.3)", "[0.3, 0.6)", "[0.6, 0.9)", "[0.9, 1.2)")
+
+
+def test_negative_numbers_and_an_origin():
+    hierarchy = made(pa.array([-1, 0, 1, 11]), widths=(10,), origin=1)
+    assert hierarchy.labels[1] == ("[-9, 1)", "[1, 11)", "[11, 21)")
+
+
+def test_large_whole_numbers_are_exact():
+    large = 2**61
+    hierarchy = made(pa.array([large - 1, large, large + 1]), widths=(2,))
+    assert hierarchy.labels[1] == (f"[{large - 2}, {large})", f"[{large}, {large + 2})")
+
+
+@pytest.mark.parametrize("values", [pa.array([2**63 - 1, -(2**63)]), pa.array([2**64 - 1], pa.uint64())])
+def test_numbers_at_the_ends_of_their_type_are_refused_rather_than_mislabelled(values):
+    with pytest.raises(HierarchyError, match="too large for intervals of width 5"):
+        made(values, widths=(5,))
+
+
+def test_numbers_too_large_for_the_width_are_refused_with_a_count():
+    with pytest.raises(HierarchyError) as raised:
+        made(pa.array([1e300, 5.0, -1e17, 1.7e308]), widths=(0.5,))
+    assert str(raised.value) == ("column `n` has 3 values too large for intervals of width 0.5")
+
+
+def test_a_domain_wider_than_the_largest_float_has_finite_shares():
+    hierarchy = made(pa.array([-1.7e308, 1.7e308]), widths=(1e308,))
+    assert all(0 <= share <= 1 for share in hierarchy.shares[1])
+
+
+def test_one_value_covers_nothing():
+    assert made(pa.array([7]), widths=(5,)).shares[1].tolist() == [0]
+
+
+def test_truth_values_are_numbers_in_a_numeric_column():
+    assert made(pa.array([True, False]), widths=(2,)).labels == (("false", "true"), ("[0, 2)",), ("*",))
