@@ -26,7 +26,7 @@ class Remaining {
     }
 
     int64_t count() const { return count_; }
-    Tree &tree() { return tree_; }
+    const Tree &tree() const { return tree_; }
     const double *record(int32_t row) const { return data_ + static_cast<int64_t>(row) * m_; }
 
     const double *centroid() {
@@ -78,11 +78,9 @@ class Remaining {
 // return the number of clusters. `scale`: a power of two, n * scale <= 2^62, of the fixed-point values of the centroid.
 SHOAL_API int32_t shoal_mdav(const double *data, int64_t n, int32_t m, int32_t k, double scale, int32_t *labels) try {
     Remaining remaining(data, n, m, scale);
-    std::vector<Candidate> members;
     int32_t label = 0;
     const auto cluster_around = [&](int32_t row) {
-        remaining.tree().nearest(remaining.record(row), row, k, members);
-        remaining.remove(members, label++, labels);
+        remaining.remove(remaining.tree().nearest(remaining.record(row), row, k), label++, labels);
     };
     while (remaining.count() >= 3 * static_cast<int64_t>(k)) {
         const int32_t r = remaining.tree().farthest(remaining.centroid());
@@ -105,23 +103,20 @@ SHOAL_API int32_t shoal_vmdav(const double *data, int64_t n, int32_t m, int32_t 
     Remaining remaining(data, n, m, scale);
     const double *global = remaining.centroid();
     const std::vector<double> centre(global, global + m);
-    std::vector<Candidate> members, neighbours, found;
     int32_t label = 0;
     for (; remaining.count() >= k; ++label) {
         const int32_t seed = remaining.tree().farthest(centre.data());
-        remaining.tree().nearest(remaining.record(seed), seed, k, members);
+        std::vector<Candidate> members = remaining.tree().nearest(remaining.record(seed), seed, k);
         remaining.remove(members, label, labels);
-        neighbours.assign(members.size(), {INF, -1}); // of each member, its nearest free record
+        std::vector<Candidate> neighbours(members.size(), {INF, -1}); // of each member, its nearest free record
         while (static_cast<int64_t>(members.size()) < 2 * static_cast<int64_t>(k) - 1 && remaining.count() > 0) {
             Candidate joining{INF, INT32_MAX};
             for (size_t i = 0; i < members.size(); ++i) {
-                if (neighbours[i].row < 0 || labels[neighbours[i].row] >= 0) {
-                    remaining.tree().nearest(remaining.record(members[i].row), -1, 1, found);
-                    neighbours[i] = found.front();
-                }
+                if (neighbours[i].row < 0 || labels[neighbours[i].row] >= 0)
+                    neighbours[i] = remaining.tree().nearest(remaining.record(members[i].row), -1, 1).front();
                 joining = std::min(joining, neighbours[i]);
             }
-            remaining.tree().nearest(remaining.record(joining.row), joining.row, 2, found);
+            const auto found = remaining.tree().nearest(remaining.record(joining.row), joining.row, 2);
             const double outside = found.size() < 2 ? INF : found.front().distance;
             if (!(joining.distance < gamma2 * outside)) break;
             remaining.remove({joining}, label, labels);

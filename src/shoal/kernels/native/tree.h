@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
@@ -93,6 +94,40 @@ struct Candidate {
     }
 };
 
+// The k nearest so far, as a heap with the farthest in front.
+class Nearest {
+  public:
+    // `self`: a record that comes first whatever ties say, or -1.
+    Nearest(const double *query, int32_t self, int k) : query(query), self_(self), k_(k) {}
+
+    const double *const query;
+    std::vector<Candidate> found;
+    double threshold = INF; // a record that is farther is of no use
+
+    void offer(Candidate candidate) {
+        if (candidate.row == self_) candidate.distance = -1.0;
+        if (static_cast<int>(found.size()) == k_) {
+            if (!(candidate < found.front())) return;
+            std::pop_heap(found.begin(), found.end());
+            found.back() = candidate;
+        } else {
+            found.push_back(candidate);
+        }
+        std::push_heap(found.begin(), found.end());
+        if (static_cast<int>(found.size()) == k_) threshold = found.front().distance;
+    }
+
+  private:
+    const int32_t self_;
+    const int k_;
+};
+
+struct Farthest {
+    const double *query;
+    double query2; // squared distance from the centre of the tree
+    Candidate found{-1.0, -1};
+};
+
 class Tree {
   public:
     Tree(const double *data, int m) : data_(data), m_(m) {}
@@ -106,22 +141,20 @@ class Tree {
         fill(rows);
     }
 
-    // The k nearest to the query, the record `self` among them whatever ties say.
-    void nearest(const double *query, int32_t self, int k, std::vector<Candidate> &found) {
-        query_ = query, self_ = self, k_ = k, found_ = &found;
-        found.clear();
-        threshold_ = INF;
-        near_descend(top(), 0);
+    std::vector<Candidate> nearest(const double *query, int32_t self, int k) const {
+        Nearest search(query, self, k);
+        descend(search, top(), 0);
+        return std::move(search.found);
     }
 
-    int32_t farthest(const double *query) {
-        query_ = query;
-        query2_ = 0.0;
-        for (int j = 0; j < m_; ++j) query2_ += (query[j] - centre_[j]) * (query[j] - centre_[j]);
-        best_ = {-1.0, -1};
-        far_descend(top(), 0);
-        return best_.row;
+    int32_t farthest(const double *query) const {
+        Farthest search{query, 0.0};
+        for (int j = 0; j < m_; ++j) search.query2 += (query[j] - centre_[j]) * (query[j] - centre_[j]);
+        descend(search, top(), 0);
+        return search.found.row;
     }
+
+    int64_t count_within(const double *query, double limit) const { return count_within(query, limit, top(), 0); }
 
     void remove(const std::vector<Candidate> &members) {
         std::vector<int64_t> touched;
@@ -211,58 +244,58 @@ class Tree {
         radius2_[level][child] = radius2 < 0.0 ? NONE : radius2;
     }
 
-    void near_descend(int level, int64_t group) {
+    void descend(Nearest &search, int level, int64_t group) const {
         double bounds[W];
         if (level == 0) {
-            squared_distances(&points_[group * m_ * W], query_, m_, bounds);
+            squared_distances(&points_[group * m_ * W], search.query, m_, bounds);
             for (int i = 0; i < W; ++i)
-                if (bounds[i] <= threshold_) offer({bounds[i], row_[group * W + i]});
+                if (bounds[i] <= search.threshold) search.offer({bounds[i], row_[group * W + i]});
             return;
         }
-        nearest_bounds(&low_[level][group * m_ * W], &high_[level][group * m_ * W], query_, m_, bounds);
-        int first = 0;
+        nearest_bounds(&low_[level][group * m_ * W], &high_[level][group * m_ * W], search.query, m_, bounds);
+        int first = 0; // the most promising child, which sets the threshold for the others
         double least = INF;
         for (int i = 0; i < W; ++i)
             if (bounds[i] < least) least = bounds[i], first = i;
-        if (bounds[first] <= threshold_) near_descend(level - 1, group * W + first);
+        if (bounds[first] <= search.threshold) descend(search, level - 1, group * W + first);
         for (int i = 0; i < W; ++i)
-            if (i != first && bounds[i] <= threshold_) near_descend(level - 1, group * W + i);
+            if (i != first && bounds[i] <= search.threshold) descend(search, level - 1, group * W + i);
     }
 
-    void offer(Candidate candidate) {
-        if (candidate.row == self_) candidate.distance = -1.0;
-        std::vector<Candidate> &heap = *found_;
-        if (static_cast<int>(heap.size()) == k_) {
-            if (!(candidate < heap.front())) return;
-            std::pop_heap(heap.begin(), heap.end());
-            heap.back() = candidate;
-        } else {
-            heap.push_back(candidate);
-        }
-        std::push_heap(heap.begin(), heap.end());
-        if (static_cast<int>(heap.size()) == k_) threshold_ = heap.front().distance;
-    }
-
-    void far_descend(int level, int64_t group) {
+    void descend(Farthest &search, int level, int64_t group) const {
         double bounds[W];
         if (level == 0) {
-            squared_distances(&points_[group * m_ * W], query_, m_, bounds);
+            squared_distances(&points_[group * m_ * W], search.query, m_, bounds);
             for (int i = 0; i < W; ++i) {
                 const int32_t row = row_[group * W + i];
-                if (bounds[i] > best_.distance || (bounds[i] == best_.distance && row < best_.row))
-                    best_ = {bounds[i], row};
+                if (bounds[i] > search.found.distance || (bounds[i] == search.found.distance && row < search.found.row))
+                    search.found = {bounds[i], row};
             }
             return;
         }
         farthest_bounds(&low_[level][group * m_ * W], &high_[level][group * m_ * W], &radius2_[level][group * W],
-                        centre_.data(), query_, query2_, m_, bounds);
+                        centre_.data(), search.query, search.query2, m_, bounds);
         int first = 0;
         double greatest = -1.0;
         for (int i = 0; i < W; ++i)
             if (bounds[i] > greatest) greatest = bounds[i], first = i;
-        if (bounds[first] >= best_.distance) far_descend(level - 1, group * W + first);
+        if (bounds[first] >= search.found.distance) descend(search, level - 1, group * W + first);
         for (int i = 0; i < W; ++i)
-            if (i != first && bounds[i] >= best_.distance) far_descend(level - 1, group * W + i);
+            if (i != first && bounds[i] >= search.found.distance) descend(search, level - 1, group * W + i);
+    }
+
+    int64_t count_within(const double *query, double limit, int level, int64_t group) const {
+        double bounds[W];
+        int64_t count = 0;
+        if (level == 0) {
+            squared_distances(&points_[group * m_ * W], query, m_, bounds);
+            for (int i = 0; i < W; ++i) count += bounds[i] <= limit;
+            return count;
+        }
+        nearest_bounds(&low_[level][group * m_ * W], &high_[level][group * m_ * W], query, m_, bounds);
+        for (int i = 0; i < W; ++i)
+            if (bounds[i] <= limit) count += count_within(query, limit, level - 1, group * W + i);
+        return count;
     }
 
     const double *data_;
@@ -271,13 +304,6 @@ class Tree {
     std::vector<int32_t> row_;
     std::vector<int64_t> slot_;
     std::vector<std::vector<double>> low_, high_, radius2_; // by level; radius2_[0] belongs to the points
-
-    const double *query_ = nullptr;
-    double query2_ = 0.0, threshold_ = INF;
-    int32_t self_ = -1;
-    int k_ = 0;
-    std::vector<Candidate> *found_ = nullptr;
-    Candidate best_{};
 };
 
 } // namespace shoal

@@ -1,0 +1,103 @@
+"""The nearest of some points, and how many lie within a distance, for many queries at once."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels._library import library
+
+__all__ = ["count_within", "count_within_numpy", "nearest", "nearest_numpy", "threads"]
+
+Points = NDArray[np.float64]
+CELLS = 1 << 22  # distances held at a time: bounds the memory of the NumPy twins at 32 MiB per array
+
+
+def nearest(points: Points, queries: Points, count: int = 1) -> tuple[NDArray[np.int32], Points]:
+    """Return the rows and squared distances of the ``count`` points nearest to each query, nearest first.
+
+    The lower row wins a tie; -1 and infinity stand where there are fewer points. Distances are summed attribute by
+    attribute, so that C++ and NumPy agree to the last bit.
+    """
+    native = library()
+    if native is None or len(points) == 0:
+        return nearest_numpy(points, queries, count)
+    data, asked = np.ascontiguousarray(points), np.ascontiguousarray(queries)
+    rows, distances = np.empty((len(asked), count), np.int32), np.empty((len(asked), count))
+    failed = native.shoal_nearest(
+        ctypes.c_void_p(data.ctypes.data),
+        ctypes.c_int64(len(data)),
+        ctypes.c_int32(data.shape[1]),
+        ctypes.c_void_p(asked.ctypes.data),
+        ctypes.c_int64(len(asked)),
+        ctypes.c_int32(count),
+        ctypes.c_int32(threads()),
+        ctypes.c_void_p(rows.ctypes.data),
+        ctypes.c_void_p(distances.ctypes.data),
+    )
+    if failed:
+        raise MemoryError
+    return rows, distances
+
+
+def nearest_numpy(points: Points, queries: Points, count: int = 1) -> tuple[NDArray[np.int32], Points]:
+    """As `nearest`, in plain NumPy: O(points * queries)."""
+    rows, distances = np.full((len(queries), count), -1, np.int32), np.full((len(queries), count), np.inf)
+    found = min(count, len(points))
+    for first in range(0, len(queries), step := max(1, CELLS // max(1, len(points)))):
+        block = _squared_distances(points, queries[first : first + step])
+        order = np.argsort(block, axis=1, kind="stable")[:, :found]
+        rows[first : first + step, :found] = order
+        distances[first : first + step, :found] = np.take_along_axis(block, order, axis=1)
+    return rows, distances
+
+
+def count_within(points: Points, queries: Points, limits: Points) -> NDArray[np.int64]:
+    """Return how many points lie within the squared distance ``limits[i]`` of each query i."""
+    native = library()
+    if native is None or len(points) == 0:
+        return count_within_numpy(points, queries, limits)
+    data, asked = np.ascontiguousarray(points), np.ascontiguousarray(queries)
+    radii = np.ascontiguousarray(limits, dtype=np.float64)
+    counts = np.empty(len(asked), np.int64)
+    failed = native.shoal_count_within(
+        ctypes.c_void_p(data.ctypes.data),
+        ctypes.c_int64(len(data)),
+        ctypes.c_int32(data.shape[1]),
+        ctypes.c_void_p(asked.ctypes.data),
+        ctypes.c_int64(len(asked)),
+        ctypes.c_void_p(radii.ctypes.data),
+        ctypes.c_int32(threads()),
+        ctypes.c_void_p(counts.ctypes.data),
+    )
+    if failed:
+        raise MemoryError
+    return counts
+
+
+def count_within_numpy(points: Points, queries: Points, limits: Points) -> NDArray[np.int64]:
+    """As `count_within`, in plain NumPy: O(points * queries)."""
+    counts = np.zeros(len(queries), np.int64)
+    for first in range(0, len(queries), step := max(1, CELLS // max(1, len(points)))):
+        block = _squared_distances(points, queries[first : first + step])
+        counts[first : first + step] = (block <= limits[first : first + step, None]).sum(axis=1)
+    return counts
+
+
+def threads() -> int:
+    """Return how many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _squared_distances(points: Points, queries: Points) -> Points:
+    total = np.zeros((len(queries), len(points)))
+    for column, values in zip(points.T, queries.T, strict=True):
+        difference = column[None, :] - values[:, None]
+        difference *= difference
+        total += difference
+    return total

@@ -1,0 +1,48 @@
+"""Clusters of at least k similar records, and what is released instead of them.
+
+Choose `mdav` first; `optimal_univariate` for one number; `vmdav` for records in natural groups; `blocked_mdav` above
+some 500,000 records; `insensitive` where differential privacy of the original records is to follow; `mdav_swap` or
+`ir_swap` where marginal statistics must stay exact and a bound on re-identification is enough.
+"""
+
+from shoal.microaggregation._blocked import blocked_mdav, blocks
+from shoal.microaggregation._centroids import aggregate, centroids
+from shoal.microaggregation._distance import Scaling, Space, standardize
+from shoal.microaggregation._exchange import exchange
+from shoal.microaggregation._groups import AttributeSet, aggregate_by_sets, partition_by_sets
+from shoal.microaggregation._insensitive import corners, fixed_orders, insensitive, insensitive_orders
+from shoal.microaggregation._mdav import mdav
+from shoal.microaggregation._partition import Partition
+from shoal.microaggregation._records import Records
+from shoal.microaggregation._swapping import ir_swap, mdav_swap, permutation_within
+from shoal.microaggregation._taxonomy import Taxonomy
+from shoal.microaggregation._univariate import individual_ranking, optimal_univariate
+from shoal.microaggregation._vmdav import vmdav
+
+__all__ = [
+    "AttributeSet",
+    "Partition",
+    "Records",
+    "Scaling",
+    "Space",
+    "Taxonomy",
+    "aggregate",
+    "aggregate_by_sets",
+    "blocked_mdav",
+    "blocks",
+    "centroids",
+    "corners",
+    "exchange",
+    "fixed_orders",
+    "individual_ranking",
+    "insensitive",
+    "insensitive_orders",
+    "ir_swap",
+    "mdav",
+    "mdav_swap",
+    "optimal_univariate",
+    "partition_by_sets",
+    "permutation_within",
+    "standardize",
+    "vmdav",
+]

@@ -1,0 +1,107 @@
+"""A partition of records into clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shoal.errors import ParameterError, RequirementError
+
+__all__ = ["Partition"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Partition:
+    """Which cluster each record belongs to.
+
+    Parameters
+    ----------
+    labels
+        The cluster of each record: 0, 1, ..., none of them empty.
+
+    Examples
+    --------
+    >>> partition = Partition([0, 1, 0, 1, 1])
+    >>> partition
+    Partition(5 records in 2 clusters of 2 to 3)
+    >>> [cluster.tolist() for cluster in partition.clusters()]
+    [[0, 2], [1, 3, 4]]
+    """
+
+    labels: NDArray[np.int32]
+    sizes: NDArray[np.int64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        labels = np.array(self.labels, dtype=np.int32)
+        if labels.ndim != 1:
+            raise ParameterError(f"`labels` of `Partition` must be one number per record; got shape {labels.shape}.")
+        if len(labels) and labels.min() < 0:
+            raise ParameterError("`labels` of `Partition` must not be negative.")
+        sizes = np.bincount(labels).astype(np.int64)
+        if not sizes.all():
+            raise ParameterError("`labels` of `Partition` must leave no cluster empty.")
+        for array in (labels, sizes):
+            array.flags.writeable = False
+        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "sizes", sizes)
+
+    @classmethod
+    def numbered(cls, names: ArrayLike) -> Partition:
+        """Return the partition of records by any integer name, clusters numbered in the order of their names."""
+        _, labels = np.unique(np.asarray(names), return_inverse=True)
+        return cls(labels.astype(np.int32))
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __repr__(self) -> str:
+        if not self.count:
+            return "Partition(0 records)"
+        least, greatest = int(self.sizes.min()), int(self.sizes.max())
+        return f"Partition({len(self)} records in {self.count} clusters of {least} to {greatest})"
+
+    @property
+    def count(self) -> int:
+        """The number of clusters."""
+        return len(self.sizes)
+
+    def order(self) -> NDArray[np.int64]:
+        """Return the rows cluster by cluster, ascending inside each."""
+        return np.argsort(self.labels, kind="stable")
+
+    def starts(self) -> NDArray[np.int64]:
+        """Return where each cluster begins in `order`."""
+        starts: NDArray[np.int64] = np.cumsum(self.sizes) - self.sizes
+        return starts
+
+    def clusters(self) -> list[NDArray[np.int64]]:
+        """Return the rows of each cluster."""
+        return np.split(self.order(), self.starts()[1:]) if self.count else []
+
+    def same_clusters(self, other: Partition) -> bool:
+        """Say whether the clusters are the same sets of records, whatever their numbers."""
+        if len(self) != len(other) or self.count != other.count:
+            return False
+        pairs = np.unique(np.stack([self.labels, other.labels]), axis=1)
+        return int(pairs.shape[1]) == self.count
+
+    def require(self, least: int, greatest: int | None = None) -> Partition:
+        """Return the partition, or raise if a cluster has fewer than ``least`` or more than ``greatest`` records."""
+        small = int((self.sizes < least).sum())
+        large = 0 if greatest is None else int((self.sizes > greatest).sum())
+        if small or large:
+            limit = f"at least {least}" if greatest is None else f"{least} to {greatest}"
+            raise RequirementError(f"{small + large} of {self.count} clusters do not hold {limit} records.")
+        return self
+
+
+def require_size(k: int, n: int, method: str) -> int:
+    """Return k if it is a cluster size that n records allow, or raise."""
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= n:
+        raise ParameterError(
+            f"`k` of `{method}` must be an integer in [1, number of records]; got {k} for {n} records.",
+            hint="a cluster cannot hold more records than there are",
+        )
+    return int(k)
