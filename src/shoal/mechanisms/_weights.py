@@ -75,9 +75,8 @@ class Weights:
         """Return max - score, each correctly rounded."""
         try:
             with np.errstate(over="raise"):
-                if self.is_plain:
-                    return np.subtract(float(self.best), self.scores, dtype=np.float64)
-                return np.array([float(self.best - score) for score in self.scores])
+                best: Fraction | float = float(self.best) if self.is_plain else self.best
+                return (best - self.scores).astype(np.float64, copy=False)
         except (FloatingPointError, OverflowError):
             raise ParameterError(
                 "`scores` of a selection must differ by less than 2^1024; some differ by more."
