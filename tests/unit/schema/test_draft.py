@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+
+from shoal.errors import OutputError, ParameterError, SchemaError
+from shoal.schema import ColumnProfile, Dates, Intervals, Kind, Mask, Role, draft, load, loads
+
+
+def profile(name, type="text", *, records=1000, missing=0, distinct=100, separation=0.9, **more):  # noqa: A002
+    return ColumnProfile(
+        name=name, type=type, records=records, missing=missing, distinct=distinct, separation=separation, **more
+    )
+
+
+def guessed(*args, **more):
+    return draft([profile(*args, **more)]).schema.attributes[0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["name", "Name", "patient_name", "lastName", "surname", "SSN", "e-mail", "email_address", "mrn", "phone number",
+     "street", "IP"],
+)  # fmt: skip
+def test_names_of_identifiers_decide_alone(name):
+    assert guessed(name, distinct=3, separation=0.1).role is Role.IDENTIFIER
+
+
+@pytest.mark.parametrize("name", ["id", "patient_id", "PatientID", "record key", "uuid"])
+def test_keys_are_identifiers_where_they_are_nearly_unique(name):
+    assert guessed(name, distinct=1000, separation=1.0).role is Role.IDENTIFIER
+    assert guessed(name, distinct=3, separation=0.1).role is Role.INSENSITIVE
+
+
+@pytest.mark.parametrize(
+    "name", ["age", "Sex", "zip", "zipCode", "date_of_birth", "marital-status", "native country", "RACE", "occupations"]
+)
+def test_names_of_quasi_identifiers(name):
+    assert guessed(name, distinct=2, separation=0.1).role is Role.QUASI_IDENTIFIER
+
+
+@pytest.mark.parametrize(
+    "name", ["diagnosis", "icd10", "income", "Salary-Class", "total charges", "admission_diagnosis", "length_of_stay"]
+)
+def test_names_of_sensitive_values_win_over_uniqueness(name):
+    assert guessed(name, "integer", distinct=1000, separation=1.0).role is Role.SENSITIVE
+
+
+@pytest.mark.parametrize("name", ["product name", "stage", "message", "zipper"])
+def test_names_that_only_look_alike_say_nothing(name):
+    assert guessed(name, distinct=2, separation=0.1).role is Role.INSENSITIVE
+
+
+def test_unnamed_columns_go_by_their_numbers():
+    assert guessed("x", distinct=1000, separation=1.0).role is Role.IDENTIFIER
+    assert guessed("x", "number", distinct=1000, separation=1.0).role is Role.QUASI_IDENTIFIER
+    assert guessed("x", distinct=10, records=10, separation=1.0).role is Role.QUASI_IDENTIFIER
+    assert guessed("x", separation=0.5).role is Role.QUASI_IDENTIFIER
+    assert guessed("x", separation=0.49).role is Role.INSENSITIVE
+    assert guessed("x", "date", separation=0.1).role is Role.QUASI_IDENTIFIER
+
+
+def test_constant_and_empty_columns_are_insensitive():
+    assert guessed("age", "integer", distinct=1, separation=0.0).role is Role.INSENSITIVE
+    assert guessed("x", distinct=0, missing=1000, separation=0.0).role is Role.INSENSITIVE
+    assert guessed("x", records=0, distinct=0, separation=0.0).role is Role.INSENSITIVE
+
+
+def test_nested_values_are_dropped():
+    assert guessed("x", "other").role is Role.IDENTIFIER
+
+
+@pytest.mark.parametrize(
+    ("column", "kind"),
+    [
+        (profile("x", "date"), Kind.DATE),
+        (profile("x", "timestamp"), Kind.DATE),
+        (profile("x", dates=1.0), Kind.DATE),
+        (profile("x", dates=0.95), Kind.CATEGORICAL),
+        (profile("x", "integer"), Kind.NUMERIC),
+        (profile("x", "number"), Kind.NUMERIC),
+        (profile("x", numbers=1.0), Kind.NUMERIC),
+        (profile("x", numbers=0.99), Kind.CATEGORICAL),
+        (profile("x", "integer", distinct=2), Kind.CATEGORICAL),
+        (profile("x", "boolean", distinct=2), Kind.CATEGORICAL),
+        (profile("zip", "integer"), Kind.CATEGORICAL),
+        (profile("x", numbers=1.0, integers=1.0, leading_zeros=0.1, lengths=((5, 1.0),)), Kind.CATEGORICAL),
+        (profile("x", numbers=1.0, integers=1.0, leading_zeros=0.1, lengths=((5, 0.5), (4, 0.5))), Kind.NUMERIC),
+    ],
+)
+def test_kinds(column, kind):
+    assert draft([column]).schema.attributes[0].kind is kind
+
+
+@pytest.mark.parametrize(
+    ("column", "rule"),
+    [
+        (profile("age", "integer", minimum=17, maximum=90), Intervals(widths=(5, 10, 20, 40))),
+        (profile("age", "integer", minimum=0, maximum=9), Intervals(widths=(2, 4, 8))),
+        (profile("age", "integer", minimum=4, maximum=4), None),
+        (profile("height", "number", minimum=1.4, maximum=2.05), Intervals(widths=(0.05, 0.1, 0.2, 0.4))),
+        (profile("age", "integer"), None),
+        (profile("zip", lengths=((5, 1.0),)), Mask(length=5, masked=(1, 2, 3, 4))),
+        (profile("zip", lengths=((5, 0.9),), longest=10), Mask(length=10, masked=tuple(range(1, 10)))),
+        (profile("zip", lengths=((5, 0.9),), longest=40), None),
+        (profile("city"), None),
+        (profile("born", "date"), Dates()),
+        (profile("born", "date", minimum=dt.date(1930, 1, 1), maximum=dt.date(2000, 1, 1)),
+         Dates(levels=("month", "year", "decade"))),
+        (profile("visit", "date", minimum=dt.date(2024, 1, 1), maximum=dt.date(2025, 1, 1)),
+         Dates(levels=("month", "quarter", "year"))),
+        (profile("visit", "timestamp", minimum=dt.date(2024, 1, 1), maximum=dt.date(2024, 12, 1)),
+         Dates(levels=("day", "month", "quarter"))),
+    ],
+)  # fmt: skip
+def test_default_hierarchies(column, rule):
+    assert draft([column]).schema.attributes[0].hierarchy == rule
+
+
+COLUMNS = [
+    profile("patient_id", distinct=1000, separation=1.0),
+    profile("sex", distinct=2, separation=0.5),
+    profile("age", "integer", separation=0.98, minimum=17, maximum=98),
+    profile("town", separation=0.98, distinct=200),
+    profile("diagnosis"),
+]
+
+
+def test_a_draft_is_marked_ranked_and_explained():
+    drafted = draft(COLUMNS, 1000)
+    assert drafted.schema.guessed
+    assert drafted.ranking == ("town", "age", "sex")
+    assert drafted.reasons["age"] == (
+        "quasi-identifier: its name says that others may know it; it tells 98.0 % of the pairs of records apart; "
+        "interval widths fit its range."
+    )
+    assert "name a `file` that groups them" in drafted.reasons["town"]
+
+
+def test_a_draft_is_a_commented_schema_that_can_be_read():
+    drafted = draft(COLUMNS)
+    written = drafted.to_toml()
+    assert loads(written) == drafted.schema
+    assert written.startswith("# A draft made from 1,000 records.")
+    assert "# Quasi-identifiers, most telling first: town, age, sex.\n" in written
+    assert "# sensitive: its name says that people keep it to themselves.\n[columns.diagnosis]\n" in written
+
+
+def test_no_smallest_or_largest_value_is_written_or_printed():
+    drafted = draft([profile("age", "integer", minimum=11.37, maximum=98.76)])
+    assert all(value not in f"{drafted.to_toml()}{drafted}{COLUMNS}" for value in ("11.37", "98.76"))
+    assert "98" not in repr(COLUMNS[2]).replace("0.98", "")
+
+
+def test_an_existing_file_is_kept_unless_told_otherwise(tmp_path):
+    drafted, path = draft(COLUMNS), tmp_path / "s.toml"
+    path.write_text("mine", encoding="utf-8")
+    with pytest.raises(OutputError, match="exists already"):
+        drafted.save(path)
+    assert path.read_text(encoding="utf-8") == "mine"
+    drafted.save(path, overwrite=True)
+    assert load(path) == drafted.schema
+    with pytest.raises(OutputError, match="cannot be written"):
+        drafted.save(tmp_path / "absent" / "s.toml")
+
+
+def test_control_characters_in_names_do_not_break_the_comments():
+    drafted = draft([profile("zip\n[columns.evil]\r\x00", separation=0.9)])
+    assert loads(drafted.to_toml()) == drafted.schema
+
+
+def test_nothing_to_describe_is_refused():
+    with pytest.raises(SchemaError, match="no columns"):
+        draft([])
+
+
+@pytest.mark.parametrize(
+    ("more", "part"),
+    [
+        ({"type": "int64"}, "`type` of `ColumnProfile` must be one of"),
+        ({"missing": 2000}, "must be counts within `records`"),
+        ({"distinct": 1001}, "must be counts within `records`"),
+        ({"separation": 1.5}, "`separation` of `ColumnProfile` must be in"),
+        ({"dates": -0.1}, "`dates` of `ColumnProfile` must be in"),
+    ],
+)
+def test_profiles_that_make_no_sense_are_refused(more, part):
+    with pytest.raises(ParameterError, match=part):
+        profile("x", **more)
+
+
+def test_distinction_is_distinct_values_per_record():
+    assert profile("x").distinction == 0.1
+    assert profile("x", records=0, distinct=0).distinction == 0
