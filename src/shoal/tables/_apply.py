@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 
 from shoal.errors import ParameterError, Problems
 from shoal.schema import Role
 from shoal.tables._digest import hmac_pads, keyed_digest
-from shoal.tables._encode import Encoded, key, order_tuples, tuple_keys
+from shoal.tables._encode import Encoded
 from shoal.tables._engine import quiet
+from shoal.tables._lookup import Lookup, Released
+from shoal.tables._packing import Packing
 from shoal.tables._recoding import Recoding
 from shoal.tables._table import Table
 
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 __all__ = ["apply", "sorted_by_values"]
-
-Codes = npt.NDArray[np.int32]
 
 
 def apply(
@@ -61,11 +57,10 @@ def apply(
     not among the kept ones is never released, even if the source changed after it was encoded.
     """
     chosen = _columns(table, encoded, keep, key)
-    lookup = _Lookup.of(encoded, recoding)
+    lookup = Lookup.of(encoded, recoding)
     with quiet(table.source.name):
-        records = _recode(table, encoded, recoding, lookup)
-        released = _pseudonyms(table, records, chosen, key)
-        expression = sorted_by_values(released.select(*chosen))
+        records = _pseudonyms(table, lookup.join(table), chosen, key)
+        expression = _released(table, lookup, records, chosen)
     return replace(table, expression=expression, schema=None, left_out=0)
 
 
@@ -96,118 +91,40 @@ def _columns(table: Table, encoded: Encoded, keep: Sequence[str] | None, key: by
     return [name for name in table.columns if name in kept]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Lookup:
-    """How the released values are found.
+def _released(table: Table, lookup: Lookup, records: ir.Table, chosen: list[str]) -> ir.Table:
+    """Sort by all released columns, then write the packed ones out.
 
-    Parameters
-    ----------
-    by_value
-        Per attribute: the label of every leaf, where that alone decides (-1 where no kept tuple has the leaf); None
-        for an attribute that is unchanged, or whose label depends on the whole tuple.
-    by_tuple
-        The attributes whose label depends on the whole tuple.
-    tuples
-        Whether tuples have to be looked up at all.
+    The engine sorts a word of bits in place of up to a dozen texts: half the time, and a fraction of the disk.
     """
-
-    by_value: tuple[Codes | None, ...]
-    by_tuple: tuple[int, ...]
-    tuples: bool
-
-    @classmethod
-    def of(cls, encoded: Encoded, recoding: Recoding) -> _Lookup:
-        frequencies = encoded.frequencies
-        present = frequencies.counts > 0
-        kept = present & (recoding.classes >= 0)
-        classes = recoding.classes[kept]
-        by_value: list[Codes | None] = []
-        by_tuple = []
-        for j, hierarchy in enumerate(frequencies.hierarchies):
-            by_value.append(None)
-            if recoding.unchanged[j]:
-                continue
-            leaves, labels = frequencies.codes[kept, j], recoding.codes[classes, j]
-            of_leaf = np.full(hierarchy.size, -1, dtype=np.int32)
-            of_leaf[leaves] = labels
-            if np.array_equal(of_leaf[leaves], labels):
-                by_value[j] = of_leaf
-            else:
-                by_tuple.append(j)
-        suppressed = bool(np.any(present & (recoding.classes < 0)))
-        return cls(by_value=tuple(by_value), by_tuple=tuple(by_tuple), tuples=suppressed or bool(by_tuple))
+    packing, words = lookup.words(records)
+    columns = {column.name: (j, column) for j, column in lookup.released.items()}
+    carried: dict[str, Any] = dict(words)
+    for name in chosen:
+        j, column = columns.get(name, (-1, None))
+        if column is None:
+            carried[name] = records[name]
+        elif not column.few:
+            carried[name] = records[f"label{j}"]
+    ordered = table.engine.apart(sorted_by_values(records.select(**carried)))
+    few = lookup.few
+    return ordered.select(
+        **{
+            name: _unpacked(ordered, packing, few.index(columns[name][0]), columns[name][1])
+            if name in columns and columns[name][1].few
+            else ordered[name]
+            for name in chosen
+        }
+    )
 
 
-def _recode(table: Table, encoded: Encoded, recoding: Recoding, lookup: _Lookup) -> ir.Table:
-    records = table.expression
-    leaves: list[str] = []
-    released: dict[str, Any] = {}
-    for j, dictionary in enumerate(encoded.dictionaries):
-        of_leaf = lookup.by_value[j]
-        if of_leaf is None and not lookup.tuples:
-            continue
-        staged: dict[str, Any] = {f"v{j}": dictionary.values}
-        if lookup.tuples:
-            staged[f"leaf{j}"] = pa.array(dictionary.codes.astype(np.int64))
-            leaves.append(f"leaf{j}")
-        if of_leaf is not None:
-            labels = of_leaf[dictionary.codes]
-            staged[f"label{j}"] = _labels(recoding, j, labels)
-            released[dictionary.name] = f"label{j}"
-        records = _join(table, records, dictionary.name, pa.table(staged))
-    if lookup.tuples:
-        records = _join_tuples(table, records, encoded, recoding, lookup, leaves)
-        released |= {encoded.dictionaries[j].name: f"label{j}" for j in lookup.by_tuple}
-    return records.mutate(**{name: records[label] for name, label in released.items()})
+def _unpacked(ordered: ir.Table, packing: Packing, position: int, column: Released) -> Any:
+    import ibis
 
-
-def _labels(recoding: Recoding, j: int, codes: Codes) -> pa.Array:
-    known = pa.array(recoding.labels[j], pa.string())
-    return known.take(pa.array(np.where(codes < 0, 0, codes), mask=codes < 0))
-
-
-def _join(table: Table, records: ir.Table, name: str, rows: pa.Table) -> ir.Table:
-    """Look the values of a column up in a staged table of distinct values (null is a value)."""
-    value = rows.column_names[0]
-    staged = table.engine.stage(rows)
-    column = key(records[name])
-    same = column.identical_to(staged[value]) if rows[value].null_count else column == staged[value]
-    return records.inner_join(staged, [same]).drop(value)
-
-
-def _join_tuples(
-    table: Table, records: ir.Table, encoded: Encoded, recoding: Recoding, lookup: _Lookup, leaves: list[str]
-) -> ir.Table:
-    frequencies = encoded.frequencies
-    sizes = [hierarchy.size for hierarchy in frequencies.hierarchies]
-    kept = np.flatnonzero((frequencies.counts > 0) & (recoding.classes >= 0))
-    codes = frequencies.codes[kept]
-    order, new = order_tuples([codes[:, j] for j in range(len(sizes))], sizes)
-    once = kept[order[new]]  # tuples that differ only in sensitive values have the same class
-    keys = tuple_keys([frequencies.codes[once, j] for j in range(len(sizes))], sizes)
-    staged: dict[str, Any] = {f"k{i}": pa.array(numbers) for i, numbers in enumerate(keys)}
-    for j in lookup.by_tuple:
-        staged[f"label{j}"] = _labels(recoding, j, recoding.codes[recoding.classes[once], j])
-    tuples = table.engine.stage(pa.table(staged))
-    same = [number == tuples[f"k{i}"] for i, number in enumerate(_tuple_keys(records, leaves, sizes))]
-    if lookup.by_tuple:
-        return records.inner_join(tuples, same)
-    return records.semi_join(tuples, same)
-
-
-def _tuple_keys(records: ir.Table, leaves: list[str], sizes: list[int]) -> list[Any]:
-    """Return the twin of :func:`tuple_keys` as expressions."""
-    keys: list[Any] = []
-    capacity = 0
-    for leaf, size in zip(leaves, sizes, strict=True):
-        size = max(size, 1)
-        if not keys or capacity * size >= 1 << 62:
-            keys.append(records[leaf])
-            capacity = size
-        else:
-            keys[-1] = keys[-1] * size + records[leaf]
-            capacity *= size
-    return keys
+    if len(column.labels) == 1:
+        return ibis.literal(column.labels[0].as_py(), type="string")
+    word = ordered[f"word{packing.words[position]}"]
+    code = (word >> packing.shifts[position]) & ((1 << packing.bits[position]) - 1)
+    return ibis.array(column.labels.to_pylist()).cast("array<string>")[code]
 
 
 def _pseudonyms(table: Table, records: ir.Table, chosen: list[str], key: bytes | None) -> ir.Table:

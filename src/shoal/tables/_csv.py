@@ -1,9 +1,9 @@
 """Read CSV: every field as text, typed later by the schema, so that ZIP codes keep their zeros.
 
 The grammar is that of Python's ``csv`` module (and of spreadsheets): a quote opens a quoted field only at its start,
-two quotes inside are one, a quoted field may hold line breaks; LF, CRLF and CR end a record; blank lines are skipped. An
-empty field, quoted or not, is a missing value. Arrow parses; what it does not tell (bad encodings, zero bytes, a quote
-that never ends) is watched on the way in.
+two quotes inside are one, a quoted field may hold line breaks; LF, CRLF and CR end a record; blank lines are skipped.
+An empty field, quoted or not, is a missing value. Arrow parses; what it does not tell (bad encodings, zero bytes,
+a quote that never ends) is watched on the way in.
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ class _Utf8(io.RawIOBase):
             return WrongEncoding()
         line = self._lines + valid.count(b"\n") + 1
         return DataError(
-            f"{self._path.name}: the text is not {self._encoding.codec.upper()}; line {line:,} has the first wrong byte.",
+            f"{self._path.name}: the text is not {self._encoding.codec.upper()}; line {line:,} is the first wrong.",
             hint="give the file's encoding, such as windows-1252 or utf-16",
         )
 

@@ -135,6 +135,10 @@ class DuckDBEngine:
         table = self.keep(expression)
         return table.mutate(**{ROW: table.rowid()})
 
+    def apart(self, expression: ir.Table) -> ir.Table:
+        """Return the same expression as a query of its own."""
+        return self._backend.sql(self._backend.compile(expression), schema=expression.schema())
+
     def sha256(self, hexadecimal: ir.StringValue) -> ir.StringValue:
         """Return the SHA-256 digest of bytes; both are written in hexadecimal."""
         return builtin("sha256", ("binary",), "string")(builtin("unhex", ("string",), "binary")(hexadecimal))

@@ -16,6 +16,7 @@ from shoal.hierarchies import Hierarchy, build, leaf_codes, outside, text
 from shoal.schema import Attribute, Kind, Schema
 from shoal.tables._engine import quiet
 from shoal.tables._frequencies import Frequencies, SensitiveAttribute
+from shoal.tables._packing import Packing
 from shoal.tables._table import Table
 
 if TYPE_CHECKING:
@@ -286,40 +287,12 @@ def _order(declared: Attribute, values: pa.Array, written: pa.Array) -> npt.NDAr
 
 def _merge(columns: list[tuple[Codes, int]], counts: Counts) -> tuple[Codes, Counts]:
     """Sort the tuples by their codes and add up those that are the same."""
-    order, new = order_tuples([codes for codes, _ in columns], [size for _, size in columns])
+    order, new = Packing.of([size for _, size in columns]).order([codes for codes, _ in columns])
     starts = np.flatnonzero(new)
     merged = np.empty((len(starts), len(columns)), dtype=np.int32, order="F")
     for number, (codes, _) in enumerate(columns):
         merged[:, number] = codes[order[starts]]
     return merged, np.add.reduceat(counts[order], starts) if len(starts) else counts[:0]
-
-
-def order_tuples(
-    columns: Sequence[npt.NDArray[np.integer]], sizes: Sequence[int]
-) -> tuple[Counts, npt.NDArray[np.bool_]]:
-    """Return the order that sorts the tuples (first column first), and where in it a new tuple starts."""
-    keys = tuple_keys(columns, sizes)
-    order = np.lexsort(keys[::-1]) if len(keys) > 1 else np.argsort(keys[0], kind="stable")
-    new = np.zeros(len(order), dtype=np.bool_)
-    new[:1] = True
-    for column in keys:
-        new[1:] |= np.diff(column[order]) != 0
-    return order, new
-
-
-def tuple_keys(columns: Sequence[npt.NDArray[np.integer]], sizes: Sequence[int]) -> list[Counts]:
-    """Return the tuples as one number each, in mixed radix; as several numbers where one would overflow."""
-    keys: list[Counts] = []
-    capacity = 0
-    for codes, size in zip(columns, sizes, strict=True):
-        size = max(size, 1)
-        if not keys or capacity * size >= 1 << 62:
-            keys.append(codes.astype(np.int64))
-            capacity = size
-        else:
-            keys[-1] = keys[-1] * size + codes
-            capacity *= size
-    return keys
 
 
 def _with_population(frequencies: Frequencies, codes: Codes, counts: Counts) -> Frequencies:
@@ -329,7 +302,7 @@ def _with_population(frequencies: Frequencies, codes: Codes, counts: Counts) -> 
     ours = len(frequencies.counts)
     # ours first: where both hold a tuple, its group starts with one of ours
     every = np.concatenate([frequencies.codes, codes])
-    order, new = order_tuples([every[:, j] for j in range(width)], sizes)
+    order, new = Packing.of(sizes).order([every[:, j] for j in range(width)])
     first = order[np.flatnonzero(new)][np.cumsum(new) - 1]
     owner = np.empty(len(order), dtype=np.int64)
     owner[order] = first

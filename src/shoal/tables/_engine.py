@@ -19,6 +19,8 @@ __all__ = ["ROW", "Engine", "quiet"]
 #: The hidden column that numbers the records of a source, where the source has a stable order. Never released.
 ROW = "__shoal_row__"
 
+_FOREIGN = ("_duckdb", "duckdb", "pyarrow", "pyspark", "py4j", "adbc_driver_manager")
+
 
 class Engine(Protocol):
     """A database that computes expressions.
@@ -52,6 +54,10 @@ class Engine(Protocol):
         """Return the records with a column :data:`ROW` of distinct numbers that stay the same at a second look."""
         ...
 
+    def apart(self, expression: ir.Table) -> ir.Table:
+        """Return the same expression as a query of its own: what is asked of it is computed after it, in its order."""
+        ...
+
     def sha256(self, hexadecimal: ir.StringValue) -> ir.StringValue:
         """Return the SHA-256 digest of bytes; both are written in hexadecimal, the digest in lower case."""
         ...
@@ -78,10 +84,17 @@ def quiet(subject: str, *, error: type[ShoalError] = DataError) -> Iterator[None
     except KeyboardInterrupt:
         raise Cancelled from None
     except Exception as raised:
+        if not _is_foreign(raised):
+            raise
         problem, hint = _explain(raised)
         if problem is None:
             raise Cancelled from None
         raise error(f"{subject}: {problem}.", hint=hint) from None
+
+
+def _is_foreign(raised: Exception) -> bool:
+    """Return whether an engine raised it; anything else is a mistake of ours and must not be hidden."""
+    return isinstance(raised, OSError | MemoryError) or type(raised).__module__.partition(".")[0] in _FOREIGN
 
 
 def _explain(raised: Exception) -> tuple[str | None, str | None]:

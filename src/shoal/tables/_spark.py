@@ -103,6 +103,10 @@ class SparkEngine:
         number = builtin("monotonically_increasing_id", (), "int64")()
         return self.keep(expression.mutate(**{ROW: number}))
 
+    def apart(self, expression: ir.Table) -> ir.Table:
+        """Return the same expression as a query of its own."""
+        return self._backend.sql(self._backend.compile(expression), schema=expression.schema())
+
     def sha256(self, hexadecimal: ir.StringValue) -> ir.StringValue:
         """Return the SHA-256 digest of bytes; both are written in hexadecimal."""
         return builtin("sha2", ("binary", "int32"), "string")(builtin("unhex", ("string",), "binary")(hexadecimal), 256)
@@ -153,5 +157,5 @@ def _drop(session: Any, views: list[str]) -> None:
     for name in views:
         try:
             session.catalog.dropTempView(name)
-        except Exception:  # noqa: BLE001, S112 - the session may have ended before us
+        except Exception:  # noqa: S112 - the session may have ended before us
             continue

@@ -51,7 +51,8 @@ def write(
     Notes
     -----
     Files are written under a temporary name in the same folder, flushed to the disk, and renamed: a reader sees the
-    whole file or none. A database table is made in one transaction. Records stream from the engine; memory stays bounded.
+    whole file or none. A database table is made in one transaction. Records stream from the
+    engine; memory stays bounded.
     """
     format = format or _format(destination)  # noqa: A001
     if format not in FORMATS:
