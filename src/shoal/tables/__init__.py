@@ -3,8 +3,11 @@
 from shoal.tables._apply import apply
 from shoal.tables._encode import Dictionary, Encoded, encode
 from shoal.tables._frequencies import Frequencies, SensitiveAttribute
+from shoal.tables._matrix import Matrix, matrix, numbered
+from shoal.tables._profile import profile
 from shoal.tables._read import read
 from shoal.tables._recoding import Recoding
+from shoal.tables._sample import bernoulli, sampling_threshold
 from shoal.tables._table import Source, Table
 from shoal.tables._write import write
 
@@ -12,12 +15,18 @@ __all__ = [
     "Dictionary",
     "Encoded",
     "Frequencies",
+    "Matrix",
     "Recoding",
     "SensitiveAttribute",
     "Source",
     "Table",
     "apply",
+    "bernoulli",
     "encode",
+    "matrix",
+    "numbered",
+    "profile",
     "read",
+    "sampling_threshold",
     "write",
 ]

@@ -10,17 +10,13 @@ import pyarrow as pa
 from shoal.errors import DataError, Problems, SchemaError
 from shoal.schema import Attribute, Kind, Missing, Role, Schema
 from shoal.tables._engine import ROW, quiet
+from shoal.tables._reading import day_of, number_of
 from shoal.tables._table import Table
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 __all__ = ["conform"]
-
-_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-_WHOLE = r"^[+-]?[0-9]{1,18}$"
-_NOT_FINITE = r"^[+-]?(nan|inf|infinity)$"
-_DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?$"
 
 
 def conform(table: Table, schema: Schema) -> Table:
@@ -93,25 +89,13 @@ def _reading(table: Table, attribute: Attribute) -> _Reading:
 def _numeric(table: Table, attribute: Attribute, column: Any, conditions: dict[str, Any]) -> _Reading:
     kind = column.type()
     if kind.is_string():
-        text = column.strip()
-        if table.source.detail("decimal") == ",":
-            text = text.replace(",", ".")
-        number = text.re_search(_NUMBER).ifelse(text.try_cast("float64"), None)
-        special = text.lower().re_search(_NOT_FINITE)
-        whole = text.re_search(_WHOLE)
+        number = number_of(column, decimal=table.source.detail("decimal"))
         conditions |= {
-            "unreadable": column.notnull() & ~special & number.isnull(),
-            "not finite": special | number.isinf(),
-            "whole": whole,
+            "unreadable": column.notnull() & number.value.isnull() & ~number.not_finite,
+            "not finite": number.not_finite,
+            "whole": number.whole,
         }
-        return _bounded(
-            _Reading(
-                attribute=attribute,
-                conditions=conditions,
-                column=number,
-                whole=whole.ifelse(text.try_cast("int64"), None),
-            )
-        )
+        return _bounded(_Reading(attribute=attribute, conditions=conditions, column=number.value, whole=number.integer))
     if kind.is_boolean():
         column = column.cast("int8")
     elif kind.is_floating():
@@ -126,8 +110,7 @@ def _numeric(table: Table, attribute: Attribute, column: Any, conditions: dict[s
 def _date(attribute: Attribute, column: Any, conditions: dict[str, Any]) -> _Reading:
     kind = column.type()
     if kind.is_string():
-        text = column.strip()
-        day = text.re_search(_DAY).ifelse(text.substr(0, 10).try_cast("date"), None)
+        day = day_of(column)
         conditions["unreadable"] = column.notnull() & day.isnull()
         return _bounded(_Reading(attribute=attribute, conditions=conditions, column=day))
     if kind.is_timestamp():

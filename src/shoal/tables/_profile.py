@@ -1,0 +1,130 @@
+"""What the columns of a table look like, for drafting a schema."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shoal.schema import ColumnProfile
+from shoal.tables._engine import quiet
+from shoal.tables._reading import day_of, number_of
+from shoal.tables._table import Table
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+__all__ = ["profile"]
+
+_LEADING_ZERO = r"^0[0-9]+$"
+
+
+def profile(table: Table) -> tuple[ColumnProfile, ...]:
+    """Return statistics of every column, computed on the engine.
+
+    Notes
+    -----
+    Each column is grouped once; what is fetched is one row per column, and three for the lengths of its texts.
+    """
+    with quiet(table.source.name):
+        records = table.count()
+        return tuple(_column(table, name, records) for name in table.columns)
+
+
+def _column(table: Table, name: str, records: int) -> ColumnProfile:
+    kind = _kind(table.expression[name].type())
+    if kind == "other":  # lists and structures: not every engine can group them
+        return _counted(table, name, records)
+    counted = table.expression.group_by(value=table.expression[name]).aggregate(times=table.expression.count())
+    values = counted.filter(counted.value.notnull())
+    asked = _statistics(values, kind, table.source.detail("decimal"))
+    row = table.engine.fetch(values.aggregate(**asked)).to_pylist()[0]
+    distinct, missing = int(row["distinct"]), records - int(row["present"] or 0)
+    pairs = float(row["pairs"] or 0) + missing * (missing - 1)
+
+    def share(of: str) -> float:
+        return float(row.get(of) or 0) / distinct if distinct else 0.0
+
+    numeric = kind in ("integer", "number", "boolean") or (kind == "text" and share("numbers") == 1)
+    dated = kind in ("date", "timestamp") or (kind == "text" and share("dates") == 1)
+    bounds = ("smallest_number", "largest_number") if numeric else ("first_day", "last_day") if dated else ("", "")
+    return ColumnProfile(
+        name=name,
+        type=kind,
+        records=records,
+        missing=missing,
+        distinct=distinct,
+        separation=1 - pairs / (records * (records - 1)) if records > 1 else 0.0,
+        integers=share("integers"),
+        numbers=share("numbers"),
+        dates=share("dates"),
+        leading_zeros=share("leading_zeros"),
+        minimum=row.get(bounds[0]),
+        maximum=row.get(bounds[1]),
+        lengths=_lengths(table, values, distinct) if distinct else (),
+        longest=int(row["longest"] or 0),
+    )
+
+
+def _statistics(values: ir.Table, kind: str, decimal: str | None) -> dict[str, Any]:
+    value, times = values.value, values.times.cast("float64")
+    asked: dict[str, Any] = {
+        "distinct": values.count(),
+        "present": values.times.sum(),
+        "pairs": (times * (times - 1)).sum(),
+        "longest": value.cast("string").length().max(),
+    }
+    if kind == "text":
+        number, day = number_of(value, decimal=decimal), day_of(value)
+        return asked | {
+            "integers": number.whole.sum(),
+            "numbers": (number.value.notnull() & ~number.not_finite).sum(),
+            "dates": day.notnull().sum(),
+            "leading_zeros": value.re_search(_LEADING_ZERO).sum(),
+            "smallest_number": number.value.min(),
+            "largest_number": number.value.max(),
+            "first_day": day.min(),
+            "last_day": day.max(),
+        }
+    if kind in ("date", "timestamp"):
+        day = value.date() if kind == "timestamp" else value
+        return asked | {"dates": values.count(), "first_day": day.min(), "last_day": day.max()}
+    number = value.cast("int8") if kind == "boolean" else value
+    number = number.cast("float64") if number.type().is_decimal() else number
+    whole = (number == number.floor()).sum() if kind == "number" else values.count()
+    return asked | {
+        "integers": whole,
+        "numbers": values.count(),
+        "smallest_number": number.min(),
+        "largest_number": number.max(),
+    }
+
+
+def _lengths(table: Table, values: ir.Table, distinct: int) -> tuple[tuple[int, float], ...]:
+    import ibis
+
+    lengths = values.group_by(length=values.value.cast("string").length()).aggregate(times=values.count())
+    common = lengths.order_by([ibis.desc("times"), ibis.asc("length")]).limit(3)
+    return tuple((int(row["length"]), row["times"] / distinct) for row in table.engine.fetch(common).to_pylist())
+
+
+def _counted(table: Table, name: str, records: int) -> ColumnProfile:
+    column = table.expression[name]
+    row = table.engine.fetch(table.expression.aggregate(present=column.count())).to_pylist()[0]
+    present = int(row["present"])
+    # nothing better is known without comparing values: all differ
+    return ColumnProfile(
+        name=name, type="other", records=records, missing=records - present, distinct=present, separation=1.0
+    )
+
+
+def _kind(kind: Any) -> str:
+    if kind.is_string():
+        return "text"
+    if kind.is_boolean():
+        return "boolean"
+    if kind.is_integer():
+        return "integer"
+    if kind.is_floating() or kind.is_decimal():
+        return "number"
+    if kind.is_date():
+        return "date"
+    return "timestamp" if kind.is_timestamp() else "other"
