@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.models import Classes, Model, keep
 from shoal.quality import CellObjective, Objective
-from shoal.recoding._lattice import Lattice, Levels, View
+from shoal.recoding._lattice import Counts, Lattice, Levels, Mask, Node, smallest_class
 from shoal.recoding._method import Watch
 from shoal.recoding._result import ExploredLattice, Solution
 
@@ -69,7 +68,7 @@ class BranchAndBound:
         self._lattice, self._objective, self._models = lattice, objective, models
         self._limits, self._watch = limits, watch
         wanted = [model.capabilities for model in models]
-        self._smallest = max((capabilities.minimal_class_size for capabilities in wanted), default=1)
+        self._smallest = smallest_class(models)
         self._sensitive = {name for c in wanted for name in c.sensitive} | set(objective.sensitive)
         self._reads_codes = any(capabilities.codes for capabilities in wanted)
         self._reads_population = any(capabilities.population for capabilities in wanted)
@@ -111,7 +110,6 @@ class BranchAndBound:
         if not free:
             return
         chosen = max(free, key=lambda j: (self._range(j, low, high), high[j] - low[j]))
-        self._lattice.prepare(low)
         lower = (*high[:chosen], high[chosen] - 1, *high[chosen + 1 :])
         higher = (*low[:chosen], high[chosen], *low[chosen + 1 :])
         self._enter(bound, low, lower)
@@ -124,21 +122,20 @@ class BranchAndBound:
 
     def _enter(self, bound: float, low: Levels, high: Levels) -> None:
         """Check ``high`` and keep the box unless it is ruled out."""
-        view = self._lattice.view(high)
-        small = view.sizes < self._smallest
-        lost = int(view.sizes[small].sum())
-        excess = 0.0
-        if lost:
-            excess = self._objective.excess(high, Classes(sizes=view.sizes[small], codes=view.codes(small)))
-        feasible = lost <= self._limits.suppressed
-        if not feasible:
-            self._least_suppressed = min(self._least_suppressed, lost)
-            self._note(high, math.inf, lost)
-        elif not self._beaten(self._objective.floor(high) + excess) or self._rules_out_below:
-            feasible = self._check(high, view)
-        else:
-            self._note(high, math.nan, lost)
+        node = self._lattice.node(high, low=low)
+        sizes = node.sizes()
+        large = sizes >= self._smallest
+        lost = self._records - int(sizes[large].sum())
+        excess = self._excess(node, sizes, ~large) if lost else 0.0
         self._checked += 1
+        if lost > self._limits.suppressed:
+            self._note(high, math.inf, lost)
+            feasible = False
+        elif self._beaten(self._objective.floor(high) + excess) and not self._rules_out_below:
+            self._note(high, math.nan, lost)
+            feasible = True
+        else:
+            feasible = self._check(node, sizes, large)
         if feasible:
             self._push(bound, low, high, excess)
         else:
@@ -159,7 +156,9 @@ class BranchAndBound:
         if not self._objective.reads_classes:
             return self._objective.floor(low)
         if low not in self._bases:
-            classes = self._lattice.view(low).classes(self._objective.sensitive)
+            node = self._lattice.node(low)
+            everything = node.sizes() > 0
+            classes = node.classes(everything, sensitive=self._objective.sensitive)
             self._bases[low] = self._objective.base(low, classes)
         return self._bases[low]
 
@@ -168,31 +167,56 @@ class BranchAndBound:
         # If nothing may be suppressed, a node that fails a monotone model rules out all nodes below it.
         return self._limits.suppressed == 0 and bool(self._monotone)
 
-    def _check(self, levels: Levels, view: View) -> bool:
+    def _check(self, node: Node, sizes: Counts, large: Mask) -> bool:
         """Decide the models on a node; return whether nodes below it can satisfy them."""
-        classes = view.classes(
-            self._sensitive, codes=self._reads_codes or not self._exact, population=self._reads_population
+        classes = node.classes(
+            large,
+            sensitive=self._sensitive,
+            codes=self._reads_codes or not self._exact,
+            population=self._reads_population,
         )
-        kept = keep(self._models, classes)
-        suppressed = self._records - int(view.sizes[kept].sum())
+        kept = large.copy()
+        kept[large] = first = self._once(classes)
+        if self._exact and self._beaten(self._objective.floor(node.levels) + self._excess(node, sizes, ~kept)):
+            self._note(node.levels, math.nan, self._records - int(sizes[kept].sum()))
+            return self._possible_below(classes, first)
+        kept[large] = keep(self._models, classes)
+        suppressed = self._records - int(sizes[kept].sum())
         self._least_suppressed = min(self._least_suppressed, suppressed)
+        value = math.inf
         if suppressed <= self._limits.suppressed and suppressed < max(self._records, 1):
-            value = self._value(levels, view, classes, kept)
-            self._offer(Solution(levels=levels, value=value, suppressed=suppressed))
-            self._note(levels, value, suppressed)
-            return True
-        self._note(levels, math.inf, suppressed)
-        if suppressed and self._rules_out_below:
-            everything = np.ones(len(classes), dtype=np.bool_)
-            return all(bool(model.keep(classes, everything).all()) for model in self._monotone)
-        return True
+            value = self._value(node, sizes, kept)
+            self._offer(Solution(levels=node.levels, value=value, suppressed=suppressed))
+        self._note(node.levels, value, suppressed)
+        return self._possible_below(classes, first)
 
-    def _value(self, levels: Levels, view: View, classes: Classes, kept: npt.NDArray[np.bool_]) -> float:
-        if not self._exact:
-            return self._objective.value(levels, classes, kept)
-        lost = ~kept
-        suppressed = Classes(sizes=view.sizes[lost], codes=view.codes(lost))
-        return self._objective.floor(levels) + self._objective.excess(levels, suppressed)
+    def _once(self, classes: Classes) -> Mask:
+        """Ask every model once: what fails here is suppressed at this node, whatever the rest of :func:`keep` says."""
+        kept = np.ones(len(classes), dtype=np.bool_)
+        for model in sorted(self._models, key=lambda model: not model.capabilities.monotone_suppression):
+            kept = model.keep(classes, kept)
+        return kept
+
+    def _possible_below(self, classes: Classes, first: Mask) -> bool:
+        if not self._rules_out_below or bool(first.all()):
+            return True
+        everything = np.ones(len(classes), dtype=np.bool_)
+        return all(bool(model.keep(classes, everything).all()) for model in self._monotone)
+
+    def _excess(self, node: Node, sizes: Counts, lost: Mask) -> float:
+        objective = self._objective
+        if isinstance(objective, CellObjective):
+            if not objective.superadditive:
+                return 0.0
+            return float((sizes[lost] * (objective.loss - node.costs[lost])).sum()) / objective.scale
+        return objective.excess(node.levels, node.classes(lost & (sizes > 0)))
+
+    def _value(self, node: Node, sizes: Counts, kept: Mask) -> float:
+        if self._exact:
+            return self._objective.floor(node.levels) + self._excess(node, sizes, ~kept)
+        occupied = sizes > 0
+        classes = node.classes(occupied, sensitive=self._objective.sensitive)
+        return self._objective.value(node.levels, classes, kept[occupied])
 
     def _offer(self, solution: Solution) -> None:
         self._solutions.append(solution)

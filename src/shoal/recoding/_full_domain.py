@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from shoal.errors import ParameterError, Problems
 from shoal.models import Model
-from shoal.quality import Measure
+from shoal.quality import CellObjective, Measure
 from shoal.recoding._any_time import BranchAndBound, Limits
 from shoal.recoding._lattice import Lattice
 from shoal.recoding._method import Method, Progress, Watch, as_limit, as_measure
@@ -75,12 +75,12 @@ class Generalize(Method):
     ) -> SearchResult:
         """Find the best node under which every released class satisfies every model."""
         measure = as_measure(self.quality, self.weights, self.balance, title=self.title)
-        lattice = Lattice(frequencies)
-        found = BranchAndBound(
-            lattice, measure.objective(frequencies), models, self.limits(frequencies), Watch(progress, cancelled)
-        ).run()
+        objective = measure.objective(frequencies)
+        lattice = Lattice(frequencies, objective.tables if isinstance(objective, CellObjective) else ())
+        limits = self.limits(frequencies)
+        found = BranchAndBound(lattice, objective, models, limits, Watch(progress, cancelled)).run()
         if not found.solutions:
-            raise no_solution(lattice, models, self.limits(frequencies).suppressed, found.least_suppressed)
+            raise no_solution(lattice, models, limits.suppressed, found.least_suppressed)
         best = found.solutions[0]
         return SearchResult(
             recoding=lattice.recoding(best.levels, models),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -10,35 +11,45 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.hierarchies import Hierarchy
-from shoal.kernels.recoding import group
+from shoal.kernels.recoding import group, roll_up
 from shoal.models import Classes, Histogram, Model, keep
 from shoal.models._classes import tally
-from shoal.tables import Frequencies, Recoding, SensitiveAttribute
+from shoal.tables import Frequencies, Recoding
 
-__all__ = ["Lattice", "Levels", "View", "recoding_of"]
+__all__ = ["Lattice", "Levels", "Node", "recoding_of", "smallest_class"]
 
 Levels = tuple[int, ...]
 Codes = npt.NDArray[np.int32]
 Counts = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
+Tables = tuple[tuple[Floats, ...], ...]
 
-#: Coarser tables kept to roll up from, in rows times attributes; 32 million codes are 128 MB.
+#: Codes in the nodes that are kept to roll others up from: 128 MB.
 _STORE = 2**25
 
 
 class Lattice:
-    """The nodes of one table, and their equivalence classes.
+    """The nodes of one table, each rolled up from the smallest known node below it.
 
-    The classes of a node are gathered from the distinct tuples of the table or, where :meth:`prepare` stored one, from
-    the smaller table of a node below it.
+    Parameters
+    ----------
+    frequencies
+        The table.
+    costs
+        ``costs[attribute][level][code]``, to be added up for every class; or nothing.
     """
 
-    def __init__(self, frequencies: Frequencies) -> None:
+    def __init__(self, frequencies: Frequencies, costs: Tables = ()) -> None:
         self.frequencies = frequencies
         self.heights = frequencies.heights
         self.nodes = math.prod(height + 1 for height in self.heights)
+        self._costs = costs
         self._maps: dict[tuple[int, int, int], Codes] = {}
-        self._tables = [Table.of(frequencies)]
+        self._identities = [np.arange(attribute.size, dtype=np.int32) for attribute in frequencies.sensitive]
+        self._leaves = self._bottom()
+        self._known: OrderedDict[Levels, Node] = OrderedDict()
+        self._stored = 0
         self._asked: dict[Levels, int] = {}
 
     @property
@@ -51,185 +62,175 @@ class Lattice:
         """The node in which every value is ``*``."""
         return self.heights
 
-    def view(self, levels: Levels) -> View:
-        """Return the classes of a node."""
-        return View(self, self._source(levels), levels)
+    def node(self, levels: Levels, *, low: Levels | None = None) -> Node:
+        """Return a node. Nodes above ``low`` are likely to be asked for next."""
+        if low is not None and low not in self._known:
+            asked = self._asked[low] = self._asked.get(low, 0) + 1
+            if asked == 2:  # for a single node it would not pay
+                self._keep(self._rolled_up(self._below(low, None), low))
+        return self._keep(self._rolled_up(self._below(levels, low), levels))
 
-    def prepare(self, levels: Levels) -> None:
-        """Note that nodes above ``levels`` are about to be viewed; store its table once that seems worth it."""
-        asked = self._asked[levels] = self._asked.get(levels, 0) + 1
-        if asked != 2:  # a single node is cheaper to gather directly
-            return
-        source = self._source(levels)
-        if source.levels == levels:
-            return
-        table = source.rolled_up(self, levels)
-        if table.rows <= 0.7 * source.rows:
-            self._tables.append(table)
-            while sum(kept.columns.size for kept in self._tables[1:]) > _STORE and len(self._tables) > 2:
-                del self._tables[1]
+    def recoding(self, levels: Levels, models: Sequence[Model]) -> Recoding:
+        """Return the release of a node, in which the classes that violate a model are suppressed."""
+        node = self._rolled_up(self._leaves, levels)
+        maps = self._maps_between(self.bottom, levels)
+        codes = np.array([mapping[column] for mapping, column in zip(maps, self._leaves.columns, strict=False)])
+        labels = group(codes.reshape(len(levels), -1), self._widths(levels)).labels
+        return recoding_of(self.frequencies, levels, labels, node.codes(), node.keep(models))
 
-    def mappings(self, low: Levels, high: Levels) -> list[Codes]:
-        """Return, per attribute, the codes at ``high`` of the codes at ``low``."""
+    def _below(self, levels: Levels, low: Levels | None) -> Node:
+        """Return the smallest known node among the next ones below, ``low`` and the leaves."""
+        candidates = [
+            found
+            for j, level in enumerate(levels)
+            if level and (found := self._known.get((*levels[:j], level - 1, *levels[j + 1 :])))
+        ]
+        if low is not None and (found := self._known.get(low)):
+            candidates.append(found)
+        return min(candidates, key=lambda node: node.rows, default=self._leaves)
+
+    def _keep(self, node: Node) -> Node:
+        if node.rows < self._leaves.rows:
+            self._known[node.levels] = node
+            self._stored += node.columns.size
+            while self._stored > _STORE:
+                self._stored -= self._known.popitem(last=False)[1].columns.size
+        return node
+
+    def _bottom(self) -> Node:
+        frequencies = self.frequencies
+        counts = (
+            [frequencies.counts] if frequencies.population is None else [frequencies.counts, frequencies.population]
+        )
+        return Node(
+            frequencies=frequencies,
+            levels=self.bottom,
+            columns=np.concatenate([frequencies.codes.T, frequencies.sensitive_codes.T]),
+            counts=np.array(counts),
+            starts=np.zeros(0, dtype=np.int64),
+            costs=np.zeros(0),
+        )
+
+    def _rolled_up(self, source: Node, levels: Levels) -> Node:
+        maps = self._maps_between(source.levels, levels)
+        sizes = [*self._widths(levels), *(attribute.size for attribute in self.frequencies.sensitive)]
+        costs = [table[level] for table, level in zip(self._costs, levels, strict=False)]
+        rolled = roll_up(source.columns, [*maps, *self._identities], sizes, source.counts, len(levels), costs)
+        return Node(
+            frequencies=self.frequencies,
+            levels=levels,
+            columns=rolled.columns,
+            counts=rolled.counts,
+            starts=rolled.starts,
+            costs=rolled.costs,
+        )
+
+    def _maps_between(self, low: Levels, high: Levels) -> list[Codes]:
         return [self._mapping(j, *ends) for j, ends in enumerate(zip(low, high, strict=True))]
 
-    def widths(self, levels: Levels) -> list[int]:
-        """Return the number of values of every attribute at a node."""
+    def _widths(self, levels: Levels) -> list[int]:
         return [len(h.labels[level]) for h, level in zip(self.frequencies.hierarchies, levels, strict=True)]
 
     def _mapping(self, attribute: int, low: int, high: int) -> Codes:
         key = (attribute, low, high)
-        found = self._maps.get(key)
-        if found is None:
+        if key not in self._maps:
             hierarchy = self.frequencies.hierarchies[attribute]
             found = np.zeros(len(hierarchy.labels[low]), dtype=np.int32)
             found[hierarchy.codes[low]] = hierarchy.codes[high]
             self._maps[key] = found
-        return found
-
-    def _source(self, levels: Levels) -> Table:
-        fitting = (table for table in self._tables if all(map(int.__le__, table.levels, levels)))
-        return min(fitting, key=lambda table: table.rows)
-
-    def recoding(self, levels: Levels, models: Sequence[Model]) -> Recoding:
-        """Return the release of a node, in which the classes that violate a model are suppressed."""
-        view = View(self, self._tables[0], levels)
-        kept = keep(models, view.classes([attribute.name for attribute in self.frequencies.sensitive], population=True))
-        return recoding_of(self.frequencies, levels, view.labels, view.codes(), kept)
+        return self._maps[key]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Table:
-    """The distinct tuples of a node, sensitive values included; one column per row of the arrays."""
+class Node:
+    """The distinct tuples of a node in lexicographic order, sensitive values last; its classes are runs of them.
 
+    Parameters
+    ----------
+    columns
+        Codes of the quasi-identifiers at ``levels``, then of the sensitive attributes; one column per row.
+    counts
+        Records per tuple; in a second row those of the population, where there is one.
+    starts
+        The first tuple of every class.
+    costs
+        What a record of every class costs, where the lattice knows costs.
+    """
+
+    frequencies: Frequencies
     levels: Levels
     columns: Codes
-    sensitive: Codes
     counts: Counts
-    population: Counts | None
-
-    @classmethod
-    def of(cls, frequencies: Frequencies) -> Table:
-        """Return the table of the lowest node."""
-        return cls(
-            levels=(0,) * len(frequencies.hierarchies),
-            columns=np.ascontiguousarray(frequencies.codes.T),
-            sensitive=np.ascontiguousarray(frequencies.sensitive_codes.T),
-            counts=frequencies.counts,
-            population=frequencies.population,
-        )
+    starts: Counts
+    costs: Floats
 
     @property
     def rows(self) -> int:
         """The number of distinct tuples."""
-        return len(self.counts)
+        return int(self.counts.shape[1])
 
-    def rolled_up(self, lattice: Lattice, levels: Levels) -> Table:
-        """Return the table of a node above this one."""
-        maps, sizes = lattice.mappings(self.levels, levels), lattice.widths(levels)
-        extra = [attribute.size for attribute in lattice.frequencies.sensitive]
-        groups = group(
-            np.concatenate([self.columns, self.sensitive]),
-            [*maps, *(np.arange(size, dtype=np.int32) for size in extra)],
-            [*sizes, *extra],
-            self.counts,
-            labels=self.population is not None,
-        )
-        columns = np.empty((len(maps), len(groups.first)), dtype=np.int32)
-        for column, mapping, target in zip(self.columns, maps, columns, strict=True):
-            target[:] = mapping[column[groups.first]]
-        population = None
-        if self.population is not None:
-            assert groups.labels is not None  # noqa: S101 - asked for
-            population = tally(groups.labels, self.population, len(groups.first))
-        return Table(
-            levels=levels,
-            columns=columns,
-            sensitive=self.sensitive[:, groups.first],
-            counts=groups.totals,
-            population=population,
-        )
-
-
-class View:
-    """The classes of one node. What is costly is computed when asked for."""
-
-    def __init__(self, lattice: Lattice, table: Table, levels: Levels) -> None:
-        self.levels = levels
-        self._frequencies, self._table = lattice.frequencies, table
-        self._maps, self._widths = lattice.mappings(table.levels, levels), lattice.widths(levels)
-        self._labels: Codes | None = None
-        groups = group(table.columns, self._maps, self._widths, table.counts)
-        self._first, self.sizes = groups.first, groups.totals
-        # Classes that only the population holds are not classes of the table.
-        self._present = None if table.population is None else self.sizes > 0
-        if self._present is not None:
-            self._first, self.sizes = self._first[self._present], self.sizes[self._present]
-
-    def __len__(self) -> int:
-        return len(self.sizes)
-
-    @property
-    def labels(self) -> Codes:
-        """The class of every row of the table this view was gathered from; -1 where it holds no records."""
-        if self._labels is None:
-            groups = group(self._table.columns, self._maps, self._widths, self._table.counts, labels=True)
-            labels = groups.labels
-            assert labels is not None  # noqa: S101 - asked for
-            if self._present is not None:
-                labels = np.where(self._present, np.cumsum(self._present) - 1, -1).astype(np.int32)[labels]
-            self._labels = labels
-        return self._labels
+    def sizes(self) -> Counts:
+        """Return the records of every class; a class that only the population holds has none."""
+        return self._sum(0)
 
     def codes(self, chosen: Mask | None = None) -> Codes:
-        """Return the codes of the classes, or of the ``chosen`` ones."""
-        first = self._first if chosen is None else self._first[chosen]
-        codes = np.empty((len(first), len(self._maps)), dtype=np.int32, order="F")
-        for j, (mapping, column) in enumerate(zip(self._maps, self._table.columns, strict=True)):
-            codes[:, j] = mapping[column[first]]
-        return codes
+        """Return the quasi-identifiers of all classes, or of the ``chosen`` ones; one row per class."""
+        starts = self.starts if chosen is None else self.starts[chosen]
+        return np.asarray(self.columns[: len(self.levels), starts].T)
 
-    def classes(self, sensitive: Iterable[str] = (), *, codes: bool = True, population: bool = False) -> Classes:
-        """Return the classes with what is asked for."""
+    def classes(
+        self, chosen: Mask, *, sensitive: Iterable[str] = (), codes: bool = True, population: bool = True
+    ) -> Classes:
+        """Return the ``chosen`` classes with what is asked for."""
         wanted = set(sensitive)
-        histograms = {
-            attribute.name: self._histogram(attribute, column)
-            for attribute, column in zip(self._frequencies.sensitive, self._table.sensitive, strict=True)
-            if attribute.name in wanted
-        }
         return Classes(
-            sizes=self.sizes,
-            sensitive=histograms,
-            codes=self.codes() if codes else None,
-            population=self._population() if population else None,
+            sizes=self.sizes()[chosen],
+            sensitive={
+                attribute.name: self._histogram(number, chosen)
+                for number, attribute in enumerate(self.frequencies.sensitive)
+                if attribute.name in wanted
+            },
+            codes=self.codes(chosen) if codes else None,
+            population=self._sum(1)[chosen] if population and len(self.counts) > 1 else None,
         )
 
-    def _histogram(self, attribute: SensitiveAttribute, column: Codes) -> Histogram:
-        labels, counts = self.labels, self._table.counts
-        if self._present is not None:
-            chosen = counts > 0
-            labels, column, counts = labels[chosen], column[chosen], counts[chosen]
-        sizes = (len(self), attribute.size)
-        maps = [np.arange(size, dtype=np.int32) for size in sizes]
-        groups = group(np.stack([labels, column]), maps, sizes, counts)
-        offsets = np.zeros(len(self) + 1, dtype=np.int64)
-        np.cumsum(np.bincount(labels[groups.first], minlength=len(self)), out=offsets[1:])
-        return Histogram(attribute=attribute, offsets=offsets, codes=column[groups.first], counts=groups.totals)
+    def keep(self, models: Sequence[Model]) -> Mask:
+        """Return which classes are released: those that are large enough, and then those that satisfy all models."""
+        chosen = self.sizes() >= smallest_class(models)
+        names = [attribute.name for attribute in self.frequencies.sensitive]
+        chosen[chosen] = keep(models, self.classes(chosen, sensitive=names))
+        return chosen
 
-    def _population(self) -> Counts | None:
-        if self._table.population is None:
-            return None
-        labels = self.labels
-        return tally(labels[labels >= 0], self._table.population[labels >= 0], len(self))
+    def _sum(self, kind: int) -> Counts:
+        return np.add.reduceat(self.counts[kind], self.starts) if len(self.starts) else np.zeros(0, dtype=np.int64)
+
+    def _histogram(self, number: int, chosen: Mask) -> Histogram:
+        """Gather the values of one sensitive attribute in the chosen classes."""
+        attribute = self.frequencies.sensitive[number]
+        lengths = np.diff(self.starts, append=self.rows)
+        rows = np.repeat(chosen, lengths) & (self.counts[0] > 0)
+        owners = np.repeat(np.cumsum(chosen, dtype=np.int32) - 1, lengths)[rows].astype(np.int32)
+        codes, counts = self.columns[len(self.levels) + number, rows], self.counts[0, rows]
+        if len(self.frequencies.sensitive) > 1:  # tuples of a class differ in other sensitive attributes as well
+            pairs = group(np.stack([owners, codes]), (len(self.starts), attribute.size))
+            counts = tally(pairs.labels, counts, len(pairs.first))
+            owners, codes = owners[pairs.first], codes[pairs.first]
+        offsets = np.searchsorted(owners, np.arange(int(np.count_nonzero(chosen)) + 1))
+        return Histogram(attribute=attribute, offsets=offsets, codes=codes, counts=counts)
+
+
+def smallest_class(models: Sequence[Model]) -> int:
+    """Return the least size of a class that all models allow."""
+    return max((model.capabilities.minimal_class_size for model in models), default=1)
 
 
 def recoding_of(frequencies: Frequencies, levels: Sequence[int], labels: Codes, codes: Codes, kept: Mask) -> Recoding:
     """Return the recoding of a node, given the class of every tuple, the codes of the classes and what is kept."""
-    numbers = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
+    numbers = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
     at_level: list[tuple[Hierarchy, int]] = list(zip(frequencies.hierarchies, levels, strict=True))
     return Recoding(
         attributes=frequencies.attributes,
-        classes=numbers[labels].astype(np.int32),
+        classes=numbers[labels],
         codes=codes[kept],
         labels=tuple(hierarchy.labels[level] for hierarchy, level in at_level),
         shares=tuple(hierarchy.shares[level] for hierarchy, level in at_level),

@@ -27,7 +27,7 @@ def no_solution(lattice: Lattice, models: Sequence[Model], allowed: int, least: 
     records = frequencies.records
     everything = np.ones(1, dtype=np.bool_)
     names = [attribute.name for attribute in frequencies.sensitive]
-    top = lattice.view(lattice.top).classes(names, population=True)
+    top = lattice.node(lattice.top).classes(everything, sensitive=names)
     problems = [f"No generalisation keeps the promise while suppressing at most {allowed:,} of {records:,} records."]
     for model in models:
         if not model.keep(top, everything).all():
