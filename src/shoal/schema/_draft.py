@@ -116,13 +116,13 @@ def draft(profiles: Sequence[ColumnProfile], records: int | None = None) -> Draf
 
 def _role(profile: ColumnProfile, kind: Kind) -> Guess[Role]:
     """Names decide before numbers: an income may be unique, and a key may be called `key` and be shared."""
-    apart = f"it tells {profile.separation:.1%} of the pairs of records apart".replace("%", " %")
+    apart = f"it tells {100 * profile.separation:.1f} % of the pairs of records apart"
     if profile.type == "other":
         return Guess(Role.IDENTIFIER, "its values are neither text, numbers nor dates, so it is dropped")
     if _names.identifier_name(profile.name):
         return Guess(Role.IDENTIFIER, "its name says that it names a person")
     if _names.key_name(profile.name) and _unique(profile) >= _NEARLY_UNIQUE:
-        return Guess(Role.IDENTIFIER, f"its name is that of a key and {_unique(profile):.0%} of its values differ")
+        return Guess(Role.IDENTIFIER, "its name is that of a key, and next to no records share a value")
     if profile.distinct <= 1:
         return Guess(Role.INSENSITIVE, "all its values are the same")
     if _names.sensitive_name(profile.name):

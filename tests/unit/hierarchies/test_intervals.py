@@ -41,6 +41,12 @@ def test_decimal_widths_have_decimal_edges():
     assert hierarchy.labels[2] == ("[0, 0.3)", "[0.3, 0.6)", "[0.6, 0.9)", "[0.9, 1.2)")
 
 
+def test_a_number_right_below_an_edge_stays_below_it():
+    # 0.8999999999999999 / 0.3 is 3.0 in floating point
+    hierarchy = made(pa.array([0.8999999999999999, 0.9]), widths=(0.3,))
+    assert hierarchy.labels[1] == ("[0.6, 0.9)", "[0.9, 1.2)")
+
+
 def test_negative_numbers_and_an_origin():
     hierarchy = made(pa.array([-1, 0, 1, 11]), widths=(10,), origin=1)
     assert hierarchy.labels[1] == ("[-9, 1)", "[1, 11)", "[11, 21)")
