@@ -10,7 +10,7 @@ import numpy as np
 from shoal.models._arguments import Arguments, Number, fraction, plain
 from shoal.models._classes import Counts
 from shoal.models._model import Achieved, Capabilities, Mask
-from shoal.models._ratios import Ratios
+from shoal.models._ratios import LIMIT, Ratios
 from shoal.models._rows import Rows
 from shoal.models._sensitive import SensitiveModel
 
@@ -21,7 +21,7 @@ __all__ = ["RecursiveLDiversity"]
 class RecursiveLDiversity(SensitiveModel):
     """The most frequent sensitive value of a class stays below c times all but the l - 1 most frequent ones.
 
-    Cost O(p log p), p the number of values present in all classes.
+    Cost O(p) for l <= 2, else O(p log p), p the number of values present in all classes.
 
     Parameters
     ----------
@@ -74,7 +74,10 @@ class RecursiveLDiversity(SensitiveModel):
 
     def satisfied(self, rows: Rows) -> Mask:
         """Return the rows that are (c, l)-diverse."""
-        return np.asarray(self._diversities(rows) >= self.l)
+        if self.l > 2:
+            return np.asarray(self._diversities(rows) >= self.l)
+        most = np.maximum.reduceat(rows.counts, rows.starts)
+        return Ratios(most, rows.sizes - (self.l - 1) * most).below(fraction(self.c))
 
     def strongest(self, rows: Rows) -> Achieved:
         """Return the greatest l that holds for c; 0 where not even l = 1 does."""
@@ -99,9 +102,20 @@ class RecursiveLDiversity(SensitiveModel):
     def _diversities(self, rows: Rows) -> Counts:
         """Return the greatest l per row for which ``r_1 < c (r_l + ...)``; the tails shrink as l grows."""
         lengths, starts = rows.lengths, rows.starts
-        owners = np.repeat(np.arange(len(rows)), lengths)
-        counts = rows.counts[np.lexsort((-rows.counts, owners))]
+        counts = _descending(rows)
         before = np.cumsum(counts) - counts  # records before an entry, over all rows
         tails = np.repeat(rows.sizes + before[starts], lengths) - before
         verdicts = Ratios(np.repeat(counts[starts], lengths), tails).below(fraction(self.c))
         return np.add.reduceat(verdicts.astype(np.int64), starts)
+
+
+def _descending(rows: Rows) -> Counts:
+    """Return the counts of every row, the greatest first."""
+    owners = np.repeat(np.arange(len(rows)), rows.lengths)
+    largest = int(rows.counts.max())
+    if (largest + 1) * len(rows) >= LIMIT:
+        return rows.counts[np.lexsort((-rows.counts, owners))]
+    # One sort of one key: the row, then how much the count falls short of the largest one
+    keys = owners * (largest + 1)
+    shortfalls = np.sort(keys + (largest - rows.counts), kind="stable") - keys
+    return np.asarray(largest - shortfalls)

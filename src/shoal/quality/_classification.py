@@ -1,0 +1,108 @@
+"""Classification: how well the released quasi-identifiers still predict a target attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.errors import ParameterError
+from shoal.models import Classes
+from shoal.quality._measure import Measure, released
+from shoal.quality._objective import ClassObjective, Costs
+from shoal.tables import Frequencies, Recoding
+
+__all__ = ["Classification"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Classification(Measure):
+    """The share of records that do not have the most frequent target value of their class, or are suppressed.
+
+    ``value = 1/n * (sum over classes E of (|E| - largest count of a target value in E) + suppressed records)``
+    (Iyengar 2002; [Bild24, 5.5]): the training error of the best prediction from the released quasi-identifiers.
+    In [0, 1]. It looks at classes, not at values: attribute weights do not apply. Cost of a value O(tuples log
+    tuples).
+
+    As an objective it prunes if suppression counts at least as much as generalisation: merging classes makes no
+    prediction better.
+
+    Parameters
+    ----------
+    target
+        The sensitive attribute to predict; None if the table has one sensitive attribute only.
+
+    Examples
+    --------
+    >>> Classification(target="income").target
+    'income'
+    """
+
+    name: ClassVar[str] = "classification"
+    title: ClassVar[str] = "Classification"
+    target: str | None = None
+
+    def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
+        """Measure any recoding of the table, suppressed records included."""
+        objective = self.objective(frequencies)
+        classes = released(recoding, frequencies)
+        suppressed = frequencies.records - classes.records
+        return (float(objective.costs((), classes).sum()) + objective.loss * suppressed) / objective.scale
+
+    def objective(self, frequencies: Frequencies) -> ClassificationObjective:
+        """Prepare this measure as the objective of a search over the nodes of the lattice of one table."""
+        return ClassificationObjective(frequencies, self._target(frequencies), *self.factors)
+
+    def _target(self, frequencies: Frequencies) -> str:
+        names = [attribute.name for attribute in frequencies.sensitive]
+        if self.target is None and len(names) == 1:
+            return names[0]
+        if self.target is None or self.target not in names:
+            known = ", ".join(f"`{name}`" for name in names) or "none"
+            raise ParameterError(
+                f"`target` of `{self.title}` must be one of the sensitive attributes used, {known}; got {self.target}.",
+                hint="give the attribute to predict the role `sensitive` and name it as `target`",
+            )
+        return self.target
+
+
+class ClassificationObjective(ClassObjective):
+    """The training error of the nodes of one table."""
+
+    def __init__(self, frequencies: Frequencies, target: str, generalization: float, suppression: float) -> None:
+        self.generalization, self.loss = generalization, suppression
+        self.scale = float(max(frequencies.records, 1))
+        self.superadditive = self.reads_classes = generalization <= suppression
+        self.sensitive = (target,)
+        self.values = max(next(a.size for a in frequencies.sensitive if a.name == target), 1)
+        lowest = float(self.costs((), Classes.grouped(frequencies)).sum()) / self.scale
+        self.lowest = lowest if self.superadditive else 0.0
+
+    def costs(self, levels: Sequence[int], classes: Classes) -> Costs:
+        """Return the cost of every class if it is kept, summed over its records."""
+        del levels
+        histogram = classes.histogram(self.sensitive[0])
+        majorities = np.zeros(len(classes), dtype=np.int64)
+        occupied = np.diff(histogram.offsets) > 0
+        if occupied.any():
+            majorities[occupied] = np.maximum.reduceat(histogram.counts, histogram.offsets[:-1][occupied])
+        return np.asarray(self.generalization * (classes.sizes - majorities), dtype=np.float64)
+
+    def floor(self, levels: Sequence[int]) -> float:
+        """Return a lower bound for all nodes: the error of the best prediction from the original values."""
+        del levels
+        return self.lowest
+
+    def excess(self, levels: Sequence[int], lost: Classes) -> float:
+        """Return what the suppression of the ``lost`` classes adds to the bound of any node below this one.
+
+        Their histograms are not at hand, but the most frequent of v values has at least |E| / v records.
+        """
+        del levels
+        if not self.superadditive:
+            return 0.0
+        majorities = -(-lost.sizes // self.values)
+        added = self.loss * lost.sizes - self.generalization * (lost.sizes - majorities)
+        return float(added.sum()) / self.scale

@@ -1,0 +1,100 @@
+"""What released values stand for: the leaves of the domain, and the records of the input, that each one covers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.hierarchies import Hierarchy
+from shoal.tables import Frequencies, Recoding
+
+__all__ = ["Coverage", "coverage_of_levels", "coverage_of_recoding"]
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Coverage:
+    """The values of one attribute: value ``i`` covers ``leaves[i]`` leaves, which ``records[i]`` records have."""
+
+    leaves: Integers
+    records: Integers
+
+    @classmethod
+    def of(cls, first: Integers, last: Integers, counts: Integers) -> Coverage:
+        """Count what lies between a first and a last leaf; ``counts`` are the records per leaf."""
+        before = np.concatenate(([0], np.cumsum(counts)))
+        return cls(leaves=last - first + 1, records=before[last + 1] - before[first])
+
+
+def coverage_of_levels(frequencies: Frequencies) -> tuple[tuple[Coverage, ...], ...]:
+    """Return the coverage of every value, by attribute and level."""
+    return tuple(
+        tuple(Coverage.of(*_ranges(hierarchy, level), counts) for level in range(hierarchy.levels))
+        for hierarchy, counts in zip(frequencies.hierarchies, _marginals(frequencies), strict=True)
+    )
+
+
+def coverage_of_recoding(recoding: Recoding, frequencies: Frequencies) -> tuple[Coverage, ...]:
+    """Return the coverage of the released values of any recoding, by attribute.
+
+    A full-domain recoding says which level its values are from. Other recodings release values of the hierarchy,
+    which are known by their labels, or values of their own (intervals between cuts, say): those cover all leaves
+    from the first to the last that they were released for.
+    """
+    marginals = _marginals(frequencies)
+    if recoding.levels is not None:
+        return tuple(
+            Coverage.of(*_ranges(hierarchy, level), counts)
+            for hierarchy, level, counts in zip(frequencies.hierarchies, recoding.levels, marginals, strict=True)
+        )
+    return tuple(
+        Coverage.of(*_observed(recoding, frequencies, column), counts) for column, counts in enumerate(marginals)
+    )
+
+
+def _marginals(frequencies: Frequencies) -> list[Integers]:
+    return [
+        np.bincount(codes, weights=frequencies.counts, minlength=hierarchy.size).astype(np.int64)
+        for hierarchy, codes in zip(frequencies.hierarchies, frequencies.codes.T, strict=True)
+    ]
+
+
+def _ranges(hierarchy: Hierarchy, level: int) -> tuple[Integers, Integers]:
+    """Return the first and the last leaf below every value of a level; leaves are in tree order."""
+    codes, numbers = hierarchy.codes[level], np.arange(len(hierarchy.labels[level]))
+    return np.searchsorted(codes, numbers), np.searchsorted(codes, numbers, side="right") - 1
+
+
+def _observed(recoding: Recoding, frequencies: Frequencies, column: int) -> tuple[Integers, Integers]:
+    chosen = recoding.classes >= 0
+    values = recoding.codes[recoding.classes[chosen], column]
+    leaves = frequencies.codes[chosen, column].astype(np.int64)
+    labels = recoding.labels[column]
+    first = np.full(len(labels), frequencies.hierarchies[column].size, dtype=np.int64)
+    last = np.full(len(labels), -1, dtype=np.int64)
+    np.minimum.at(first, values, leaves)
+    np.maximum.at(last, values, leaves)
+    known = _known(frequencies.hierarchies[column], labels)
+    for value, label in enumerate(labels):
+        if label in known and known[label][0] <= first[value] and last[value] <= known[label][1]:
+            first[value], last[value] = known[label]
+    unused = last < first
+    first[unused], last[unused] = 0, -1
+    return first, last
+
+
+def _known(hierarchy: Hierarchy, labels: Sequence[str | None]) -> dict[str | None, tuple[int, int]]:
+    """Return the range of leaves of the labels that stand for one and the same range at all their levels."""
+    wanted, found, unclear = {*labels}, dict[str | None, tuple[int, int]](), set[str | None]()
+    for level, names in enumerate(hierarchy.labels):
+        first, last = _ranges(hierarchy, level)
+        for code, label in enumerate(names):
+            if label in wanted:
+                place = int(first[code]), int(last[code])
+                if found.setdefault(label, place) != place:
+                    unclear.add(label)
+    return {label: place for label, place in found.items() if label not in unclear}
