@@ -40,8 +40,7 @@ class AbsoluteDistance:
 
     def ranks(self, prior: Prior, position: int) -> NDArray[np.int64]:
         """Return each value's rank by distance from the value at ``position``."""
-        found: NDArray[np.int64] = np.abs(np.arange(len(prior.weights), dtype=np.int64) - position)
-        return found
+        return np.abs(np.arange(len(prior.weights), dtype=np.int64) - position)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,8 @@ class NominalDistance:
 
     def ranks(self, prior: Prior, position: int) -> NDArray[np.int64]:
         """Return each value's rank by distance from the value at ``position``."""
-        return (np.arange(len(prior.weights)) != position).astype(np.int64)
+        found: NDArray[np.int64] = (np.arange(len(prior.weights)) != position).astype(np.int64)
+        return found
 
 
 @dataclass(frozen=True, slots=True, init=False)

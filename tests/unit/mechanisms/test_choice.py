@@ -3,9 +3,9 @@ from __future__ import annotations
 from collections import Counter
 
 from flint import arb
-from reference.noise import ALPHA, QuickSource
 from scipy import stats
 
+from reference.noise import ALPHA, QuickSource
 from shoal.mechanisms._choice import Choice
 from shoal.mechanisms._random import RandomSource
 

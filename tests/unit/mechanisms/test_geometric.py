@@ -4,8 +4,8 @@ import math
 from fractions import Fraction
 
 import pytest
-from reference.noise import ALPHA, QuickSource, discrete_laplace, fits
 
+from reference.noise import ALPHA, QuickSource, discrete_laplace, fits
 from shoal.mechanisms._geometric import discrete_laplace as draw_laplace
 from shoal.mechanisms._geometric import geometric
 

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reference.noise import QuickSource, discrete_laplace
+from shoal.errors import MissingExtraError, ParameterError
+from shoal.mechanisms import Laplace
+
+
+@given(
+    st.fractions(Fraction(1, 100), 100, max_denominator=1000),
+    st.fractions(Fraction(1, 100), 10, max_denominator=1000),
+    st.fractions(Fraction(1, 100), 10, max_denominator=1000),
+)
+def test_the_scale_never_spends_more_than_epsilon(sensitivity: Fraction, epsilon: Fraction, grid: Fraction) -> None:
+    mechanism = Laplace(sensitivity=sensitivity, epsilon=epsilon, grid=grid)
+    assert mechanism.privacy_map(sensitivity) <= epsilon
+    # and no smaller float would do
+    assert mechanism.grid.span(sensitivity) / Fraction(math.nextafter(mechanism.scale, 0)) > epsilon
+
+
+def test_opendp_agrees_on_the_privacy_of_its_mechanism() -> None:
+    from shoal.mechanisms._laplace import _opendp
+
+    mechanism = Laplace(sensitivity=3, epsilon="0.7")
+    theirs = _opendp(mechanism.scale).map(3)
+    assert float(mechanism.privacy_map(3)) <= theirs <= 0.7000000000000002
+
+
+@pytest.mark.parametrize("scale", [0.3, 2.0, 40.0])
+def test_variance_and_interval_are_those_of_the_definition(scale: float) -> None:
+    mechanism = Laplace(sensitivity=1, epsilon=1 / Fraction(scale))
+    masses = {k: discrete_laplace(k, scale) for k in range(-3000, 3001)}
+    assert mechanism.variance == pytest.approx(sum(k * k * mass for k, mass in masses.items()))
+    for confidence in (0.5, 0.9, 0.95, 0.99):
+        end = mechanism.interval(confidence)
+        assert sum(mass for k, mass in masses.items() if abs(k) <= end) >= confidence
+        assert sum(mass for k, mass in masses.items() if abs(k) < end) < confidence or end == 0
+
+
+def test_the_grid_scales_value_noise_and_error() -> None:
+    fine = Laplace(sensitivity="0.5", epsilon=1, grid="0.25")
+    assert fine.scale == 2.0
+    assert fine.interval(0.95) == Laplace(sensitivity=2, epsilon=1).interval(0.95) / 4
+    assert (fine.release("10.3") * 4) % 1 == 0
+
+
+def test_values_are_rounded_to_the_grid_before_noise() -> None:
+    quiet = Laplace(sensitivity=1, epsilon=1000, grid=1)
+    assert quiet.release("7.6") == 8
+    assert quiet.release_all([1, 2, 3]) == [1, 2, 3]
+    assert quiet.release_all([]) == []
+
+
+def test_a_seed_repeats_and_the_system_does_not() -> None:
+    mechanism = Laplace(sensitivity=100, epsilon=1)
+    first, second = (mechanism.release_all([0] * 20, source=QuickSource(5)) for _ in range(2))
+    assert first == second
+    assert mechanism.release_all([0] * 20) != mechanism.release_all([0] * 20)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"sensitivity": 0}, "`sensitivity` of `Laplace` must be above 0"),
+        ({"epsilon": -1}, "`epsilon` of `Laplace` must be above 0"),
+        ({"epsilon": float("nan")}, "`epsilon` of `Laplace` must be a finite number"),
+        ({"grid": 0}, "`step` of `Grid` must be above 0"),
+        ({"neighbours": "both"}, "`neighbours` of `Laplace` must be"),
+        ({"grid": "1e-20"}, "must be in"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(changed: dict[str, object], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        Laplace(**{"sensitivity": 1, "epsilon": 1, **changed})  # type: ignore[arg-type]
+
+
+def test_values_that_no_64_bit_integer_holds_are_refused() -> None:
+    with pytest.raises(ParameterError, match="within 2\\^62 steps"):
+        Laplace(sensitivity=1, epsilon=1).release(2**63)
+
+
+def test_without_opendp_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    from shoal.mechanisms._laplace import _opendp
+
+    _opendp.cache_clear()
+    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
+    with pytest.raises(MissingExtraError, match=r"shoal\[noise\]"):
+        Laplace(sensitivity=1, epsilon=1).release(0)
+
+
+def test_importing_mechanisms_does_not_import_opendp() -> None:
+    code = "import shoal.mechanisms, sys; print('opendp' in sys.modules, 'flint' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
