@@ -139,6 +139,6 @@ def _pseudonyms(table: Table, records: ir.Table, chosen: list[str], key: bytes |
 def _text(column: Any) -> Any:
     """Return identifiers as text; whole numbers without a decimal point, whatever their type."""
     if column.type().is_floating():
-        whole = column == column.floor()
-        return whole.ifelse(column.cast("int64").cast("string"), column.cast("string"))
+        whole = (column % 1 == 0) & (column.abs() < 2.0**53)
+        return whole.ifelse(column.try_cast("int64").cast("string"), column.cast("string"))
     return column.cast("string")

@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 __all__ = ["conform"]
 
 
+_WRONG = {
+    "unreadable": ("not a {}", "not {}s"),
+    "not finite": ("not a finite number", "not finite numbers"),
+    "outside": ("outside the declared bounds", "outside the declared bounds"),
+}
+
+
 def conform(table: Table, schema: Schema) -> Table:
     """Return ``table`` typed by ``schema``; see :meth:`shoal.tables.Table.with_schema`.
 
@@ -33,10 +40,10 @@ def conform(table: Table, schema: Schema) -> Table:
     for attribute in schema:
         _judge(table, readings[attribute.name], found, problems)
     typed = table.expression.mutate(**{name: reading.value(found) for name, reading in readings.items()})
-    if not problems:
-        for attribute in schema:
+    for attribute in schema:
+        if readings[attribute.name].problem is None:
             _check_values(table, typed, attribute, problems)
-    problems.raise_as(SchemaError)
+    problems.raise_as(SchemaError, hint=_hint(table, schema, found))
     typed, left_out = _leave_out(table, typed, schema, found)
     hidden = [ROW] if ROW in typed.columns else []
     return replace(table, expression=typed.select(*schema.names, *hidden), schema=schema, left_out=left_out)
@@ -164,16 +171,12 @@ def _judge(table: Table, reading: _Reading, found: dict[str, int], problems: Pro
     if reading.problem is not None:
         problems.add(f"column `{name}` {reading.problem}")
         return
-    wrong = {
-        "unreadable": "numbers" if attribute.kind is Kind.NUMERIC else "dates such as 2024-12-31",
-        "not finite": "finite numbers",
-        "outside": "inside the declared bounds",
-    }
-    for what, wanted in wrong.items():
+    for what, (one, several) in _WRONG.items():
         number = found.get(f"{name}/{what}", 0)
         if number > 0:
+            wanted = (one if number == 1 else several).format(attribute.kind.replace("numeric", "number"))
             first = _first(table, found.get(f"{name}/{what}/first", -1))
-            problems.add(f"column `{name}`: {_are(number)} not {wanted}{first}")
+            problems.add(f"column `{name}`: {_are(number)} {wanted}{first}")
     missing = found[f"{name}/missing"]
     if missing == found["records"]:
         problems.add(f"column `{name}` has no value in any record")
@@ -223,6 +226,17 @@ def _leave_out(table: Table, typed: ir.Table, schema: Schema, found: dict[str, i
     if left_out == found["records"]:
         raise DataError(f"{table.source.name}: every record misses a value that the schema asks for; nothing is left.")
     return typed.filter(*(typed[name].notnull() for name in wanted)), left_out
+
+
+def _hint(table: Table, schema: Schema, found: dict[str, int]) -> str | None:
+    unreadable = {attribute.kind for attribute in schema if found.get(f"{attribute.name}/unreadable", 0) > 0}
+    hints = []
+    if Kind.DATE in unreadable:
+        hints.append("write dates as 2024-12-31")
+    if Kind.NUMERIC in unreadable and table.source.kind == "csv":
+        mark = "comma" if table.source.detail("decimal") == "," else "point"
+        hints.append(f"numbers were read with a decimal {mark}; if that is wrong, give `decimal`")
+    return "; ".join(hints) or None
 
 
 def _first(table: Table, row: int) -> str:

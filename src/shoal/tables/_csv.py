@@ -34,6 +34,7 @@ from shoal.tables._names import check_names
 __all__ = ["CsvText", "open_csv"]
 
 BLOCK = 1 << 23  # bytes; no record may be longer
+CHUNK = BLOCK  # bytes read from the file at a time
 _SAMPLE = 1 << 18
 _FALL_BACK = "cp1252"
 
@@ -221,7 +222,7 @@ class _Utf8(io.RawIOBase):
             if self._source is None:
                 self._source = _open(self._path)
                 self._source.read(self._encoding.mark)
-            chunk = self._source.read(BLOCK)
+            chunk = self._source.read(CHUNK)
             text = self._utf8(chunk)
         except UnicodeDecodeError as error:
             self.failure = self._wrong(error)

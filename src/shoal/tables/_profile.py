@@ -52,7 +52,7 @@ def _column(table: Table, name: str, records: int) -> ColumnProfile:
         records=records,
         missing=missing,
         distinct=distinct,
-        separation=1 - pairs / (records * (records - 1)) if records > 1 else 0.0,
+        separation=max(0.0, 1 - pairs / (records * (records - 1))) if records > 1 else 0.0,
         integers=share("integers"),
         numbers=share("numbers"),
         dates=share("dates"),
@@ -89,12 +89,13 @@ def _statistics(values: ir.Table, kind: str, decimal: str | None) -> dict[str, A
         return asked | {"dates": values.count(), "first_day": day.min(), "last_day": day.max()}
     number = value.cast("int8") if kind == "boolean" else value
     number = number.cast("float64") if number.type().is_decimal() else number
-    whole = (number == number.floor()).sum() if kind == "number" else values.count()
+    finite = ~(number.isnan() | number.isinf()) if number.type().is_floating() else number.notnull()
+    whole = finite & (number % 1 == 0) if kind == "number" else finite
     return asked | {
-        "integers": whole,
-        "numbers": values.count(),
-        "smallest_number": number.min(),
-        "largest_number": number.max(),
+        "integers": whole.sum(),
+        "numbers": finite.sum(),
+        "smallest_number": number.min(where=finite),
+        "largest_number": number.max(where=finite),
     }
 
 

@@ -1,0 +1,170 @@
+"""CSV files, friendly and hostile: either a table or one clear error, and never another reading than Python's."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from reference.tables import parse_csv
+
+from shoal.errors import DataError, ShoalError
+from shoal.tables import read
+from shoal.tables import _csv as module
+from shoal.tables._csv import WrongEncoding, open_csv
+
+NAMES = st.lists(
+    st.text(st.characters(codec="utf-8", exclude_characters='\0\r\n",;|\t'), min_size=1, max_size=5),
+    min_size=1,
+    max_size=4,
+    unique_by=str.lower,
+).filter(lambda names: all(name.strip() for name in names))
+FIELDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
+HOSTILE = st.text(st.sampled_from('ab"";,\t|\n\r 1é\0'), max_size=60)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("csv")
+
+
+def rows_of(path: Path, **written: str) -> list[list[str | None]]:
+    """Read a file without an engine; the header is the first row."""
+    text = open_csv(path, **written)
+    rows = [list(row.values()) for batch in text.records for row in renamed(batch).to_pylist()]
+    text.check()
+    return [list(text.columns), *rows]
+
+
+def renamed(batch: object) -> object:
+    return batch.rename_columns([str(i) for i in range(batch.num_columns)])  # type: ignore[attr-defined]
+
+
+@st.composite
+def written_tables(draw: st.DrawFn) -> tuple[list[list[str]], str, str, int]:
+    names = draw(NAMES)
+    rows = draw(st.lists(st.lists(FIELDS, min_size=len(names), max_size=len(names)), min_size=1, max_size=6))
+    delimiter = draw(st.sampled_from(",;\t|"))
+    return [names, *rows], delimiter, draw(st.sampled_from(["\n", "\r\n", "\r"])), draw(st.sampled_from([0, 1]))
+
+
+@given(written_tables(), st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-32"]), st.booleans())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_the_csv_module_writes_is_read_back(
+    folder: Path, written: tuple[list[list[str]], str, str, int], encoding: str, compressed: bool
+) -> None:
+    rows, delimiter, line_end, quoting = written
+    text = io.StringIO(newline="")
+    csv.writer(text, delimiter=delimiter, lineterminator=line_end, quoting=quoting).writerows(rows)
+    data = text.getvalue().encode(encoding)
+    path = folder / ("a.csv.gz" if compressed else "a.csv")
+    path.write_bytes(gzip.compress(data) if compressed else data)
+    expected = [rows[0], *[[field or None for field in row] for row in rows[1:]]]
+    assert rows_of(path, delimiter=delimiter) == expected
+
+
+@given(HOSTILE, st.sampled_from(",;\t|"))
+@example('a,b\n1,"x\n3,4\n', ",")
+@example('a,b\n1,2\n"', ",")
+@example("a\r\n\r\n1", ",")
+@example('a,b\n1,"x"y"\n', ",")
+@settings(max_examples=400)
+def test_a_file_is_read_as_its_grammar_says_or_refused(folder: Path, text: str, delimiter: str) -> None:
+    path = folder / "hostile.csv"
+    path.write_bytes(text.encode())
+    rows, closed = parse_csv(text, delimiter)
+    header = rows[0] if rows else []
+    regular = (
+        len(rows) > 1
+        and closed
+        and "\0" not in text
+        and {len(row) for row in rows} == {len(header)}
+        and all(name is not None and name.strip() for name in header)
+        and len({str(name).lower() for name in header}) == len(header)
+    )
+    if regular:
+        assert rows_of(path, delimiter=delimiter) == rows
+    else:
+        with pytest.raises(DataError):
+            rows_of(path, delimiter=delimiter)
+
+
+@given(HOSTILE.filter(lambda text: "\0" not in text), st.sampled_from(",;\t|"))
+@settings(max_examples=200)
+def test_the_reference_grammar_is_that_of_the_csv_module(text: str, delimiter: str) -> None:
+    rows, _ = parse_csv(text, delimiter)
+    theirs = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    assert rows == [[field or None for field in row] for row in theirs if row]
+
+
+@given(HOSTILE, st.integers(1, 7))
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_where_a_block_ends_does_not_matter(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, text: str, block: int
+) -> None:
+    path = folder / "blocks.csv"
+    path.write_bytes(("name,other\n" + text).encode())
+
+    def outcome() -> object:
+        try:
+            return rows_of(path, delimiter=",")
+        except ShoalError as error:
+            return error.problems
+
+    whole = outcome()
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "CHUNK", block)
+        assert outcome() == whole
+
+
+@given(st.binary(max_size=200))
+@example(b"\x1f\x8b")
+@example(b"\xff\xfe")
+@example(b"\xef\xbb\xbf")
+@example(b"a,b\n\xff,1\n")
+@example(b"a,b\n\xc3\xa9,\xff\n")
+@settings(max_examples=300)
+def test_any_bytes_are_a_table_or_one_error(folder: Path, data: bytes) -> None:
+    path = folder / "bytes.csv"
+    path.write_bytes(data)
+    try:
+        rows = rows_of(path)
+    except WrongEncoding:
+        with pytest.raises(UnicodeDecodeError):
+            data.decode()
+    except ShoalError:
+        pass
+    else:
+        assert len({len(row) for row in rows}) == 1
+
+
+@given(st.one_of(st.binary(max_size=60), HOSTILE.map(str.encode)))
+@settings(max_examples=40, deadline=None)
+def test_reading_a_hostile_file_onto_the_engine_gives_a_table_or_an_error(folder: Path, data: bytes) -> None:
+    path = folder / "engine.csv"
+    path.write_bytes(data)
+    try:
+        table = read(path)
+    except ShoalError as error:
+        assert error.exit_code == 2
+    else:
+        assert table.count() >= 1
+
+
+@given(written_tables())
+@settings(max_examples=30, deadline=None)
+def test_the_engine_holds_the_rows_of_the_csv_module(
+    folder: Path, written: tuple[list[list[str]], str, str, int]
+) -> None:
+    rows, delimiter, line_end, quoting = written
+    path = folder / "held.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, delimiter=delimiter, lineterminator=line_end, quoting=quoting).writerows(rows)
+    table = read(path, delimiter=delimiter, encoding="utf-8")
+    assert list(table.columns) == rows[0]
+    held = [list(row) for row in zip(*(column.to_pylist() for column in table.to_arrow().columns), strict=True)]
+    assert held == [[field or None for field in row] for row in rows[1:]]
