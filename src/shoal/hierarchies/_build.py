@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.errors import HierarchyError
+from shoal.errors import DataError, HierarchyError
 from shoal.hierarchies._arx import from_file
 from shoal.hierarchies._column import Column, days, numbers
 from shoal.hierarchies._cuts import cuts
@@ -106,7 +106,12 @@ def build(
     ('[20, 25)', '[25, 30)', '[30, 35)')
     """
     rule = attribute.hierarchy or Flat()
-    column = _column(attribute, plain(values), counts, folder)
+    values = plain(values)
+    try:
+        text(values[:0])
+    except DataError as error:
+        raise HierarchyError(f"column `{attribute.name}`: {error.problems[0]}") from None
+    column = _column(attribute, values, counts, folder)
     tree = _RULES[type(rule)](column, rule)
     _check_declared(column, rule, tree)
     return grow(

@@ -39,12 +39,13 @@ def text(values: pa.Array | pa.ChunkedArray) -> pa.StringArray:
         return _decimal(values)
     if pa.types.is_timestamp(kind):
         return _timestamp(values)
+    if pa.types.is_time(kind):
+        return _without_trailing_zeros(values.cast(pa.string()))
     if (
         is_text(kind)
         or pa.types.is_integer(kind)
         or pa.types.is_boolean(kind)
         or pa.types.is_date(kind)
-        or pa.types.is_time(kind)
         or pa.types.is_null(kind)
     ):
         return values.cast(pa.string())
@@ -62,17 +63,15 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def plain(values: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Return ``values`` as one array, without a dictionary."""
+    """Return ``values`` as one array, without a dictionary, in a type that Arrow can sort."""
     if isinstance(values, pa.ChunkedArray):
         values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
-    return values
+    return values.cast(pa.float32()) if pa.types.is_float16(values.type) else values
 
 
 def _floating(values: pa.Array) -> pa.StringArray:
-    if pa.types.is_float16(values.type):
-        values = values.cast(pa.float32())
     numbers = values.fill_null(0).to_numpy(zero_copy_only=False)
     whole = np.isfinite(numbers) & (np.abs(numbers) < 2.0**63)
     whole &= np.floor(numbers, where=whole, out=np.zeros_like(numbers)) == numbers

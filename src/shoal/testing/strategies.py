@@ -15,6 +15,7 @@ Examples
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -65,6 +66,8 @@ _LARGEST = 10**6
 _FIRST_DAY, _LAST_DAY = dt.date(1890, 1, 1), dt.date(2090, 12, 31)
 
 
+# made once: taking the characters of a category out of Unicode is slow
+@functools.cache
 def words(*, max_size: int = 6) -> st.SearchStrategy[str]:
     """Return values of text columns: any script, blanks and symbols, no control characters or surrogates."""
     exotic = st.text(
@@ -73,6 +76,7 @@ def words(*, max_size: int = 6) -> st.SearchStrategy[str]:
     return st.one_of(st.text("abc01 -_", min_size=1, max_size=max_size).filter(str.strip), exotic)
 
 
+@functools.cache
 def column_names() -> st.SearchStrategy[str]:
     """Return names that every engine can tell apart from others, in any script."""
     letters = st.characters(categories=("Ll", "Lo", "Nd"), exclude_characters=_ONE_LETTER_IN_CAPITALS)
@@ -305,6 +309,7 @@ def hierarchies(draw: Draw, *, kinds: Sequence[Kind] = tuple(Kind), max_values: 
     return build(attribute, values, missing=draw(st.booleans()))
 
 
+@functools.cache
 def _numbers() -> st.SearchStrategy[float]:
     return st.one_of(
         st.integers(-1000, 1000), st.integers(-4000, 4000).map(lambda n: n / 4), st.floats(-1e6, 1e6, allow_nan=False)

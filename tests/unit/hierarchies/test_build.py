@@ -173,6 +173,20 @@ def test_values_that_are_not_what_the_kind_says_are_counted_and_never_shown(attr
     assert "canary" not in str(raised.value)
 
 
+@pytest.mark.parametrize("kind", [Kind.CATEGORICAL, Kind.NUMERIC, Kind.DATE])
+@pytest.mark.parametrize(
+    "values", [pa.array([[1]]), pa.array([{"a": 1}]), pa.array([b"x"]), pa.array([dt.timedelta(1)])]
+)
+def test_types_that_cannot_be_generalised_are_named(kind, values):
+    with pytest.raises(HierarchyError, match=r"column `x`: values of type .* cannot be written as text"):
+        build(Attribute(name="x", kind=kind), values)
+
+
+@pytest.mark.parametrize("kind", [Kind.CATEGORICAL, Kind.NUMERIC, Kind.DATE])
+def test_a_column_without_a_type_has_the_missing_leaf_only(kind):
+    assert build(Attribute(name="x", kind=kind), pa.nulls(3), missing=True).labels == ((None,), ("*",))
+
+
 def test_printing_a_hierarchy_shows_no_value():
     hierarchy = build(Attribute(name="a"), pa.array(["canary"]))
     assert "canary" not in f"{hierarchy} {hierarchy!r}"
