@@ -45,7 +45,8 @@ def draft(
     rows = [[each.name, each.role.value, each.kind.value] for each in drafted.schema]
     width = max(len(row[0]) for row in rows)
     for name, role, kind in rows:
-        _output.line(f"{name:<{width}}  {role:<17} {kind:<12} {drafted.reasons[name]}")
+        reason = drafted.reasons[name].removeprefix(f"{role}: ")
+        _output.line(f"{name:<{width}}  {role:<17} {kind:<12} {reason}")
     _output.line()
     _output.line(f"Wrote {target}. These are guesses: read them, correct them, then run:", style="bold")
     _output.line(f"  shoal anonymize {source} --k 5 --output release")
