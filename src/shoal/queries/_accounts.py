@@ -1,0 +1,126 @@
+"""Who may spend how much, and who spent what: the state that a ledger's entries add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from shoal.errors import ParameterError
+from shoal.queries._charges import Charges
+from shoal.queries._loss import Loss
+from shoal.queries._refusals import BudgetSpent, LedgerError
+from shoal.queries._regions import Region, from_json, to_json
+
+__all__ = ["WHOLE", "Account", "Accounts", "Standing", "budget_entry", "spend_entry", "token_entry"]
+
+WHOLE = "*"
+"""The account of the table itself: what all analysts together may spend, in case they share their answers."""
+
+
+@dataclass(slots=True)
+class Account:
+    """One analyst, or the whole table."""
+
+    budget: Loss
+    charges: Charges = field(default_factory=Charges)
+    token: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What an account spent and has left; what is left of the whole table limits it too."""
+
+    budget: Loss
+    spent: Loss
+    left: Loss
+
+
+class Accounts:
+    """The accounts after some entries of a ledger.
+
+    An entry is a plain mapping; ``apply`` is the only thing that changes the state, so replaying the entries of a
+    ledger always gives the same accounts.
+    """
+
+    def __init__(self) -> None:
+        self._accounts: dict[str, Account] = {}
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._accounts
+
+    @property
+    def analysts(self) -> tuple[str, ...]:
+        """The names of the analysts."""
+        return tuple(name for name in self._accounts if name != WHOLE)
+
+    def account(self, name: str) -> Account:
+        """Return an account."""
+        if name not in self._accounts:
+            raise ParameterError(f"the ledger has no account `{name}`.", hint="shoal vault analyst adds one")
+        return self._accounts[name]
+
+    def standing(self, name: str) -> Standing:
+        """Return what an account spent and has left."""
+        mine, whole = self.account(name), self.account(WHOLE)
+        left, shared = mine.budget - mine.charges.spent, whole.budget - whole.charges.spent
+        least = Loss(min(left.epsilon_units, shared.epsilon_units), min(left.delta_units, shared.delta_units))
+        return Standing(mine.budget, mine.charges.spent, least)
+
+    def by_token(self, digest: str) -> str | None:
+        """Return the analyst whose token has this digest."""
+        return next((name for name, account in self._accounts.items() if account.token == digest), None)
+
+    def check(self, name: str, loss: Loss, region: Region) -> None:
+        """Refuse a spending that the analyst's budget or that of the whole table does not allow."""
+        for owner in (name, WHOLE):
+            account = self.account(owner)
+            if not account.charges.after(loss, region).within(account.budget):
+                whose = "the budget of the table" if owner == WHOLE else "your budget"
+                left = account.budget - account.charges.spent
+                raise BudgetSpent(
+                    f"{whose} does not allow this answer: it would cost {loss}, and {left} is left; nothing was spent.",
+                    hint="ask with a smaller epsilon, or ask the steward of the data",
+                )
+
+    def apply(self, entry: Mapping[str, Any]) -> None:
+        """Change the state as an entry says."""
+        event = entry["event"]
+        if event == "account":
+            self._set_budget(entry["account"], Loss(entry["epsilon"], entry["delta"]))
+        elif event == "token":
+            self.account(entry["account"]).token = entry["sha256"]
+        elif event == "spend":
+            loss, region = Loss(entry["epsilon"], entry["delta"]), from_json(entry["region"])
+            for owner in {entry["account"], WHOLE}:
+                self.account(owner).charges.charge(loss, region)
+        elif event != "anchored":
+            raise LedgerError("the ledger holds an entry that this version does not know.", hint="update Shoal")
+
+    def _set_budget(self, name: str, budget: Loss) -> None:
+        if name in self._accounts:
+            self._accounts[name].budget = budget
+        else:
+            self._accounts[name] = Account(budget)
+
+
+def budget_entry(name: str, budget: Loss) -> dict[str, Any]:
+    """Return the entry that gives an account its budget."""
+    return {"event": "account", "account": name, "epsilon": budget.epsilon_units, "delta": budget.delta_units}
+
+
+def token_entry(name: str, digest: str | None) -> dict[str, Any]:
+    """Return the entry that gives an analyst a token, or takes it away."""
+    return {"event": "token", "account": name, "sha256": digest}
+
+
+def spend_entry(name: str, loss: Loss, region: Region, query: str) -> dict[str, Any]:
+    """Return the entry of one answer."""
+    return {
+        "event": "spend",
+        "account": name,
+        "epsilon": loss.epsilon_units,
+        "delta": loss.delta_units,
+        "region": to_json(region),
+        "query": query,
+    }

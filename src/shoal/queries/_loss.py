@@ -1,0 +1,104 @@
+"""Privacy loss in whole units, so that a budget can be added up exactly for ever."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from shoal.errors import ParameterError
+
+__all__ = ["Amount", "Loss"]
+
+Amount = int | float | str | Decimal | Fraction
+
+EPSILON_UNITS = 10**12
+DELTA_UNITS = 10**18
+LARGEST_EPSILON = 10**6
+LONGEST = 64
+# a decimal number with an exponent of at most two digits (a longer one would fill the memory), or a fraction
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?|[+-]?\d+/\d+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A pair (epsilon, delta), in units of 10^-12 and 10^-18.
+
+    Amounts are what the user wrote: 0.1 is one tenth, not the binary number nearest to it, so that ten answers of 0.1
+    fit into a budget of 1. Amounts between two units are rounded down: never more is spent than was asked for.
+
+    Examples
+    --------
+    >>> tenth = Loss.of(0.1)
+    >>> sum([tenth] * 9, start=tenth) == Loss.of(1)
+    True
+    >>> Loss.of("1/3").epsilon
+    Fraction(333333333333, 1000000000000)
+    """
+
+    epsilon_units: int = 0
+    delta_units: int = 0
+
+    @classmethod
+    def of(cls, epsilon: Amount, delta: Amount = 0) -> Loss:
+        """Return the loss that the user wrote; ``epsilon`` in (0, 10^6], ``delta`` in [0, 1)."""
+        exact, extra = _written(epsilon, "epsilon"), _written(delta, "delta")
+        if not 0 < exact <= LARGEST_EPSILON:
+            raise ParameterError(f"`epsilon` must be in (0, {LARGEST_EPSILON:,}]; got {epsilon}.")
+        if not 0 <= extra < 1:
+            raise ParameterError(f"`delta` must be in [0, 1); got {delta}.")
+        found = cls(math.floor(exact * EPSILON_UNITS), math.floor(extra * DELTA_UNITS))
+        if not found.epsilon_units:
+            raise ParameterError(f"`epsilon` must be at least 1e-12; got {epsilon}.")
+        return found
+
+    @classmethod
+    def at_least(cls, epsilon: Fraction) -> Loss:
+        """Return the smallest loss in whole units that covers an exact epsilon."""
+        return cls(math.ceil(epsilon * EPSILON_UNITS), 0)
+
+    @property
+    def epsilon(self) -> Fraction:
+        """Epsilon as an exact number."""
+        return Fraction(self.epsilon_units, EPSILON_UNITS)
+
+    @property
+    def delta(self) -> Fraction:
+        """Delta as an exact number."""
+        return Fraction(self.delta_units, DELTA_UNITS)
+
+    def __add__(self, other: Loss) -> Loss:
+        return Loss(self.epsilon_units + other.epsilon_units, self.delta_units + other.delta_units)
+
+    def __sub__(self, other: Loss) -> Loss:
+        """Return what is left, never below 0."""
+        return Loss(max(self.epsilon_units - other.epsilon_units, 0), max(self.delta_units - other.delta_units, 0))
+
+    def within(self, budget: Loss) -> bool:
+        """Whether both parts fit into a budget."""
+        return self.epsilon_units <= budget.epsilon_units and self.delta_units <= budget.delta_units
+
+    def __str__(self) -> str:
+        epsilon = f"epsilon {_decimal(self.epsilon_units, 12)}"
+        return f"{epsilon}, delta {_decimal(self.delta_units, 18)}" if self.delta_units else epsilon
+
+
+def _written(value: Amount, name: str) -> Fraction:
+    """Return the number that the user wrote: for a float, the shortest decimal that reads back as it."""
+    text = repr(float(value)) if isinstance(value, float) else str(value)
+    if type(value) is not bool and len(text) <= LONGEST and _NUMBER.fullmatch(text):
+        try:
+            return Fraction(text)
+        except ZeroDivisionError:
+            pass
+    raise ParameterError(
+        f"`{name}` must be a finite number of at most {LONGEST} characters.",
+        hint="write it as a decimal number, such as 0.1 or 1e-6",
+    )
+
+
+def _decimal(units: int, places: int) -> str:
+    whole, part = divmod(units, 10**places)
+    return f"{whole}.{part:0{places}d}".rstrip("0").rstrip(".")

@@ -1,0 +1,355 @@
+"""The durable ledger: what was spent is on the disk before an answer exists.
+
+Entries stand in a SQLite table that only grows. Each carries a code, HMAC-SHA-256 over the code before it, its number
+and its text, with a key from a file of its own; so an entry cannot be changed, left out or made up without the key. The
+number and code of the last entry also stand in the anchor (`shoal.queries._anchor`), so entries cannot be cut off at
+the end. What none of this can notice is an older copy of all files put back together: write the head down elsewhere
+and compare it (``shoal vault ledger --expect``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import sqlite3
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+from shoal.errors import ShoalError
+from shoal.queries._accounts import WHOLE, Accounts, Standing, budget_entry, spend_entry, token_entry
+from shoal.queries._anchor import Anchor, Head
+from shoal.queries._loss import Loss
+from shoal.queries._refusals import LedgerError
+from shoal.queries._regions import EVERYBODY, Region
+from shoal.queries._store import SCHEMA, beside, canonical, connect, make_key, parsed, read_key, reason, sync_folder
+
+__all__ = ["Entry", "Head", "Ledger", "Receipt"]
+
+_Append = Callable[[Mapping[str, Any]], Head]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the ledger."""
+
+    number: int
+    content: Mapping[str, Any]
+    code: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Proof that a spending was recorded: its entry, and how the account stands after it."""
+
+    number: int
+    code: str
+    standing: Standing
+
+
+@dataclass(slots=True)
+class _Request:
+    """A spending that waits for the next commit, and what became of it."""
+
+    account: str
+    loss: Loss
+    region: Region
+    query: str
+    outcome: Receipt | ShoalError | None = None
+
+
+@dataclass(slots=True)
+class _State:
+    """The accounts as of the last entry that this process has checked."""
+
+    accounts: Accounts = field(default_factory=Accounts)
+    head: Head = field(default_factory=lambda: Head(0, b""))
+
+
+class Ledger:
+    """A record of spendings that cannot be overspent, forgotten or quietly changed.
+
+    Open one with `create` or `open`. Threads share a ledger object, and processes share its files: one writes at a
+    time, and spendings of several threads that wait for each other share one commit.
+
+    Guarantee
+    ---------
+    When `spend` returns, the spending is durable (SQLite in WAL mode with ``synchronous = FULL``, then the anchor,
+    each synced), and the accounts never exceed their budgets in exact arithmetic. A crash at any moment loses no
+    spending that was answered; it may leave a spending that was not.
+
+    Assumptions
+    -----------
+    The disk keeps what it says it has synced. The key is secret; see ``docs/explanation/vault-threat-model.md``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> ledger = Ledger.create(folder / "study.ledger", budget=Loss.of(1))
+    >>> ledger.set_budget("alice", Loss.of("0.5"))
+    >>> receipt = ledger.spend("alice", Loss.of("0.1"), query="count")
+    >>> receipt.number, str(receipt.standing.left)
+    (3, 'epsilon 0.4')
+    """
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, anchor: Anchor, key: bytes) -> None:
+        self.path = path
+        self._connection, self._anchor, self._key = connection, anchor, key
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._waiting: deque[_Request] = deque()
+        self._state = _State()
+
+    @classmethod
+    def create(cls, path: str | Path, *, budget: Loss, key: Path | None = None, anchor: Path | None = None) -> Self:
+        """Make a ledger for one table and the budget of all analysts together.
+
+        Parameters
+        ----------
+        path
+            The file to make; its key and anchor are made beside it unless other places are given.
+        """
+        path = Path(path)
+        key_path, anchor_path = key or beside(path, "key"), anchor or beside(path, "head")
+        for each in (path, anchor_path):
+            if each.exists():
+                raise LedgerError(f"`{each.name}` exists already.", hint="a ledger is never replaced")
+        secret = read_key(key_path) if key_path.exists() else make_key(key_path)
+        connection = None
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            connection = connect(path)
+            connection.executescript(SCHEMA)
+            kept = Anchor(anchor_path, secret, create=True)
+            kept.write(Head(0, b""))
+            for folder in {path.parent, anchor_path.parent, key_path.parent}:
+                sync_folder(folder)
+        except (sqlite3.Error, OSError) as error:
+            raise LedgerError(f"the ledger `{path.name}` cannot be made: {reason(error)}.") from None
+        ledger = cls(path, connection, kept, secret)
+        ledger.set_budget(WHOLE, budget)
+        return ledger
+
+    @classmethod
+    def open(
+        cls, path: str | Path, *, key: Path | None = None, anchor: Path | None = None, expect: Head | None = None
+    ) -> Self:
+        """Open a ledger after checking every entry; ``expect`` is a head that was written down before."""
+        path = Path(path)
+        if not path.exists():
+            raise LedgerError(f"there is no ledger `{path.name}`.", hint="shoal vault create makes one")
+        secret = read_key(key or beside(path, "key"))
+        kept = Anchor(anchor or beside(path, "head"), secret)
+        try:
+            connection = connect(path)
+            if [row[0] for row in connection.execute("PRAGMA quick_check")] != ["ok"]:
+                raise LedgerError(f"the ledger `{path.name}` is damaged.")
+        except sqlite3.Error as error:
+            kept.close()
+            raise LedgerError(f"the ledger `{path.name}` cannot be opened: {reason(error)}.") from None
+        ledger = cls(path, connection, kept, secret)
+        try:
+            ledger.check(expect=expect)
+        except BaseException:
+            ledger.close()
+            raise
+        return ledger
+
+    @classmethod
+    def restore_anchor(cls, path: str | Path, *, key: Path | None = None, anchor: Path | None = None) -> Self:
+        """Make a new anchor where the old one is lost; entries cut off before this are not noticed any more.
+
+        An entry says that it happened.
+        """
+        path = Path(path)
+        place = anchor or beside(path, "head")
+        fresh = Anchor(place, read_key(key or beside(path, "key")), create=True)
+        fresh.write(Head(0, b""))
+        fresh.close()
+        ledger = cls.open(path, key=key, anchor=anchor)
+        with ledger._lock, ledger._writing() as append:
+            append({"event": "anchored"})
+        return ledger
+
+    def close(self) -> None:
+        """Close the files."""
+        self._connection.close()
+        self._anchor.close()
+
+    # -- spending
+
+    def spend(self, account: str, loss: Loss, region: Region = EVERYBODY, *, query: str = "") -> Receipt:
+        """Record a spending durably, or refuse it.
+
+        Raises
+        ------
+        BudgetSpent
+            If the analyst's budget or that of the whole table does not allow it; nothing is recorded.
+        LedgerError
+            If it cannot be recorded; it may or may not count as spent, and must not be answered.
+        """
+        request = _Request(account, loss, region, query)
+        self._waiting.append(request)
+        with self._lock:
+            if request.outcome is None:
+                self._commit_waiting()
+        if isinstance(request.outcome, Receipt):
+            return request.outcome
+        raise request.outcome or LedgerError("the ledger did not take the spending.")
+
+    def _commit_waiting(self) -> None:
+        """Record all spendings that wait, in one commit."""
+        batch: list[_Request] = []
+        while self._waiting:
+            batch.append(self._waiting.popleft())
+        failure: LedgerError | None = LedgerError("the ledger was interrupted; nothing is answered.")
+        try:
+            with self._writing() as append:
+                for request in batch:
+                    request.outcome = self._try(request, append)
+            failure = None
+        except LedgerError as error:
+            failure = error
+        finally:
+            for request in batch if failure else ():
+                request.outcome = failure
+
+    def _try(self, request: _Request, append: _Append) -> Receipt | ShoalError:
+        try:
+            self._state.accounts.check(request.account, request.loss, request.region)
+        except ShoalError as refusal:
+            return refusal
+        head = append(spend_entry(request.account, request.loss, request.region, request.query))
+        return Receipt(head.number, head.code.hex(), self._state.accounts.standing(request.account))
+
+    # -- administration
+
+    def set_budget(self, account: str, budget: Loss) -> None:
+        """Give an account a budget; a new name makes a new analyst."""
+        with self._lock, self._writing() as append:
+            append(budget_entry(account, budget))
+
+    def set_token(self, account: str, digest: str | None) -> None:
+        """Give an analyst a token, by its digest, or take it away."""
+        with self._lock, self._writing() as append:
+            append(token_entry(account, digest))
+
+    def standing(self, account: str) -> Standing:
+        """Return what an account spent and has left."""
+        return self.current().standing(account)
+
+    def current(self) -> Accounts:
+        """Return the accounts as of now, entries of other processes included."""
+        with self._lock, self._reading():
+            return self._state.accounts
+
+    @property
+    def head(self) -> Head:
+        """The last entry's number and code: write them down elsewhere to notice an older copy put back."""
+        with self._lock, self._reading():
+            return self._state.head
+
+    def entries(self) -> list[Entry]:
+        """Return all entries."""
+        with self._lock, self._reading():
+            rows = self._connection.execute("SELECT number, body, code FROM entries ORDER BY number").fetchall()
+        return [Entry(number, json.loads(body), code) for number, body, code in rows]
+
+    def check(self, *, expect: Head | None = None) -> Head:
+        """Check every entry from the first and return the head."""
+        with self._lock:
+            self._state = _State()
+            with self._reading():
+                if expect is not None and expect != self._code_at(expect.number):
+                    raise LedgerError(
+                        "the ledger does not continue from the head that was expected: it is an older copy."
+                    )
+                return self._state.head
+
+    # -- the chain
+
+    @contextmanager
+    def _writing(self) -> Iterator[_Append]:
+        """Give a function that appends entries; they are committed and anchored on leaving, or forgotten."""
+        with self._reading(begin="BEGIN IMMEDIATE"):
+            rows: list[tuple[int, str, bytes]] = []
+
+            def append(content: Mapping[str, Any]) -> Head:
+                body = canonical({**content, "time": datetime.now(UTC).isoformat(timespec="milliseconds")})
+                head = self._next(body)
+                self._state.accounts.apply(content)
+                self._state.head = head
+                rows.append((head.number, body, head.code))
+                return head
+
+            yield append
+            if rows:
+                self._connection.executemany("INSERT INTO entries VALUES (?, ?, ?)", rows)
+                self._connection.execute("COMMIT")
+                self._anchor.write(self._state.head)
+
+    @contextmanager
+    def _reading(self, begin: str = "BEGIN") -> Iterator[None]:
+        """Hold the ledger, with the state brought up to its last entry; after a failure the state is read anew."""
+        if self._process != os.getpid():
+            raise LedgerError("a ledger cannot be used after a fork.", hint="open it again in the child")
+        try:
+            with self._anchor.lock():
+                self._connection.execute(begin)
+                try:
+                    self._catch_up()
+                    yield
+                finally:
+                    if self._connection.in_transaction:
+                        self._connection.execute("ROLLBACK")
+        except BaseException as error:
+            self._state = _State()
+            if isinstance(error, sqlite3.Error | OSError):
+                raise LedgerError(f"the ledger cannot be used: {reason(error)}; nothing is answered.") from None
+            raise
+
+    def _catch_up(self) -> None:
+        """Check and apply the entries since the last look, then compare with the anchor."""
+        last = self._state.head
+        if last.number and self._code_at(last.number) != last:
+            raise LedgerError("entries of the ledger were changed or removed.")
+        rows = self._connection.execute(
+            "SELECT number, body, code FROM entries WHERE number > ? ORDER BY number", (last.number,)
+        )
+        for number, body, code in rows:
+            expected = self._next(body)
+            if number != expected.number or not hmac.compare_digest(bytes(code), expected.code):
+                raise LedgerError(
+                    f"entry {expected.number} of the ledger was changed, removed or made with another key."
+                )
+            self._state.accounts.apply(parsed(body, number))
+            self._state.head = expected
+        self._compare_with_anchor()
+
+    def _compare_with_anchor(self) -> None:
+        anchored, head = self._anchor.read(), self._state.head
+        if anchored.number > head.number:
+            missing = anchored.number - head.number
+            raise LedgerError(f"the ledger was cut short: {missing} entries at its end are missing.")
+        if anchored.number and self._code_at(anchored.number) != anchored:
+            raise LedgerError("the ledger and its anchor do not belong together.")
+        if anchored != head:
+            # a process died between its commit and its anchor
+            self._anchor.write(head)
+
+    def _code_at(self, number: int) -> Head | None:
+        row = self._connection.execute("SELECT code FROM entries WHERE number = ?", (number,)).fetchone()
+        return None if row is None else Head(number, bytes(row[0]))
+
+    def _next(self, body: str) -> Head:
+        number = self._state.head.number + 1
+        text = b"entry " + self._state.head.code + f" {number} {body}".encode()
+        return Head(number, hmac.new(self._key, text, hashlib.sha256).digest())

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal.errors import ParameterError
+from shoal.queries._loss import Loss
+
+
+def test_ten_answers_of_a_tenth_fit_into_one() -> None:
+    assert sum([Loss.of(0.1)] * 9, start=Loss.of(0.1)) == Loss.of(1)
+
+
+@pytest.mark.parametrize("written", ["0.25", 0.25, Decimal("0.25"), Fraction(1, 4), "1/4", "2.5e-1", ".25"])
+def test_a_number_may_be_written_in_many_ways(written: object) -> None:
+    assert Loss.of(written) == Loss(250_000_000_000)  # type: ignore[arg-type]
+
+
+def test_between_two_units_less_is_spent() -> None:
+    assert Loss.of("1/3").epsilon < Fraction(1, 3)
+    assert Loss.of(1, "1e-19").delta_units == 0
+    assert Loss.at_least(Fraction(1, 3)).epsilon > Fraction(1, 3)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta"),
+    [
+        (0, 0), (-1, 0), (1e7, 0), ("1e-13", 0), ("nan", 0), (float("inf"), 0), ("one", 0), (True, 0), (None, 0),
+        (1, 1), (1, -0.1), ("1/0", 0), ("1e999999999", 0), ("9" * 100, 0), ("\uff11", 0), ("1_0", 0), ([1], 0),
+    ],
+)  # fmt: skip
+def test_numbers_out_of_range_are_refused_at_once(epsilon: object, delta: object) -> None:
+    with pytest.raises(ParameterError):
+        Loss.of(epsilon, delta)  # type: ignore[arg-type]
+
+
+@given(st.integers(1, 10**18), st.integers(0, 10**18 - 1))
+def test_the_text_tells_the_exact_amount(epsilon: int, delta: int) -> None:
+    loss = Loss(epsilon, delta)
+    words = str(loss).replace(",", "").split()
+    assert Fraction(words[1]) == loss.epsilon
+    assert (Fraction(words[3]) if delta else Fraction(0)) == loss.delta
+
+
+def test_what_is_left_is_never_negative() -> None:
+    assert Loss(5, 1) - Loss(7, 0) == Loss(0, 1)
+    assert Loss(5, 1).within(Loss(5, 1))
+    assert not Loss(5, 1).within(Loss(9, 0))
