@@ -124,7 +124,7 @@ def _unpacked(ordered: ir.Table, packing: Packing, position: int, column: Releas
         return ibis.literal(column.labels[0].as_py(), type="string")
     word = ordered[f"word{packing.words[position]}"]
     code = (word >> packing.shifts[position]) & ((1 << packing.bits[position]) - 1)
-    return ibis.array(column.labels.to_pylist()).cast("array<string>")[code]
+    return ibis.array(column.labels.to_pylist()).cast("array<string>")[code.cast("int32")]
 
 
 def _pseudonyms(table: Table, records: ir.Table, chosen: list[str], key: bytes | None) -> ir.Table:

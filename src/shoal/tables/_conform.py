@@ -10,7 +10,7 @@ import pyarrow as pa
 from shoal.errors import DataError, Problems, SchemaError
 from shoal.schema import Attribute, Kind, Missing, Role, Schema
 from shoal.tables._engine import ROW, quiet
-from shoal.tables._reading import day_of, number_of
+from shoal.tables._reading import day_of, not_finite, number_of
 from shoal.tables._table import Table
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _numeric(table: Table, attribute: Attribute, column: Any, conditions: dict[s
     if kind.is_boolean():
         column = column.cast("int8")
     elif kind.is_floating():
-        conditions["not finite"] = column.isnan() | column.isinf()
+        conditions["not finite"] = not_finite(column)
     elif not kind.is_numeric():
         return _Reading(
             attribute=attribute, conditions=conditions, column=column, problem=f"holds {_spoken(kind)}, not numbers"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -77,6 +78,8 @@ def quiet(subject: str, *, error: type[ShoalError] = DataError) -> Iterator[None
 
     The engines' own messages quote cell values and queries, so not a word of them is passed on.
     """
+    spark = logging.getLogger("SQLQueryContextLogger")  # writes every failed query to the terminal
+    silent, spark.disabled = spark.disabled, True
     try:
         yield
     except ShoalError:
@@ -90,6 +93,8 @@ def quiet(subject: str, *, error: type[ShoalError] = DataError) -> Iterator[None
         if problem is None:
             raise Cancelled from None
         raise error(f"{subject}: {problem}.", hint=hint) from None
+    finally:
+        spark.disabled = silent
 
 
 def _is_foreign(raised: Exception) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.schema import ColumnProfile
 from shoal.tables._engine import quiet
-from shoal.tables._reading import day_of, number_of
+from shoal.tables._reading import day_of, not_finite, number_of
 from shoal.tables._table import Table
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _statistics(values: ir.Table, kind: str, decimal: str | None) -> dict[str, A
         return asked | {"dates": values.count(), "first_day": day.min(), "last_day": day.max()}
     number = value.cast("int8") if kind == "boolean" else value
     number = number.cast("float64") if number.type().is_decimal() else number
-    finite = ~(number.isnan() | number.isinf()) if number.type().is_floating() else number.notnull()
+    finite = ~not_finite(number) if number.type().is_floating() else number.notnull()
     whole = finite & (number % 1 == 0) if kind == "number" else finite
     return asked | {
         "integers": whole.sum(),

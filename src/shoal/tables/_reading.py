@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Number", "day_of", "number_of"]
+__all__ = ["Number", "day_of", "not_finite", "number_of"]
 
 # the engines' own conversions differ (Spark takes 1d for a number), so the text is looked at first
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
@@ -40,8 +41,13 @@ def number_of(text: Any, *, decimal: str | None = None) -> Number:
         value=value,
         integer=whole.ifelse(text.try_cast("int64"), None),
         whole=whole.fill_null(False),
-        not_finite=text.lower().re_search(_NOT_FINITE).fill_null(False) | value.isinf().fill_null(False),
+        not_finite=text.lower().re_search(_NOT_FINITE).fill_null(False) | not_finite(value).fill_null(False),
     )
+
+
+def not_finite(number: Any) -> Any:
+    """Return whether a floating-point number is infinite or no number; engines sort the latter above all others."""
+    return number.abs() > sys.float_info.max
 
 
 def day_of(text: Any) -> Any:
