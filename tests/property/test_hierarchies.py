@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from reference import hierarchies as reference
 from shoal.errors import HierarchyError
 from shoal.hierarchies import TOP, build, leaf_codes, outside, read_arx, text, write_arx
-from shoal.schema import Attribute, Cuts, Dates, Intervals, Kind, Provenance, Quantiles
+from shoal.schema import Attribute, Kind, Provenance, Quantiles
 from shoal.testing import strategies
 
 # building a case costs some ten milliseconds
@@ -165,7 +165,7 @@ def domain_of(attribute, values):
 def test_numbers_lie_in_the_intervals_that_the_labels_show(case):
     attribute, values, hierarchy = case
     rule = attribute.hierarchy
-    assume(isinstance(rule, Intervals | Cuts))
+    assume(not isinstance(rule, Quantiles))
     minimum, maximum = domain_of(attribute, values)
     for value, leaf in zip(values.to_pylist(), leaf_codes(hierarchy, values), strict=True):
         for level, ends in enumerate(reference.path(rule, value), start=1):
@@ -183,11 +183,10 @@ def test_numbers_lie_in_the_intervals_that_the_labels_show(case):
 def test_days_lie_in_the_periods_that_the_labels_show(case):
     attribute, values, hierarchy = case
     rule = attribute.hierarchy
-    assume(isinstance(rule, Dates))
     minimum, maximum = domain_of(attribute, values)
     for value, leaf in zip(values.to_pylist()[:2], leaf_codes(hierarchy, values), strict=False):
         for level, (name, (first, after)) in enumerate(
-            zip(rule.levels, reference.path(rule, value), strict=True), start=1
+            zip(getattr(rule, "levels", ()), reference.path(rule, value), strict=True), start=1
         ):
             code = hierarchy.codes[level][leaf]
             assert period(hierarchy.labels[level][code], name) == (first, after)
