@@ -66,9 +66,13 @@ class NonUniformEntropy(Measure):
         """Return the mean of log2 f over the original values, and the weight of a bit, by attribute."""
         records = max(frequencies.records, 1)
         leaves = [levels[0].records for levels in coverage_of_levels(frequencies)]
-        original = [float((counts * _bits(counts)).sum()) / records for counts in leaves]
+        # Written so that an attribute with one value has exactly 0 bits.
+        entropies = np.array(
+            [float((counts * (-_bits(counts) + np.log2(records))).sum()) / records for counts in leaves]
+        )
         weights = self.proportions(frequencies)
-        everything = sum(weight * (np.log2(records) - bits) for weight, bits in zip(weights, original, strict=True))
+        everything = float((weights * entropies).sum())
+        original = (np.log2(records) - entropies).tolist()
         return original, weights / everything if everything > 0 else np.zeros(len(weights))
 
 
