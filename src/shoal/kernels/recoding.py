@@ -11,7 +11,20 @@ import numpy.typing as npt
 
 from shoal.kernels._library import library
 
-__all__ = ["Groups", "Rolled", "group", "group_native", "group_numpy", "roll_up", "roll_up_native", "roll_up_numpy"]
+__all__ = [
+    "Chosen",
+    "Groups",
+    "Rolled",
+    "choose",
+    "choose_native",
+    "choose_numpy",
+    "group",
+    "group_native",
+    "group_numpy",
+    "roll_up",
+    "roll_up_native",
+    "roll_up_numpy",
+]
 
 Codes = npt.NDArray[np.int32]
 Integers = npt.NDArray[np.int64]
@@ -49,6 +62,8 @@ class Rolled(NamedTuple):
         The sums of the counts, shape ``(kinds, tuples)``.
     starts
         The first tuple of every class: of every combination of the leading attributes.
+    sizes
+        The sums of the counts, shape ``(kinds, classes)``.
     costs
         The sum, over the leading attributes, of the cost of the code; one per class. Empty where no costs were given.
     """
@@ -56,7 +71,16 @@ class Rolled(NamedTuple):
     columns: Codes
     counts: Integers
     starts: Integers
+    sizes: Integers
     costs: Floats
+
+
+class Chosen(NamedTuple):
+    """The tuples of some classes: class ``i`` holds ``codes[offsets[i]:offsets[i + 1]]``, each ``counts`` times."""
+
+    offsets: Integers
+    codes: Codes
+    counts: Integers
 
 
 def group(columns: Codes, sizes: Sequence[int]) -> Groups:
@@ -80,9 +104,10 @@ def roll_up(
     Parameters
     ----------
     columns
-        Codes, shape ``(attributes, rows)``: quasi-identifiers first, then sensitive attributes.
+        Codes, shape ``(attributes, rows)``: quasi-identifiers first, then sensitive attributes. It is fastest if rows
+        are in lexicographic order.
     maps
-        ``maps[j][code]`` replaces the codes of column ``j``.
+        ``maps[j][code]`` replaces the codes of column ``j``. It is fastest if mapped codes never decrease.
     sizes
         Values of ``maps[j]`` are in ``0..sizes[j]-1``.
     counts
@@ -94,10 +119,17 @@ def roll_up(
 
     Notes
     -----
-    Cost as that of :func:`group`.
+    Cost as that of :func:`group`; rows that are in order up to an attribute stay so if it and those before it are not
+    changed, and what is left to sort are short spans.
     """
     implementation = roll_up_numpy if library() is None else roll_up_native
     return implementation(columns, maps, sizes, counts, leading, costs)
+
+
+def choose(starts: Integers, chosen: npt.NDArray[np.bool_], codes: Codes, counts: Integers) -> Chosen:
+    """Copy the tuples of the chosen classes, leaving out those without records."""
+    implementation = choose_numpy if library() is None else choose_native
+    return implementation(starts, chosen, codes, counts)
 
 
 def group_numpy(columns: Codes, sizes: Sequence[int]) -> Groups:
@@ -129,7 +161,18 @@ def roll_up_numpy(
     cells = np.zeros(len(starts) if costs else 0)
     for column, table in zip(mapped, costs, strict=False):
         cells += table[column[starts]]
-    return Rolled(mapped, totals.reshape(len(counts), -1), starts, cells)
+    totals = totals.reshape(len(counts), -1)
+    classes = np.add.reduceat(totals, starts, axis=1) if len(starts) else totals
+    return Rolled(mapped, totals, starts, np.asarray(classes), cells)
+
+
+def choose_numpy(starts: Integers, chosen: npt.NDArray[np.bool_], codes: Codes, counts: Integers) -> Chosen:
+    """Copy with NumPy; see :func:`choose`."""
+    kept = np.repeat(chosen, np.diff(starts, append=len(counts))) & (counts > 0)
+    offsets = np.zeros(int(np.count_nonzero(chosen)) + 1, dtype=np.int64)
+    if len(starts):
+        np.cumsum(np.add.reduceat(kept, starts, dtype=np.int64)[chosen], out=offsets[1:])
+    return Chosen(offsets, codes[kept], counts[kept])
 
 
 def _keys(columns: Codes, sizes: Sequence[int]) -> tuple[Integers, int]:
@@ -178,9 +221,9 @@ def group_native(columns: Codes, sizes: Sequence[int]) -> Groups:
     columns = np.ascontiguousarray(columns, dtype=np.int32)
     widths = np.array(sizes, dtype=np.int64)
     first, labels = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int32)
-    number = _native().shoal_group(
-        ctypes.c_int64(rows), ctypes.c_int32(attributes), *map(_pointer, (columns, widths, first, labels))
-    )
+    native = _native().shoal_group
+    native.restype = ctypes.c_int64
+    number = native(ctypes.c_int64(rows), ctypes.c_int32(attributes), *_pointers(columns, widths, first, labels))
     return Groups(first[:number].copy(), labels)
 
 
@@ -201,8 +244,9 @@ def roll_up_native(
     tables = np.concatenate([*costs, _NO_COSTS])
     shape = np.array([*(len(mapping) for mapping in maps), *sizes], dtype=np.int64)
     # As many tuples as rows at most; the kernel packs what it writes.
-    new_columns = np.empty(attributes * rows, dtype=np.int32)
-    totals, starts, cells = np.empty(kinds * rows, dtype=np.int64), np.empty(rows, dtype=np.int64), np.empty(rows)
+    new_columns, totals = np.empty(attributes * rows, dtype=np.int32), np.empty(kinds * rows, dtype=np.int64)
+    starts, groups = np.empty(rows, dtype=np.int64), np.empty(kinds * rows, dtype=np.int64)
+    cells = np.empty(rows if costs else 0)
     numbers = np.zeros(2, dtype=np.int64)
     _native().shoal_roll_up(
         ctypes.c_int64(rows),
@@ -210,15 +254,32 @@ def roll_up_native(
         ctypes.c_int32(leading),
         ctypes.c_int32(kinds),
         ctypes.c_int32(bool(costs)),
-        *map(_pointer, (columns, joined, shape, counts, tables, new_columns, totals, starts, cells, numbers)),
+        *_pointers(columns, joined, shape, counts, tables, new_columns, totals, starts, groups, cells, numbers),
     )
     tuples, classes = numbers.tolist()
     return Rolled(
         new_columns[: attributes * tuples].reshape(attributes, tuples).copy(),
         totals[: kinds * tuples].reshape(kinds, tuples).copy(),
         starts[:classes].copy(),
-        cells[: classes if costs else 0].copy(),
+        groups[: kinds * classes].reshape(kinds, classes).copy(),
+        cells[:classes].copy(),
     )
+
+
+def choose_native(starts: Integers, chosen: npt.NDArray[np.bool_], codes: Codes, counts: Integers) -> Chosen:
+    """Copy with the compiled kernel; see :func:`choose`."""
+    starts, counts = np.ascontiguousarray(starts, dtype=np.int64), np.ascontiguousarray(counts, dtype=np.int64)
+    chosen, codes = np.ascontiguousarray(chosen), np.ascontiguousarray(codes, dtype=np.int32)
+    offsets = np.empty(int(np.count_nonzero(chosen)) + 1, dtype=np.int64)
+    new_codes, new_counts = np.empty(len(codes), dtype=np.int32), np.empty(len(codes), dtype=np.int64)
+    native = _native().shoal_choose
+    native.restype = ctypes.c_int64
+    number = native(
+        ctypes.c_int64(len(starts)),
+        ctypes.c_int64(len(codes)),
+        *_pointers(starts, chosen, codes, counts, offsets, new_codes, new_counts),
+    )
+    return Chosen(offsets, new_codes[:number].copy(), new_counts[:number].copy())
 
 
 _NO_CODES = np.zeros(0, dtype=np.int32)
@@ -232,5 +293,5 @@ def _native() -> ctypes.CDLL:
     return native
 
 
-def _pointer(array: npt.NDArray[Any]) -> ctypes.c_void_p:
-    return ctypes.c_void_p(array.ctypes.data)
+def _pointers(*arrays: npt.NDArray[Any]) -> list[ctypes.c_void_p]:
+    return [ctypes.c_void_p(array.__array_interface__["data"][0]) for array in arrays]

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from shoal.kernels.walk import Proportions
 from shoal.models import _ball
 from shoal.models._arguments import Arguments, Number, fraction, plain
 from shoal.models._likelihood import likelihood_ratios
@@ -15,6 +16,7 @@ from shoal.models._model import Achieved, Capabilities, Mask, Scope
 from shoal.models._ratios import Ratios
 from shoal.models._rows import Rows
 from shoal.models._sensitive import SensitiveModel
+from shoal.tables import SensitiveAttribute
 
 __all__ = ["BetaLikeness"]
 
@@ -73,6 +75,11 @@ class BetaLikeness(SensitiveModel):
             scope=Scope.REFERENCE,
             sensitive=(self.attribute,),
         )
+
+    def proportions(self, attribute: SensitiveAttribute) -> Proportions | None:
+        """Return what is asked at least of the proportions of the values of ``attribute`` in a class."""
+        del attribute
+        return Proportions(upper_factor=1 + float(fraction(self.beta)), upper_offset=0.0)
 
     def satisfied(self, rows: Rows) -> Mask:
         """Return the rows in which no value gains too much."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
+from shoal.kernels.walk import Proportions
 from shoal.models import _ball
 from shoal.models._arguments import Arguments, Number, fraction, plain
 from shoal.models._likelihood import distance, within
 from shoal.models._model import Achieved, Capabilities, Mask, Scope
 from shoal.models._rows import Rows
 from shoal.models._sensitive import SensitiveModel
+from shoal.tables import SensitiveAttribute
 
 __all__ = ["DeltaDisclosure"]
 
@@ -70,6 +73,12 @@ class DeltaDisclosure(SensitiveModel):
             scope=Scope.REFERENCE,
             sensitive=(self.attribute,),
         )
+
+    def proportions(self, attribute: SensitiveAttribute) -> Proportions | None:
+        """Return what is asked at least of the proportions of the values of ``attribute`` in a class."""
+        del attribute
+        factor = math.exp(min(float(fraction(self.delta)), 100.0))
+        return Proportions(lower=1 / factor, upper_factor=factor, upper_offset=0.0)
 
     def satisfied(self, rows: Rows) -> Mask:
         """Return the rows in which no share of a value differs by more than a factor exp(delta)."""

@@ -55,7 +55,9 @@ class KAnonymity(Model):
     @property
     def capabilities(self) -> Capabilities:
         """What a search may rely on."""
-        return Capabilities(monotone_generalization=True, monotone_suppression=True, minimal_class_size=self.k)
+        return Capabilities(
+            monotone_generalization=True, monotone_suppression=True, minimal_class_size=self.k, decided_by_size=True
+        )
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
         """Return the kept classes of at least k records."""

@@ -14,9 +14,11 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from shoal.kernels.walk import Proportions
 from shoal.models._arguments import Quantity, plain
 from shoal.models._classes import Classes
 from shoal.schema import Schema
+from shoal.tables import SensitiveAttribute
 
 __all__ = ["Achieved", "Capabilities", "Model", "Scope", "keep"]
 
@@ -56,6 +58,8 @@ class Capabilities:
         Whether the model reads the generalised quasi-identifiers of the classes.
     population
         Whether the model reads the population counts of the classes.
+    decided_by_size
+        Whether every class of at least ``minimal_class_size`` records satisfies the model.
     """
 
     monotone_generalization: bool
@@ -65,6 +69,7 @@ class Capabilities:
     sensitive: tuple[str, ...] = ()
     codes: bool = False
     population: bool = False
+    decided_by_size: bool = False
 
 
 class Achieved(dict[str, Quantity]):
@@ -125,6 +130,14 @@ class Model(ABC):
         """Return whether a release of exactly the ``kept`` classes (all by default) satisfies the model."""
         released = released_classes(classes, kept)
         return bool(np.array_equal(self.keep(classes, released), released))
+
+    def proportions(self, attribute: SensitiveAttribute) -> Proportions | None:
+        """Return what is asked at least of the proportions of the values of ``attribute`` in a class.
+
+        A search refuses classes by it, many nodes at a time, before it asks the model itself; None says nothing.
+        """
+        del attribute
+        return None
 
     def problems(self, schema: Schema) -> list[str]:
         """Return what keeps this model from being used with ``schema``."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from shoal.kernels.walk import Proportions
 from shoal.models._arguments import Arguments, Number, fraction, plain
 from shoal.models._likelihood import distance, within
 from shoal.models._model import Achieved, Capabilities, Mask, Scope
 from shoal.models._rows import Rows
 from shoal.models._sensitive import SensitiveModel
+from shoal.tables import SensitiveAttribute
 
 __all__ = ["MultiplicativeCloseness"]
 
@@ -66,6 +68,12 @@ class MultiplicativeCloseness(SensitiveModel):
             scope=Scope.REFERENCE,
             sensitive=(self.attribute,),
         )
+
+    def proportions(self, attribute: SensitiveAttribute) -> Proportions | None:
+        """Return what is asked at least of the proportions of the values of ``attribute`` in a class."""
+        del attribute
+        factor = float(fraction(self.t))
+        return Proportions(lower=1 / factor, upper_factor=factor, upper_offset=0.0)
 
     def satisfied(self, rows: Rows) -> Mask:
         """Return the rows in which every value is present with about its share of the release."""

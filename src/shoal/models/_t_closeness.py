@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
 from shoal.errors import ParameterError
+from shoal.kernels.walk import Proportions
 from shoal.models._arguments import Arguments, Number, fraction, plain
 from shoal.models._earth_mover import EarthMover, Equal, Hierarchical, Ordered
 from shoal.models._model import Achieved, Capabilities, Mask, Model, Scope
@@ -96,6 +97,17 @@ class TCloseness(SensitiveModel):
             scope=Scope.REFERENCE,
             sensitive=(self.attribute,),
         )
+
+    def proportions(self, attribute: SensitiveAttribute) -> Proportions | None:
+        """Return what is asked at least of the proportions of the values of ``attribute`` in a class."""
+        # The distance of two values is 1, or at least 1/height or 1/(size - 1): so is the total variation, relatively.
+        steps = {
+            "equal": 1,
+            "ordered": max(attribute.size - 1, 1),
+            "hierarchical": 1 if attribute.hierarchy is None else max(attribute.hierarchy.height, 1),
+        }
+        distance = self._distance(attribute.ordered, attribute.hierarchy is not None)
+        return Proportions(surplus=float(fraction(self.t)) * steps[distance])
 
     def satisfied(self, rows: Rows) -> Mask:
         """Return the rows at a distance of at most t from all rows together."""

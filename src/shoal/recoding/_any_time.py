@@ -10,11 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shoal.kernels.walk import Proportions, screen
 from shoal.models import Classes, Model, keep
 from shoal.quality import CellObjective, Objective
 from shoal.recoding._lattice import Counts, Lattice, Levels, Mask, Node, smallest_class
 from shoal.recoding._method import Watch
 from shoal.recoding._result import ExploredLattice, Solution
+from shoal.recoding._sweep import Box
 
 __all__ = ["BranchAndBound", "Found", "Limits"]
 
@@ -24,6 +26,10 @@ _SHOWN = 100_000
 _LISTED = 10
 #: A bound this much above the best value, relatively, rules out even a tie in the 12 digits that rank solutions.
 _TIE = 1e-11
+#: Nodes checked one by one before boxes are swept.
+_PATIENCE = 128
+#: Tuples times nodes of a box that is swept in one go: about a second's work.
+_SWEPT = 2**27
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -74,6 +80,7 @@ class BranchAndBound:
         self._reads_population = any(capabilities.population for capabilities in wanted)
         self._monotone = [model for model in models if model.capabilities.monotone_generalization]
         self._exact = isinstance(objective, CellObjective) and objective.superadditive
+        self._screen = self._screened() if self._exact else None
         self._records = lattice.frequencies.records
         self._bases: dict[Levels, float] = {}
         self._boxes: list[tuple[float, int, Levels, Levels, float]] = []
@@ -84,13 +91,29 @@ class BranchAndBound:
         self._checked = 0
         self._least_suppressed = self._records
 
+    def _screened(self) -> tuple[int, Proportions] | None:
+        """Return the first model whose verdict depends on the whole release, if it says what it asks at least.
+
+        It is asked about the classes that are large enough, provided that no other model is asked before.
+        """
+        ordered = sorted(self._models, key=lambda model: model.capabilities.scope)
+        unstable = [model for model in ordered if not model.capabilities.monotone_suppression]
+        if not unstable or not all(m.capabilities.decided_by_size for m in ordered if m not in unstable):
+            return None
+        for number, attribute in enumerate(self._lattice.frequencies.sensitive):
+            if (attribute.name,) == unstable[0].capabilities.sensitive:
+                proportions = unstable[0].proportions(attribute)
+                return None if proportions is None else (number, proportions)
+        return None
+
     def run(self) -> Found:
         """Search until the best node is proved, or a limit is reached."""
         self._enter(-math.inf, self._lattice.bottom, self._lattice.top)
         while self._open and not self._out_of_time():
             bound, _, low, high, excess = heapq.heappop(self._boxes)
             self._report(bound)
-            self._split(bound, low, high, excess)
+            if not self._sweep(low, high):
+                self._split(bound, low, high, excess)
         proved = not self._open
         return Found(
             solutions=tuple(self._solutions),
@@ -115,6 +138,43 @@ class BranchAndBound:
         self._enter(bound, low, lower)
         self._push(bound, higher, high, excess)
 
+    def _sweep(self, low: Levels, high: Levels) -> bool:
+        """Refute the nodes of a box all at once where the bounds of boxes do not see what a model asks for."""
+        objective = self._objective
+        if self._screen is None or self._checked < _PATIENCE or not isinstance(objective, CellObjective):
+            return False
+        everything = self._fits(self._lattice.nodes)
+        if everything:
+            low, high = self._lattice.bottom, self._lattice.top
+        volume = _volume(low, high)
+        if not self._fits(volume):
+            return False
+        box = Box(self._lattice, low, high, objective.tables, sensitive=self._screen[0])
+        if not box.fits:
+            return False
+        found, bounds = screen(
+            box.start,
+            [objective.floors[j][low[j] : high[j] + 1] for j in box.order],
+            smallest=self._smallest,
+            allowed=self._limits.suppressed,
+            loss=objective.loss,
+            scale=objective.scale,
+            best=self._best * (1 + _TIE),
+            proportions=self._screen[1],
+        )
+        for bound, number in sorted(zip(bounds.tolist(), found.tolist(), strict=True)):
+            if not self._beaten(bound):
+                node = self._lattice.node(box.levels(number))
+                self._check(node, node.sizes, node.sizes >= self._smallest)
+        self._checked += volume - 1  # the highest node was checked before
+        if everything:
+            self._boxes.clear()
+            self._checked = self._lattice.nodes
+        return True
+
+    def _fits(self, volume: int) -> bool:
+        return volume * self._lattice.leaves <= _SWEPT and self._checked + volume <= self._limits.steps
+
     def _range(self, attribute: int, low: Levels, high: Levels) -> float:
         raised = (*low[:attribute], high[attribute], *low[attribute + 1 :])
         difference = self._objective.floor(raised) - self._objective.floor(low)
@@ -123,7 +183,7 @@ class BranchAndBound:
     def _enter(self, bound: float, low: Levels, high: Levels) -> None:
         """Check ``high`` and keep the box unless it is ruled out."""
         node = self._lattice.node(high, low=low)
-        sizes = node.sizes()
+        sizes = node.sizes
         large = sizes >= self._smallest
         lost = self._records - int(sizes[large].sum())
         excess = self._excess(node, sizes, ~large) if lost else 0.0
@@ -157,7 +217,7 @@ class BranchAndBound:
             return self._objective.floor(low)
         if low not in self._bases:
             node = self._lattice.node(low)
-            everything = node.sizes() > 0
+            everything = node.sizes > 0
             classes = node.classes(everything, sensitive=self._objective.sensitive)
             self._bases[low] = self._objective.base(low, classes)
         return self._bases[low]
@@ -219,6 +279,8 @@ class BranchAndBound:
         return self._objective.value(node.levels, classes, kept[occupied])
 
     def _offer(self, solution: Solution) -> None:
+        if any(listed.levels == solution.levels for listed in self._solutions):  # swept again
+            return
         self._solutions.append(solution)
         self._solutions.sort(key=lambda listed: listed.order)
         del self._solutions[_LISTED:]

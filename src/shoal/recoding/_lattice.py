@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.hierarchies import Hierarchy
-from shoal.kernels.recoding import group, roll_up
+from shoal.kernels.recoding import Chosen, choose, group, roll_up
 from shoal.models import Classes, Histogram, Model, keep
 from shoal.models._classes import tally
 from shoal.tables import Frequencies, Recoding
 
-__all__ = ["Lattice", "Levels", "Node", "recoding_of", "smallest_class"]
+__all__ = ["Counts", "Lattice", "Levels", "Mask", "Node", "Tables", "recoding_of", "smallest_class"]
 
 Levels = tuple[int, ...]
 Codes = npt.NDArray[np.int32]
@@ -47,7 +47,7 @@ class Lattice:
         self._costs = costs
         self._maps: dict[tuple[int, int, int], Codes] = {}
         self._identities = [np.arange(attribute.size, dtype=np.int32) for attribute in frequencies.sensitive]
-        self._leaves = self._bottom()
+        self._leaves = self._rolled_up(self._unordered(), self.bottom)
         self._known: OrderedDict[Levels, Node] = OrderedDict()
         self._stored = 0
         self._asked: dict[Levels, int] = {}
@@ -62,6 +62,11 @@ class Lattice:
         """The node in which every value is ``*``."""
         return self.heights
 
+    @property
+    def leaves(self) -> int:
+        """The number of distinct tuples."""
+        return self._leaves.rows
+
     def node(self, levels: Levels, *, low: Levels | None = None) -> Node:
         """Return a node. Nodes above ``low`` are likely to be asked for next."""
         if low is not None and low not in self._known:
@@ -75,7 +80,7 @@ class Lattice:
         node = self._rolled_up(self._leaves, levels)
         maps = self._maps_between(self.bottom, levels)
         codes = np.array([mapping[column] for mapping, column in zip(maps, self._leaves.columns, strict=False)])
-        labels = group(codes.reshape(len(levels), -1), self._widths(levels)).labels
+        labels = group(codes.reshape(len(levels), -1), self.widths(levels)).labels
         return recoding_of(self.frequencies, levels, labels, node.codes(), node.keep(models))
 
     def _below(self, levels: Levels, low: Levels | None) -> Node:
@@ -97,7 +102,7 @@ class Lattice:
                 self._stored -= self._known.popitem(last=False)[1].columns.size
         return node
 
-    def _bottom(self) -> Node:
+    def _unordered(self) -> Node:
         frequencies = self.frequencies
         counts = (
             [frequencies.counts] if frequencies.population is None else [frequencies.counts, frequencies.population]
@@ -108,12 +113,13 @@ class Lattice:
             columns=np.concatenate([frequencies.codes.T, frequencies.sensitive_codes.T]),
             counts=np.array(counts),
             starts=np.zeros(0, dtype=np.int64),
+            totals=np.zeros((len(counts), 0), dtype=np.int64),
             costs=np.zeros(0),
         )
 
     def _rolled_up(self, source: Node, levels: Levels) -> Node:
         maps = self._maps_between(source.levels, levels)
-        sizes = [*self._widths(levels), *(attribute.size for attribute in self.frequencies.sensitive)]
+        sizes = [*self.widths(levels), *(attribute.size for attribute in self.frequencies.sensitive)]
         costs = [table[level] for table, level in zip(self._costs, levels, strict=False)]
         rolled = roll_up(source.columns, [*maps, *self._identities], sizes, source.counts, len(levels), costs)
         return Node(
@@ -122,16 +128,19 @@ class Lattice:
             columns=rolled.columns,
             counts=rolled.counts,
             starts=rolled.starts,
+            totals=rolled.sizes,
             costs=rolled.costs,
         )
 
     def _maps_between(self, low: Levels, high: Levels) -> list[Codes]:
-        return [self._mapping(j, *ends) for j, ends in enumerate(zip(low, high, strict=True))]
+        return [self.mapping(j, *ends) for j, ends in enumerate(zip(low, high, strict=True))]
 
-    def _widths(self, levels: Levels) -> list[int]:
+    def widths(self, levels: Levels) -> list[int]:
+        """Return the number of values of every attribute at a node."""
         return [len(h.labels[level]) for h, level in zip(self.frequencies.hierarchies, levels, strict=True)]
 
-    def _mapping(self, attribute: int, low: int, high: int) -> Codes:
+    def mapping(self, attribute: int, low: int, high: int) -> Codes:
+        """Return the codes at level ``high`` of the codes at level ``low`` of an attribute."""
         key = (attribute, low, high)
         if key not in self._maps:
             hierarchy = self.frequencies.hierarchies[attribute]
@@ -153,6 +162,8 @@ class Node:
         Records per tuple; in a second row those of the population, where there is one.
     starts
         The first tuple of every class.
+    totals
+        The sums of the counts of every class, likewise.
     costs
         What a record of every class costs, where the lattice knows costs.
     """
@@ -162,6 +173,7 @@ class Node:
     columns: Codes
     counts: Counts
     starts: Counts
+    totals: Counts
     costs: Floats
 
     @property
@@ -169,9 +181,10 @@ class Node:
         """The number of distinct tuples."""
         return int(self.counts.shape[1])
 
+    @property
     def sizes(self) -> Counts:
-        """Return the records of every class; a class that only the population holds has none."""
-        return self._sum(0)
+        """The records of every class; a class that only the population holds has none."""
+        return np.asarray(self.totals[0])
 
     def codes(self, chosen: Mask | None = None) -> Codes:
         """Return the quasi-identifiers of all classes, or of the ``chosen`` ones; one row per class."""
@@ -184,39 +197,39 @@ class Node:
         """Return the ``chosen`` classes with what is asked for."""
         wanted = set(sensitive)
         return Classes(
-            sizes=self.sizes()[chosen],
+            sizes=self.sizes[chosen],
             sensitive={
                 attribute.name: self._histogram(number, chosen)
                 for number, attribute in enumerate(self.frequencies.sensitive)
                 if attribute.name in wanted
             },
             codes=self.codes(chosen) if codes else None,
-            population=self._sum(1)[chosen] if population and len(self.counts) > 1 else None,
+            population=self.totals[1, chosen] if population and len(self.totals) > 1 else None,
         )
 
     def keep(self, models: Sequence[Model]) -> Mask:
         """Return which classes are released: those that are large enough, and then those that satisfy all models."""
-        chosen = self.sizes() >= smallest_class(models)
+        chosen = self.sizes >= smallest_class(models)
         names = [attribute.name for attribute in self.frequencies.sensitive]
         chosen[chosen] = keep(models, self.classes(chosen, sensitive=names))
         return chosen
 
-    def _sum(self, kind: int) -> Counts:
-        return np.add.reduceat(self.counts[kind], self.starts) if len(self.starts) else np.zeros(0, dtype=np.int64)
-
     def _histogram(self, number: int, chosen: Mask) -> Histogram:
         """Gather the values of one sensitive attribute in the chosen classes."""
         attribute = self.frequencies.sensitive[number]
-        lengths = np.diff(self.starts, append=self.rows)
-        rows = np.repeat(chosen, lengths) & (self.counts[0] > 0)
-        owners = np.repeat(np.cumsum(chosen, dtype=np.int32) - 1, lengths)[rows].astype(np.int32)
-        codes, counts = self.columns[len(self.levels) + number, rows], self.counts[0, rows]
+        values = choose(self.starts, chosen, self.columns[len(self.levels) + number], self.counts[0])
         if len(self.frequencies.sensitive) > 1:  # tuples of a class differ in other sensitive attributes as well
-            pairs = group(np.stack([owners, codes]), (len(self.starts), attribute.size))
-            counts = tally(pairs.labels, counts, len(pairs.first))
-            owners, codes = owners[pairs.first], codes[pairs.first]
-        offsets = np.searchsorted(owners, np.arange(int(np.count_nonzero(chosen)) + 1))
-        return Histogram(attribute=attribute, offsets=offsets, codes=codes, counts=counts)
+            values = _merged(values, attribute.size)
+        return Histogram(attribute=attribute, offsets=values.offsets, codes=values.codes, counts=values.counts)
+
+
+def _merged(values: Chosen, size: int) -> Chosen:
+    """Add up the counts of equal values of a class."""
+    classes = len(values.offsets) - 1
+    owners = np.repeat(np.arange(classes, dtype=np.int32), np.diff(values.offsets))
+    pairs = group(np.stack([owners, values.codes]), (classes, size))
+    offsets = np.searchsorted(owners[pairs.first], np.arange(classes + 1))
+    return Chosen(offsets, values.codes[pairs.first], tally(pairs.labels, values.counts, len(pairs.first)))
 
 
 def smallest_class(models: Sequence[Model]) -> int:

@@ -1,0 +1,362 @@
+"""Walk over all nodes of a box of the lattice, each rolled up from the one before it."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.kernels._library import library
+
+__all__ = [
+    "Axis",
+    "Proportions",
+    "Start",
+    "score",
+    "score_native",
+    "score_numpy",
+    "screen",
+    "screen_native",
+    "screen_numpy",
+]
+
+Codes = npt.NDArray[np.int32]
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Keys = npt.NDArray[np.uint64]
+
+#: A class is only refused if it fails by more than rounding can explain.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Axis:
+    """One attribute of the box.
+
+    Parameters
+    ----------
+    shift, bits
+        The attribute's field in the keys.
+    maps
+        ``maps[s][code]`` is the code one level up, where step ``s`` starts.
+    costs
+        ``costs[s][code]`` is what the code costs a record after ``s`` steps; one more than there are maps.
+    """
+
+    shift: int
+    bits: int
+    maps: tuple[Codes, ...]
+    costs: tuple[Floats, ...]
+
+
+class Start(NamedTuple):
+    """The distinct tuples of the lowest node of the box, ascending.
+
+    Attributes
+    ----------
+    keys
+        Attributes as bit fields, in the order of the axes, the first one most significant; below them ``target`` bits
+        of a sensitive attribute.
+    counts
+        Records per tuple.
+    axes
+        The attributes. Codes never decrease from one level to the next.
+    target
+        Bits of the sensitive attribute; 0 where there is none.
+    """
+
+    keys: Keys
+    counts: Integers
+    axes: tuple[Axis, ...]
+    target: int = 0
+
+
+class Proportions(NamedTuple):
+    """What is asked of the proportion p of every sensitive value in a class, given its proportion q in the release.
+
+    ``lower * q <= p <= upper_factor * q + upper_offset``, and the sum of ``max(0, p - q)`` is at most ``surplus``.
+    """
+
+    lower: float = 0.0
+    upper_factor: float = 0.0
+    upper_offset: float = 1.0
+    surplus: float = 1.0
+
+
+def score(start: Start, gains: Floats, *, slope: float, base: float = 1.0, best_value: bool = False) -> Floats:
+    """Score every node: the sum over its classes of ``gain(size) * (base - cost)``.
+
+    Parameters
+    ----------
+    start
+        The box, usually the whole lattice.
+    gains
+        ``gains[size]`` for sizes up to the last entry; every record more gains ``slope``.
+    base
+        The quality of a record that costs nothing.
+    best_value
+        Classes that differ only in the sensitive attribute count once, with the largest gain among them.
+
+    Returns
+    -------
+    Floats
+        One score per node, steps of the last axis varying fastest.
+
+    Notes
+    -----
+    Cost O(rows) per node, of the node one step below.
+    """
+    implementation = score_numpy if library() is None else score_native
+    return implementation(start, gains, slope=slope, base=base, best_value=best_value)
+
+
+def screen(
+    start: Start,
+    floors: Sequence[Floats],
+    *,
+    smallest: int,
+    allowed: int,
+    loss: float,
+    scale: float,
+    best: float,
+    proportions: Proportions | None = None,
+) -> tuple[Integers, Floats]:
+    """Find the nodes whose value may be at most ``best``, and a lower bound on the value of each.
+
+    The value is ``(sum over records of their cost, or of loss where suppressed) / scale``.
+
+    Parameters
+    ----------
+    start
+        The box.
+    floors
+        ``floors[axis][step]``: what all records cost together on the axis.
+    smallest
+        Smaller classes are suppressed.
+    allowed
+        Nodes that suppress more records are left out.
+    loss
+        What a suppressed record costs.
+    scale
+        What the total cost is divided by.
+    best
+        The value to compare with.
+    proportions
+        Classes whose sensitive values do not have these proportions, among the classes that are large enough, are
+        suppressed.
+    """
+    implementation = screen_numpy if library() is None else screen_native
+    return implementation(
+        start,
+        floors,
+        smallest=smallest,
+        allowed=allowed,
+        loss=loss,
+        scale=scale,
+        best=best,
+        proportions=proportions,
+    )
+
+
+class _Table(NamedTuple):
+    keys: Keys
+    counts: Integers
+    costs: Floats
+
+
+def _walk(
+    start: Start, worthwhile: Callable[[tuple[int, ...]], bool] | None = None
+) -> Iterator[tuple[tuple[int, ...], _Table]]:
+    """Yield every node with its table, depth first; skip what ``worthwhile(steps so far)`` says no to."""
+
+    def descend(table: _Table, steps: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], _Table]]:
+        if len(steps) == len(start.axes):
+            yield steps, table
+            return
+        axis = start.axes[len(steps)]
+        for step in range(len(axis.maps) + 1):
+            if worthwhile is not None and not worthwhile((*steps, step)):
+                return
+            yield from descend(table, (*steps, step))
+            if step < len(axis.maps):
+                table = _raised(table, axis, step)
+
+    return descend(_Table(start.keys, start.counts, _costs(start)), ())
+
+
+def _raised(table: _Table, axis: Axis, step: int) -> _Table:
+    shift = np.uint64(axis.shift)
+    field = np.uint64(((1 << axis.bits) - 1) << axis.shift)
+    codes = ((table.keys & field) >> shift).astype(np.int64)
+    keys = (table.keys & ~field) | (axis.maps[step].astype(np.uint64)[codes] << shift)
+    costs = table.costs + _change(axis, step)[codes]
+    order = np.argsort(keys, kind="stable")  # sorted runs: they are merged
+    keys = keys[order]
+    new = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])) if len(keys) else order
+    counts = np.add.reduceat(table.counts[order], new) if len(keys) else table.counts
+    return _Table(keys[new], counts, costs[order[new]])
+
+
+def _change(axis: Axis, step: int) -> Floats:
+    return np.asarray(axis.costs[step + 1][axis.maps[step]] - axis.costs[step])
+
+
+def _costs(start: Start) -> Floats:
+    costs = np.zeros(len(start.keys))
+    for axis in start.axes:
+        codes = (start.keys >> np.uint64(axis.shift)) & np.uint64((1 << axis.bits) - 1)
+        costs += axis.costs[0][codes.astype(np.int64)]
+    return costs
+
+
+def score_numpy(start: Start, gains: Floats, *, slope: float, base: float = 1.0, best_value: bool = False) -> Floats:
+    """Score with NumPy; see :func:`score`."""
+    scores = []
+    last = len(gains) - 1
+    for _, (keys, counts, costs) in _walk(start):
+        gain = gains[np.minimum(counts, last)] + slope * np.maximum(counts - last, 0)
+        if best_value and len(keys):
+            classes = keys >> np.uint64(start.target)
+            starts = np.flatnonzero(np.append(True, classes[1:] != classes[:-1]))
+            gain, costs = np.maximum.reduceat(gain, starts), costs[starts]
+        scores.append(float((gain * (base - costs)).sum()))
+    return np.array(scores)
+
+
+def screen_numpy(
+    start: Start,
+    floors: Sequence[Floats],
+    *,
+    smallest: int,
+    allowed: int,
+    loss: float,
+    scale: float,
+    best: float,
+    proportions: Proportions | None = None,
+) -> tuple[Integers, Floats]:
+    """Screen with NumPy; see :func:`screen`."""
+
+    def floor_of(steps: tuple[int, ...]) -> float:
+        lowest = (0,) * (len(floors) - len(steps))
+        return sum(float(floor[step]) for floor, step in zip(floors, steps + lowest, strict=True))
+
+    found, bounds = [], []
+    shape = tuple(len(axis.costs) for axis in start.axes)
+    for steps, (keys, counts, costs) in _walk(start, lambda steps: floor_of(steps) / scale <= best):
+        classes = keys >> np.uint64(start.target)
+        starts = np.flatnonzero(np.append(True, classes[1:] != classes[:-1])) if len(keys) else np.zeros(0, np.int64)
+        sizes = np.add.reduceat(counts, starts) if len(starts) else counts
+        lost = sizes < smallest
+        if proportions is not None:
+            lost |= _refused(keys, counts, starts, sizes, ~lost, start.target, proportions)
+        bound = (floor_of(steps) + float((sizes[lost] * (loss - costs[starts][lost])).sum())) / scale
+        if sizes[lost].sum() <= allowed and bound <= best:
+            found.append(int(np.ravel_multi_index(steps, shape)) if shape else 0)
+            bounds.append(bound)
+    return np.array(found, dtype=np.int64), np.array(bounds)
+
+
+def _refused(
+    keys: Keys,
+    counts: Integers,
+    starts: Integers,
+    sizes: Integers,
+    large: npt.NDArray[np.bool_],
+    target: int,
+    asked: Proportions,
+) -> npt.NDArray[np.bool_]:
+    """Return the large classes whose proportions are not as asked for."""
+    values = (keys & np.uint64((1 << target) - 1)).astype(np.int64)
+    lengths = np.diff(starts, append=len(keys))
+    reference = np.bincount(values, weights=counts * np.repeat(large, lengths), minlength=1 << target)
+    if not reference.sum():
+        return np.zeros(len(sizes), dtype=np.bool_)
+    quota = reference / reference.sum()
+    q, p = quota[values], counts / np.repeat(sizes, lengths)
+    present = counts > 0
+    required = asked.lower * quota > ROUNDING
+    bad = present & ((p > asked.upper_factor * q + asked.upper_offset + ROUNDING) | (p < asked.lower * q - ROUNDING))
+    surplus = np.add.reduceat(np.where(present, np.maximum(0.0, p - q), 0.0), starts)
+    missing = np.add.reduceat(present & required[values], starts, dtype=np.int64) < np.count_nonzero(required)
+    return np.asarray(large & (np.logical_or.reduceat(bad, starts) | (surplus > asked.surplus + ROUNDING) | missing))
+
+
+def score_native(start: Start, gains: Floats, *, slope: float, base: float = 1.0, best_value: bool = False) -> Floats:
+    """Score with the compiled kernel; see :func:`score`."""
+    scores = np.empty(int(np.prod([len(axis.costs) for axis in start.axes])))
+    gains = np.ascontiguousarray(gains, dtype=np.float64)
+    _native().shoal_score(
+        ctypes.c_int64(len(start.keys)),
+        ctypes.c_int32(len(start.axes)),
+        ctypes.c_int32(start.target),
+        ctypes.c_int32(best_value),
+        ctypes.c_int64(len(gains)),
+        ctypes.c_double(slope),
+        ctypes.c_double(base),
+        *_pointers(*_described(start), gains, scores),
+    )
+    return scores
+
+
+def screen_native(
+    start: Start,
+    floors: Sequence[Floats],
+    *,
+    smallest: int,
+    allowed: int,
+    loss: float,
+    scale: float,
+    best: float,
+    proportions: Proportions | None = None,
+) -> tuple[Integers, Floats]:
+    """Screen with the compiled kernel; see :func:`screen`."""
+    nodes = int(np.prod([len(axis.costs) for axis in start.axes]))
+    found, bounds = np.empty(nodes, dtype=np.int64), np.empty(nodes)
+    function = _native().shoal_screen
+    function.restype = ctypes.c_int64
+    number = function(
+        ctypes.c_int64(len(start.keys)),
+        ctypes.c_int32(len(start.axes)),
+        ctypes.c_int32(start.target),
+        ctypes.c_int32(proportions is not None),
+        ctypes.c_int64(smallest),
+        ctypes.c_int64(allowed),
+        ctypes.c_double(loss),
+        ctypes.c_double(scale),
+        ctypes.c_double(best),
+        *_pointers(np.array(proportions or Proportions()), *_described(start), np.concatenate([*floors, np.zeros(0)])),
+        *_pointers(found, bounds),
+    )
+    return found[:number].copy(), bounds[:number].copy()
+
+
+def _described(start: Start) -> tuple[npt.NDArray[Any], ...]:
+    axes = start.axes
+    steps = [(axis, step) for axis in axes for step in range(len(axis.maps))]
+    return (
+        np.ascontiguousarray(start.keys, dtype=np.uint64),
+        np.ascontiguousarray(start.counts, dtype=np.int64),
+        _costs(start),
+        np.array([len(axis.maps) for axis in axes], dtype=np.int32),
+        np.array([axis.shift for axis in axes], dtype=np.int32),
+        np.array([axis.bits for axis in axes], dtype=np.int32),
+        np.array([len(axis.maps[step]) for axis, step in steps], dtype=np.int64),
+        np.concatenate([np.zeros(0, dtype=np.int32), *(axis.maps[step] for axis, step in steps)]),
+        np.concatenate([np.zeros(0), *(_change(axis, step) for axis, step in steps)]),
+    )
+
+
+def _native() -> ctypes.CDLL:
+    native = library()
+    if native is None:
+        raise RuntimeError("the compiled kernels are not available")
+    return native
+
+
+def _pointers(*arrays: npt.NDArray[Any]) -> list[Any]:
+    # The array goes along with its address so that it lives until the call returns.
+    return [array.ctypes.data_as(ctypes.c_void_p) for array in arrays]
