@@ -29,8 +29,9 @@ say() {
     printf '\n$ %s\n' "$*"
 }
 
-say shoal draft discharges.csv
+say shoal draft discharges.csv --output drafted.schema.toml
 shoal draft "$here/discharges.csv" --output "$scratch/drafted.schema.toml"
+printf '\nThat was a guess, and it is thrown away: a person wrote discharges.schema.toml, which is used from here on.\n'
 
 say shoal anonymize discharges.csv --schema discharges.schema.toml --k 5 --output release/
 shoal anonymize "$here/discharges.csv" --schema "$here/discharges.schema.toml" --k 5 --output "$release"

@@ -1,0 +1,65 @@
+"""What `make demo` runs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HOSPITAL = Path(__file__).parents[3] / "examples" / "hospital"
+
+
+@pytest.fixture
+def hospital(tmp_path: Path) -> Path:
+    """A copy in a folder whose name holds a blank."""
+    folder = tmp_path / "a copy" / "hospital"
+    shutil.copytree(HOSPITAL, folder, ignore=shutil.ignore_patterns("release*"))
+    return folder
+
+
+def demo(hospital: Path, *, path: str | None = None) -> subprocess.CompletedProcess[str]:
+    found = path or f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    scratch = hospital.parent / "scratch"
+    scratch.mkdir(exist_ok=True)
+    environment = {**os.environ, "PATH": found, "TMPDIR": str(scratch)}
+    finished = subprocess.run(
+        ["sh", hospital / "demo.sh"], cwd="/", env=environment, capture_output=True, text=True, check=False
+    )
+    assert not list(scratch.glob("shoal-demo.*"))
+    return finished
+
+
+@pytest.mark.slow
+def test_the_demo_ends_with_a_verified_release_and_says_where_it_is_twice_in_a_row(hospital: Path) -> None:
+    for _ in range(2):
+        finished = demo(hospital)
+        assert finished.returncode == 0, finished.stderr
+        assert "Verified: the release keeps every promise" in finished.stdout
+        assert f"The release:   {hospital / 'release' / 'data.parquet'}" in finished.stdout
+        for line in finished.stdout.splitlines()[-3:]:
+            assert Path(line.partition(":")[2].strip()).is_file()
+
+
+def test_the_demo_never_replaces_a_folder_that_is_not_a_release(hospital: Path) -> None:
+    (hospital / "release").mkdir()
+    (hospital / "release" / "thesis.txt").write_text("mine")
+    finished = demo(hospital)
+    assert finished.returncode == 2
+    assert "is not a release" in finished.stderr
+    assert (hospital / "release" / "thesis.txt").read_text() == "mine"
+
+
+def test_the_demo_says_so_when_shoal_is_not_installed(hospital: Path, tmp_path: Path) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("sh", "dirname", "mktemp", "rm"):
+        found = shutil.which(name)
+        assert found is not None
+        (tools / name).symlink_to(found)
+    finished = demo(hospital, path=str(tools))
+    assert finished.returncode == 2
+    assert "no `shoal` command" in finished.stderr
