@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from reference.tables import parse_csv
 
+from reference.tables import parse_csv
 from shoal.errors import DataError, ShoalError
-from shoal.tables import read
 from shoal.tables import _csv as module
+from shoal.tables import read
 from shoal.tables._csv import WrongEncoding, open_csv
 
 NAMES = st.lists(
@@ -24,6 +24,7 @@ NAMES = st.lists(
     unique_by=str.lower,
 ).filter(lambda names: all(name.strip() for name in names))
 FIELDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
+LINES = st.text(st.characters(codec="utf-8", exclude_characters="\0\r\n"), max_size=6)
 HOSTILE = st.text(st.sampled_from('ab"";,\t|\n\r 1é\0'), max_size=60)
 
 
@@ -47,9 +48,12 @@ def renamed(batch: object) -> object:
 @st.composite
 def written_tables(draw: st.DrawFn) -> tuple[list[list[str]], str, str, int]:
     names = draw(NAMES)
-    rows = draw(st.lists(st.lists(FIELDS, min_size=len(names), max_size=len(names)), min_size=1, max_size=6))
+    quoting = draw(st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]))
+    # the writer leaves a line break that is not its own unquoted where it quotes little
+    fields = FIELDS if quoting == csv.QUOTE_ALL else LINES
+    rows = draw(st.lists(st.lists(fields, min_size=len(names), max_size=len(names)), min_size=1, max_size=6))
     delimiter = draw(st.sampled_from(",;\t|"))
-    return [names, *rows], delimiter, draw(st.sampled_from(["\n", "\r\n", "\r"])), draw(st.sampled_from([0, 1]))
+    return [names, *rows], delimiter, draw(st.sampled_from(["\n", "\r\n", "\r"])), quoting
 
 
 @given(written_tables(), st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-32"]), st.booleans())
@@ -121,6 +125,19 @@ def test_where_a_block_ends_does_not_matter(
         assert outcome() == whole
 
 
+@given(st.data())
+@settings(max_examples=60)
+def test_where_arrow_splits_the_file_does_not_matter(folder: Path, data: st.DataObject) -> None:
+    fields = st.text(st.sampled_from('a"\n\r, é'), max_size=4)
+    rows = data.draw(st.lists(st.tuples(fields, fields), min_size=20, max_size=60))
+    path = folder / "split.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("x", "y"), *rows])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "BLOCK", data.draw(st.integers(80, 128)))
+        assert rows_of(path, delimiter=",")[1:] == [[field or None for field in row] for row in rows]
+
+
 @given(st.binary(max_size=200))
 @example(b"\x1f\x8b")
 @example(b"\xff\xfe")
@@ -148,11 +165,10 @@ def test_reading_a_hostile_file_onto_the_engine_gives_a_table_or_an_error(folder
     path = folder / "engine.csv"
     path.write_bytes(data)
     try:
-        table = read(path)
-    except ShoalError as error:
-        assert error.exit_code == 2
-    else:
-        assert table.count() >= 1
+        records = read(path).count()
+    except DataError:
+        return
+    assert records >= 1
 
 
 @given(written_tables())

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
-import pyarrow as pa
-
 from shoal.errors import DataError, MissingExtraError, OutputError, ParameterError, ShoalError
 from shoal.tables._duckdb import DuckDBEngine, quoted
 from shoal.tables._engine import quiet
@@ -44,7 +42,7 @@ def read_postgres(address: str, table: str | None) -> Table:
         chosen = ", ".join(f"{_expression(name, kind)} AS {quoted(name)}" for name, kind, _ in columns)
         cursor.execute(f"SELECT {chosen} FROM {relation}")  # noqa: S608
         with quiet(table):
-            expression = engine.ingest(_plain(cursor.fetch_record_batch()))
+            expression = engine.ingest(cursor.fetch_record_batch())
     exact = {name: kind for name, kind, _ in columns if kind.startswith("numeric(")}
     expression = expression.mutate(**{name: expression[name].try_cast(_decimal(kind)) for name, kind in exact.items()})
     source = Source(kind="postgresql", name=table, details=(("database", _database(address)),))
@@ -122,10 +120,6 @@ def _decimal(kind: str) -> str:
     precision, _, scale = kind.removeprefix("numeric(").removesuffix(")").partition(",")
     exact = int(precision) <= 38 and 0 <= int(scale or 0) <= int(precision)
     return f"decimal({precision}, {scale or 0})" if exact else "float64"
-
-
-def _plain(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
-    return reader
 
 
 def _database(address: str) -> str:
