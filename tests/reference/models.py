@@ -95,7 +95,9 @@ class Release:
         return Classes(
             sizes=np.array([group.size for group in self.groups], dtype=np.int64),
             sensitive={self.domain.name: histogram},
-            codes=np.array([group.codes for group in self.groups], dtype=np.int32).reshape(len(self.groups), -1),
+            codes=np.array([group.codes for group in self.groups], dtype=np.int32).reshape(
+                len(self.groups), len(self.groups[0].codes) if self.groups else 0
+            ),
             population=np.array([group.population for group in self.groups], dtype=np.int64),
         )
 

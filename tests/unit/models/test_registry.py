@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import pytest
+
+from shoal import models
+from shoal.errors import ParameterError
+from shoal.models import KAnonymity
+
+
+def test_names_are_the_models_own_names() -> None:
+    assert all(models.by_name(name).name == name for name in models.names())
+    assert len(models.names()) == 14
+
+
+def test_every_model_that_the_package_offers_is_registered() -> None:
+    offered = {
+        entry
+        for name in models.__all__
+        if isinstance(entry := getattr(models, name), type)
+        and issubclass(entry, models.Model)
+        and entry is not models.Model
+    }
+    assert offered == {models.by_name(name) for name in models.names()}
+
+
+def test_an_unknown_name_gets_a_suggestion() -> None:
+    with pytest.raises(ParameterError, match="There is no model `k-anonimity`") as raised:
+        models.by_name("k-anonimity")
+    assert raised.value.hint == "did you mean `k-anonymity`?"
+    with pytest.raises(ParameterError) as raised:
+        models.by_name("zzz")
+    assert "`t-closeness`" in (raised.value.hint or "")
+
+
+def test_missing_and_unknown_parameters_are_reported_together() -> None:
+    with pytest.raises(ParameterError) as raised:
+        models.from_parameters("t-closeness", {"atribute": "x", "tee": 1})
+    assert raised.value.problems == (
+        "`TCloseness` has no parameter `atribute`; it has `attribute`, `t`, `distance`.",
+        "`TCloseness` has no parameter `tee`; it has `attribute`, `t`, `distance`.",
+        "`TCloseness` needs the parameter `attribute`.",
+        "`TCloseness` needs the parameter `t`.",
+    )
+
+
+def test_values_out_of_range_are_reported_by_the_model() -> None:
+    with pytest.raises(ParameterError, match="`k` of `KAnonymity` must be an integer"):
+        models.from_parameters("k-anonymity", {"k": "five"})
+
+
+def test_a_default_may_be_left_out() -> None:
+    assert models.from_parameters("k-anonymity", {"k": 5}) == KAnonymity(5)
+    assert models.from_parameters("beta-likeness", {"attribute": "s", "beta": 1}).parameters()["enhanced"] is False
