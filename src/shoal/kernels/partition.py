@@ -1,0 +1,303 @@
+"""Top-down partition of tuples into regions of at least k records, guided by what the released values will cost.
+
+A region releases, for every attribute, one value that covers its tuples: their lowest common ancestor in the hierarchy
+or, for an ordered attribute, an interval. It is split by an attribute into the children of that ancestor; children that
+are too small stay behind together at the value of the region, and where they are still too few they borrow the tuples
+that fit them best from children that can spare some. Of the attributes the one is taken that saves most cost per square
+root of the information ``-sum w ln(w / W)`` of the split: plain cost favours splits into many parts, which leave
+nothing to split for others. In small regions every attribute is followed to the end, greedily, and the best end wins.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.kernels._library import library
+
+__all__ = ["Cover", "Regions", "partition", "partition_native", "partition_numpy"]
+
+Codes = npt.NDArray[np.int32]
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+#: In records: below it a split gains nothing but rounding errors.
+LEAST_GAIN = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cover:
+    """How the values of an attribute are covered by one released value, and what that costs a record.
+
+    Parameters
+    ----------
+    codes
+        ``codes[level, leaf]``, non-decreasing in the leaf; one value at the last level.
+    costs
+        ``costs[level, leaf]`` of the leaf's ancestor at the level; of an ordered attribute one row of positions, whose
+        difference is the cost of an interval.
+    ordered
+        Whether regions release intervals.
+    """
+
+    codes: Codes
+    costs: Floats
+    ordered: bool = False
+
+    def level(self, low: int, high: int) -> int:
+        """Return the lowest level at which two leaves, and so all between them, have one value."""
+        return int(np.argmax(self.codes[:, low] == self.codes[:, high]))
+
+    def cost(self, low: int, high: int) -> float:
+        """Return the cost of the value that covers the leaves from ``low`` to ``high``."""
+        if self.ordered:
+            return float(self.costs[0, high] - self.costs[0, low])
+        return float(self.costs[self.level(low, high), low])
+
+
+class Regions(NamedTuple):
+    """A tree of regions: the region of every row, which is a leaf of the tree, and the parent of every region."""
+
+    labels: Codes
+    parents: Codes
+
+
+def partition(
+    columns: Codes,
+    counts: Integers,
+    covers: Sequence[Cover],
+    *,
+    smallest: int,
+    window: int = 0,
+    stay: bool = True,
+    borrow: bool = True,
+) -> Regions:
+    """Split the rows, as long as it pays, into regions whose counts add up to at least ``smallest``.
+
+    Parameters
+    ----------
+    columns
+        Leaf codes, shape ``(attributes, rows)``; distinct tuples.
+    counts
+        Records per row, at least 1.
+    covers
+        One per attribute.
+    smallest
+        The least weight of a region.
+    window
+        Regions of at most this weight are split with foresight.
+    stay
+        Whether children that are too small may stay behind; otherwise the attribute cannot be split.
+    borrow
+        Whether what stays behind may be filled up.
+
+    Notes
+    -----
+    Cost O(rows * attributes^2 * depth); foresight multiplies the cost of small regions by attributes * depth.
+    """
+    implementation = partition_numpy if library() is None else partition_native
+    return implementation(columns, counts, covers, smallest=smallest, window=window, stay=stay, borrow=borrow)
+
+
+def partition_numpy(
+    columns: Codes,
+    counts: Integers,
+    covers: Sequence[Cover],
+    *,
+    smallest: int,
+    window: int = 0,
+    stay: bool = True,
+    borrow: bool = True,
+) -> Regions:
+    """Split with NumPy; see :func:`partition`."""
+    return _Partition(columns, counts, covers, smallest, window, stay, borrow).run()
+
+
+class _Region:
+    """Rows with their weight, the ranges of their codes and the cost of one record."""
+
+    __slots__ = ("cost", "high", "low", "members", "weight")
+
+    def __init__(self, partition: _Partition, members: Integers) -> None:
+        self.members = members
+        self.weight = int(partition.counts[members].sum())
+        codes = partition.columns[:, members]
+        self.low = codes.min(axis=1, initial=np.iinfo(np.int32).max).tolist()
+        self.high = codes.max(axis=1, initial=-1).tolist()
+        ends = zip(partition.covers, self.low, self.high, strict=True)
+        self.cost = sum(cover.cost(low, high) for cover, low, high in ends) if len(members) else 0.0
+
+    @property
+    def total(self) -> float:
+        return self.weight * self.cost
+
+
+class _Partition:
+    def __init__(
+        self,
+        columns: Codes,
+        counts: Integers,
+        covers: Sequence[Cover],
+        smallest: int,
+        window: int,
+        stay: bool,
+        borrow: bool,
+    ) -> None:
+        self.columns, self.counts, self.covers = columns, counts, covers
+        self.smallest, self.window, self.stay, self.borrow = smallest, window, stay, borrow
+
+    def run(self) -> Regions:
+        rows = len(self.counts)
+        labels = np.zeros(rows, dtype=np.int32)
+        parents = [-1]
+        waiting = [(_Region(self, np.arange(rows)), 0)]
+        while waiting:
+            region, own = waiting.pop()
+            parts = self._foresighted(region) if region.weight <= self.window else self._greedy(region)
+            if not parts:
+                labels[region.members] = own
+            for part in parts:
+                waiting.append((part, len(parents)))
+                parents.append(own)
+        return Regions(labels, np.array(parents, dtype=np.int32))
+
+    def _greedy(self, region: _Region) -> list[_Region]:
+        """Return the split that gains most per square root of its information; nothing if none gains."""
+        best: list[_Region] = []
+        highest = 0.0
+        for parts in self._splits(region):
+            gain, information = region.total, 0.0
+            for part in parts:
+                gain -= part.total
+                information -= part.weight * math.log(part.weight / region.weight)
+            score = gain / math.sqrt(information)
+            if gain > LEAST_GAIN and score > highest:
+                highest, best = score, parts
+        return best
+
+    def _foresighted(self, region: _Region) -> list[_Region]:
+        """Return the split after which going on greedily ends best; nothing if that gains nothing."""
+        best: list[_Region] = []
+        lowest = region.total - LEAST_GAIN
+        for parts in self._splits(region):
+            outcome = sum(map(self._outcome, parts))
+            if outcome < lowest:
+                lowest, best = outcome, parts
+        return best
+
+    def _outcome(self, region: _Region) -> float:
+        """Return what the region costs after it was split greedily to the end."""
+        parts = self._greedy(region)
+        return sum(map(self._outcome, parts)) if parts else region.total
+
+    def _splits(self, region: _Region) -> list[list[_Region]]:
+        if region.weight < 2 * self.smallest:
+            return []
+        found = []
+        for j, cover in enumerate(self.covers):
+            if region.low[j] < region.high[j]:
+                found.append(self._halves(region, j) if cover.ordered else self._children(region, j))
+        return [parts for parts in found if parts]
+
+    def _halves(self, region: _Region, j: int) -> list[_Region]:
+        """Cut between two values so that the halves are as equal as can be, both large enough."""
+        codes = self.columns[j, region.members]
+        weights = np.bincount(codes - region.low[j], weights=self.counts[region.members])
+        left = np.cumsum(weights)[:-1].astype(np.int64)
+        right = region.weight - left
+        allowed = np.flatnonzero((left >= self.smallest) & (right >= self.smallest))
+        if not len(allowed):
+            return []
+        cut = region.low[j] + int(allowed[np.argmin(np.abs(left - right)[allowed])])
+        return [_Region(self, region.members[side]) for side in (codes <= cut, codes > cut)]
+
+    def _children(self, region: _Region, j: int) -> list[_Region]:
+        """Make one part per child that is large enough; what is left stays at the value of the region."""
+        cover = self.covers[j]
+        children = cover.codes[cover.level(region.low[j], region.high[j]) - 1][self.columns[j, region.members]]
+        weights = np.bincount(children, weights=self.counts[region.members])
+        large = weights >= self.smallest
+        parts = [_Region(self, region.members[children == child]) for child in np.flatnonzero(large)]
+        # in the order of the children, as they are lined up
+        order = np.argsort(children, kind="stable")
+        behind = region.members[order][~large[children[order]]]
+        if not parts or (len(behind) and not self.stay):
+            return []
+        if not len(behind):
+            return parts
+        rest = _Region(self, behind)
+        if self.borrow:
+            rest = self._fill_up(parts, rest)
+        if rest.weight < self.smallest:
+            least = min(parts, key=lambda part: part.weight)
+            parts.remove(least)
+            rest = _Region(self, np.concatenate([rest.members, least.members]))
+        if not parts:
+            return []
+        rest.members = np.sort(rest.members)
+        return [*parts, rest]
+
+    def _fill_up(self, parts: list[_Region], rest: _Region) -> _Region:
+        """Add the tuples that fit the rest best, of parts that can spare them."""
+        while rest.weight < self.smallest:
+            least, chosen, place = math.inf, -1, -1
+            for number, part in enumerate(parts):
+                for position, row in enumerate(part.members.tolist()):
+                    count = int(self.counts[row])
+                    if part.weight - count < self.smallest:
+                        continue
+                    cost = (rest.weight + count) * self._cost_with(rest, row)
+                    if cost < least:
+                        least, chosen, place = cost, number, position
+            if chosen < 0:
+                break
+            members = parts[chosen].members
+            rest = _Region(self, np.append(rest.members, members[place]))
+            parts[chosen] = _Region(self, np.delete(members, place))
+        return rest
+
+    def _cost_with(self, region: _Region, row: int) -> float:
+        codes = self.columns[:, row].tolist()
+        ends = zip(self.covers, region.low, region.high, codes, strict=True)
+        return sum(cover.cost(min(low, code), max(high, code)) for cover, low, high, code in ends)
+
+
+def partition_native(
+    columns: Codes,
+    counts: Integers,
+    covers: Sequence[Cover],
+    *,
+    smallest: int,
+    window: int = 0,
+    stay: bool = True,
+    borrow: bool = True,
+) -> Regions:
+    """Split with the compiled kernel; see :func:`partition`."""
+    native = library()
+    if native is None:
+        raise RuntimeError("the compiled kernels are not available")
+    attributes, rows = columns.shape
+    columns = np.ascontiguousarray(columns, dtype=np.int32)
+    counts = np.ascontiguousarray(counts, dtype=np.int64)
+    shape = np.array([(cover.ordered, *cover.costs.shape) for cover in covers], dtype=np.int64)
+    # an ordered attribute needs no codes, but as many places as costs
+    codes = [np.zeros(cover.costs.shape, np.int32) if cover.ordered else cover.codes for cover in covers]
+    joined = np.concatenate([np.zeros(0, np.int32), *(np.asarray(c, dtype=np.int32).ravel() for c in codes)])
+    costs = np.concatenate([np.zeros(0), *(np.asarray(cover.costs, dtype=np.float64).ravel() for cover in covers)])
+    labels, parents = np.zeros(rows, dtype=np.int32), np.empty(2 * rows + 1, dtype=np.int32)
+    number = native.shoal_partition(
+        ctypes.c_int64(rows),
+        ctypes.c_int32(attributes),
+        ctypes.c_int64(smallest),
+        ctypes.c_int64(window),
+        ctypes.c_int32(stay),
+        ctypes.c_int32(borrow),
+        *(a.ctypes.data_as(ctypes.c_void_p) for a in (columns, counts, shape, joined, costs, labels, parents)),
+    )
+    return Regions(labels, parents[:number].copy())
