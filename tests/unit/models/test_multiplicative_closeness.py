@@ -17,7 +17,7 @@ def release(*rows: dict[int, int]) -> Release:
 
 @pytest.mark.parametrize("t", [2, 3, 5, 8])
 def test_the_optimal_buckets_of_the_paper_use_up_the_allowed_distance(t: int) -> None:
-    """[DFSC15, Table 1]: of t + 1 equal buckets, class i holds t/(t + 1) of bucket i and 1/(t (t + 1)) of each other."""
+    """[DFSC15, Table 1]: of t + 1 equal buckets class i holds t/(t + 1) of bucket i and 1/(t (t + 1)) of each other."""
     rows = [{j: t * t if i == j else 1 for j in range(t + 1)} for i in range(t + 1)]
     classes = release(*rows).classes()
     assert MultiplicativeCloseness("s", 1).achieved(classes) == {"t": t}
