@@ -27,9 +27,9 @@ class Objective(ABC):
     ``levels``, one column per quasi-identifier) and the histograms named by :attr:`sensitive`. No Python object is
     made per class.
 
-    It rules out whole sublattices, from a node ``low`` up to a node ``high``, by the bound ``floor(low) + excess(high,
-    classes that every node in between suppresses)``; where :attr:`reads_classes` is set, ``base(low, its classes)``
-    takes the place of ``floor(low)``. The defaults bound nothing, so that every node is checked.
+    It rules out whole sublattices, from a node ``low`` up to a node ``high``, by the bound ``floor(low) +
+    excess(high, classes that every node in between suppresses)``; where :attr:`reads_classes` is set, ``base(low,
+    its classes)`` takes the place of ``floor(low)``. The defaults bound nothing, so that every node is checked.
     """
 
     #: sensitive attributes whose histograms :meth:`value` reads
@@ -68,10 +68,10 @@ class ClassObjective(Objective):
 
     ``value = (sum of the costs of the kept classes + loss * suppressed records) / scale + offset``
 
-    :attr:`superadditive` says that generalisation never makes a class cheaper than the sum of its parts, and that no
-    class costs more than its suppression. Then for every node between ``low`` and ``high``, where the classes ``lost``
-    at ``high`` are suppressed in all of them: ``value >= (sum of all costs at low + sum over the lost classes at high
-    of (loss * size - cost)) / scale + offset``.
+    :attr:`superadditive` says that generalisation never makes a class cheaper than the sum of its parts, and that
+    no class costs more than its suppression. Then for every node between ``low`` and ``high``, where the classes
+    ``lost`` at ``high`` are suppressed in all of them: ``value >= (sum of all costs at low + sum over the lost
+    classes at high of (loss * size - cost)) / scale + offset``.
     """
 
     #: cost of one suppressed record
@@ -120,14 +120,19 @@ class CellObjective(ClassObjective):
         The number of records.
     marginals
         ``marginals[attribute][level][code]`` is the number of records with the value.
+    monotone
+        Whether no value costs less than one that it generalises. Then ``min(cost, loss)`` per record is a superadditive
+        cost that bounds the value from below, even where some values cost more than suppression.
+    floors
+        ``floors[attribute][level]``: the least that any level from this one up can cost over all records.
     """
 
     tables: Tables
     loss: float
     scale: float
     marginals: tuple[tuple[npt.NDArray[np.int64], ...], ...]
+    monotone: bool
     superadditive: bool
-    #: ``floors[attribute][level]``: the least that any level from this one up can cost over all records
     floors: tuple[Costs, ...]
 
     @classmethod
@@ -159,6 +164,7 @@ class CellObjective(ClassObjective):
             loss=loss,
             scale=float(max(frequencies.records, 1)),
             marginals=marginals,
+            monotone=monotone,
             superadditive=superadditive,
             floors=floors,
         )
@@ -171,6 +177,14 @@ class CellObjective(ClassObjective):
             for column, (table, level) in enumerate(zip(self.tables, levels, strict=True))
         )
         return np.asarray(classes.sizes * cells, dtype=np.float64)
+
+    def excess(self, levels: Sequence[int], lost: Classes) -> float:
+        """Return what the suppression of the ``lost`` classes adds to the bound of any node below this one."""
+        return self.excess_of(lost.sizes, self.costs(levels, lost) / np.maximum(lost.sizes, 1))
+
+    def excess_of(self, sizes: npt.NDArray[np.int64], cells: Costs) -> float:
+        """Return the excess of lost classes, given what a record of each costs."""
+        return float((sizes * np.maximum(self.loss - cells, 0.0)).sum()) / self.scale if self.monotone else 0.0
 
     def floor(self, levels: Sequence[int]) -> float:
         """Return what the node would cost without suppression, or less where a record is cheaper suppressed."""

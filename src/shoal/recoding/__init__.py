@@ -6,4 +6,13 @@ from shoal.recoding._method import Method, Progress
 from shoal.recoding._result import ExploredLattice, SearchResult, Solution
 from shoal.recoding._sweep import score_lattice
 
-__all__ = ["ExploredLattice", "Generalize", "Lattice", "Method", "Progress", "SearchResult", "Solution", "score_lattice"]
+__all__ = [
+    "ExploredLattice",
+    "Generalize",
+    "Lattice",
+    "Method",
+    "Progress",
+    "SearchResult",
+    "Solution",
+    "score_lattice",
+]

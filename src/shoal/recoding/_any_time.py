@@ -79,8 +79,7 @@ class BranchAndBound:
         self._reads_codes = any(capabilities.codes for capabilities in wanted)
         self._reads_population = any(capabilities.population for capabilities in wanted)
         self._monotone = [model for model in models if model.capabilities.monotone_generalization]
-        self._exact = isinstance(objective, CellObjective) and objective.superadditive
-        self._screen = self._screened() if self._exact else None
+        self._screen = self._screened()
         self._records = lattice.frequencies.records
         self._bases: dict[Levels, float] = {}
         self._boxes: list[tuple[float, int, Levels, Levels, float]] = []
@@ -142,6 +141,8 @@ class BranchAndBound:
         """Refute the nodes of a box all at once where the bounds of boxes do not see what a model asks for."""
         objective = self._objective
         if self._screen is None or self._checked < _PATIENCE or not isinstance(objective, CellObjective):
+            return False
+        if not objective.superadditive:
             return False
         everything = self._fits(self._lattice.nodes)
         if everything:
@@ -232,12 +233,12 @@ class BranchAndBound:
         classes = node.classes(
             large,
             sensitive=self._sensitive,
-            codes=self._reads_codes or not self._exact,
+            codes=self._reads_codes,
             population=self._reads_population,
         )
         kept = large.copy()
         kept[large] = first = self._once(classes)
-        if self._exact and self._beaten(self._objective.floor(node.levels) + self._excess(node, sizes, ~kept)):
+        if self._beaten(self._objective.floor(node.levels) + self._excess(node, sizes, ~kept)):
             self._note(node.levels, math.nan, self._records - int(sizes[kept].sum()))
             return self._possible_below(classes, first)
         kept[large] = keep(self._models, classes)
@@ -264,19 +265,18 @@ class BranchAndBound:
         return all(bool(model.keep(classes, everything).all()) for model in self._monotone)
 
     def _excess(self, node: Node, sizes: Counts, lost: Mask) -> float:
-        objective = self._objective
-        if isinstance(objective, CellObjective):
-            if not objective.superadditive:
-                return 0.0
-            return float((sizes[lost] * (objective.loss - node.costs[lost])).sum()) / objective.scale
-        return objective.excess(node.levels, node.classes(lost & (sizes > 0)))
+        if isinstance(self._objective, CellObjective):
+            return self._objective.excess_of(sizes[lost], node.costs[lost])
+        return self._objective.excess(node.levels, node.classes(lost & (sizes > 0)))
 
     def _value(self, node: Node, sizes: Counts, kept: Mask) -> float:
-        if self._exact:
-            return self._objective.floor(node.levels) + self._excess(node, sizes, ~kept)
+        objective = self._objective
+        if isinstance(objective, CellObjective):
+            total = float((sizes[kept] * node.costs[kept]).sum())
+            return (total + objective.loss * (self._records - int(sizes[kept].sum()))) / objective.scale
         occupied = sizes > 0
-        classes = node.classes(occupied, sensitive=self._objective.sensitive)
-        return self._objective.value(node.levels, classes, kept[occupied])
+        classes = node.classes(occupied, sensitive=objective.sensitive)
+        return objective.value(node.levels, classes, kept[occupied])
 
     def _offer(self, solution: Solution) -> None:
         if any(listed.levels == solution.levels for listed in self._solutions):  # swept again
