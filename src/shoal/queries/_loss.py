@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from shoal.errors import ParameterError
 
-__all__ = ["Amount", "Loss"]
+__all__ = ["Amount", "Loss", "written"]
 
 Amount = int | float | str | Decimal | Fraction
 
@@ -44,7 +44,7 @@ class Loss:
     @classmethod
     def of(cls, epsilon: Amount, delta: Amount = 0) -> Loss:
         """Return the loss that the user wrote; ``epsilon`` in (0, 10^6], ``delta`` in [0, 1)."""
-        exact, extra = _written(epsilon, "epsilon"), _written(delta, "delta")
+        exact, extra = written(epsilon, "epsilon"), written(delta, "delta")
         if not 0 < exact <= LARGEST_EPSILON:
             raise ParameterError(f"`epsilon` must be in (0, {LARGEST_EPSILON:,}]; got {epsilon}.")
         if not 0 <= extra < 1:
@@ -85,7 +85,7 @@ class Loss:
         return f"{epsilon}, delta {_decimal(self.delta_units, 18)}" if self.delta_units else epsilon
 
 
-def _written(value: Amount, name: str) -> Fraction:
+def written(value: Amount, name: str) -> Fraction:
     """Return the number that the user wrote: for a float, the shortest decimal that reads back as it."""
     text = repr(float(value)) if isinstance(value, float) else str(value)
     if type(value) is not bool and len(text) <= LONGEST and _NUMBER.fullmatch(text):

@@ -1,0 +1,119 @@
+"""What comes back: a value, how wrong it may be, what it cost, and what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from shoal.queries._loss import Loss
+
+__all__ = ["CONFIDENCE", "Accuracy", "Answer", "Value", "amounts", "between", "within"]
+
+CONFIDENCE = 0.95
+
+Value = int | float | str | Mapping[str, int] | Mapping[str, int | float | str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accuracy:
+    """How far the true figure may be from the answer; computed without looking at the data.
+
+    Parameters
+    ----------
+    statement
+        In words.
+    low, high
+        The true figure lies in [low, high] with this confidence, where the answer is one number.
+    confidence
+        A probability over the noise.
+    """
+
+    statement: str
+    low: float | int | str | None = None
+    high: float | int | str | None = None
+    confidence: float = CONFIDENCE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The answer to one query.
+
+    Parameters
+    ----------
+    value
+        A number, a text, or numbers by their labels.
+    accuracy
+        See :class:`Accuracy`.
+    cost
+        What this answer was charged; disjoint groups of people may add less than this to what is spent.
+    spent, left
+        How the account stands after it.
+    query
+        What was asked, as it stands in the ledger.
+    entry
+        The number of the ledger's entry; None where the ledger is not durable.
+    test_only
+        True if the random bits came from a seed: such an answer protects nobody.
+    """
+
+    value: Value
+    accuracy: Accuracy
+    cost: Loss
+    spent: Loss
+    left: Loss
+    query: str
+    entry: int | None
+    test_only: bool = False
+
+    def __str__(self) -> str:
+        lines = [f"{self.query}", f"  {_shown(self.value)}", f"  {self.accuracy.statement}"]
+        lines.append(f"  cost {self.cost}; spent {self.spent}; left {self.left}")
+        if self.test_only:
+            lines.append("  FOR TESTS ONLY: the random bits came from a seed")
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the answer as plain data; amounts are exact decimal texts."""
+        return {
+            "value": dict(self.value) if isinstance(self.value, Mapping) else self.value,
+            "accuracy": {
+                "statement": self.accuracy.statement,
+                "low": self.accuracy.low,
+                "high": self.accuracy.high,
+                "confidence": self.accuracy.confidence,
+            },
+            "cost": amounts(self.cost),
+            "spent": amounts(self.spent),
+            "left": amounts(self.left),
+            "query": self.query,
+            "entry": self.entry,
+            "test_only": self.test_only,
+        }
+
+
+def within(value: float | str | Fraction, margin: float | Fraction) -> Accuracy:
+    """Return the accuracy of a number with a symmetric error."""
+    number, width = Fraction(value), Fraction(margin)
+    low, high = (float(end) if end.denominator > 1 else int(end) for end in (number - width, number + width))
+    shown = f"{int(width):,}" if width.denominator == 1 else f"{float(width):,.6g}"
+    return Accuracy(statement=f"within {shown} of the true one ({CONFIDENCE:.0%})", low=low, high=high)
+
+
+def between(low: float | str, high: float | str) -> Accuracy:
+    """Return the accuracy of a number between two ends."""
+    shown = (end if isinstance(end, str) else f"{end:,.6g}" for end in (low, high))
+    return Accuracy(statement=f"the true one is between {' and '.join(shown)} ({CONFIDENCE:.0%})", low=low, high=high)
+
+
+def amounts(loss: Loss) -> dict[str, str]:
+    """Return a loss as exact decimal texts."""
+    words = str(Loss(loss.epsilon_units, loss.delta_units or 1)).replace(",", "").split()
+    return {"epsilon": words[1], "delta": words[3] if loss.delta_units else "0"}
+
+
+def _shown(value: Value) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{label}: {_shown(each)}" for label, each in value.items())
+    return value if isinstance(value, str) else f"{value:,}"

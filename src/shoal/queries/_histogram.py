@@ -1,0 +1,105 @@
+"""How many records have each value?"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import ClassVar
+
+from shoal.errors import ParameterError
+from shoal.mechanisms import Laplace, RandomSource
+from shoal.queries._answers import CONFIDENCE, Accuracy, Value
+from shoal.queries._conditions import Condition, region
+from shoal.queries._declared import as_value, attribute_of, values
+from shoal.queries._filters import parse
+from shoal.queries._loss import Amount
+from shoal.queries._query import Prepared, Query
+from shoal.queries._records import Records
+from shoal.schema import Attribute, Kind, Missing, Schema
+
+__all__ = ["Histogram"]
+
+MISSING = "(missing)"
+LARGEST_BINS = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Histogram(Query):
+    """How many records have each value, or lie between each two edges?
+
+    Parameters
+    ----------
+    column
+        A categorical or ordinal column with declared values, or any numeric or date column.
+    edges
+        For numbers and dates: ascending; a bin holds its lower edge and not its upper one.
+    scale : number, above 0
+        Instead of ``epsilon``: the scale of the Laplace noise of every bin.
+
+    Guarantee
+    ---------
+    epsilon-differential privacy for neighbours that add or remove one record: a record is in one bin at most, so all
+    bins together change by at most 1. Bins come from the schema or the query, never from the data.
+    """
+
+    name: ClassVar[str] = "histogram"
+    column: str
+    edges: tuple[float | int | str, ...] = ()
+    scale: Amount | None = None
+
+    def prepare(self, schema: Schema) -> Prepared:
+        """Check the query against the schema and fix its cost."""
+        attribute = attribute_of(schema, self.column)
+        condition, loss = parse(self.where, schema), self._loss(scale=self.scale)
+        labels, tally = self._bins(attribute, schema, condition)
+        noise = Laplace(sensitivity=1, epsilon=loss.epsilon)
+        # every bin at once: each may fail with a share of the probability
+        margin = noise.interval(1 - (1 - CONFIDENCE) / len(labels))
+
+        def answer(records: Records, source: RandomSource) -> tuple[Value, Accuracy]:
+            counts = noise.release_all(tally(records), source=source)
+            said = f"each number is within {margin:,} of the true one, all {len(labels)} at once ({CONFIDENCE:.0%})"
+            return dict(zip(labels, (int(n) for n in counts), strict=True)), Accuracy(statement=said)
+
+        text = self._text(f"histogram of {self.column}")
+        return Prepared(loss=loss, region=region(condition), text=text, answer=answer)
+
+    def _bins(
+        self, attribute: Attribute, schema: Schema, condition: Condition | None
+    ) -> tuple[list[str], Callable[[Records], list[int]]]:
+        if attribute.kind in (Kind.NUMERIC, Kind.DATE):
+            edges = _edges(attribute, self.edges)
+            shown = [as_value(Fraction(edge), attribute) for edge in edges]
+            labels = [f"[{a}, {b})" for a, b in pairwise(shown)]
+            return labels, lambda records: records.tally_between(condition, self.column, edges)
+        if self.edges:
+            raise ParameterError("`edges` of a histogram are for numeric and date columns.")
+        known: list[str | None] = list(values(attribute, schema))
+        if len(known) > LARGEST_BINS:
+            raise ParameterError(f"a histogram has at most {LARGEST_BINS:,} bins; `{self.column}` has {len(known):,}.")
+        if attribute.missing is Missing.CATEGORY:
+            known.append(None)
+        labels = [MISSING if value is None else value for value in known]
+        return labels, lambda records: records.tally_texts(condition, self.column, known)
+
+
+def _edges(attribute: Attribute, given: tuple[float | int | str, ...]) -> list[float]:
+    problem = (
+        f"`edges` of a histogram of `{attribute.name}` must be 2 to {LARGEST_BINS + 1:,} ascending "
+        f"{attribute.kind} values."
+    )
+    try:
+        found = [
+            float(dt.date.fromisoformat(str(edge)).toordinal()) if attribute.kind is Kind.DATE else float(edge)
+            for edge in given
+        ]
+    except ValueError:
+        raise ParameterError(problem) from None
+    ascending = all(a < b for a, b in pairwise(found))
+    if not 2 <= len(found) <= LARGEST_BINS + 1 or not ascending or not all(map(math.isfinite, found)):
+        raise ParameterError(problem)
+    return found

@@ -1,0 +1,143 @@
+"""What is known about one person: answers that refine what the analyst believes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar
+
+from shoal.errors import ParameterError
+from shoal.mechanisms import (
+    AbsoluteDistance,
+    CategoricalPrior,
+    Distance,
+    NominalDistance,
+    NumericPrior,
+    Prior,
+    RandomSource,
+    Refinement,
+    TaxonomyDistance,
+)
+from shoal.queries._answers import CONFIDENCE, Accuracy, Value, within
+from shoal.queries._declared import as_value, attribute_of, bounds, declared_hierarchy, nice_step, values
+from shoal.queries._loss import Amount
+from shoal.queries._query import Prepared, Query
+from shoal.queries._records import Records
+from shoal.queries._refusals import FilterError
+from shoal.queries._regions import Texts
+from shoal.schema import Attribute, Kind, Role, Schema
+
+__all__ = ["LookUp"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookUp(Query):
+    """Which values has the person with this identifier?
+
+    Parameters
+    ----------
+    identifier
+        A column with the role identifier.
+    person
+        The identifier's value.
+    columns
+        The columns to ask for; they share epsilon equally.
+    priors
+        What is believed about a column; by default every declared value is equally likely.
+    delta : number in [0, 1)
+        See :class:`~shoal.mechanisms.Refinement`.
+
+    Guarantee
+    ---------
+    (epsilon, delta)-differential privacy for neighbours that add or remove the person's record [SC13 Prop. 3 and
+    Protocol 2]: each column is answered by `Refinement` for individual queries, with its share of epsilon and delta.
+    Somebody who is not in the table, or is there more than once, or has no value is answered from the prior. Only the
+    person's own budget is touched: look-ups of different people cost the maximum.
+
+    Assumptions
+    -----------
+    An identifier belongs to one person, and priors were chosen without the data.
+    """
+
+    name: ClassVar[str] = "look-up"
+    identifier: str
+    person: str
+    columns: tuple[str, ...]
+    priors: Mapping[str, Prior] = field(default_factory=dict)
+    delta: Amount = 0
+
+    def prepare(self, schema: Schema) -> Prepared:
+        """Check the query against the schema and fix its cost."""
+        if self.where is not None:
+            raise ParameterError("a look-up has no `where`.")
+        if self.identifier not in schema or schema[self.identifier].role is not Role.IDENTIFIER:
+            raise FilterError("a look-up needs a column with the role identifier.")
+        if not 1 <= len(self.columns) <= 64 or len(set(self.columns)) != len(self.columns):
+            raise ParameterError("`columns` of a look-up must be 1 to 64 different columns.")
+        unknown = sorted(set(self.priors) - set(self.columns))
+        if unknown:
+            raise ParameterError("`priors` of a look-up must be about its `columns`.")
+        loss, parts = self._loss(delta=self.delta), len(self.columns)
+        attributes = [attribute_of(schema, column) for column in self.columns]
+        refinements = {
+            attribute.name: _refinement(
+                attribute, schema, self.priors.get(attribute.name), loss.epsilon / parts, loss.delta / parts
+            )
+            for attribute in attributes
+        }
+
+        def answer(records: Records, source: RandomSource) -> tuple[Value, Accuracy]:
+            found: dict[str, int | float | str] = {}
+            for attribute in attributes:
+                truth = records.value_of(self.identifier, self.person, attribute.name)
+                released = refinements[attribute.name].release(truth, source=source)
+                found[attribute.name] = released if isinstance(released, str) else as_value(released, attribute)
+            if parts > 1:
+                return found, Accuracy(statement="; ".join(_said(each, refinements[each.name]) for each in attributes))
+            (value,), (refinement,) = found.values(), refinements.values()
+            margin = refinement.interval(CONFIDENCE)
+            if margin is None or isinstance(value, str):
+                return value, Accuracy(statement=_said(attributes[0], refinement))
+            return value, within(value, margin)
+
+        text = f"look-up of {', '.join(self.columns)} by {self.identifier}"
+        region = {self.identifier: Texts(frozenset({self.person}))}
+        return Prepared(loss=loss, region=region, text=text, answer=answer)
+
+
+def _refinement(
+    attribute: Attribute, schema: Schema, prior: Prior | None, epsilon: Fraction, delta: Fraction
+) -> Refinement:
+    numeric = attribute.kind in (Kind.NUMERIC, Kind.DATE)
+    if prior is None:
+        prior = _uniform(attribute, schema)
+    elif isinstance(prior, NumericPrior) != numeric:
+        raise ParameterError(f"the prior of `{attribute.name}` must be for {attribute.kind} values.")
+    elif isinstance(prior, CategoricalPrior) and not set(prior.values) <= set(values(attribute, schema)):
+        raise ParameterError(f"the prior of `{attribute.name}` must be about its declared values.")
+    distance = None if numeric else _distance(attribute, schema)
+    return Refinement(prior, epsilon=epsilon, query="individual", distance=distance, delta=delta)
+
+
+def _uniform(attribute: Attribute, schema: Schema) -> Prior:
+    if attribute.kind not in (Kind.NUMERIC, Kind.DATE):
+        return CategoricalPrior.uniform(values(attribute, schema))
+    low, high = bounds(attribute)
+    step = Fraction(1) if attribute.kind is Kind.DATE else nice_step(low, high, parts=100)
+    return NumericPrior.uniform(low, high, step=step)
+
+
+def _distance(attribute: Attribute, schema: Schema) -> Distance:
+    if attribute.kind is Kind.ORDINAL:
+        return AbsoluteDistance()
+    hierarchy = declared_hierarchy(attribute, schema)
+    return NominalDistance() if hierarchy is None else TaxonomyDistance.of(hierarchy)
+
+
+def _said(attribute: Attribute, refinement: Refinement) -> str:
+    margin = refinement.interval(CONFIDENCE)
+    if margin is None:
+        return f"{attribute.name} is the true value with probability {refinement.certainty():.0%} or more"
+    unit = " days" if attribute.kind is Kind.DATE else ""
+    return f"{attribute.name} is within {margin:,}{unit} of the true one ({CONFIDENCE:.0%})"

@@ -1,0 +1,72 @@
+"""What is the sum of a column?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal
+
+from shoal.errors import ParameterError
+from shoal.mechanisms import Laplace, OptimalNoise, RandomSource
+from shoal.queries._answers import CONFIDENCE, Accuracy, Value, within
+from shoal.queries._conditions import region
+from shoal.queries._declared import as_value, attribute_of
+from shoal.queries._filters import parse
+from shoal.queries._loss import Amount
+from shoal.queries._query import Prepared, Query, scale_of
+from shoal.queries._records import Records
+from shoal.schema import Kind, Schema
+
+__all__ = ["Sum"]
+
+Noise = Literal["laplace", "optimal"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sum(Query):
+    """What is the sum of a numeric column?
+
+    Parameters
+    ----------
+    column
+        A numeric column with declared bounds.
+    noise : "laplace" or "optimal"
+        The optimal noise has the smaller variance.
+    scale : number, above 0
+        Instead of ``epsilon``, for Laplace noise.
+    grid : number, above 0
+        What values are rounded to; by default about a millionth of the declared range.
+
+    Guarantee
+    ---------
+    epsilon-differential privacy for neighbours that add or remove one record: values are clamped to the declared
+    bounds, rounded to the grid and added up as integers, so the sum changes by at most max(abs(minimum),
+    abs(maximum)), exactly.
+    """
+
+    name: ClassVar[str] = "sum"
+    column: str
+    noise: Noise = "laplace"
+    scale: Amount | None = None
+    grid: Amount | None = None
+
+    def prepare(self, schema: Schema) -> Prepared:
+        """Check the query against the schema and fix its cost."""
+        attribute = attribute_of(schema, self.column, Kind.NUMERIC)
+        condition, units = parse(self.where, schema), scale_of(attribute, self.grid, origin=Fraction(0))
+        loss = self._loss(scale=self.scale, sensitivity=units.sensitivity * units.step)
+        if self.noise not in ("laplace", "optimal") or (self.noise == "optimal" and self.scale is not None):
+            raise ParameterError("`noise` of a sum must be 'laplace', or 'optimal' with `epsilon`.")
+        noise = (
+            Laplace(sensitivity=units.sensitivity, epsilon=loss.epsilon)
+            if self.noise == "laplace"
+            else OptimalNoise.minimal_variance(sensitivity=units.sensitivity, epsilon=loss.epsilon)
+        )
+        margin = noise.interval(CONFIDENCE) * units.step
+
+        def answer(records: Records, source: RandomSource) -> tuple[Value, Accuracy]:
+            value = noise.release(records.total(condition, self.column, units)[0], source=source) * units.step
+            return as_value(value, attribute), within(value, margin)
+
+        text = self._text(f"sum of {self.column}")
+        return Prepared(loss=loss, region=region(condition), text=text, answer=answer)
