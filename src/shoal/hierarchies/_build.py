@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from shoal.hierarchies._groups import groups
 from shoal.hierarchies._hierarchy import Codes, Hierarchy
 from shoal.hierarchies._intervals import intervals
 from shoal.hierarchies._mask import mask
+from shoal.hierarchies._positions import positions
 from shoal.hierarchies._quantiles import quantiles
 from shoal.hierarchies._taxonomy import taxonomy
 from shoal.hierarchies._text import counted, is_text, plain, text
@@ -114,13 +116,14 @@ def build(
     column = _column(attribute, values, counts, folder)
     tree = _RULES[type(rule)](column, rule)
     _check_declared(column, rule, tree)
-    return grow(
+    hierarchy = grow(
         tree,
         attribute=attribute.name,
         provenance=_provenance(attribute, rule),
         missing=missing,
         source=_source(attribute, rule),
     )
+    return replace(hierarchy, positions=positions(attribute, hierarchy))
 
 
 def leaf_codes(hierarchy: Hierarchy, values: pa.Array | pa.ChunkedArray) -> Codes:

@@ -40,6 +40,10 @@ class Hierarchy:
         Whether the levels *and the domain* were declared, or inferred from the data.
     source
         What the leaves were taken from, as messages call it: "its hierarchy `zip.csv`".
+    positions
+        Where each leaf of an ordered attribute (numbers, days, ordinal values) stands in its domain, strictly
+        ascending in [0, 1]: an interval of leaves covers the difference of its ends. None where the attribute has no
+        order, where the order of the tree is another one, or where there is a missing leaf.
 
     Notes
     -----
@@ -54,6 +58,7 @@ class Hierarchy:
     leaves: tuple[npt.NDArray[np.int64], ...]
     provenance: Provenance
     source: str = "its hierarchy"
+    positions: npt.NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         problems = Problems()
