@@ -109,9 +109,12 @@ def _check_result(plan: Plan, frequencies: Frequencies, found: SearchResult) -> 
     classes = Classes.of(frequencies, found.recoding.classes, number=found.recoding.number)
     classes = replace(classes, codes=found.recoding.codes)
     everything = np.ones(len(classes), dtype=np.bool_)
-    if not all(model.keep(classes, everything).all() for model in plan.models):
+    broken = [model.name for model in plan.models if not model.keep(classes, everything).all()]
+    if found.suppressed != frequencies.records - classes.records:
+        broken.append("the number of suppressed records")
+    if broken:
         raise ShoalError(
-            f"method `{plan.method.name}` found a recoding that breaks a promise; nothing was released",
+            f"method `{plan.method.name}` found a recoding that breaks {', '.join(broken)}; nothing was released",
             hint="this is a defect of Shoal: please report it",
         )
     return classes

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,17 +13,19 @@ import pyarrow.parquet as pq
 
 from shoal import hierarchies, schema, tables
 from shoal._staging import staged
-from shoal.guarantees import CERTIFICATE, Guarantee, certify, fingerprint
+from shoal.errors import ShoalError
+from shoal.guarantees import CERTIFICATE, Guarantee, certify, fingerprint, verify
 from shoal.guarantees._certificate import POPULATION, Data, Domain, File, column
 from shoal.hierarchies import Hierarchy
 from shoal.plan import Plan
 from shoal.recoding import SearchResult
 from shoal.risk import Reidentification
+from shoal.schema import FromFile, Taxonomy
 from shoal.tables import Table
 
 __all__ = ["Release"]
 
-DATA, PLAN, SUMMARY = "data.parquet", "plan.toml", "summary.txt"
+DATA, PLAN, SUMMARY, HIERARCHIES = "data.parquet", "plan.toml", "summary.txt", "hierarchies"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -68,8 +71,8 @@ class Release:
     def write(self, folder: str | Path, *, csv: bool = False) -> Path:
         """Write the release to a new folder, which appears whole or not at all.
 
-        The folder holds ``data.parquet`` (and ``data.csv`` with ``csv=True``), ``certificate.json``, ``plan.toml`` and
-        ``summary.txt``.
+        The folder holds ``data.parquet`` (and ``data.csv`` with ``csv=True``), ``certificate.json``, ``plan.toml`` with
+        the hierarchy files that it names, and ``summary.txt``. Before it appears, it is verified as anybody would.
 
         Raises
         ------
@@ -81,13 +84,13 @@ class Release:
             tables.write(self.table, staging / DATA)
             if csv:
                 tables.write(tables.read(staging / DATA), staging / "data.csv")
-            (staging / PLAN).write_text(self.plan.dumps(), encoding="utf-8")
+            plan, placed = self._write_plan(staging), self._write_hierarchies(staging)
             (staging / SUMMARY).write_text(f"{self}\n", encoding="utf-8")
             if self.population is not None:
                 pq.write_table(self.population, staging / POPULATION)
-            placed = self._write_hierarchies(staging)
             files = tuple(_fingerprints(staging))
-            (staging / CERTIFICATE).write_text(self._certificate(files, placed), encoding="utf-8")
+            (staging / CERTIFICATE).write_text(self._certificate(plan, files, placed), encoding="utf-8")
+            _check(staging)
         return folder
 
     def explain(self) -> str:
@@ -118,8 +121,8 @@ class Release:
         ]
         return [f"  {name:<20}{left:>10} {right:>10}" for name, left, right in rows]
 
-    def _certificate(self, files: tuple[File, ...], placed: Mapping[str, str]) -> str:
-        described = self.plan.schema
+    def _certificate(self, plan: Plan, files: tuple[File, ...], placed: Mapping[str, str]) -> str:
+        described = plan.schema
         columns = tuple(column(described[name], hierarchy=placed.get(name)) for name in self.table.columns)
         return certify(
             self.guarantee,
@@ -131,17 +134,42 @@ class Release:
             measures=dict(self.measures),
         ).to_json()
 
+    def _write_plan(self, staging: Path) -> Plan:
+        """Write the plan and the hierarchy files that it names, so that it can be run from the release folder."""
+        attributes = []
+        for number, attribute in enumerate(self.plan.schema, start=1):
+            rule = attribute.hierarchy
+            if isinstance(rule, FromFile | Taxonomy) and rule.path is not None:
+                # a column's name is not always a file's name
+                name = f"{HIERARCHIES}/{number}.csv"
+                (staging / HIERARCHIES).mkdir(exist_ok=True)
+                shutil.copyfile(self.plan.schema.folder / rule.path, staging / name)
+                attributes.append(replace(attribute, hierarchy=replace(rule, path=name)))
+            else:
+                attributes.append(attribute)
+        plan = replace(self.plan, schema=replace(self.plan.schema, attributes=tuple(attributes), folder=staging))
+        (staging / PLAN).write_text(plan.dumps(), encoding="utf-8")
+        return plan
+
     def _write_hierarchies(self, staging: Path) -> dict[str, str]:
-        if not self.sensitive_hierarchies:
-            return {}
-        (staging / "hierarchies").mkdir()
         placed = {}
         for number, hierarchy in enumerate(self.sensitive_hierarchies, start=1):
-            # a column's name is not always a file's name
-            name = f"hierarchies/{number}.csv"
+            name = f"{HIERARCHIES}/sensitive-{number}.csv"
+            (staging / HIERARCHIES).mkdir(exist_ok=True)
             hierarchies.write_arx(hierarchy, staging / name)
             placed[hierarchy.attribute] = name
         return placed
+
+
+def _check(folder: Path) -> None:
+    """Refuse to publish what would not verify; this never happens unless Shoal or the disk is broken."""
+    found = verify(folder)
+    if not found.passed:
+        failed = [f"{check.subject}: {check.detail}" for check in found.checks if not check.passed]
+        raise ShoalError(
+            ["the release does not verify; nothing was written", *failed],
+            hint="this is a defect of Shoal: please report it",
+        )
 
 
 def _fingerprints(folder: Path) -> list[File]:
