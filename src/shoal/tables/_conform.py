@@ -86,6 +86,8 @@ def _reading(table: Table, attribute: Attribute) -> _Reading:
     conditions: dict[str, ir.BooleanValue] = {"missing": column.isnull()}
     if kind.is_nested() and attribute.role is not Role.IDENTIFIER:
         return _Reading(attribute=attribute, conditions=conditions, column=column, problem="holds lists or structures")
+    if kind.is_binary() and attribute.role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
+        return _Reading(attribute=attribute, conditions=conditions, column=column, problem="holds bytes")
     if attribute.kind is Kind.NUMERIC:
         return _numeric(table, attribute, column, conditions)
     if attribute.kind is Kind.DATE:

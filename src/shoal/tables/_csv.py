@@ -133,6 +133,8 @@ class _Watched:
                     yield pa.RecordBatch.from_arrays(kept.columns, schema=self.schema)
         except pa.ArrowInvalid:
             self.broken = True
+        finally:
+            self.stream.close()
 
     def _parse(self) -> Iterator[pa.RecordBatch]:
         import pyarrow.csv
@@ -226,6 +228,8 @@ class _Utf8(io.RawIOBase):
             text = self._utf8(chunk)
         except UnicodeDecodeError as error:
             self.failure = self._wrong(error)
+        except UnicodeError:  # characters that are none, such as half of a pair
+            self.failure = DataError(f"{self._path.name}: the text is not {self._encoding.codec.upper()}.")
         except (OSError, EOFError, zlib.error) as error:
             self.failure = DataError(f"{self._path.name} cannot be read: {_reason(error)}.")
         else:
@@ -262,13 +266,13 @@ class _Utf8(io.RawIOBase):
 
 
 def _encoding(path: Path, given: str | None) -> Encoding:
-    start = _start(path)
+    start = _start(path, 1 << 12)
     if given is None:
         return detect_encoding(start)
     try:
         codec = codecs.lookup(given).name
-        codecs.getincrementaldecoder(codec)().decode(b"")
-    except (LookupError, TypeError, ValueError):
+        io.TextIOWrapper(io.BytesIO(), encoding=given)  # refuses codecs that are not of text
+    except (LookupError, ValueError):
         raise DataError(f"`encoding` must be the name of a text encoding, such as utf-8; got {given!r}.") from None
     found = detect_encoding(start)
     if found.mark and codec in (found.codec, found.codec[:6], "utf-8-sig"):
@@ -276,18 +280,16 @@ def _encoding(path: Path, given: str | None) -> Encoding:
     return Encoding("utf-8" if codec == "utf-8-sig" else codec, given=True)
 
 
-def _start(path: Path) -> bytes:
+def _start(path: Path, size: int) -> bytes:
     try:
         with _open(path) as source:
-            return source.read(1 << 12)
+            return source.read(size)
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path.name} cannot be read: {_reason(error)}.") from None
 
 
 def _sample(path: Path, encoding: Encoding) -> str:
-    with _open(path) as source:
-        source.read(encoding.mark)
-        start = source.read(_SAMPLE)
+    start = _start(path, encoding.mark + _SAMPLE)[encoding.mark :]
     text = codecs.getincrementaldecoder(encoding.codec)(errors="replace").decode(start)
     if len(start) == _SAMPLE:  # the last line is not complete
         text = text[: text.rfind("\n") + 1] or text

@@ -50,9 +50,9 @@ def detect_encoding(start: bytes) -> Encoding:
             return Encoding(codec, len(mark))
     # Latin letters in UTF-16 have a zero in every second byte, which no other text has
     even, odd = start[::2].count(0), start[1::2].count(0)
-    if odd > len(start) // 4 and even < odd // 10:
+    if odd > len(start) // 4 and even * 10 < odd:
         return Encoding("utf-16-le")
-    if even > len(start) // 4 and odd < even // 10:
+    if even > len(start) // 4 and odd * 10 < even:
         return Encoding("utf-16-be")
     return Encoding("utf-8")
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 import uuid
 import weakref
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +92,7 @@ class DuckDBEngine:
         name, stream = _fresh("table"), _fresh("stream")
         self.connection.register(stream, reader)
         try:
-            self.connection.execute(f"CREATE TABLE {quoted(name)} AS SELECT * FROM {quoted(stream)}")  # noqa: S608
+            self._execute(f"CREATE TABLE {quoted(name)} AS SELECT * FROM {quoted(stream)}")  # noqa: S608
         finally:
             self.connection.unregister(stream)
         table = self.table(name)
@@ -99,7 +102,7 @@ class DuckDBEngine:
 
     def fetch(self, expression: ir.Table) -> pa.Table:
         """Compute a (small) expression."""
-        return self.batches(expression).read_all()
+        return self._interruptible(lambda: self.batches(expression).read_all())
 
     def batches(self, expression: ir.Table) -> pa.RecordBatchReader:
         """Compute an expression and hand its records out in batches; nothing else may run before the last one."""
@@ -118,14 +121,30 @@ class DuckDBEngine:
 
     def _copy(self, expression: ir.Table, path: Path, options: str) -> None:
         query = self._backend.compile(expression)
-        self.connection.execute(f"COPY ({query}) TO {literal(str(path))} ({options})")
+        self._execute(f"COPY ({query}) TO {literal(str(path))} ({options})")
+
+    def _execute(self, statement: str) -> None:
+        self._interruptible(lambda: self.connection.execute(statement))
+
+    def _interruptible(self, work: Callable[[], Any]) -> Any:
+        """Do work in a thread of its own, so that Ctrl-C reaches this one; DuckDB itself would not look up."""
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            future = pool.submit(work)
+            try:
+                while not wait([future], timeout=0.5).done:
+                    continue
+            except KeyboardInterrupt:
+                self.connection.interrupt()
+                wait([future])
+                raise
+            return future.result()
 
     # -- what Ibis does not say for all engines
 
     def keep(self, expression: ir.Table) -> ir.Table:
         """Store the records of an expression."""
         name = _fresh("table")
-        self.connection.execute(f"CREATE TABLE {quoted(name)} AS {self._backend.compile(expression)}")
+        self._execute(f"CREATE TABLE {quoted(name)} AS {self._backend.compile(expression)}")
         return self.table(name)
 
     def numbered(self, expression: ir.Table) -> ir.Table:
@@ -175,6 +194,8 @@ def _threads() -> dict[str, int]:
 def _memory_limit() -> str:
     given = os.environ.get("SHOAL_MEMORY")
     if given is not None:
+        if not re.fullmatch(r"\d+(\.\d+)? *([KMGT]i?B)", given, re.IGNORECASE):
+            raise ParameterError("`SHOAL_MEMORY` must be an amount of memory such as 4GB.")
         return given
     try:
         physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -154,7 +154,8 @@ def _check(table: Table, names: tuple[str, ...], others: tuple[str, ...]) -> Non
 
 def key(column: ir.Value) -> ir.Value:
     """Return a column such that equal values are the same value: the zero of floating point has two signs."""
-    return column + 0.0 if column.type().is_floating() else column
+    kind = column.type()
+    return (column + 0.0).cast(kind) if kind.is_floating() else column
 
 
 def _tuples(table: Table, names: tuple[str, ...]) -> tuple[list[_Column], Counts]:
@@ -168,6 +169,8 @@ def _tuples(table: Table, names: tuple[str, ...]) -> tuple[list[_Column], Counts
 
 
 def _column(name: str, values: pa.ChunkedArray, counts: Counts) -> _Column:
+    if pa.types.is_dictionary(values.type):  # how DuckDB hands out enumerations
+        values = values.cast(values.type.value_type)
     encoded = values.combine_chunks()
     if isinstance(encoded, pa.ChunkedArray):  # Arrow leaves chunks where one array would overflow
         encoded = pa.concat_arrays([chunk.cast(pa.large_string()) for chunk in encoded.chunks])
@@ -195,7 +198,7 @@ def _hierarchies(schema: Schema, columns: list[_Column], population: list[_Colum
     made = []
     for number, column in enumerate(columns):
         seen = [column, *population[number : number + 1]]
-        values = pa.concat_arrays([_like(part.values, column.values.type) for part in seen])
+        values = pa.concat_arrays(_alike([part.values for part in seen]))
         values, counts = _distinct(values, np.concatenate([part.counts for part in seen]))
         missing = any(part.missing for part in seen)
         try:
@@ -212,9 +215,9 @@ def _hierarchies(schema: Schema, columns: list[_Column], population: list[_Colum
     return tuple(made)
 
 
-def _like(values: pa.Array, wanted: pa.DataType) -> pa.Array:
-    """Return the values of the population in the table's type, or both as text where they differ."""
-    return values if values.type == wanted else values.cast(wanted, safe=False)
+def _alike(parts: list[pa.Array]) -> list[pa.Array]:
+    """Return the values of the table and of the population in one type: text, where their types differ."""
+    return parts if len({part.type for part in parts}) == 1 else [text(part) for part in parts]
 
 
 def _distinct(values: pa.Array, counts: Counts) -> tuple[pa.Array, Counts]:

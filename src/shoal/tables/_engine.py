@@ -99,13 +99,21 @@ def quiet(subject: str, *, error: type[ShoalError] = DataError) -> Iterator[None
 
 def _is_foreign(raised: Exception) -> bool:
     """Return whether an engine raised it; anything else is a mistake of ours and must not be hidden."""
-    return isinstance(raised, OSError | MemoryError) or type(raised).__module__.partition(".")[0] in _FOREIGN
+    if isinstance(raised, OSError | MemoryError) or _is_interrupt(raised):
+        return True
+    return type(raised).__module__.partition(".")[0] in _FOREIGN
+
+
+def _is_interrupt(raised: Exception) -> bool:
+    """Return whether a query was stopped; DuckDB says so in two ways."""
+    text = str(raised)
+    return type(raised).__name__ == "InterruptException" or "KeyboardInterrupt" in text or text == "Query interrupted"
 
 
 def _explain(raised: Exception) -> tuple[str | None, str | None]:
     """Return a sentence for an engine's error (None for an interrupt) and a hint, from its type and known phrases."""
     kind, text = type(raised).__name__, str(raised)
-    if kind == "InterruptException" or "KeyboardInterrupt" in text:
+    if _is_interrupt(raised):
         return None, None
     if "No space left" in text or "max_temp_directory_size" in text:
         return "the disk is full", "free some space, or point TMPDIR to a larger disk"

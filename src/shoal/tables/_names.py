@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from shoal.errors import DataError, Problems
 from shoal.tables._engine import ROW
 
-__all__ = ["check_names"]
+__all__ = ["LONGEST", "check_names"]
+
+LONGEST = 200  # characters
 
 
 def check_names(names: Sequence[object], source: str) -> None:
@@ -25,8 +27,12 @@ def check_names(names: Sequence[object], source: str) -> None:
             problems.add(f"{source}: the column name `{ROW}` is taken")
         elif "\0" in name:
             problems.add(f"{source}: the name of column {position} holds a zero byte")
+        elif len(name) > LONGEST:  # a quote that never closes makes a name of all the data: do not show it
+            problems.add(f"{source}: the name of column {position} is longer than {LONGEST} characters")
+    if problems:
+        problems.raise_as(DataError)
     for name, times in Counter(texts).items():
-        if times > 1 and name.strip():
+        if times > 1:
             problems.add(f"{source}: column `{name}` is there {times} times")
     for group in _alike(texts):
         problems.add(f"{source}: columns {' and '.join(f'`{name}`' for name in group)} differ only in case")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import glob
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from shoal.errors import DataError, ParameterError
+from shoal.errors import DataError, ParameterError, Problems
 from shoal.schema import Schema
 from shoal.tables._csv import WrongEncoding, open_csv
 from shoal.tables._duckdb import DuckDBEngine, literal, quoted
@@ -109,15 +111,15 @@ def _csv(path: Path, written: dict[str, str | None]) -> Table:
         raise ParameterError("`delimiter` of `read` must be one character, not a quote or a line break.")
     if written["decimal"] not in (None, ".", ","):
         raise ParameterError("`decimal` of `read` must be `.` or `,`.")
-    engine = DuckDBEngine()
     try:
-        return _csv_with(engine, path, written, fall_back=False)
+        return _csv_with(path, written, fall_back=False)
     except WrongEncoding:
-        return _csv_with(engine, path, written, fall_back=True)
+        return _csv_with(path, written, fall_back=True)
 
 
-def _csv_with(engine: DuckDBEngine, path: Path, written: dict[str, str | None], *, fall_back: bool) -> Table:
+def _csv_with(path: Path, written: dict[str, str | None], *, fall_back: bool) -> Table:
     text = open_csv(path, **written, fall_back=fall_back)
+    engine = DuckDBEngine()
     with quiet(path.name):
         expression = engine.ingest(text.records)
     text.check()
@@ -134,7 +136,7 @@ def _parquet(path: Path, *, folder: bool) -> Table:
         )
     engine = DuckDBEngine()
     # `*` takes the column's own name where a file has one called file_row_number: then rows have no number
-    scan = f"read_parquet([{', '.join(map(literal, files))}], hive_types_autocast = false)"
+    scan = f"read_parquet([{', '.join(literal(glob.escape(file)) for file in files)}], hive_types_autocast = false)"
     number = f"(file_index::BIGINT * {_FILE_STRIDE} + file_row_number)"
     with quiet(path.name):
         names = _parquet_names(path, files[0])
@@ -201,11 +203,8 @@ def choose_table(known: list[tuple[str, str, bool]], asked: str | None, source: 
 def _frame(source: Any, kind: str) -> Table:
     rows = _arrow(source, kind)
     check_names(rows.column_names, f"the {kind} frame")
-    rows = pa.table(
-        [column.cast(pa.string()) if pa.types.is_null(column.type) else column for column in rows.columns],
-        names=rows.column_names,
-    )
-    numbers = pa.array(range(rows.num_rows), pa.int64()) if not rows.num_rows else _numbers(rows.num_rows)
+    rows = _supported(rows)
+    numbers = pa.array(np.arange(rows.num_rows, dtype=np.int64))
     engine = DuckDBEngine()
     name = {"pyarrow": "arrow"}.get(kind, kind)
     with quiet(f"the {name} frame"):
@@ -244,10 +243,20 @@ def _check_pandas(frame: Any) -> None:
     check_names(list(frame.columns), "the pandas frame")
 
 
-def _numbers(rows: int) -> pa.Array:
-    import numpy as np
-
-    return pa.array(np.arange(rows, dtype=np.int64))
+def _supported(rows: pa.Table) -> pa.Table:
+    """Cast the types that the engine does not know but can hold, and say which it cannot."""
+    problems = Problems()
+    columns = []
+    for name, column in zip(rows.column_names, rows.columns, strict=True):
+        if pa.types.is_null(column.type):
+            column = column.cast(pa.string())
+        elif pa.types.is_float16(column.type):
+            column = column.cast(pa.float32())
+        elif pa.types.is_decimal256(column.type):
+            problems.add(f"column `{name}`: the type {column.type} is not supported")
+        columns.append(column)
+    problems.raise_as(DataError, hint="cast it to a number with fewer digits, or to text")
+    return pa.table(columns, names=rows.column_names)
 
 
 def _not_empty(table: Table) -> Table:

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from shoal.errors import DataError, SchemaError
+from shoal.schema import Attribute, Domain, Kind, Missing, Role, Schema
+from shoal.tables import Table, read
+
+
+def schema(**kinds: Kind) -> Schema:
+    return Schema(attributes=tuple(Attribute(name=name, kind=kind) for name, kind in kinds.items()))
+
+
+def problems(table: Table, wanted: Schema) -> tuple[str, ...]:
+    with pytest.raises(SchemaError) as caught:
+        table.with_schema(wanted)
+    return caught.value.problems
+
+
+def test_absent_and_unknown_columns_are_all_named() -> None:
+    found = problems(read(pa.table({"a": [1], "b": [1]})), schema(b=Kind.NUMERIC, c=Kind.NUMERIC, d=Kind.NUMERIC))
+    assert found == (
+        "column `c` of the schema is not in arrow frame",
+        "column `d` of the schema is not in arrow frame",
+        "column `a` of arrow frame is not in the schema",
+    )
+
+
+def test_columns_follow_the_order_of_the_schema() -> None:
+    table = read(pa.table({"a": [1], "b": ["x"]})).with_schema(schema(b=Kind.CATEGORICAL, a=Kind.NUMERIC))
+    assert table.columns == ("b", "a")
+
+
+def test_rows_of_a_csv_file_are_numbered_with_its_header(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("n\n1\n2\nXq7canary\n4\nXq7canary\n")
+    found = problems(read(tmp_path / "a.csv"), schema(n=Kind.NUMERIC))
+    assert found == ("column `n`: 2 values are not numbers (the first in row 4)",)
+
+
+def test_rows_of_a_parquet_file_are_numbered_from_one(tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"n": ["1", "x"]}), tmp_path / "a.parquet")
+    assert problems(read(tmp_path / "a.parquet"), schema(n=Kind.NUMERIC)) == (
+        "column `n`: 1 value is not a number (the first in row 2)",
+    )
+
+
+def test_a_decimal_comma_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("n;m\n1,5;7\n2,25;8\n")
+    table = read(tmp_path / "a.csv", schema=schema(n=Kind.NUMERIC, m=Kind.NUMERIC))
+    assert table.to_arrow().to_pydict() == {"n": [1.5, 2.25], "m": [7, 8]}
+
+
+def test_a_point_beside_a_decimal_comma_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("n\n1.234,5\n")
+    with pytest.raises(SchemaError, match="1 value is not a number") as caught:
+        read(tmp_path / "a.csv", decimal=",", delimiter=";", schema=schema(n=Kind.NUMERIC))
+    assert "decimal comma" in str(caught.value)
+
+
+def test_whole_numbers_stay_whole_and_large_ones_become_floating_point() -> None:
+    rows = pa.table({"a": ["007", "+8"], "b": ["1", "12345678901234567890"], "c": ["1", "1.0"]})
+    table = read(rows).with_schema(schema(a=Kind.NUMERIC, b=Kind.NUMERIC, c=Kind.NUMERIC))
+    assert table.types == {"a": "int64", "b": "float64", "c": "float64"}
+    assert table.to_arrow()["a"].to_pylist() == [7, 8]
+
+
+def test_a_column_of_another_type_is_refused_by_type() -> None:
+    import datetime as dt
+
+    rows = pa.table({"day": [dt.date(2024, 1, 1)], "n": [1], "list": [[1]], "bytes": [b"x"]})
+    wanted = Schema(
+        attributes=(
+            Attribute(name="day", kind=Kind.NUMERIC),
+            Attribute(name="n", kind=Kind.DATE),
+            Attribute(name="list"),
+            Attribute(name="bytes", role=Role.QUASI_IDENTIFIER),
+        )
+    )
+    assert problems(read(rows), wanted) == (
+        "column `day` holds dates or times, not numbers",
+        "column `n` holds numbers, not dates",
+        "column `list` holds lists or structures",
+        "column `bytes` holds bytes",
+    )
+
+
+def test_moments_become_days_and_truth_values_numbers() -> None:
+    import datetime as dt
+
+    rows = pa.table({"at": [dt.datetime(2024, 1, 1, 23, 59)], "flag": [True]})  # noqa: DTZ001
+    table = read(rows).with_schema(schema(at=Kind.DATE, flag=Kind.NUMERIC))
+    assert table.to_arrow().to_pylist() == [{"at": dt.date(2024, 1, 1), "flag": 1}]
+
+
+def test_declared_values_of_numbers_are_compared_as_numbers() -> None:
+    attribute = Attribute(name="n", kind=Kind.NUMERIC, domain=Domain(values=("1", "2.50")))
+    wanted = Schema(attributes=(attribute,))
+    assert read(pa.table({"n": ["1.0", "2.5"]})).with_schema(wanted).count() == 2
+    assert problems(read(pa.table({"n": ["1", "3", "3", "4"]})), wanted) == (
+        "column `n`: 3 values are not among the declared ones (2 distinct)",
+    )
+
+
+def test_nothing_left_is_an_error() -> None:
+    wanted = Schema(attributes=(Attribute(name="a", missing=Missing.DROP), Attribute(name="b", missing=Missing.DROP)))
+    with pytest.raises(DataError, match="nothing is left"):
+        read(pa.table({"a": ["x", None], "b": [None, "y"]})).with_schema(wanted)
+
+
+def test_a_schema_can_be_applied_twice() -> None:
+    wanted = schema(n=Kind.NUMERIC)
+    assert read(pa.table({"n": ["1"]})).with_schema(wanted).with_schema(wanted).types == {"n": "int64"}
+
+
+@pytest.mark.parametrize("name", ['a "quoted" name', "semi;colon", "a/missing", "ünïcode", "a b", "select", "a.b"])
+def test_any_name_of_a_column_works(name: str) -> None:
+    wanted = Schema(attributes=(Attribute(name=name, kind=Kind.NUMERIC, domain=Domain(minimum=0)),))
+    assert read(pa.table({name: ["1"]})).with_schema(wanted).to_arrow().to_pydict() == {name: [1]}

@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from shoal.errors import DataError, ParameterError, SchemaError
+from shoal.schema import Attribute, Kind, Schema
+from shoal.tables import read
+
+ROWS = pa.table({"age": [39, 40, None], "city": ["a", None, "c"]})
+
+
+def test_a_parquet_file_is_read(tmp_path: Path) -> None:
+    pq.write_table(ROWS, tmp_path / "a.parquet")
+    table = read(tmp_path / "a.parquet")
+    assert table.to_arrow().equals(ROWS)
+    assert table.source.kind == "parquet"
+
+
+def test_a_folder_of_parquet_files_is_read(tmp_path: Path) -> None:
+    (tmp_path / "parts" / "year=2024").mkdir(parents=True)
+    pq.write_table(ROWS, tmp_path / "parts" / "1.parquet")
+    pq.write_table(ROWS, tmp_path / "parts" / "2.parquet")
+    assert read(tmp_path / "parts").count() == 6
+
+
+def test_a_file_name_is_not_a_pattern(tmp_path: Path) -> None:
+    pq.write_table(ROWS, tmp_path / "a[1]*'?.parquet")
+    pq.write_table(ROWS, tmp_path / "a1.parquet")
+    assert read(tmp_path / "a[1]*'?.parquet").count() == 3
+
+
+def test_a_folder_without_parquet_files_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="is a folder without Parquet files"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("data", [b"", b"PAR1", b"PAR1 not really PAR1", b"x" * 100])
+def test_a_damaged_parquet_file_is_refused(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "a.parquet").write_bytes(data)
+    with pytest.raises(DataError, match="is not a Parquet file, or it is damaged"):
+        read(tmp_path / "a.parquet")
+
+
+def test_a_parquet_file_damaged_inside_is_refused_when_it_is_read(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": [f"secret{i}" for i in range(10_000)]}), tmp_path / "a.parquet")
+    data = bytearray((tmp_path / "a.parquet").read_bytes())
+    data[100:4000] = bytes(3900)
+    (tmp_path / "a.parquet").write_bytes(data)
+    with pytest.raises(DataError) as caught:
+        read(tmp_path / "a.parquet").to_arrow()
+    assert "secret" not in str(caught.value)
+
+
+def test_a_parquet_file_with_a_name_twice_is_refused(tmp_path: Path) -> None:
+    pq.write_table(pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]), tmp_path / "a.parquet")
+    with pytest.raises(DataError, match="column `a` is there 2 times"):
+        read(tmp_path / "a.parquet")
+
+
+def test_a_column_may_have_the_name_of_a_row_number(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"file_row_number": [7]}), tmp_path / "a.parquet")
+    assert read(tmp_path / "a.parquet").to_arrow().to_pydict() == {"file_row_number": [7]}
+
+
+def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.xlsx").write_text("x")
+    with pytest.raises(DataError, match=r"format `.xlsx` is not supported"):
+        read(tmp_path / "a.xlsx")
+
+
+@pytest.mark.parametrize(
+    "make", [pa.Table.to_pandas, pl.from_arrow, pa.Table.combine_chunks], ids=["pandas", "polars", "arrow"]
+)
+def test_frames_are_read(make: object) -> None:
+    table = read(make(ROWS))  # type: ignore[operator]
+    assert table.to_arrow()["city"].to_pylist() == ["a", None, "c"]
+    assert table.to_arrow()["age"].to_pylist() == [39, 40, None]
+
+
+def test_a_lazy_polars_frame_is_read() -> None:
+    assert read(pl.LazyFrame({"a": [1]})).count() == 1
+
+
+def test_frames_come_out_again() -> None:
+    table = read(ROWS)
+    assert isinstance(table.to_pandas(), pd.DataFrame)
+    assert table.to_polars().equals(pl.from_arrow(ROWS))
+
+
+def test_a_pandas_frame_with_a_name_twice_is_refused() -> None:
+    with pytest.raises(DataError, match="column `a` is there 2 times"):
+        read(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+
+
+def test_a_pandas_frame_of_mixed_types_is_refused_without_its_values() -> None:
+    with pytest.raises(DataError, match="more than one type") as caught:
+        read(pd.DataFrame({"a": [1, "secret", b"x"]}))
+    assert "secret" not in str(caught.value)
+
+
+def test_a_frame_without_records_is_refused() -> None:
+    with pytest.raises(DataError, match="has no records"):
+        read(ROWS.slice(0, 0))
+
+
+def test_half_floats_are_read_and_long_decimals_refused_by_name() -> None:
+    from decimal import Decimal
+
+    assert read(pa.table({"a": pa.array([0.5], pa.float16())})).to_arrow()["a"].to_pylist() == [0.5]
+    with pytest.raises(DataError, match="column `a`: the type decimal256"):
+        read(pa.table({"a": pa.array([Decimal(1)], pa.decimal256(50, 0))}))
+
+
+@pytest.mark.parametrize("source", [3, None, [1, 2], {"a": [1]}, b"a.csv"])
+def test_what_cannot_be_read_is_refused_by_type(source: object) -> None:
+    with pytest.raises(DataError, match="Shoal cannot read a"):
+        read(source)
+
+
+class TestDuckDB:
+    @pytest.fixture
+    def file(self, tmp_path: Path) -> Path:
+        with duckdb.connect(str(tmp_path / "a.duckdb")) as connection:
+            connection.execute("CREATE TYPE mood AS ENUM ('fine', 'ill')")
+            connection.execute("CREATE TABLE people AS SELECT 39 AS age, 'ill'::mood AS mood")
+            connection.execute("CREATE SCHEMA ward")
+            connection.execute("CREATE TABLE ward.beds AS SELECT range AS bed FROM range(3)")
+            connection.execute("CREATE VIEW old AS SELECT * FROM people")
+        return tmp_path / "a.duckdb"
+
+    def test_a_table_is_read_by_name(self, file: Path) -> None:
+        assert read(file, table="people").to_arrow().to_pylist() == [{"age": 39, "mood": "ill"}]
+        assert read(file, table="ward.beds").count() == 3
+        assert read(file, table="beds").count() == 3
+
+    def test_a_view_is_read_by_name(self, file: Path) -> None:
+        assert read(file, table="old").count() == 1
+
+    def test_the_name_is_needed_where_there_are_several(self, file: Path) -> None:
+        with pytest.raises(ParameterError, match="holds 3 tables: give `table`"):
+            read(file)
+
+    def test_an_unknown_table_is_refused(self, file: Path) -> None:
+        with pytest.raises(DataError, match="has no table `none`"):
+            read(file, table="none")
+
+    def test_another_file_is_refused(self, tmp_path: Path) -> None:
+        (tmp_path / "a.duckdb").write_text("secret" * 10_000)
+        with pytest.raises(DataError, match="cannot be opened as a DuckDB file") as caught:
+            read(tmp_path / "a.duckdb")
+        assert "secret" not in str(caught.value)
+
+    def test_enumerations_are_encoded_as_text(self, file: Path) -> None:
+        from shoal.schema import Role
+        from shoal.tables import encode
+
+        schema = Schema(
+            attributes=(
+                Attribute(name="age", role=Role.SENSITIVE, kind=Kind.NUMERIC),
+                Attribute(name="mood", role=Role.QUASI_IDENTIFIER),
+            )
+        )
+        frequencies = encode(read(file, table="people", schema=schema)).frequencies
+        assert frequencies.hierarchies[0].labels[0] == ("ill",)
+
+
+def test_a_schema_can_be_given_at_once() -> None:
+    schema = Schema(attributes=(Attribute(name="age", kind=Kind.NUMERIC), Attribute(name="city")))
+    assert read(ROWS, schema=schema).schema is schema
+    with pytest.raises(SchemaError):
+        read(ROWS, schema=Schema(attributes=(Attribute(name="age"),)))
+
+
+def test_a_schema_can_be_given_as_a_file(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(
+        '[columns.age]\nrole = "quasi-identifier"\nkind = "numeric"\n[columns.city]\nrole = "sensitive"\n'
+    )
+    assert read(ROWS, schema=tmp_path / "a.toml").schema is not None
+
+
+@pytest.mark.parametrize("option", ["delimiter", "encoding", "decimal"])
+def test_how_a_csv_file_is_written_is_not_asked_of_others(option: str) -> None:
+    with pytest.raises(ParameterError, match=f"`{option}` of `read` is for CSV files"):
+        read(ROWS, **{option: ","})
+
+
+def test_a_table_name_is_for_databases(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a\n1\n")
+    for source in (ROWS, tmp_path / "a.csv"):
+        with pytest.raises(ParameterError, match="`table` of `read` is for databases"):
+            read(source, table="a")
+
+
+def test_days_and_numbers_of_a_frame_keep_their_types() -> None:
+    table = read(pa.table({"d": [dt.date(2024, 1, 1)], "f": [0.5], "b": [True]}))
+    assert table.types == {"d": "date", "f": "float64", "b": "boolean"}
