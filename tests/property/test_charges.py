@@ -8,9 +8,10 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reference.queries import holds
 from shoal.queries._charges import Charges
 from shoal.queries._loss import Loss
-from shoal.queries._regions import FIRST, LAST, Ranges, Region, Texts, ValueSet, from_json, to_json
+from shoal.queries._regions import FIRST, LAST, Ranges, Region, Texts, from_json, to_json
 
 TEXTS = (*"abc", "never named", None)
 NUMBERS = (-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, None)
@@ -27,15 +28,6 @@ def ranges(draw: st.DrawFn) -> Ranges:
 
 regions = st.fixed_dictionaries({}, optional={"sex": texts, "age": ranges(), "weight": ranges()})
 losses = st.builds(Loss, st.integers(0, 5), st.integers(0, 3))
-
-
-def holds(values: ValueSet, value: object) -> bool:
-    """Decide membership one value at a time."""
-    if value is None:
-        return values.missing
-    if isinstance(values, Texts):
-        return (value in values.values) != values.excluded
-    return any(a <= (value, 0) and (value, 1) <= b for a, b in values.parts)
 
 
 def lost(spendings: list[tuple[Loss, Region]]) -> tuple[int, int]:

@@ -189,7 +189,8 @@ def interval_optimal_core(epsilon: float, confidence: float = 0.95) -> float:
     0.993
     """
     i = math.floor(-math.log1p(-confidence) / epsilon)
-    return (math.exp(-i * epsilon) / (1 - confidence) - 1) / math.expm1(epsilon)
+    ratio = math.exp(-epsilon) / -math.expm1(-epsilon)
+    return (math.exp(-i * epsilon) / (1 - confidence) - 1) * ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +220,8 @@ class OptimalDensity:
     def density(self, x: float) -> float:
         """Return M0 e^(-i epsilon) for x in ring i."""
         ring = max(0, math.ceil((abs(x) - self.core) / self.sensitivity))
-        top = 1 / (2 * (self.core + self.sensitivity / math.expm1(self.epsilon)))
+        ratio = math.exp(-self.epsilon) / -math.expm1(-self.epsilon)
+        top = 1 / (2 * (self.core + self.sensitivity * ratio))
         return top * math.exp(-ring * self.epsilon)
 
     @property

@@ -25,6 +25,9 @@ __all__ = ["QueryKind", "Refinement"]
 
 QueryKind = Literal["individual", "statistical"]
 
+# of floats; probabilities are exact whatever the exponent
+LARGEST_EXPONENT = 700.0
+
 
 @dataclass(frozen=True, slots=True, init=False)
 class Refinement:
@@ -118,8 +121,8 @@ class Refinement:
     @property
     def mass_raised(self) -> float:
         """p_u, the prior mass that is raised."""
-        up, down = math.exp(float(self.exponents[0])), math.exp(-float(self.exponents[1]))
-        return (1 - down) / (up - down)
+        up, down = (math.exp(-float(exponent)) for exponent in self.exponents)
+        return up * (1 - down) / (1 - up * down)
 
     @property
     def exponents(self) -> tuple[Fraction, Fraction]:
@@ -166,12 +169,12 @@ class Refinement:
         """Return the probability that the response is the answer, for the value where it is smallest."""
         weights = as_array(self.prior)
         mass = float(weights.min()) / float(weights.sum())
-        up, down = (float(exponent) for exponent in self.exponents)
+        up, down = (min(float(exponent), LARGEST_EXPONENT) for exponent in self.exponents)
         return min(math.exp(up) * mass, 1 - math.exp(-down) * (1 - mass))
 
     def _mass_for(self, confidence: float) -> float:
         """Return the prior mass of a ball that has this probability after the refinement."""
-        up, down = (float(exponent) for exponent in self.exponents)
+        up, down = (min(float(exponent), LARGEST_EXPONENT) for exponent in self.exponents)
         return max(confidence * math.exp(-up), 1 - (1 - confidence) * math.exp(down), 0.0)
 
 

@@ -102,9 +102,11 @@ class Rings:
 
     def _sum(self, polynomial: Callable[[int], Fraction], degree: int) -> float:
         """Return sum_i b^i polynomial(i)."""
-        x = 1 / math.expm1(float(self.epsilon))
+        epsilon = float(self.epsilon)
+        # b / (1 - b), which overflows for no epsilon
+        x = math.exp(-epsilon) / -math.expm1(-epsilon)
         terms = (float(w) * x**k for k, w in enumerate(_differences(polynomial, degree)))
-        return math.fsum(terms) / -math.expm1(-float(self.epsilon))
+        return math.fsum(terms) / -math.expm1(-epsilon)
 
 
 def _differences(polynomial: Callable[[int], Fraction], degree: int) -> list[Fraction]:
