@@ -80,21 +80,22 @@ def _observed(recoding: Recoding, frequencies: Frequencies, column: int) -> tupl
     np.maximum.at(last, values, leaves)
     known = _known(frequencies.hierarchies[column], labels)
     for value, label in enumerate(labels):
-        if label in known and known[label][0] <= first[value] and last[value] <= known[label][1]:
-            first[value], last[value] = known[label]
+        # the lowest value of this name that covers what was observed
+        for low, high in known.get(label, ()):
+            if low <= first[value] and last[value] <= high:
+                first[value], last[value] = low, high
+                break
     unused = last < first
     first[unused], last[unused] = 0, -1
     return first, last
 
 
-def _known(hierarchy: Hierarchy, labels: Sequence[str | None]) -> dict[str | None, tuple[int, int]]:
-    """Return the range of leaves of the labels that stand for one and the same range at all their levels."""
-    wanted, found, unclear = {*labels}, dict[str | None, tuple[int, int]](), set[str | None]()
+def _known(hierarchy: Hierarchy, labels: Sequence[str | None]) -> dict[str | None, list[tuple[int, int]]]:
+    """Return the ranges of leaves that labels stand for, the lowest level first."""
+    found: dict[str | None, list[tuple[int, int]]] = {label: [] for label in labels}
     for level, names in enumerate(hierarchy.labels):
         first, last = _ranges(hierarchy, level)
         for code, label in enumerate(names):
-            if label in wanted:
-                place = int(first[code]), int(last[code])
-                if found.setdefault(label, place) != place:
-                    unclear.add(label)
-    return {label: place for label, place in found.items() if label not in unclear}
+            if label in found:
+                found[label].append((int(first[code]), int(last[code])))
+    return found

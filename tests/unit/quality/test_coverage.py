@@ -29,11 +29,20 @@ def test_a_label_that_is_not_released_covers_nothing() -> None:
     assert coverage_of_recoding(own, PEOPLE.frequencies())[0].leaves.tolist() == [2, 0]
 
 
-def test_a_label_that_stands_for_different_leaves_at_different_levels_is_not_trusted() -> None:
+def test_a_name_that_occurs_more_than_once_stands_for_the_lowest_value_that_covers_what_was_observed() -> None:
     frequencies = PEOPLE.frequencies()
-    names = (("a", "b", "c", "d"), ("a", "z"), ("*",))  # `a` is a value, and a pair too
+    names = (("a", "b", "c", "d"), ("a", "other"), ("*",))  # `a` is a value, and a pair too
     hierarchies = tuple(dataclasses.replace(hierarchy, labels=names) for hierarchy in frequencies.hierarchies)
     frequencies = dataclasses.replace(frequencies, hierarchies=hierarchies)
-    local = node_recoding(PEOPLE, (0, 0), np.ones(7, dtype=np.bool_), local=True)
-    own = dataclasses.replace(local, labels=(names[0], names[0]))
-    assert coverage_of_recoding(own, frequencies)[0].leaves.tolist() == [1, 1, 1, 1]
+    values = node_recoding(PEOPLE, (0, 0), np.ones(7, dtype=np.bool_), local=True)
+    values = dataclasses.replace(values, labels=(names[0], names[0]))
+    assert coverage_of_recoding(values, frequencies)[0].leaves.tolist() == [1, 1, 1, 1]
+    pairs = node_recoding(PEOPLE, MIDDLE, np.ones(3, dtype=np.bool_), local=True)
+    pairs = dataclasses.replace(pairs, labels=(names[1], names[1]))
+    assert coverage_of_recoding(pairs, frequencies)[0].leaves.tolist() == [2, 2]
+
+
+def test_a_known_value_covers_leaves_that_were_not_observed() -> None:
+    local = node_recoding(PEOPLE, (2, 2), np.ones(1, dtype=np.bool_), local=True)
+    few = dataclasses.replace(local, classes=np.where(np.arange(len(local.classes)) < 2, 0, -1).astype(np.int32))
+    assert coverage_of_recoding(few, PEOPLE.frequencies())[0].leaves.tolist() == [4]

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from reference.example import MIDDLE, PEOPLE
-from reference.quality import node_recoding
+from reference.quality import Column, Table, node_classes, node_recoding
 from shoal.errors import ParameterError
+from shoal.models import Classes
 from shoal.quality import KLDivergence
 
 
@@ -30,6 +31,16 @@ def test_suppressed_records_are_spread_over_the_domain() -> None:
 def test_nothing_generalised_is_no_divergence() -> None:
     recoding = node_recoding(PEOPLE, (0, 0), np.ones(7, dtype=np.bool_))
     assert KLDivergence().value(recoding, PEOPLE.frequencies()) == pytest.approx(0, abs=1e-15)
+
+
+def test_the_bound_of_a_sparse_class_is_its_suppression() -> None:
+    """Three records of one value and one of a pair, all suppressed: spread over the domain the four cost ln 4 each."""
+    table = Table((Column(((0, 1, 2, 3), (0, 1, 2, 2), (0, 0, 0, 0))),), (((0,), 0),) * 3 + (((2,), 0),))
+    objective = KLDivergence().objective(table.frequencies())
+    classes, _ = node_classes(table, (1,))
+    lost = Classes(sizes=classes.sizes[:1], codes=classes.codes[:1])
+    value = objective.value((1,), classes, np.zeros(2, dtype=np.bool_))
+    assert objective.base((1,), classes) + objective.excess((1,), lost) <= value
 
 
 def test_a_balance_has_no_meaning_and_is_refused() -> None:
