@@ -233,29 +233,9 @@ SHOAL_API int64_t shoal_choose(int64_t classes, int64_t tuples, const int64_t *s
 namespace {
 
 using shoal::Attribute;
+using shoal::attributes_of;
 using shoal::Row;
-
-// Steps come one after the other, attribute by attribute: for each its length, and in `maps` and `changes` that many
-// entries.
-std::vector<Attribute> attributes_of(int32_t number, const int32_t *steps, const int32_t *shifts, const int32_t *bits,
-                                     const int64_t *lengths, const int32_t *maps, const double *changes) {
-    std::vector<Attribute> attributes(number);
-    for (int32_t d = 0; d < number; ++d) {
-        attributes[d].shift = shifts[d];
-        attributes[d].mask = bits[d] ? ~uint64_t(0) >> (64 - bits[d]) : 0;
-        for (int32_t step = 0; step < steps[d]; ++step, maps += *lengths, changes += *lengths, ++lengths) {
-            attributes[d].maps.push_back(maps);
-            attributes[d].changes.push_back(changes);
-        }
-    }
-    return attributes;
-}
-
-std::vector<Row> table_of(int64_t rows, const uint64_t *keys, const int64_t *counts, const double *costs) {
-    std::vector<Row> table(rows);
-    for (int64_t i = 0; i < rows; ++i) table[i] = {keys[i], counts[i], costs[i]};
-    return table;
-}
+using shoal::table_of;
 
 // What the models ask of the proportions of sensitive values, given those of the release.
 struct Screen {

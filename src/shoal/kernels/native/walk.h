@@ -28,6 +28,28 @@ struct Attribute {
     std::vector<const double *> changes; // changes[s][code]: what the step adds to the cost
 };
 
+// Steps come one after the other, attribute by attribute: for each its length, and in `maps` and `changes` that many
+// entries.
+inline std::vector<Attribute> attributes_of(int32_t number, const int32_t *steps, const int32_t *shifts, const int32_t *bits,
+                                     const int64_t *lengths, const int32_t *maps, const double *changes) {
+    std::vector<Attribute> attributes(number);
+    for (int32_t d = 0; d < number; ++d) {
+        attributes[d].shift = shifts[d];
+        attributes[d].mask = bits[d] ? ~uint64_t(0) >> (64 - bits[d]) : 0;
+        for (int32_t step = 0; step < steps[d]; ++step, maps += *lengths, changes += *lengths, ++lengths) {
+            attributes[d].maps.push_back(maps);
+            attributes[d].changes.push_back(changes);
+        }
+    }
+    return attributes;
+}
+
+inline std::vector<Row> table_of(int64_t rows, const uint64_t *keys, const int64_t *counts, const double *costs) {
+    std::vector<Row> table(rows);
+    for (int64_t i = 0; i < rows; ++i) table[i] = {keys[i], counts[i], costs[i]};
+    return table;
+}
+
 class Walk {
   public:
     Walk(std::vector<Attribute> attributes) : attributes_(std::move(attributes)), tables_(attributes_.size() + 1) {}
