@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from shoal.errors import ParameterError
 from shoal.models._arguments import Arguments
@@ -15,13 +17,17 @@ from shoal.models._model import Achieved, Capabilities, Mask, Model, Scope, rele
 
 __all__ = ["KMAnonymity"]
 
+#: Possible combinations per class up to which a table of all of them is faster than a sort.
+DENSE = 32
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class KMAnonymity(Model):
     """Every combination of at most m released quasi-identifier values occurs at least k times, or not at all.
 
     Weaker than k-anonymity and much cheaper in data where there are many quasi-identifiers and nobody knows all of
-    them. Cost O(C(a, m) * classes * log(classes)) for a quasi-identifiers, per round of removals.
+    them. Cost O(C(a, m) * classes * log(classes)), less where few combinations are possible, for a
+    quasi-identifiers, per round of removals.
 
     Parameters
     ----------
@@ -40,8 +46,8 @@ class KMAnonymity(Model):
 
     Assumptions
     -----------
-    The intruder knows at most m quasi-identifiers of a person. Sensitive values are not protected. With local recoding
-    a value and its generalisations count as different values.
+    The intruder knows at most m quasi-identifiers of a person. Sensitive values are not protected. With local
+    recoding a value and its generalisations count as different values.
 
     Examples
     --------
@@ -108,10 +114,21 @@ class KMAnonymity(Model):
             raise ParameterError(
                 f"`{self.title}` needs the released quasi-identifiers of the classes; none were given."
             )
-        codes, sizes = classes.codes[numbers], classes.sizes[numbers]
-        attributes = codes.shape[1]
+        columns, sizes = np.ascontiguousarray(classes.codes[numbers].T), classes.sizes[numbers]
         rarest = np.full(len(numbers), np.iinfo(np.int64).max)
-        for columns in itertools.combinations(range(attributes), min(self.m, attributes)):
-            labels, firsts = group(codes[:, columns])
-            rarest = np.minimum(rarest, tally(labels, sizes, len(firsts))[labels])
+        for chosen in itertools.combinations(range(len(columns)), min(self.m, len(columns))):
+            rarest = np.minimum(rarest, _frequencies(columns[list(chosen)], sizes))
         return rarest
+
+
+def _frequencies(columns: npt.NDArray[np.int32], sizes: Counts) -> Counts:
+    """Return, for each class, the records of all classes with the same values in the columns."""
+    widths = [int(column.max()) + 1 for column in columns]
+    if math.prod(widths) <= DENSE * len(sizes):
+        labels, number = np.zeros(len(sizes), dtype=np.int64), math.prod(widths)
+        for column, width in zip(columns, widths, strict=True):
+            labels = labels * width + column
+    else:
+        labels, firsts = group(columns.T)
+        number = len(firsts)
+    return tally(labels, sizes, number)[labels]

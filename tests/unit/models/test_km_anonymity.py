@@ -46,3 +46,15 @@ def test_the_codes_of_the_classes_are_needed() -> None:
 def test_the_statement_counts_what_is_known() -> None:
     assert "any quasi-identifier of" in KMAnonymity(5, m=1).statement()
     assert "any 2 quasi-identifiers of" in KMAnonymity(5, m=2).statement()
+
+
+@pytest.mark.parametrize("spread", [1, 10**4, 2**29])
+def test_how_values_are_numbered_does_not_matter(spread: int) -> None:
+    """Few possible combinations are counted in a table, many by sorting, and too many for a key by sorting in steps."""
+    random = np.random.default_rng(7)
+    codes, sizes = random.integers(0, 4, (60, 4)), random.integers(1, 4, 60)
+    model = KMAnonymity(6, m=3)
+    expected = model.keep(classes(sizes.tolist(), codes.tolist()), np.ones(60, dtype=np.bool_))
+    found = model.keep(classes(sizes.tolist(), (codes * spread).tolist()), np.ones(60, dtype=np.bool_))
+    assert found.tolist() == expected.tolist()
+    assert 0 < found.sum() < 60
