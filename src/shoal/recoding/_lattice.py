@@ -79,7 +79,7 @@ class Lattice:
         """Return the release of a node, in which the classes that violate a model are suppressed."""
         node = self._rolled_up(self._leaves, levels)
         maps = self._maps_between(self.bottom, levels)
-        codes = np.array([mapping[column] for mapping, column in zip(maps, self._leaves.columns, strict=False)])
+        codes = np.array([mapping[column] for mapping, column in zip(maps, self.frequencies.codes.T, strict=True)])
         labels = group(codes.reshape(len(levels), -1), self.widths(levels)).labels
         return recoding_of(self.frequencies, levels, labels, node.codes(), node.keep(models))
 
