@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
 
 import pyarrow as pa
 from hypothesis import strategies as st
 
 import shoal
 from shoal.queries._conditions import And, Condition, In, Not, Or
-from shoal.queries._records import Scale
+from shoal.queries._records import Records, Scale
 from shoal.queries._regions import FIRST, LAST, Ranges, Region, Texts, ValueSet
 from shoal.schema import Attribute, Domain, Kind, Role, Schema
 from shoal.tables import Table
@@ -125,3 +129,51 @@ conditions = st.recursive(
     ),
     max_leaves=6,
 )
+
+
+AGES = Scale.between(Fraction(0), Fraction(100), origin=Fraction(50), step=Fraction(7))
+INCOMES = Scale.between(Fraction(-101, 2), Fraction(1000), origin=Fraction(0), step=Fraction(1, 4))
+DAYS = Scale.between(Fraction(700_000), Fraction(738_000), origin=Fraction(700_000), step=Fraction(1000))
+
+SCALES = {"age": AGES, "income": INCOMES, "born": DAYS}
+
+
+def figures(made: Records, where: Condition | None) -> dict[str, Any]:
+    return {
+        "count": made.count(where),
+        "total": [made.total(where, name, scale) for name, scale in SCALES.items()],
+        "tally": made.tally(where, "age", AGES),
+        "edges": made.tally_between(where, "income", [-50.5, 0.0, 0.1, 12.5, 1000.0]),
+        "texts": made.tally_texts(where, "town", ["Ulm", "", "never", None]),
+        "look-up": [[made.value_of("id", f"p{i}", name) for name in ("sex", "age", "born")] for i in range(7)],
+    }
+
+
+def expected(records: Sequence[Record], where: Condition | None) -> dict[str, Any]:
+    chosen = [record for record in records if satisfies(record, where)]
+
+    def present(name: str) -> list[Any]:
+        return [record[name] for record in chosen if record[name] is not None]
+
+    def total(name: str, scale: Scale) -> tuple[int, int]:
+        return sum(unit(value, scale) for value in present(name)), len(present(name))
+
+    tally = Counter(unit(value, AGES) for value in present("age"))
+    edges = [-50.5, 0.0, 0.1, 12.5, 1000.0]
+    towns = Counter(record["town"] for record in chosen)
+
+    def value_of(person: str, name: str) -> object:
+        found = [record for record in records if record["id"] == person]
+        value = found[0][name] if len(found) == 1 else None
+        if value is None or isinstance(value, str):
+            return value
+        return float(value.toordinal() if hasattr(value, "toordinal") else value)
+
+    return {
+        "count": len(chosen),
+        "total": [total(name, scale) for name, scale in SCALES.items()],
+        "tally": [tally[i] for i in range(AGES.low, AGES.high + 1)],
+        "edges": [sum(a <= x < b for x in present("income")) for a, b in pairwise(edges)],
+        "texts": [towns[value] for value in ("Ulm", "", "never", None)],
+        "look-up": [[value_of(f"p{i}", name) for name in ("sex", "age", "born")] for i in range(7)],
+    }

@@ -1,0 +1,46 @@
+"""A filter and its figures mean the same on every engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+import pytest
+
+from reference import queries as reference
+from shoal.queries import Session
+from shoal.queries._engine_records import EngineRecords
+from shoal.queries._filters import parse
+from shoal.tables import Table
+
+RECORDS = [
+    reference.first_record(),
+    {**reference.first_record(), "id": "p1", "sex": None, "age": 70, "income": 999.99, "town": "it's"},
+    {**reference.first_record(), "id": "p1", "sex": "M", "age": None, "income": None, "town": None, "born": None},
+    {**reference.first_record(), "id": None, "sex": "x y", "pain": None, "age": 0, "income": -50.5, "town": ""},
+]
+
+
+@pytest.fixture
+def people(load: Callable[[pa.Table], Table]) -> Table:
+    return load(reference.table(RECORDS).to_arrow()).with_schema(reference.SCHEMA)
+
+
+def test_figures_are_those_of_the_records_one_by_one(people: Table) -> None:
+    records = EngineRecords(people)
+    for text in (
+        None,
+        'sex = "F"',
+        "not (age >= 50)",
+        'town in ("it\'s", "Ulm") and born < "2000-01-01"',
+        'sex is missing or pain > "none"',
+        "age != 44",
+    ):
+        where = parse(text, reference.SCHEMA)
+        assert reference.figures(records, where) == reference.expected(RECORDS, where)
+
+
+def test_a_session_answers(people: Table) -> None:
+    session = Session(people, 10**6, in_memory=False)
+    assert session.count("age >= 40", epsilon=10_000).value == 2
+    assert session.histogram("sex", epsilon=10_000).value == {"F": 1, "M": 1, "x y": 1, "(missing)": 1}
