@@ -1,8 +1,8 @@
 """How values generalise: levels of integer codes from the values themselves to ``*``."""
 
 from shoal.hierarchies._arx import read_arx, write_arx
-from shoal.hierarchies._build import build, leaf_codes, outside
+from shoal.hierarchies._build import build, leaf_codes, outside, provenance
 from shoal.hierarchies._hierarchy import TOP, Hierarchy
 from shoal.hierarchies._text import text
 
-__all__ = ["TOP", "Hierarchy", "build", "leaf_codes", "outside", "read_arx", "text", "write_arx"]
+__all__ = ["TOP", "Hierarchy", "build", "leaf_codes", "outside", "provenance", "read_arx", "text", "write_arx"]

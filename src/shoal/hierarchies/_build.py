@@ -44,7 +44,7 @@ from shoal.schema import (
     Taxonomy,
 )
 
-__all__ = ["build", "leaf_codes", "outside"]
+__all__ = ["build", "leaf_codes", "outside", "provenance"]
 
 Counts = npt.NDArray[np.int64]
 
@@ -119,7 +119,7 @@ def build(
     hierarchy = grow(
         tree,
         attribute=attribute.name,
-        provenance=_provenance(attribute, rule),
+        provenance=provenance(attribute),
         missing=missing,
         source=_source(attribute, rule),
     )
@@ -234,8 +234,15 @@ def _check_declared(column: Column, rule: HierarchyRule, tree: Tree) -> None:
         )
 
 
-def _provenance(attribute: Attribute, rule: HierarchyRule) -> Provenance:
-    domain = attribute.domain
+def provenance(attribute: Attribute) -> Provenance:
+    """Return whether the domain and the levels of a column are declared, or will be read off its data.
+
+    Examples
+    --------
+    >>> provenance(Attribute(name="age", kind=Kind.NUMERIC, hierarchy=Intervals(widths=(5, 10)))).value
+    'inferred from the data'
+    """
+    rule, domain = attribute.hierarchy or Flat(), attribute.domain
     listed = isinstance(rule, _TABLES) or (domain is not None and domain.values is not None)
     bounded = domain is not None and domain.bounded
     return Provenance.DECLARED if (listed or bounded) and not rule.data_dependent else Provenance.INFERRED
