@@ -60,6 +60,11 @@ class Capabilities:
         Whether the model reads the population counts of the classes.
     decided_by_size
         Whether every class of at least ``minimal_class_size`` records satisfies the model.
+    factor
+        The most by which the probability of a sensitive value may differ between a class and the release, as a factor;
+        None where the model bounds none. For constructions that meet it.
+    earth_mover
+        The greatest earth mover's distance between a class and the release; None where the model bounds none.
     """
 
     monotone_generalization: bool
@@ -70,6 +75,8 @@ class Capabilities:
     codes: bool = False
     population: bool = False
     decided_by_size: bool = False
+    factor: Fraction | None = None
+    earth_mover: Fraction | None = None
 
 
 class Achieved(dict[str, Quantity]):

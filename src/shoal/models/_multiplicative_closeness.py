@@ -67,6 +67,7 @@ class MultiplicativeCloseness(SensitiveModel):
             monotone_suppression=False,
             scope=Scope.REFERENCE,
             sensitive=(self.attribute,),
+            factor=fraction(self.t),
         )
 
     def proportions(self, attribute: SensitiveAttribute) -> Proportions | None:

@@ -96,6 +96,7 @@ class TCloseness(SensitiveModel):
             monotone_suppression=False,
             scope=Scope.REFERENCE,
             sensitive=(self.attribute,),
+            earth_mover=fraction(self.t),
         )
 
     def proportions(self, attribute: SensitiveAttribute) -> Proportions | None:

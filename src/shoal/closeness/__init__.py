@@ -1,0 +1,1 @@
+"""t-closeness constructions: buckets, Anatomy, stochastic t-closeness, slicing, the bridge to epsilon."""
