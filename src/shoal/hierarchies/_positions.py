@@ -28,7 +28,9 @@ def positions(attribute: Attribute, hierarchy: Hierarchy) -> Floats | None:
     except HierarchyError:  # numbers that are written in words: truth values
         return None
     low, high = _bounds(attribute, places)
-    scaled = (places / 2 - low / 2) / (high / 2 - low / 2)  # halves: the domain may be wider than the largest float
+    with np.errstate(all="ignore"):  # what does not come out as numbers is not ascending
+        # halves: the domain may be wider than the largest float
+        scaled = (places / 2 - low / 2) / (high / 2 - low / 2)
     return scaled if bool(np.all(np.diff(scaled) > 0)) else None
 
 

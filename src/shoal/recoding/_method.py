@@ -70,6 +70,11 @@ class Watch:
         #: whether anybody wants to know
         self.listens = progress is not None or cancelled is not None
 
+    @property
+    def stopped(self) -> Callable[[], bool] | None:
+        """What tells that the user stopped the work, for methods that use others."""
+        return self._cancelled
+
     def step(self, done: int, total: int, message: str) -> None:
         """Tell how far the work is; stop if asked to."""
         if self._cancelled is not None and self._cancelled():
