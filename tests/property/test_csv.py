@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from reference.tables import parse_csv
 from shoal.errors import DataError, ShoalError
 from shoal.tables import _csv as module
-from shoal.tables import read
-from shoal.tables._csv import WrongEncoding, open_csv
+from shoal.tables import _utf8, read
+from shoal.tables._csv import open_csv
+from shoal.tables._utf8 import WrongEncoding
 
 NAMES = st.lists(
     st.text(st.characters(codec="utf-8", exclude_characters='\0\r\n",;|\t'), min_size=1, max_size=5),
@@ -121,12 +122,12 @@ def test_where_a_block_ends_does_not_matter(
 
     whole = outcome()
     with monkeypatch.context() as patch:
-        patch.setattr(module, "CHUNK", block)
+        patch.setattr(_utf8, "CHUNK", block)
         assert outcome() == whole
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_where_arrow_splits_the_file_does_not_matter(folder: Path, data: st.DataObject) -> None:
     fields = st.text(st.sampled_from('a"\n\r, é'), max_size=4)
     rows = data.draw(st.lists(st.tuples(fields, fields), min_size=20, max_size=60))

@@ -8,15 +8,11 @@ a quote that never ends) is watched on the way in.
 
 from __future__ import annotations
 
-import codecs
-import gzip
-import io
 import secrets
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 import pyarrow as pa
 
@@ -26,15 +22,14 @@ from shoal.tables._dialect import (
     Encoding,
     detect_decimal,
     detect_delimiter,
-    detect_encoding,
     rows_of,
 )
 from shoal.tables._names import check_names
+from shoal.tables._utf8 import Utf8Stream, find_encoding, first_text
 
 __all__ = ["CsvText", "open_csv"]
 
 BLOCK = 1 << 23  # bytes; no record may be longer
-CHUNK = BLOCK  # bytes read from the file at a time
 _SAMPLE = 1 << 18
 _FALL_BACK = "cp1252"
 
@@ -53,10 +48,6 @@ class CsvText:
     def check(self) -> None:
         """Raise what was wrong with the file, once its records were read (or reading them broke off)."""
         self.watched.check()
-
-
-class WrongEncoding(Exception):
-    """The bytes are not UTF-8, and nothing before them speaks for UTF-8: perhaps another encoding."""
 
 
 def open_csv(
@@ -81,8 +72,8 @@ def open_csv(
     DataError
         If the file cannot be opened, is empty, or its header cannot be used.
     """
-    chosen = Encoding(_FALL_BACK) if fall_back else _encoding(path, encoding)
-    sample = _sample(path, chosen)
+    chosen = Encoding(_FALL_BACK) if fall_back else find_encoding(path, encoding)
+    sample = first_text(path, chosen, _SAMPLE)
     if not sample.strip("\r\n"):
         raise DataError(f"{path.name} is empty.")
     delimiter = delimiter or ("\t" if _stem(path).suffix.lower() == ".tsv" else detect_delimiter(sample))
@@ -107,7 +98,7 @@ class _Watched:
 
     def __init__(self, path: Path, encoding: Encoding, columns: tuple[str, ...], delimiter: str) -> None:
         self.path, self.columns, self.delimiter = path, columns, delimiter
-        self.stream = _Utf8(path, encoding, end=self._end(token := secrets.token_hex(16)))
+        self.stream = Utf8Stream(path, encoding, end=self._end(token := secrets.token_hex(16)))
         self.token = token
         self.ragged: list[int] = []
         self.schema = pa.schema([(name, pa.string()) for name in columns])
@@ -185,134 +176,8 @@ class _Watched:
             raise DataError(f"{name} has a header but no records.")
 
 
-class _Utf8(io.RawIOBase):
-    """The text of a file as UTF-8 without byte order mark, then ``end``; breaks off where the text is not valid.
-
-    Errors are kept, not raised: they would come back through two libraries that add words of their own.
-    """
-
-    def __init__(self, path: Path, encoding: Encoding, *, end: bytes) -> None:
-        self._path, self._encoding, self._end = path, encoding, end
-        self._decoder = codecs.getincrementaldecoder(encoding.codec)()
-        self._source: BinaryIO | None = None
-        self._buffer = b""
-        self._lines = 0
-        self._ascii = True
-        self._done = False
-        self.failure: Exception | None = None
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def read(self, size: int = -1, /) -> bytes:
-        """Return at most ``size`` bytes."""
-        while not self._done and (size < 0 or len(self._buffer) < size):
-            self._buffer += self._next()
-        size = len(self._buffer) if size < 0 else size
-        taken, self._buffer = self._buffer[:size], self._buffer[size:]
-        return taken
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._source is not None:
-            self._source.close()
-        super().close()
-
-    def _next(self) -> bytes:
-        try:
-            if self._source is None:
-                self._source = _open(self._path)
-                self._source.read(self._encoding.mark)
-            chunk = self._source.read(CHUNK)
-            text = self._utf8(chunk)
-        except UnicodeDecodeError as error:
-            self.failure = self._wrong(error)
-        except UnicodeError:  # characters that are none, such as half of a pair
-            self.failure = DataError(f"{self._path.name}: the text is not {self._encoding.codec.upper()}.")
-        except (OSError, EOFError, zlib.error) as error:
-            self.failure = DataError(f"{self._path.name} cannot be read: {_reason(error)}.")
-        else:
-            if b"\0" in text:
-                line = self._lines + text[: text.index(b"\0")].count(b"\n") + 1
-                self.failure = DataError(
-                    f"{self._path.name}: line {line:,} holds a zero byte; this is not a text file.",
-                    hint="if it is UTF-16 text, give the encoding",
-                )
-            else:
-                self._lines += text.count(b"\n")
-                self._done = not chunk
-                return text + self._end if self._done else text
-        self._done = True
-        return b""
-
-    def _utf8(self, chunk: bytes) -> bytes:
-        if self._encoding.codec == "utf-8" and self._ascii and chunk.isascii():
-            return chunk
-        text = self._decoder.decode(chunk, final=not chunk)
-        if self._ascii and not text.isascii():
-            self._ascii = False
-        return text.encode()
-
-    def _wrong(self, error: UnicodeDecodeError) -> Exception:
-        valid = error.object[: error.start]
-        if self._encoding == Encoding("utf-8") and self._ascii and valid.isascii():
-            return WrongEncoding()
-        line = self._lines + valid.count(b"\n") + 1
-        return DataError(
-            f"{self._path.name}: the text is not {self._encoding.codec.upper()}; line {line:,} is the first wrong.",
-            hint="give the file's encoding, such as windows-1252 or utf-16",
-        )
-
-
-def _encoding(path: Path, given: str | None) -> Encoding:
-    start = _start(path, 1 << 12)
-    if given is None:
-        return detect_encoding(start)
-    try:
-        codec = codecs.lookup(given).name
-        io.TextIOWrapper(io.BytesIO(), encoding=given)  # refuses codecs that are not of text
-    except (LookupError, ValueError):
-        raise DataError(f"`encoding` must be the name of a text encoding, such as utf-8; got {given!r}.") from None
-    found = detect_encoding(start)
-    if found.mark and codec in (found.codec, found.codec[:6], "utf-8-sig"):
-        return Encoding(found.codec, found.mark, given=True)
-    return Encoding("utf-8" if codec == "utf-8-sig" else codec, given=True)
-
-
-def _start(path: Path, size: int) -> bytes:
-    try:
-        with _open(path) as source:
-            return source.read(size)
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{path.name} cannot be read: {_reason(error)}.") from None
-
-
-def _sample(path: Path, encoding: Encoding) -> str:
-    start = _start(path, encoding.mark + _SAMPLE)[encoding.mark :]
-    text = codecs.getincrementaldecoder(encoding.codec)(errors="replace").decode(start)
-    if len(start) == _SAMPLE:  # the last line is not complete
-        text = text[: text.rfind("\n") + 1] or text
-    return text
-
-
-def _open(path: Path) -> BinaryIO:
-    source = path.open("rb")
-    if source.read(2) == b"\x1f\x8b":
-        source.close()
-        return cast("BinaryIO", gzip.open(path, "rb"))
-    source.seek(0)
-    return source
-
-
 def _stem(path: Path) -> Path:
     return path.with_suffix("") if path.suffix.lower() == ".gz" else path
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, gzip.BadGzipFile | EOFError | zlib.error):
-        return "the compressed data is damaged or incomplete"
-    return (getattr(error, "strerror", None) or "it is not readable").lower()
 
 
 def _spoken(delimiter: str) -> str:

@@ -6,11 +6,13 @@ import gzip
 import os
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from shoal.errors import DataError, ParameterError
 from shoal.tables import _csv as module
-from shoal.tables import read
+from shoal.tables import _utf8, read
+from shoal.tables._csv import open_csv
 
 SECRET = "Xq7canary"
 
@@ -87,7 +89,8 @@ def test_a_wrong_encoding_that_was_given_is_refused(file: Path) -> None:
 @pytest.mark.parametrize("encoding", ["klingon", "hex", "rot13", ""])
 def test_an_encoding_must_be_one_of_text(file: Path, encoding: str) -> None:
     file.write_text("age,city\n1,a\n")
-    assert "`encoding` must be the name of a text encoding" in refused(file, encoding=encoding)
+    with pytest.raises(ParameterError, match="`encoding` of `read` must name an encoding of text"):
+        read(file, encoding=encoding)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +127,7 @@ def test_no_permission_is_said_without_being_root(file: Path, monkeypatch: pytes
     def denied(path: Path) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(module, "_open", denied)
+    monkeypatch.setattr(_utf8, "_open", denied)
     assert refused(file) == "people.csv cannot be read: permission denied."
 
 
@@ -187,3 +190,11 @@ def test_records_keep_their_numbers(file: Path) -> None:
     table = read(file)
     found = table.engine.fetch(table.expression)
     assert found["n"].cast("int64").equals(found["__shoal_row__"])
+
+
+def test_a_line_break_inside_quotes_survives_the_end_of_a_block(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BLOCK", 100)
+    for padding in range(100):
+        file.write_bytes(b"a,b\n" + b"x" * padding + b',"1\r\n2"\n' + b"y,z\n" * 20)
+        records = pa.Table.from_batches(open_csv(file).records)
+        assert records["b"][0].as_py() == "1\r\n2", padding

@@ -1,0 +1,155 @@
+"""The text of a file as UTF-8, whatever it is written in; what is wrong with it is found on the way."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import zlib
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from shoal.errors import DataError, ParameterError
+from shoal.tables._dialect import Encoding, detect_encoding
+
+__all__ = ["CHUNK", "Utf8Stream", "WrongEncoding", "find_encoding", "first_text"]
+
+CHUNK = 1 << 23  # bytes read from the file at a time
+_CARRIAGE_RETURN = ord("\r")
+
+
+class WrongEncoding(Exception):
+    """The bytes are not UTF-8, and nothing before them speaks for UTF-8: perhaps another encoding."""
+
+
+class Utf8Stream(io.RawIOBase):
+    """The text of a file as UTF-8 without byte order mark, then ``end``; breaks off where the text is not valid.
+
+    Errors are kept, not raised: they would come back through two libraries that add words of their own.
+    """
+
+    def __init__(self, path: Path, encoding: Encoding, *, end: bytes) -> None:
+        self._path, self._encoding, self._end = path, encoding, end
+        self._decoder = codecs.getincrementaldecoder(encoding.codec)()
+        self._source: BinaryIO | None = None
+        self._buffer = b""
+        self._lines = 0
+        self._ascii = True
+        self._done = False
+        self.failure: Exception | None = None
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return at most ``size`` bytes."""
+        while not self._done and (size < 0 or len(self._buffer) <= size):
+            self._buffer += self._next()
+        size = len(self._buffer) if size < 0 else size
+        # Arrow takes a line feed at the start of a block for the second half of a line end, also inside quotes
+        if 1 < size < len(self._buffer) and self._buffer[size - 1] == _CARRIAGE_RETURN:
+            size -= 1
+        taken, self._buffer = self._buffer[:size], self._buffer[size:]
+        return taken
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._source is not None:
+            self._source.close()
+        super().close()
+
+    def _next(self) -> bytes:
+        try:
+            if self._source is None:
+                self._source = _open(self._path)
+                self._source.read(self._encoding.mark)
+            chunk = self._source.read(CHUNK)
+            text = self._utf8(chunk)
+        except UnicodeDecodeError as error:
+            self.failure = self._wrong(error)
+        except UnicodeError:  # characters that are none, such as half of a pair
+            self.failure = DataError(f"{self._path.name}: the text is not {self._encoding.codec.upper()}.")
+        except (OSError, EOFError, zlib.error) as error:
+            self.failure = DataError(f"{self._path.name} cannot be read: {_reason(error)}.")
+        else:
+            if b"\0" in text:
+                line = self._lines + text[: text.index(b"\0")].count(b"\n") + 1
+                self.failure = DataError(
+                    f"{self._path.name}: line {line:,} holds a zero byte; this is not a text file.",
+                    hint="if it is UTF-16 text, give the encoding",
+                )
+            else:
+                self._lines += text.count(b"\n")
+                self._done = not chunk
+                return text + self._end if self._done else text
+        self._done = True
+        return b""
+
+    def _utf8(self, chunk: bytes) -> bytes:
+        if self._encoding.codec == "utf-8" and self._ascii and chunk.isascii():
+            return chunk
+        text = self._decoder.decode(chunk, final=not chunk)
+        if self._ascii and not text.isascii():
+            self._ascii = False
+        return text.encode()
+
+    def _wrong(self, error: UnicodeDecodeError) -> Exception:
+        valid = error.object[: error.start]
+        if self._encoding == Encoding("utf-8") and self._ascii and valid.isascii():
+            return WrongEncoding()
+        line = self._lines + valid.count(b"\n") + 1
+        return DataError(
+            f"{self._path.name}: the text is not {self._encoding.codec.upper()}; line {line:,} is the first wrong.",
+            hint="give the file's encoding, such as windows-1252 or utf-16",
+        )
+
+
+def find_encoding(path: Path, given: str | None) -> Encoding:
+    """Return the encoding of a file: the given one, or the one that its first bytes speak for."""
+    start = _start(path, 1 << 12)
+    if given is None:
+        return detect_encoding(start)
+    try:
+        codec = codecs.lookup(given).name
+        io.TextIOWrapper(io.BytesIO(), encoding=given)  # refuses codecs that are not of text
+    except (LookupError, ValueError):
+        raise ParameterError(
+            f"`encoding` of `read` must name an encoding of text such as utf-8; got {given!r}."
+        ) from None
+    found = detect_encoding(start)
+    if found.mark and codec in (found.codec, found.codec[:6], "utf-8-sig"):
+        return Encoding(found.codec, found.mark, given=True)
+    return Encoding("utf-8" if codec == "utf-8-sig" else codec, given=True)
+
+
+def first_text(path: Path, encoding: Encoding, size: int) -> str:
+    """Return the complete lines among the first ``size`` bytes of a file, as far as they can be read."""
+    start = _start(path, encoding.mark + size)[encoding.mark :]
+    text = codecs.getincrementaldecoder(encoding.codec)(errors="replace").decode(start)
+    if len(start) == size:  # the last line is not complete
+        text = text[: text.rfind("\n") + 1] or text
+    return text
+
+
+def _start(path: Path, size: int) -> bytes:
+    try:
+        with _open(path) as source:
+            return source.read(size)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{path.name} cannot be read: {_reason(error)}.") from None
+
+
+def _open(path: Path) -> BinaryIO:
+    source = path.open("rb")
+    if source.read(2) == b"\x1f\x8b":
+        source.close()
+        return cast("BinaryIO", gzip.open(path, "rb"))
+    source.seek(0)
+    return source
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, gzip.BadGzipFile | EOFError | zlib.error):
+        return "the compressed data is damaged or incomplete"
+    return (getattr(error, "strerror", None) or "it is not readable").lower()

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import logging
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from shoal.errors import Cancelled, DataError, OutputError
+from shoal.tables._engine import quiet
+
+
+def test_the_words_of_an_engine_are_not_passed_on() -> None:
+    with pytest.raises(DataError) as caught, quiet("a.csv"):
+        duckdb.sql("SELECT 'Xq7canary'::INTEGER").fetchall()
+    assert str(caught.value) == "a.csv: the engine could not do it (ConversionException)."
+    assert caught.value.__suppress_context__
+
+
+def test_the_error_can_be_chosen() -> None:
+    with pytest.raises(OutputError), quiet("a.csv", error=OutputError):
+        raise pa.ArrowInvalid("Xq7canary")
+
+
+def test_errors_of_ours_pass() -> None:
+    with pytest.raises(DataError, match="ours"), quiet("a.csv", error=OutputError):
+        raise DataError("ours")
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt(), RuntimeError("Query interrupted")])
+def test_an_interrupt_is_a_cancellation(raised: BaseException) -> None:
+    with pytest.raises(Cancelled), quiet("a.csv"):
+        raise raised
+
+
+@pytest.mark.parametrize("raised", [ValueError("ours"), RuntimeError("ours"), KeyError("ours")])
+def test_mistakes_of_ours_are_not_hidden(raised: Exception) -> None:
+    with pytest.raises(type(raised)), quiet("a.csv"):
+        raise raised
+
+
+def test_spark_does_not_log_the_query_meanwhile() -> None:
+    logger = logging.getLogger("SQLQueryContextLogger")
+    with quiet("a.csv"):
+        assert logger.disabled
+    assert not logger.disabled
