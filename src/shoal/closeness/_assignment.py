@@ -23,7 +23,7 @@ LEAST, MOST = 64, 4096
 """Bounds on the number of classes per block: fewer lose homogeneity, more do not gain any."""
 
 
-def assign(points: Points, buckets: NDArray[np.integer], quotas: Quotas) -> NDArray[np.int32]:
+def assign(points: Points, buckets: NDArray[np.integer], quotas: Quotas, *, work: int = WORK) -> NDArray[np.int32]:
     """Return the class of every record; class c holds exactly ``quotas.counts[c, j]`` records of bucket j.
 
     MDAV [SC13 Alg. 2.1] with quotas: of the records that are left, take the one farthest from their centroid, and the
@@ -39,6 +39,8 @@ def assign(points: Points, buckets: NDArray[np.integer], quotas: Quotas) -> NDAr
         The bucket of each record.
     quotas
         What the classes take; their sum over the classes is the size of each bucket.
+    work
+        Records times classes per block. Larger blocks make more homogeneous classes.
 
     Guarantee
     ---------
@@ -63,7 +65,7 @@ def assign(points: Points, buckets: NDArray[np.integer], quotas: Quotas) -> NDAr
     if not np.array_equal(sizes, quotas.counts.sum(axis=0)):
         raise ParameterError("`quotas` of `assign` must use up every bucket exactly.")
     order = np.lexsort((_key(points), buckets))
-    most = int(np.clip(WORK // max(len(points), 1), LEAST, MOST))
+    most = int(np.clip(work // max(len(points), 1), LEAST, MOST))
     found = blocks(points[order], buckets[order], quotas, most)
     labels = np.empty(len(points), dtype=np.int32)
     labels[order] = _InStep(points[order], quotas, found).run()
@@ -138,9 +140,9 @@ class _InStep:
     def _around(self, centres: Points) -> None:
         """Give out one class in each block: the quotas that fit best around the centre."""
         self._distances = self._squared(centres)
-        counts = self.quotas.counts[np.minimum(self.next, len(self.quotas) - 1)]
         waiting = self.next < self.last
-        near = self._nearest(int(counts[waiting].max()))
+        counts = np.where(waiting[..., None], self.quotas.counts[np.minimum(self.next, len(self.quotas) - 1)], 0)
+        near = self._nearest(int(counts.max()))
         costs = np.take_along_axis(near.cost[:, None], counts[..., None], axis=3)[..., 0].sum(axis=2)
         costs = np.where(waiting, costs / np.maximum(counts.sum(axis=2), 1), np.inf)
         emphasis = costs.argmin(axis=1)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from shoal.closeness._assignment import assign
 from shoal.closeness._geometry import points
 from shoal.closeness._quotas import quotas
+from shoal.closeness._shapes import TRIAL_WORK, best, class_sizes, sample
 from shoal.errors import DataError, ParameterError
 from shoal.microaggregation import Partition, Records, Scaling
 from shoal.models import Achieved, Classes, KAnonymity, MultiplicativeCloseness
@@ -24,6 +25,7 @@ def bucketize(
     t: Fraction | int | float | str,
     k: int = 1,
     *,
+    class_size: int | None = None,
     scaling: Scaling = "z-score",
 ) -> Partition:
     """Partition records into classes in which no bucket is more than t times as frequent, or as rare, as in all.
@@ -42,6 +44,10 @@ def bucketize(
         The greatest factor, in [1, inf). A float means the decimal typed.
     k
         The least class size, in [1, number of records].
+    class_size
+        About how many records a class gets, at least k. By default a few sizes from k on are tried, on a sample where
+        the table is large, and the one with the least sum of squared errors is taken: somewhat larger classes can
+        emphasise their bucket more.
     scaling
         What numbers are divided by before distances are taken; see `Space`.
 
@@ -72,8 +78,10 @@ def bucketize(
     records = Records.of(quasi_identifiers)
     numbers = _buckets(buckets, len(records))
     factor = MultiplicativeCloseness("bucket", t).t
-    shares = quotas(np.bincount(numbers), Fraction(factor), k)
-    return Partition(assign(points(records, scaling), numbers, shares)).require(k)
+    places, sizes = points(records, scaling), np.bincount(numbers)
+    least = quotas(sizes, Fraction(factor), k).sizes.min()
+    size = _class_size(places, numbers, Fraction(factor), int(least)) if class_size is None else max(class_size, k)
+    return Partition(assign(places, numbers, quotas(sizes, Fraction(factor), size))).require(k)
 
 
 def closeness(partition: Partition, buckets: ArrayLike) -> Achieved:
@@ -95,6 +103,18 @@ def classes_of(partition: Partition, sensitive: tuple[SensitiveAttribute, ...], 
         sensitive_codes=codes.astype(np.int32),
     )
     return Classes.of(frequencies, partition.labels, number=partition.count)
+
+
+def _class_size(places: NDArray[np.float64], numbers: NDArray[np.int64], t: Fraction, k: int) -> int:
+    rows = sample(places, numbers)
+    some, mine = places[rows], np.unique(numbers[rows], return_inverse=True)[1]
+    sizes = np.bincount(mine)
+    options = [size for size in class_sizes(t, k, len(sizes)) if size <= len(rows)]
+
+    def tried(size: int) -> Partition:
+        return Partition(assign(some, mine, quotas(sizes, t, size), work=TRIAL_WORK))
+
+    return best(options, tried, some) if len(options) > 1 else k
 
 
 def _buckets(buckets: ArrayLike, records: int) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Classes that are close in the earth mover's distance by construction: one record of every rank group.
+"""Classes that are close in the earth mover's distance by construction.
 
 Legend: N records sorted by the confidential attribute, v different values, e records per class.
 """
@@ -6,33 +6,37 @@ Legend: N records sorted by the confidential attribute, v different values, e re
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.closeness._assignment import assign
-from shoal.closeness._quotas import Quotas
+from shoal.closeness._assignment import WORK
+from shoal.closeness._shapes import TRIAL_WORK, Dealt, Emphasis, RankGroups, Shape, best, dealt, sample
 from shoal.microaggregation import Partition
 from shoal.models import Classes, Histogram
 from shoal.tables import SensitiveAttribute
 
-__all__ = ["closeness_first", "rank_bound", "rank_groups", "smallest_class"]
+__all__ = ["closeness_first", "rank_bound", "shapes"]
 
 Codes = NDArray[np.integer]
-Numbers = NDArray[np.int64]
 Points = NDArray[np.float64]
 Verdict = Callable[[Classes], bool]
+Repair = Callable[[Points, NDArray[np.int64], Partition], Partition]
+
+FACTORS = tuple(Fraction(text) for text in ("1.25", "1.5", "2", "3", "5"))
+BUCKETS = (2, 3, 4, 6, 8, 12)
+FEW = 40
+"""Attributes with at most this many values get a bucket for each."""
 
 
 def closeness_first(
-    points: Points, attribute: SensitiveAttribute, codes: Codes, *, t: float, k: int, holds: Verdict
+    points: Points, attribute: SensitiveAttribute, codes: Codes, *, t: float, k: int, holds: Verdict, repair: Repair
 ) -> Partition:
     """Partition records so that every class has about the distribution of all, before looking at what else it has.
 
-    Where the order counts and there are many values: e groups of consecutive ranks, and one record of each in every
-    class (Soria-Comas, Domingo-Ferrer, Sánchez, Martínez, "t-Closeness through Microaggregation", 2015, Alg. 3); which
-    one, the nearness of the quasi-identifiers decides. Else every class takes its share of every value, rounded so
-    that the differences of neighbouring values cancel.
+    The shapes of classes that keep the distance t, or nearly, are tried (`shapes`), and the one whose classes are most
+    homogeneous *after* repair is taken.
 
     Parameters
     ----------
@@ -45,47 +49,49 @@ def closeness_first(
     k
         The least class size.
     holds
-        Decides exactly whether closeness holds for classes.
+        Decides exactly whether closeness holds for all of some classes.
+    repair
+        Given points, rows and classes of these rows, returns classes that satisfy everything.
 
     Guarantee
     ---------
-    Classes of at least k records. Shares of values are tried until ``holds``. Rank groups are taken as many as bound
-    the ordered distance by t for classes of e; classes of more, which there are where e does not divide N, are to be
-    checked on the result.
-
-    Notes
-    -----
-    O(N m classes per block), see `assign`.
+    That of ``repair``.
     """
-    values = int(np.count_nonzero(np.bincount(codes)))
-    by_value = smallest_class(attribute, codes, k, holds)
+    options = shapes(attribute, codes, t=t, k=k, holds=holds)
+    everything = np.arange(len(codes))
+    if len(options) == 1:
+        return repair(points, everything, options[0].classes(points, attribute, codes, k, WORK))
+    rows = sample(points, codes)
+    least = min(k, len(rows))
+
+    def tried(shape: Shape) -> Partition:
+        made = shape.classes(points[rows], attribute, codes[rows], least, TRIAL_WORK)
+        return repair(points[rows], rows, made)
+
+    chosen = best(options, tried, points[rows])
+    return repair(points, everything, chosen.classes(points, attribute, codes, k, WORK))
+
+
+def shapes(attribute: SensitiveAttribute, codes: Codes, *, t: float, k: int, holds: Verdict) -> list[Shape]:
+    """Return shapes that keep the distance t, or nearly.
+
+    *Rank groups*, where the order counts: e groups of consecutive ranks and one record of each in every class, e so
+    large that the ordered distance is at most t whatever records are taken (Soria-Comas, Domingo-Ferrer, Sánchez,
+    Martínez, "t-Closeness through Microaggregation", 2015, Alg. 3). *Dealt*: its share of every value, in the smallest
+    classes for which that is close enough, exactly. *Emphasis*: more of some buckets, as in bucketisation; kept if the
+    buckets themselves are no farther than t.
+    """
+    found: list[Shape] = []
+    few = int(np.count_nonzero(np.bincount(codes))) <= FEW
     if attribute.ordered:
-        by_rank = _least(lambda size: rank_bound(codes, size) <= t, k, len(codes))
-        # shares of values leave no choice where most values occur once
-        if by_value >= by_rank or values > 2 * by_rank:
-            groups = rank_groups(codes, by_rank)
-            return Partition(assign(points, groups, _one_of_each(np.bincount(groups), by_rank)))
-    present, numbers = np.unique(codes, return_inverse=True)
-    counts = _dealt(np.bincount(numbers), len(codes) // by_value)
-    del present
-    return Partition(assign(points, numbers, Quotas(counts=counts, emphasis=np.zeros(len(counts), dtype=np.int64))))
-
-
-def rank_groups(codes: Codes, number: int) -> Numbers:
-    """Return the group of every record: ``number`` groups of N // number consecutive ranks, the middle ones one more.
-
-    Equal values are taken in the order of their rows.
-
-    >>> rank_groups(np.array([5, 3, 9, 1, 7]), 2).tolist()
-    [0, 0, 1, 0, 1]
-    """
-    size, rest = divmod(len(codes), number)
-    sizes = np.full(number, size)
-    middle = (number - rest) // 2
-    sizes[middle : middle + rest] += 1
-    groups = np.empty(len(codes), dtype=np.int64)
-    groups[np.argsort(codes, kind="stable")] = np.repeat(np.arange(number), sizes)
-    return groups
+        found.append(RankGroups(_least(lambda size: rank_bound(codes, size) <= t, k, len(codes))))
+    if few or not attribute.ordered:
+        found.append(Dealt(_least(lambda size: _holds(Dealt(size), attribute, codes, k, holds), k, len(codes))))
+    if few:
+        found += [shape for shape in map(Emphasis, FACTORS) if _holds(shape, attribute, codes, k, holds)]
+    elif attribute.ordered:
+        found += _emphases(attribute, codes, t, k)
+    return found
 
 
 def rank_bound(codes: Codes, size: int) -> float:
@@ -115,17 +121,6 @@ def rank_bound(codes: Codes, size: int) -> float:
     return float(np.maximum(low, high).sum() / len(codes) / (size * len(below)))
 
 
-def smallest_class(attribute: SensitiveAttribute, codes: Codes, k: int, holds: Verdict) -> int:
-    """Return the least class size for which classes with their share of every value satisfy ``holds``, exactly."""
-    present, numbers = np.unique(codes, return_inverse=True)
-    sizes = np.bincount(numbers)
-
-    def fits(size: int) -> bool:
-        return holds(_classes(attribute, present, _dealt(sizes, len(codes) // size)))
-
-    return _least(fits, k, len(codes))
-
-
 def _least(fits: Callable[[int], bool], low: int, high: int) -> int:
     """Return the first of 1, 2, 4, ... times ``low`` that fits, then the least that bisection finds below it."""
     size, failed = low, low - 1
@@ -137,28 +132,38 @@ def _least(fits: Callable[[int], bool], low: int, high: int) -> int:
     return size
 
 
-def _dealt(sizes: Numbers, classes: int) -> Numbers:
-    """Return how many records of each value every class gets when the sorted records are dealt in turn."""
-    # floor((F - c - 1) / C) counts the ranks below F that are c modulo C
-    ends = np.concatenate(([0], np.cumsum(sizes)))
-    turns: Numbers = (ends[None, :] - np.arange(classes)[:, None] + classes - 1) // classes
-    return np.diff(turns, axis=1)
-
-
-def _one_of_each(sizes: Numbers, number: int) -> Quotas:
-    classes = int(sizes.min())
-    counts = np.ones((classes, number), dtype=np.int64)
-    for extra, group in enumerate(np.flatnonzero(sizes > classes).tolist()):
-        counts[extra % classes, group] += 1
-    return Quotas(counts=counts, emphasis=np.zeros(classes, dtype=np.int64))
-
-
-def _classes(attribute: SensitiveAttribute, present: Codes, counts: Numbers) -> Classes:
+def _holds(shape: Shape, attribute: SensitiveAttribute, codes: Codes, k: int, holds: Verdict) -> bool:
+    """Decide exactly, where every bucket is one value: the quotas are then the histograms of the classes."""
+    if isinstance(shape, Dealt):
+        counts = dealt(np.unique(codes, return_counts=True)[1], max(len(codes) // max(shape.size, k), 1))
+    else:
+        counts = shape.quotas(attribute, codes, k)[1].counts
     owners, places = np.nonzero(counts)
     histogram = Histogram(
         attribute=attribute,
         offsets=np.searchsorted(owners, np.arange(len(counts) + 1)).astype(np.int64),
-        codes=present[places].astype(np.int32),
+        codes=np.unique(codes)[places].astype(np.int32),
         counts=counts[owners, places],
     )
-    return Classes(sizes=counts.sum(axis=1), sensitive={attribute.name: histogram})
+    return holds(Classes(sizes=counts.sum(axis=1), sensitive={attribute.name: histogram}))
+
+
+def _emphases(attribute: SensitiveAttribute, codes: Codes, t: float, k: int) -> list[Shape]:
+    """Return the different shapes of buckets whose distance is at most t on average."""
+    found: dict[bytes, Shape] = {}
+    for shape in (Emphasis(factor, count) for count in BUCKETS for factor in FACTORS):
+        shares = shape.quotas(attribute, codes, k)[1].counts
+        if _bucket_distance(shares) <= t:
+            found.setdefault(shares.tobytes(), shape)
+    return list(found.values())
+
+
+def _bucket_distance(shares: NDArray[np.int64]) -> float:
+    """Return the mean ordered distance of the classes, values inside a bucket taken as spread evenly."""
+    sizes = shares.sum(axis=0) / shares.sum()
+    after = np.cumsum(shares / shares.sum(axis=1, keepdims=True) - sizes, axis=1)
+    before = np.concatenate((np.zeros((len(shares), 1)), after[:, :-1]), axis=1)
+    # between two borders the difference is a line; this is the mean of its absolute value
+    total = np.abs(before) + np.abs(after)
+    crossing = (before**2 + after**2) / np.maximum(total, np.finfo(float).tiny)
+    return float((np.where(before * after >= 0, total, crossing) / 2 @ sizes).mean())

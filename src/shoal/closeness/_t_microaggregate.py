@@ -19,6 +19,7 @@ from shoal.tables import SensitiveAttribute
 
 __all__ = ["Strategy", "t_microaggregate"]
 
+Points = NDArray[np.float64]
 Strategy = Literal["merge-first", "closeness-first"]
 """Cluster by quasi-identifiers and merge what fails; or give every class its share of the confidential values."""
 
@@ -77,11 +78,25 @@ def t_microaggregate(
     k = max((model.capabilities.minimal_class_size for model in models), default=1)
     places = points(records, scaling)
     close = [model for model in models if model.capabilities.earth_mover is not None]
-    if strategy == "closeness-first" and close:
-        start = _closeness_first(places, attributes, codes, close[0], min(k, len(records)))
-    else:
-        start = _clusters(records, places, min(k, len(records)), scaling)
-    return merged(places, start, lambda partition: satisfied(models, classes_of(partition, attributes, codes)))
+
+    def repair(some: Points, rows: NDArray[np.int64], start: Partition) -> Partition:
+        chosen = codes[rows]
+        return merged(some, start, lambda partition: satisfied(models, classes_of(partition, attributes, chosen)))
+
+    k = min(k, len(records))
+    if strategy == "merge-first" or not close:
+        return repair(places, np.arange(len(records)), _clusters(records, places, k, scaling))
+    model = close[0]
+    column = [attribute.name for attribute in attributes].index(model.capabilities.sensitive[0])
+    return closeness_first(
+        places,
+        attributes[column],
+        codes[:, column],
+        t=float(model.capabilities.earth_mover or 0),
+        k=k,
+        holds=lambda classes: bool(satisfied([model], classes).all()),
+        repair=repair,
+    )
 
 
 def satisfied(models: Sequence[Model], classes: Classes) -> NDArray[np.bool_]:
@@ -93,25 +108,7 @@ def satisfied(models: Sequence[Model], classes: Classes) -> NDArray[np.bool_]:
     return verdict
 
 
-def _closeness_first(
-    places: NDArray[np.float64],
-    attributes: tuple[SensitiveAttribute, ...],
-    codes: NDArray[np.integer],
-    model: Model,
-    k: int,
-) -> Partition:
-    column = [attribute.name for attribute in attributes].index(model.capabilities.sensitive[0])
-    return closeness_first(
-        places,
-        attributes[column],
-        codes[:, column],
-        t=float(model.capabilities.earth_mover or 0),
-        k=k,
-        holds=lambda classes: bool(satisfied([model], classes).all()),
-    )
-
-
-def _clusters(records: Records, places: NDArray[np.float64], k: int, scaling: Scaling) -> Partition:
+def _clusters(records: Records, places: Points, k: int, scaling: Scaling) -> Partition:
     if len(records) > BLOCKED:
         return blocked_mdav(places, k, scaling="none")
     # categories are placed as points: MDAV on them runs in the compiled kernel
