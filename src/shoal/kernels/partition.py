@@ -29,6 +29,8 @@ Floats = npt.NDArray[np.float64]
 
 #: In records: below it a split gains nothing but rounding errors.
 LEAST_GAIN = 1e-9
+#: Records that are too many to borrow tuple by tuple.
+MANY = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -260,7 +262,25 @@ class _Partition:
             members = parts[chosen].members
             rest = _Region(self, np.append(rest.members, members[place]))
             parts[chosen] = _Region(self, np.delete(members, place))
+            if self.smallest > MANY:
+                for number, part in enumerate(parts):
+                    parts[number], rest = self._move_fitting(part, rest)
         return rest
+
+    def _move_fitting(self, part: _Region, rest: _Region) -> tuple[_Region, _Region]:
+        """Move the tuples that the rest covers anyway, until it is large enough."""
+        codes = self.columns[:, part.members]
+        inside = (codes >= np.array(rest.low)[:, None]) & (codes <= np.array(rest.high)[:, None])
+        weight, spare, moved = rest.weight, part.weight - self.smallest, []
+        for position in np.flatnonzero(inside.all(axis=0)).tolist():
+            count = int(self.counts[part.members[position]])
+            if weight < self.smallest and count <= spare:
+                moved.append(position)
+                weight, spare = weight + count, spare - count
+        if not moved:
+            return part, rest
+        joined = np.concatenate([rest.members, part.members[moved]])
+        return _Region(self, np.delete(part.members, moved)), _Region(self, joined)
 
     def _cost_with(self, region: _Region, row: int) -> float:
         codes = self.columns[:, row].tolist()

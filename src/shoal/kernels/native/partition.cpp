@@ -10,6 +10,7 @@
 namespace {
 
 constexpr double LEAST_GAIN = 1e-9; // records; below it a split gains nothing but rounding errors
+constexpr int64_t MANY = 50;        // records that are too many to borrow tuple by tuple
 
 // How the values of an attribute are covered by one released value, and what that costs a record.
 struct Cover {
@@ -68,6 +69,11 @@ struct Region {
             sum += table.covers[j].cost(std::min(low[j], code), std::max(high[j], code));
         }
         return sum;
+    }
+    bool holds(const Table &table, int32_t row) const {
+        for (int32_t j = 0; j < table.attributes; ++j)
+            if (table.code(row, j) < low[j] || table.code(row, j) > high[j]) return false;
+        return true;
     }
     double total() const { return static_cast<double>(weight) * cost; }
 };
@@ -209,24 +215,46 @@ class Partition {
         return parts;
     }
 
-    // Fill the rest up with the tuples that fit it best, of parts that can spare them.
+    // Fill the rest up with the tuples that fit it best, of parts that can spare them. Where many are missing,
+    // with each of them come those that then fit for nothing.
     void borrow(Parts &parts, Region &rest) const {
         while (rest.weight < smallest_) {
             double least = std::numeric_limits<double>::infinity();
-            size_t from = 0, place = 0;
-            for (size_t p = 0; p < parts.size(); ++p)
-                for (size_t i = 0; i < parts[p].members.size(); ++i) {
-                    const int32_t row = parts[p].members[i];
-                    if (parts[p].weight - table_.counts[row] < smallest_) continue;
+            Region *from = nullptr;
+            size_t place = 0;
+            for (Region &part : parts)
+                for (size_t i = 0; i < part.members.size(); ++i) {
+                    const int32_t row = part.members[i];
+                    if (part.weight - table_.counts[row] < smallest_) continue;
                     const double cost =
                         static_cast<double>(rest.weight + table_.counts[row]) * rest.cost_with(table_, row);
-                    if (cost < least) least = cost, from = p, place = i;
+                    if (cost < least) least = cost, from = &part, place = i;
                 }
-            if (least == std::numeric_limits<double>::infinity()) return;
-            rest.members.push_back(parts[from].members[place]);
-            parts[from].members.erase(parts[from].members.begin() + static_cast<std::ptrdiff_t>(place));
-            parts[from].fit(table_);
+            if (!from) return;
+            rest.members.push_back(from->members[place]);
+            from->members.erase(from->members.begin() + static_cast<std::ptrdiff_t>(place));
+            from->fit(table_);
             rest.fit(table_);
+            if (smallest_ > MANY)
+                for (Region &part : parts) move_fitting(part, rest);
+        }
+    }
+
+    void move_fitting(Region &part, Region &rest) const {
+        size_t kept = 0;
+        for (size_t i = 0; i < part.members.size(); ++i) {
+            const int32_t row = part.members[i];
+            const int64_t count = table_.counts[row];
+            if (rest.weight < smallest_ && part.weight - count >= smallest_ && rest.holds(table_, row)) {
+                rest.members.push_back(row);
+                rest.weight += count, part.weight -= count;
+            } else {
+                part.members[kept++] = row;
+            }
+        }
+        if (kept < part.members.size()) {
+            part.members.resize(kept);
+            part.fit(table_);
         }
     }
 
