@@ -9,8 +9,11 @@ import numpy as np
 from shoal import tables
 from shoal.errors import SchemaError
 from shoal.models import Classes
+from shoal.risk._attribute_disclosure import AttributeDisclosure, attribute_disclosure
+from shoal.risk._k_map import k_map
+from shoal.risk._population_uniqueness import PopulationUniqueness, population_uniqueness
 from shoal.risk._reidentification import Reidentification, reidentification
-from shoal.schema import Attribute, Flat, Kind, Schema
+from shoal.schema import Attribute, Flat, Kind, Role, Schema
 from shoal.tables import Frequencies, Table
 
 __all__ = ["Assessment", "Separation", "assess", "separations"]
@@ -43,13 +46,33 @@ class Separation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
-    """The re-identification risk of a table and what drives it, the most separating column first."""
+    """The risk of a table.
+
+    Parameters
+    ----------
+    reidentification
+        How likely an intruder finds a person's record.
+    columns
+        What drives it: the quasi-identifiers, the most separating first.
+    attributes
+        How well sensitive values can be guessed from the class, per sensitive column and level of its hierarchy.
+    population
+        How many people are unique in the population; None where the sampling fraction is not known.
+    """
 
     reidentification: Reidentification
     columns: tuple[Separation, ...]
+    attributes: tuple[AttributeDisclosure, ...] = ()
+    population: PopulationUniqueness | None = None
 
 
-def assess(table: Table, *, population: Table | None = None) -> Assessment:
+def assess(
+    table: Table,
+    *,
+    population: Table | None = None,
+    sampling_fraction: float | None = None,
+    schema: Schema | None = None,
+) -> Assessment:
     """Measure the risk of ``table`` as it is.
 
     Parameters
@@ -58,11 +81,39 @@ def assess(table: Table, *, population: Table | None = None) -> Assessment:
         A table with a schema that names at least one quasi-identifier.
     population
         The table of the population that the records were drawn from, for the journalist's risk.
+    sampling_fraction
+        The share of the population that the table holds, in (0, 1], to estimate how many people are unique in it.
+    schema
+        What the columns mean, for a released table, whose generalised values fit no schema: that of the original.
+
+    Examples
+    --------
+    >>> import pyarrow, shoal
+    >>> people = pyarrow.table({"age": [31, 31, 38], "illness": ["flu", "flu", "cold"]})
+    >>> age = shoal.Attribute(name="age", role="quasi-identifier", kind="numeric")
+    >>> illness = shoal.Attribute(name="illness", role="sensitive")
+    >>> table = shoal.read(people).with_schema(shoal.Schema(attributes=(age, illness)))
+    >>> found = shoal.assess(table, sampling_fraction=0.1)
+    >>> found.reidentification.unique, found.attributes[0].certain, found.population.chosen
+    (1, 3, 'zayatz')
     """
-    frequencies = _frequencies(table, population)
+    described = _described(table, schema)
+    flat = _flattened(described, table, released=schema is not None)
+    known = population if schema is None else None
+    frequencies = tables.encode(flat, sensitive=(), population=known).frequencies
+    classes = Classes.grouped(frequencies)
     return Assessment(
-        reidentification=reidentification(Classes.grouped(frequencies)),
+        reidentification=reidentification(classes)
+        if population is None or schema is None
+        else k_map(table, population, schema).reidentification,
         columns=separations(frequencies),
+        attributes=tuple(
+            found
+            for name in described.sensitive
+            if name in table.columns
+            for found in attribute_disclosure(Classes.grouped(tables.encode(flat, sensitive=(name,)).frequencies))
+        ),
+        population=None if sampling_fraction is None else population_uniqueness(classes, sampling_fraction),
     )
 
 
@@ -87,25 +138,36 @@ def separations(frequencies: Frequencies) -> tuple[Separation, ...]:
     return tuple(sorted(found, key=lambda each: (-each.separation, each.column)))
 
 
-def _frequencies(table: Table, population: Table | None) -> Frequencies:
-    schema = table.schema
-    if schema is None or not schema.quasi_identifiers:
+def _described(table: Table, schema: Schema | None) -> Schema:
+    described = table.schema if schema is None else schema
+    if described is None or not set(described.quasi_identifiers) & set(table.columns):
         raise SchemaError(
             "the schema names no quasi-identifier",
             hint='give at least one column `role = "quasi-identifier"`, or let `shoal draft` propose roles',
         )
-    flat = flattened(schema)
-    return tables.encode(
-        table.with_schema(flat), sensitive=(), population=population.with_schema(flat) if population else None
-    ).frequencies
+    return described
 
 
-def flattened(schema: Schema) -> Schema:
-    """Return the schema with every quasi-identifier as it is: no hierarchy but ``value -> *``."""
-    return replace(schema, attributes=tuple(_flat(attribute) for attribute in schema))
+def _flattened(schema: Schema, table: Table, *, released: bool) -> Table:
+    """Return the table with every quasi-identifier as it is, with no hierarchy but ``value -> *``."""
+    attributes = tuple(_flat(attribute, released=released) for attribute in schema if attribute.name in table.columns)
+    try:
+        return table.with_schema(replace(schema, attributes=attributes))
+    except SchemaError:
+        if not released:
+            raise
+    # sensitive values of a release, too, may fit no hierarchy
+    return table.with_schema(replace(schema, attributes=tuple(_words(each) for each in attributes)))
 
 
-def _flat(attribute: Attribute) -> Attribute:
-    if attribute.kind is Kind.ORDINAL:
-        return replace(attribute, kind=Kind.CATEGORICAL, domain=None, hierarchy=Flat())
+def _flat(attribute: Attribute, *, released: bool) -> Attribute:
+    if attribute.role is not Role.QUASI_IDENTIFIER:
+        return attribute
+    # released values are words, and so are ordinal ones, whose order does not matter here
+    if released or attribute.kind is Kind.ORDINAL:
+        return _words(attribute)
     return replace(attribute, domain=None, hierarchy=Flat())
+
+
+def _words(attribute: Attribute) -> Attribute:
+    return replace(attribute, kind=Kind.CATEGORICAL, domain=None, hierarchy=Flat())

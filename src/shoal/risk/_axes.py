@@ -1,0 +1,224 @@
+"""Columns as leaves, and released values as the leaves that they cover."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.hierarchies import TOP, Hierarchy
+from shoal.risk._boxes import Codes
+from shoal.schema import Attribute, Kind, Role
+
+__all__ = ["Axis", "Cover", "cover"]
+
+Floats = npt.NDArray[np.float64]
+Labels = tuple[str | None, ...]
+
+_INTERVAL = re.compile(r"^([\[(])\s*(.+?)\s*,\s*(.+?)\s*([\])])$")
+_HALF = re.compile(r"^(<=|>=|<|>)\s*(.+)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Axis:
+    """One column of a table and of its release.
+
+    Parameters
+    ----------
+    attribute
+        What the schema says of the column.
+    labels
+        The leaves of the column (see :class:`~shoal.hierarchies.Hierarchy`), then the values that only the release
+        holds: noise, means, new words. None is the missing value.
+    leaves
+        The number of leaves.
+    places
+        Where each label stands: its number, its day since 1970, its rank; not a number where it is missing. None for
+        categorical columns.
+    hierarchy
+        How the leaves generalise, where the schema says so.
+    tight
+        The ranges that were released as ``[a, b]``, a and b values of the column: their ends are people's values.
+    """
+
+    attribute: Attribute
+    labels: Labels
+    leaves: int
+    places: Floats | None = None
+    hierarchy: Hierarchy | None = None
+    tight: frozenset[tuple[int, int]] = frozenset()
+
+    def __repr__(self) -> str:
+        # labels are values of the data
+        return f"<Axis `{self.name}`: {self.leaves:,} leaves, {len(self.labels) - self.leaves:,} other values>"
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.attribute.name
+
+    @property
+    def role(self) -> Role:
+        """What the column tells about a person."""
+        return self.attribute.role
+
+    @property
+    def missing(self) -> int | None:
+        """The leaf of the missing value."""
+        return self.leaves - 1 if self.leaves and self.labels[self.leaves - 1] is None else None
+
+    @property
+    def perturbed(self) -> bool:
+        """Whether the release holds values that are neither leaves nor generalisations of them."""
+        return len(self.labels) > self.leaves
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Cover:
+    """The leaves that released values cover, from ``low`` to ``high``; ``axis`` knows the values that are no leaves."""
+
+    axis: Axis
+    low: Codes
+    high: Codes
+
+
+def cover(attribute: Attribute, leaves: Labels, released: Labels, *, hierarchy: Hierarchy | None = None) -> Cover:
+    """Say which leaves every released value covers.
+
+    A value of the column covers itself. A value of a level of its hierarchy covers the leaves below it; a text that
+    stands at several levels is read as the highest. ``*`` and, where no value is missing in the original, the
+    missing value cover everything. ``[a, b]``, ``[a, b)``, ``< a`` and ``>= a`` of ordered columns cover the
+    leaves in between. Anything else is a value of its own that covers nobody.
+
+    Parameters
+    ----------
+    attribute
+        What the schema says of the column.
+    leaves
+        The values of the original column, in the order of its leaves, the missing one last.
+    released
+        The distinct released values.
+    hierarchy
+        The hierarchy whose leaves they are.
+    """
+    size = len(leaves)
+    texts, known = pa.array(released, pa.string()), pa.array(leaves, pa.string())
+    low = _index(texts, known)
+    high = low.copy()
+    for level in range(1, hierarchy.levels if hierarchy is not None else 0):
+        _read_level(hierarchy, level, texts, low, high)
+    everything = _index(texts, pa.array([TOP], pa.string())) == 0
+    missing = pc.is_null(texts).to_numpy(zero_copy_only=False)
+    if size and leaves[-1] is None:
+        low[missing], high[missing] = size - 1, size - 1
+    else:
+        everything |= missing
+    low[everything], high[everything] = 0, max(size - 1, 0)
+    places = _places(attribute, leaves)
+    reader = _Reader(leaves, places, date=attribute.kind is Kind.DATE)
+    for row in np.flatnonzero(low < 0).tolist():
+        label = released[row]
+        low[row], high[row] = reader.read("" if label is None else label)
+    axis = Axis(
+        attribute=attribute,
+        labels=(*leaves, *(label for label, _ in reader.others)),
+        leaves=size,
+        places=None if places is None else np.append(places, [place for _, place in reader.others]),
+        hierarchy=hierarchy,
+        tight=frozenset(reader.tight),
+    )
+    return Cover(axis=axis, low=low, high=high)
+
+
+def _index(texts: pa.Array, known: pa.Array) -> Codes:
+    found = pc.index_in(texts, value_set=known, skip_nulls=True).fill_null(-1)
+    return np.array(found.to_numpy(zero_copy_only=False), dtype=np.int32)
+
+
+def _read_level(hierarchy: Hierarchy | None, level: int, texts: pa.Array, low: Codes, high: Codes) -> None:
+    assert hierarchy is not None  # noqa: S101 - there is no level without it
+    labels, codes = hierarchy.labels[level], hierarchy.codes[level]
+    position = _index(texts, pa.array(labels, pa.string()))
+    found = position >= 0
+    # the leaves of a value are neighbours: codes never descend
+    low[found] = np.searchsorted(codes, position[found])
+    high[found] = np.searchsorted(codes, position[found], side="right") - 1
+
+
+class _Reader:
+    """Reads values that are in no hierarchy: intervals, and values that only the release has."""
+
+    def __init__(self, leaves: Labels, places: Floats | None, *, date: bool) -> None:
+        self.leaves, self.places, self.date = leaves, places, date
+        self.others: list[tuple[str, float]] = []
+        self.tight: set[tuple[int, int]] = set()
+        self._leaf_of = {leaf: code for code, leaf in enumerate(leaves)}
+        self._leaf_at = {} if places is None else {place: code for code, place in enumerate(places.tolist())}
+
+    def read(self, label: str) -> tuple[int, int]:
+        """Return the first and the last leaf that a value covers; its own position, twice, where it covers none."""
+        place = math.nan
+        if self.places is not None:
+            found = self._interval(label)
+            if found is not None:
+                return found
+            place = self._place(label)
+            if place in self._leaf_at:
+                return self._leaf_at[place], self._leaf_at[place]
+        self.others.append((label, place))
+        position = len(self.leaves) + len(self.others) - 1
+        return position, position
+
+    def _interval(self, label: str) -> tuple[int, int] | None:
+        assert self.places is not None  # noqa: S101 - asked for ordered columns only
+        between, half = _INTERVAL.match(label), _HALF.match(label)
+        if between is not None:
+            first, last = self._leaf_of.get(between[2]), self._leaf_of.get(between[3])
+            if between[1] == "[" and between[4] == "]" and first is not None and last is not None:
+                self.tight.add((first, last))
+                return first, last
+            lower, upper = self._place(between[2]), self._place(between[3])
+            above = self.places >= lower if between[1] == "[" else self.places > lower
+            below = self.places <= upper if between[4] == "]" else self.places < upper
+        elif half is not None:
+            end = self._place(half[2])
+            compare = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}[half[1]]
+            above = below = compare(self.places, end)
+        else:
+            return None
+        inside = np.flatnonzero(above & below)
+        return (int(inside[0]), int(inside[-1])) if len(inside) else None
+
+    def _place(self, label: str) -> float:
+        return _day(label) if self.date else _number(label)
+
+
+def _places(attribute: Attribute, leaves: Labels) -> Floats | None:
+    if attribute.kind is Kind.CATEGORICAL:
+        return None
+    if attribute.kind is Kind.ORDINAL:
+        values = attribute.domain.values if attribute.domain is not None else None
+        ranks = {value: float(rank) for rank, value in enumerate(values or ())}
+        return np.array([ranks.get(leaf, math.nan) if leaf is not None else math.nan for leaf in leaves])
+    read = _day if attribute.kind is Kind.DATE else _number
+    return np.array([math.nan if leaf is None else read(leaf) for leaf in leaves], dtype=np.float64)
+
+
+def _number(label: str) -> float:
+    try:
+        return float(label)
+    except ValueError:
+        return math.nan
+
+
+def _day(label: str) -> float:
+    try:
+        return float((dt.date.fromisoformat(label[:10]) - dt.date(1970, 1, 1)).days)
+    except ValueError:
+        return math.nan

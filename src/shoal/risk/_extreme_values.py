@@ -1,0 +1,130 @@
+"""A demonstration: a class shaped by its own records shows the extreme ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.errors import ParameterError
+from shoal.hierarchies import text
+from shoal.risk._axes import Axis
+from shoal.risk._pair import Pair
+from shoal.schema import Kind
+from shoal.tables import Table
+
+__all__ = ["ExtremeValue", "clustered", "extreme_values"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtremeValue:
+    """The smallest or largest value of a column, and what a release shows of it.
+
+    Parameters
+    ----------
+    column, end
+        The column, and ``smallest`` or ``largest``.
+    people
+        The number of original records that hold it.
+    exposed
+        Whether it can be read off the release exactly: as a value, or as the end of a range that was drawn around
+        the records of a class.
+    crowd
+        The records of the release that show it.
+    """
+
+    column: str
+    end: str
+    people: int
+    exposed: bool
+    crowd: int
+
+    @property
+    def statement(self) -> str:
+        """Say it in a sentence."""
+        if not self.exposed:
+            return f"The {self.end} `{self.column}` cannot be read off the release."
+        whose = "one person" if self.people == 1 else f"{self.people:,} people"
+        return (
+            f"The {self.end} `{self.column}` stands in {self.crowd:,} released records, yet is the value of {whose}. "
+            f"Whoever is known to hold it is known to be in the table, and the value is known exactly."
+        )
+
+
+def extreme_values(pair: Pair) -> tuple[ExtremeValue, ...]:
+    """Look for the extremes of ordered quasi-identifiers in a release [LQS10, section 3.2].
+
+    Clustering with local recoding replaces the values of a class by the range from its smallest to its largest one. The
+    ends of the range are then values of single people, however many records share the class: given ``[900K, 35M]`` and
+    the knowledge that one person owns more than 10 million, that person is in the table, and owns 35 million. Ranges
+    of a hierarchy that was declared beforehand show nothing of the kind. Cost: O(boxes).
+    """
+    return tuple(
+        _extreme(pair, column, largest=largest)
+        for column in pair.quasi_identifiers
+        if pair.axes[column].places is not None
+        for largest in (False, True)
+    )
+
+
+def _extreme(pair: Pair, column: int, *, largest: bool) -> ExtremeValue:
+    axis = pair.axes[column]
+    assert axis.places is not None  # noqa: S101 - asked for ordered columns only
+    places = axis.places[pair.original.low[:, column]]
+    known = np.isfinite(places)
+    extreme = (places[known].max(initial=-np.inf) if largest else places[known].min(initial=np.inf)).item()
+    low, high = pair.released.low[:, column], pair.released.high[:, column]
+    end = high if largest else low
+    shown = (axis.places[end] == extreme) & ((low == high) | _tight(axis, low, high))
+    return ExtremeValue(
+        column=axis.name,
+        end="largest" if largest else "smallest",
+        people=int(pair.original.counts[places == extreme].sum()),
+        exposed=bool(shown.any()),
+        crowd=int(pair.released.counts[shown].sum()),
+    )
+
+
+def _tight(
+    axis: Axis, low: np.typing.NDArray[np.int32], high: np.typing.NDArray[np.int32]
+) -> np.typing.NDArray[np.bool_]:
+    width = len(axis.labels) + 1
+    keys = np.array([first * width + last for first, last in axis.tight], dtype=np.int64)
+    return np.isin(low.astype(np.int64) * width + high, keys)
+
+
+def clustered(table: Table, k: int) -> pa.Table:
+    """Group k records each and release the range of every group [LQS10, section 3.2, algorithm 2]. Never publish this.
+
+    Records are sorted by their ordered quasi-identifiers; other quasi-identifiers become ``*``. The last group takes
+    what is left over.
+    """
+    schema = table.schema
+    if schema is None or k < 1:
+        raise ParameterError("`clustered` needs a table with a schema, and `k` at least 1.")
+    ordered = [name for name in schema.quasi_identifiers if schema[name].kind in (Kind.NUMERIC, Kind.DATE)]
+    if not ordered:
+        raise ParameterError("`clustered` needs a numeric or date quasi-identifier.")
+    names = [name for name in table.columns if name not in schema.identifiers]
+    records = table.select(*names).to_arrow().sort_by([(name, "ascending") for name in ordered])
+    group = np.minimum(np.arange(records.num_rows) // k, max(records.num_rows // k - 1, 0))
+    for name in schema.quasi_identifiers:
+        column = _ranges(records[name], group) if name in ordered else pa.array(["*"] * records.num_rows, pa.string())
+        records = records.set_column(records.column_names.index(name), name, column)
+    return records
+
+
+def _ranges(column: pa.ChunkedArray, group: np.typing.NDArray[np.int64]) -> pa.Array:
+    """Return the range of every group, ``[a, b]``; a group with a missing value, or with nothing, is ``*``."""
+    grouped = pa.table({"group": group, "value": column.combine_chunks()}).group_by("group")
+    ends = grouped.aggregate([("value", "min"), ("value", "max"), ("value", "count")])
+    sizes = np.bincount(group, minlength=len(ends))
+    low, high = text(ends["value_min"]).to_pylist(), text(ends["value_max"]).to_pylist()
+    whole = ends["value_count"].to_numpy() == sizes[ends["group"].to_numpy()]
+    labels = np.empty(len(sizes), dtype=object)
+    labels[ends["group"].to_numpy()] = [
+        (first if first == last else f"[{first}, {last}]") if complete else "*"
+        for first, last, complete in zip(low, high, whole.tolist(), strict=True)
+    ]
+    return pa.array(labels[group], pa.string())

@@ -1,0 +1,171 @@
+"""A table and its release, read with the same eyes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shoal import tables
+from shoal.errors import DataError, ParameterError
+from shoal.risk._axes import Axis, cover
+from shoal.risk._boxes import Boxes, Codes, Counts
+from shoal.schema import Attribute, Flat, Role, Schema
+from shoal.tables import Frequencies, Table
+
+__all__ = ["Pair"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Pair:
+    """The records of a table and of its release as boxes of the same leaves.
+
+    Parameters
+    ----------
+    axes
+        The columns that both have, quasi-identifiers first.
+    original
+        The distinct records of the table: points.
+    released
+        The distinct records of the release.
+    """
+
+    axes: tuple[Axis, ...]
+    original: Boxes
+    released: Boxes
+
+    @classmethod
+    def of(cls, original: Table, released: Table, *, columns: Sequence[str] | None = None) -> Pair:
+        """Read a table with its schema, and a release of it.
+
+        Parameters
+        ----------
+        original
+            The table as it was; it has a schema.
+        released
+            What was made of it: in memory, or read back from a release. Its records may be in any order, and fewer.
+        columns
+            The columns to look at; all but identifiers where not given.
+
+        Notes
+        -----
+        Both tables are grouped once by the engine; everything else is vectorised over distinct records and values.
+
+        Examples
+        --------
+        >>> import pyarrow, shoal
+        >>> age = shoal.Attribute(name="age", role="quasi-identifier", kind="numeric")
+        >>> schema = shoal.Schema(attributes=(age,))
+        >>> people = shoal.read(pyarrow.table({"age": [31, 34, 38, 52]})).with_schema(schema)
+        >>> made = shoal.read(pyarrow.table({"age": ["[31, 38]", "[31, 38]", "[31, 38]", "*"]}))
+        >>> pair = Pair.of(people, made)
+        >>> pair.released.low.ravel().tolist(), pair.released.high.ravel().tolist(), pair.released.counts.tolist()
+        ([0, 0], [2, 3], [3, 1])
+        """
+        schema = original.schema
+        if schema is None:
+            raise ParameterError(f"{original.source.name} has no schema, so nobody knows what its columns mean.")
+        names = _columns(schema, original, released, columns)
+        axes, before = _read_original(original, schema, names)
+        return cls(axes=axes, original=before, released=Boxes.empty(len(axes))).with_release(released)
+
+    def with_release(self, released: Table) -> Pair:
+        """Return the same table with another release of it."""
+        after = _encode_released(released, self.names)
+        covers = [
+            cover(
+                axis.attribute,
+                axis.labels[: axis.leaves],
+                after.hierarchies[position].labels[0],
+                hierarchy=axis.hierarchy,
+            )
+            for position, axis in enumerate(self.axes)
+        ]
+        low = [found.low[after.codes[:, position]] for position, found in enumerate(covers)]
+        high = [found.high[after.codes[:, position]] for position, found in enumerate(covers)]
+        return Pair(
+            axes=tuple(found.axis for found in covers),
+            original=self.original,
+            released=Boxes(low=_matrix(low), high=_matrix(high), counts=after.counts),
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(axis.name for axis in self.axes)
+
+    @property
+    def quasi_identifiers(self) -> tuple[int, ...]:
+        """The positions of the quasi-identifiers."""
+        return tuple(i for i, axis in enumerate(self.axes) if axis.role is Role.QUASI_IDENTIFIER)
+
+    @property
+    def sensitive(self) -> tuple[int, ...]:
+        """The positions of the sensitive columns."""
+        return tuple(i for i, axis in enumerate(self.axes) if axis.role is Role.SENSITIVE)
+
+    def only(self, columns: Sequence[int]) -> Pair:
+        """Return the pair with some of the columns."""
+        return Pair(
+            axes=tuple(self.axes[column] for column in columns),
+            original=self.original.only(columns),
+            released=self.released.only(columns),
+        )
+
+    def targets(self, number: int, generator: np.random.Generator) -> Codes:
+        """Draw original records, each with the same chance and at most once."""
+        return self.original.low[draw(self.original.counts, number, generator)]
+
+
+def draw(counts: Counts, number: int, generator: np.random.Generator) -> Counts:
+    """Draw ``number`` records without replacement; return the row of the distinct record that each belongs to."""
+    records = int(counts.sum())
+    chosen = np.sort(generator.choice(records, size=min(number, records), replace=False, shuffle=False))
+    return np.searchsorted(np.cumsum(counts), chosen, side="right")
+
+
+def _columns(schema: Schema, original: Table, released: Table, columns: Sequence[str] | None) -> tuple[str, ...]:
+    both = [
+        attribute.name
+        for attribute in sorted(schema, key=lambda each: each.role is not Role.QUASI_IDENTIFIER)
+        if attribute.role is not Role.IDENTIFIER and attribute.name in released.columns
+    ]
+    names = both if columns is None else [name for name in both if name in columns]
+    absent = [] if columns is None else [name for name in columns if name not in both]
+    if absent:
+        raise DataError(f"the release has no column {', '.join(f'`{name}`' for name in absent)}.")
+    if not names:
+        raise DataError(f"{original.source.name} and the release have no column in common.")
+    return tuple(names)
+
+
+def _read_original(original: Table, schema: Schema, names: tuple[str, ...]) -> tuple[tuple[Axis, ...], Boxes]:
+    inside = [name for name in names if schema[name].role is Role.QUASI_IDENTIFIER]
+    # the encoder needs a quasi-identifier; where none is asked for, any column will do
+    first = inside or [names[0]]
+    rest = [name for name in names if name not in first]
+    frequencies = tables.encode(original, quasi_identifiers=first, sensitive=rest).frequencies
+    leaves = [
+        *((hierarchy.labels[0], hierarchy) for hierarchy in frequencies.hierarchies),
+        *((attribute.labels, attribute.hierarchy) for attribute in frequencies.sensitive),
+    ]
+    axes = tuple(
+        Axis(attribute=schema[name], labels=labels, leaves=len(labels), hierarchy=hierarchy)
+        for name, (labels, hierarchy) in zip(names, leaves, strict=True)
+    )
+    codes = _matrix([*frequencies.codes.T, *frequencies.sensitive_codes.T])
+    return axes, Boxes(low=codes, high=codes, counts=frequencies.counts)
+
+
+def _encode_released(released: Table, names: tuple[str, ...]) -> Frequencies:
+    """Count the distinct records of a release; its values are words, whatever they were before."""
+    flat = Schema(
+        attributes=tuple(Attribute(name=name, role=Role.QUASI_IDENTIFIER, hierarchy=Flat()) for name in names)
+    )
+    table = replace(released.select(*names), schema=None).with_schema(flat)
+    return tables.encode(table, sensitive=()).frequencies
+
+
+def _matrix(columns: Sequence[Codes]) -> Codes:
+    return np.asfortranarray(np.stack(columns, axis=1).astype(np.int32))
