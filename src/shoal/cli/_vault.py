@@ -1,0 +1,262 @@
+"""``shoal vault``: keep a table, let analysts ask about it, and watch the budget."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shoal.cli import _output, _source
+from shoal.errors import MissingExtraError, ParameterError
+
+if TYPE_CHECKING:
+    from shoal.queries import Loss, Standing
+
+__all__ = ["EXAMPLES", "vault"]
+
+EXAMPLES = (
+    "Start with: shoal vault create clinic.vault patients.csv --epsilon 10; "
+    "shoal vault analyst clinic.vault alice --epsilon 2; shoal vault serve clinic.vault"
+)
+PORT = 8470
+
+vault = typer.Typer(no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+Folder = Annotated[Path, typer.Argument(metavar="VAULT", help="The folder of the vault.")]
+Epsilon = Annotated[str | None, typer.Option(help="A privacy budget, such as 0.5.")]
+Delta = Annotated[str, typer.Option(help="The delta of the budget, such as 1e-6.")]
+
+
+@vault.command("create")
+def create(
+    folder: Folder,
+    source: _source.Source,
+    *,
+    epsilon: Annotated[str, typer.Option(help="What all analysts together may spend on one person.")],
+    delta: Delta = "0",
+    schema: _source.SchemaOption = None,
+    table: _source.TableName = None,
+    json: _source.Json = False,
+) -> None:
+    """Make a vault for the table in FILE, which stays where it is."""
+    _output.json_wanted(wanted=json)
+    from shoal.queries import Loss, Vault
+
+    budget = Loss.of(epsilon, delta)
+    Vault.create(folder, source, schema=schema or _source.default_schema(source), budget=budget, table=table)
+    if json:
+        _output.print_json({"vault": folder, "budget": str(budget)})
+        return
+    _output.line(f"Made the vault {folder} with the budget {budget} for all analysts together.", style="bold")
+    _output.line("The key of its ledger is in the folder; keep a copy of the folder's head elsewhere:")
+    _output.line(f"  shoal vault ledger {folder}")
+
+
+@vault.command("analyst")
+def analyst(
+    folder: Folder,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The analyst's name.")],
+    *,
+    epsilon: Epsilon = None,
+    delta: Delta = "0",
+    dismiss: Annotated[bool, typer.Option("--dismiss", help="Take the analyst's token away.")] = False,
+    json: _source.Json = False,
+) -> None:
+    """Add an analyst, or give a known one a new token and budget; or take the token away."""
+    _output.json_wanted(wanted=json)
+    from shoal.queries import Loss, Vault
+
+    opened = Vault.open(folder)
+    if dismiss == (epsilon is not None):
+        raise ParameterError("give an analyst a budget with --epsilon, or use --dismiss")
+    if dismiss or epsilon is None:
+        opened.dismiss(name)
+        _output.line(f"{name} cannot ask any more; what was spent stays spent.")
+        return
+    token = opened.admit(name, Loss.of(epsilon, delta))
+    if json:
+        _output.print_json({"analyst": name, "token": token})
+        return
+    _output.line(f"The token of {name}, shown once and stored nowhere:", style="bold")
+    _output.line(f"  {token}")
+
+
+@vault.command("budget")
+def budget(
+    folder: Folder,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="An analyst; all of them by default.")] = None,
+    *,
+    epsilon: Epsilon = None,
+    delta: Delta = "0",
+    whole: Annotated[bool, typer.Option("--all", help="Set the budget of all analysts together.")] = False,
+    json: _source.Json = False,
+) -> None:
+    """Show what was spent and is left, or set a budget."""
+    _output.json_wanted(wanted=json)
+    from shoal.queries import Loss, Vault
+
+    ledger = Vault.open(folder).ledger()
+    if epsilon is not None:
+        if (name is None) != whole:
+            raise ParameterError("say whose budget to set: an analyst's NAME, or --all")
+        if name is not None:
+            ledger.standing(name)
+        ledger.set_budget(name or "*", Loss.of(epsilon, delta))
+    accounts = ledger.current()
+    shown = {each: accounts.standing(each) for each in (accounts.analysts if name is None else (name,))}
+    if name is None:
+        shown = {"all together": accounts.standing("*"), **shown}
+    ledger.close()
+    if json:
+        _output.print_json({each: _amounts(standing) for each, standing in shown.items()})
+        return
+    rows = [[each, str(one.budget), str(one.spent), str(one.left)] for each, one in shown.items()]
+    _output.table("Budgets", ("who", "budget", "spent", "left"), rows)
+
+
+@vault.command("ledger")
+def ledger(
+    folder: Folder,
+    *,
+    expect: Annotated[
+        str | None, typer.Option(metavar="HEAD", help="A head that was written down before; exit 1 if it is not there.")
+    ] = None,
+    restore_anchor: Annotated[
+        bool, typer.Option("--restore-anchor", help="Make a new anchor where the old one is lost; an entry says so.")
+    ] = False,
+    last: Annotated[int, typer.Option(help="How many entries to show.")] = 20,
+    json: _source.Json = False,
+) -> None:
+    """Check every entry of the ledger and show the last ones; exit 1 if any was changed or is missing."""
+    _output.json_wanted(wanted=json)
+    from shoal.queries import Head, Vault
+
+    opened = Vault.open(folder)
+    expected = None if expect is None else Head.parse(expect)
+    checked = opened.restore_anchor() if restore_anchor else opened.ledger(expect=expected)
+    entries, head = checked.entries(), checked.head
+    checked.close()
+    shown = entries[max(len(entries) - last, 0) :]
+    if json:
+        _output.print_json(
+            {
+                "entries": len(entries),
+                "head": str(head),
+                "last": [{"number": each.number, **each.content} for each in shown],
+            }
+        )
+        return
+    _output.line(f"The last {len(shown)} of {len(entries):,} entries", style="bold")
+    for each in shown:
+        _output.line(f"  {each.number:>6}  {each.content['time'][:19]}  {_what(each.content)}")
+    _output.line()
+    _output.line("Checked: no entry was changed, and none is missing up to the head", style="bold")
+    _output.line(f"  {head}")
+    _output.line("Write it down elsewhere, and give it with --expect next time: only so an older copy is noticed.")
+
+
+@vault.command("serve")
+def serve(
+    folder: Folder,
+    *,
+    host: Annotated[str, typer.Option(help="The address to listen at; this machine only by default.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port to listen at.")] = PORT,
+    certificate: Annotated[Path | None, typer.Option(help="The file of the TLS certificate.")] = None,
+    private_key: Annotated[Path | None, typer.Option(help="The file of the TLS certificate's private key.")] = None,
+    behind_proxy: Annotated[
+        bool, typer.Option("--behind-proxy", help="A proxy in front of this server speaks TLS with the analysts.")
+    ] = False,
+    rate: Annotated[float, typer.Option(help="Answers per second and analyst.", min=0.001)] = 20.0,
+    burst: Annotated[int, typer.Option(help="Answers that may come at once.", min=1)] = 40,
+    pace: Annotated[
+        float, typer.Option(help="Seconds: answers leave at multiples of it, which hides computing times.", min=0)
+    ] = 0.0,
+) -> None:
+    """Answer analysts' questions over HTTP until stopped."""
+    from shoal.queries import Vault
+    from shoal.queries.client import is_loopback
+
+    if not is_loopback(host) and certificate is None and not behind_proxy:
+        raise ParameterError(
+            "tokens and answers must not travel in clear text.",
+            hint="give --certificate and --private-key, or --behind-proxy where a proxy speaks TLS",
+        )
+    if (certificate is None) != (private_key is None):
+        raise ParameterError("--certificate and --private-key belong together")
+    try:
+        import uvicorn
+    except ImportError:
+        raise MissingExtraError("The vault's server", extra="vault") from None
+    from shoal.queries.server import Limits, create_app
+
+    opened = Vault.open(folder)
+    book = opened.ledger()
+    app = create_app(opened.desk(book), book, limits=Limits(rate=rate, burst=burst, pace=pace))
+    scheme = "http" if certificate is None else "https"
+    _output.warning(f"the vault answers at {scheme}://{host}:{port}; stop it with Ctrl-C.")
+    uvicorn.run(
+        app,
+        host=host,
+        port=port,
+        ssl_certfile=certificate,
+        ssl_keyfile=private_key,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=30,
+    )
+
+
+@vault.command("ask", epilog="The token is read from the variable SHOAL_TOKEN, so that no command line shows it.")
+def ask(
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help='For example: mean of age where sex = "F"')],
+    *,
+    epsilon: Annotated[str, typer.Option(help="What the answer may cost.")],
+    delta: Annotated[str, typer.Option(help="The delta of a look-up.")] = "0",
+    address: Annotated[str, typer.Option(help="Where the vault is.")] = f"http://127.0.0.1:{PORT}",
+    certificate: Annotated[
+        Path | None, typer.Option(help="The certificate authority, where the system does not know it.")
+    ] = None,
+    json: _source.Json = False,
+) -> None:
+    """Ask a vault a question.
+
+    Questions: count; sum of COLUMN; mean of COLUMN; median of COLUMN; quantile 0.9 of COLUMN; histogram of COLUMN;
+    histogram of COLUMN at EDGE, EDGE, ...; each with: where FILTER. Or: look up COLUMN of IDENTIFIER "PERSON".
+
+    Filters: age >= 40 and (sex = "F" or region in ("north", "west")) and not income is missing.
+    """
+    _output.json_wanted(wanted=json)
+    from shoal.queries import Client, parse_query
+
+    token = os.environ.get("SHOAL_TOKEN")
+    if not token:
+        raise ParameterError("there is no token.", hint="set the variable SHOAL_TOKEN to what the steward gave you")
+    client = Client(address, token, certificate=certificate)
+    answer = client.ask(parse_query(question, epsilon=epsilon, delta=delta))
+    client.close()
+    if json:
+        _output.print_json(answer.to_json())
+    else:
+        _output.line(str(answer))
+
+
+def _amounts(standing: Standing) -> dict[str, str]:
+    parts: dict[str, Loss] = {"budget": standing.budget, "spent": standing.spent, "left": standing.left}
+    return {part: str(loss) for part, loss in parts.items()}
+
+
+def _what(content: object) -> str:
+    from shoal.queries import Loss
+
+    assert isinstance(content, dict)  # noqa: S101
+    who = "all together" if content.get("account") == "*" else content.get("account")
+    if content["event"] == "spend":
+        return f"{who} spent {Loss(content['epsilon'], content['delta'])}: {content['query']}"
+    if content["event"] == "account":
+        return f"budget of {who}: {Loss(content['epsilon'], content['delta'])}"
+    if content["event"] == "token":
+        return f"{who} was given a token" if content["sha256"] else f"{who} lost the token"
+    return "a new anchor was made: entries before this may have been cut off"

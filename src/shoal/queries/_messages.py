@@ -1,0 +1,260 @@
+"""What goes over the wire: queries in, answers and errors out."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from shoal.mechanisms import CategoricalPrior, NumericPrior, Prior
+from shoal.queries._answers import Accuracy, Answer
+from shoal.queries._count import Count
+from shoal.queries._histogram import Histogram
+from shoal.queries._look_up import LookUp
+from shoal.queries._loss import Loss
+from shoal.queries._mean import Mean
+from shoal.queries._quantile import Quantile
+from shoal.queries._query import Query
+from shoal.queries._sum import Sum
+
+__all__ = ["AnswerMessage", "ErrorMessage", "QueryMessage", "StandingMessage", "answer_from", "loss_from", "message_of"]
+
+Number = Annotated[str, Field(max_length=64)] | int | float
+Name = Annotated[str, Field(min_length=1, max_length=1000)]
+Filter = Annotated[str, Field(max_length=4096)] | None
+
+
+class _Message(BaseModel):
+    # a message with a field that we do not know was meant for another version
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
+
+
+class NumericPriorMessage(_Message):
+    """Probabilities of start, start + step, start + 2 step, ..."""
+
+    kind: Literal["numbers"] = "numbers"
+    start: Number
+    step: Number
+    masses: Annotated[list[Number], Field(min_length=1, max_length=100_000)]
+
+    def prior(self) -> Prior:
+        """Return the prior value."""
+        return NumericPrior(start=_exact(self.start), step=_exact(self.step), masses=[_exact(m) for m in self.masses])
+
+
+class CategoricalPriorMessage(_Message):
+    """A probability for each value."""
+
+    kind: Literal["texts"] = "texts"
+    masses: Annotated[dict[str, Number], Field(min_length=1, max_length=100_000)]
+
+    def prior(self) -> Prior:
+        """Return the prior value."""
+        return CategoricalPrior({value: _exact(mass) for value, mass in self.masses.items()})
+
+
+PriorMessage = Annotated[NumericPriorMessage | CategoricalPriorMessage, Field(discriminator="kind")]
+
+
+class CountMessage(_Message):
+    """How many records are there?"""
+
+    query: Literal["count"]
+    epsilon: Number | None = None
+    scale: Number | None = None
+    where: Filter = None
+    prior: NumericPriorMessage | None = None
+    delta: Number = 0
+
+    def value(self) -> Query:
+        """Return the query value."""
+        prior = None if self.prior is None else self.prior.prior()
+        assert prior is None or isinstance(prior, NumericPrior)  # noqa: S101
+        return Count(epsilon=self.epsilon, scale=self.scale, where=self.where, prior=prior, delta=self.delta)
+
+
+class SumMessage(_Message):
+    """What is the sum of a column?"""
+
+    query: Literal["sum"]
+    column: Name
+    epsilon: Number | None = None
+    scale: Number | None = None
+    where: Filter = None
+    noise: Literal["laplace", "optimal"] = "laplace"
+    grid: Number | None = None
+
+    def value(self) -> Query:
+        """Return the query value."""
+        return Sum(**_fields(self))
+
+
+class MeanMessage(_Message):
+    """What is the mean of a column?"""
+
+    query: Literal["mean"]
+    column: Name
+    epsilon: Number
+    where: Filter = None
+    grid: Number | None = None
+
+    def value(self) -> Query:
+        """Return the query value."""
+        return Mean(**_fields(self))
+
+
+class HistogramMessage(_Message):
+    """How many records have each value?"""
+
+    query: Literal["histogram"]
+    column: Name
+    epsilon: Number | None = None
+    scale: Number | None = None
+    where: Filter = None
+    edges: Annotated[list[Number], Field(max_length=4097)] = []
+
+    def value(self) -> Query:
+        """Return the query value."""
+        return Histogram(**{**_fields(self), "edges": tuple(self.edges)})
+
+
+class QuantileMessage(_Message):
+    """Which number has a given share of the records below it?"""
+
+    query: Literal["quantile"]
+    column: Name
+    epsilon: Number
+    share: Number = "0.5"
+    where: Filter = None
+    grid: Number | None = None
+
+    def value(self) -> Query:
+        """Return the query value."""
+        return Quantile(**_fields(self))
+
+
+class LookUpMessage(_Message):
+    """Which values has one person?"""
+
+    query: Literal["look-up"]
+    identifier: Name
+    person: Name
+    columns: Annotated[list[Name], Field(min_length=1, max_length=64)]
+    epsilon: Number
+    delta: Number = 0
+    priors: Annotated[dict[str, PriorMessage], Field(max_length=64)] = {}
+
+    def value(self) -> Query:
+        """Return the query value."""
+        priors = {column: message.prior() for column, message in self.priors.items()}
+        return LookUp(**{**_fields(self), "columns": tuple(self.columns), "priors": priors})
+
+
+QueryMessage = Annotated[
+    CountMessage | SumMessage | MeanMessage | HistogramMessage | QuantileMessage | LookUpMessage,
+    Field(discriminator="query"),
+]
+
+
+class AmountMessage(BaseModel):
+    """An exact amount, as decimal texts."""
+
+    epsilon: str
+    delta: str
+
+
+class AccuracyMessage(BaseModel):
+    """How far the true figure may be from the answer."""
+
+    statement: str
+    low: float | int | str | None
+    high: float | int | str | None
+    confidence: float
+
+
+class AnswerMessage(BaseModel):
+    """The answer to one query."""
+
+    value: int | float | str | dict[str, int | float | str]
+    accuracy: AccuracyMessage
+    cost: AmountMessage
+    spent: AmountMessage
+    left: AmountMessage
+    query: str
+    entry: int | None
+    test_only: bool
+
+
+class StandingMessage(BaseModel):
+    """What an analyst may spend, has spent and has left."""
+
+    budget: AmountMessage
+    spent: AmountMessage
+    left: AmountMessage
+
+
+class ErrorMessage(BaseModel):
+    """Why there is no answer; never anything about the records."""
+
+    code: str
+    problems: list[str]
+    hint: str | None = None
+
+
+def message_of(query: Query) -> dict[str, Any]:
+    """Return a query as plain data, as the server reads it."""
+    fields: dict[str, Any] = {field.name: getattr(query, field.name) for field in dataclasses.fields(query)}
+    priors = {column: _prior_of(prior) for column, prior in fields.pop("priors", {}).items()}
+    if priors:
+        fields["priors"] = priors
+    if isinstance(fields.get("prior"), NumericPrior):
+        fields["prior"] = _prior_of(fields["prior"])
+    if isinstance(query, LookUp):
+        fields.pop("where")
+    plain = {name: _plain(value) for name, value in fields.items() if value is not None}
+    return {"query": query.name, **plain}
+
+
+def answer_from(data: Mapping[str, Any]) -> Answer:
+    """Return the answer that the server wrote."""
+    return Answer(
+        value=data["value"],
+        accuracy=Accuracy(**data["accuracy"]),
+        **{name: loss_from(data[name]) for name in ("cost", "spent", "left")},
+        query=data["query"],
+        entry=data["entry"],
+        test_only=data["test_only"],
+    )
+
+
+def loss_from(data: Mapping[str, str]) -> Loss:
+    """Return an amount that the server wrote."""
+    # amounts that are all spent are 0, which no query can ask for
+    epsilon = Loss.of(data["epsilon"]).epsilon_units if data["epsilon"] != "0" else 0
+    return Loss(epsilon, Loss.of(1, data["delta"]).delta_units)
+
+
+def _prior_of(prior: Prior) -> dict[str, Any]:
+    weights = [str(weight) for weight in prior.weights]
+    if isinstance(prior, NumericPrior):
+        return {"kind": "numbers", "start": str(prior.start), "step": str(prior.step), "masses": weights}
+    return {"kind": "texts", "masses": dict(zip(prior.values, weights, strict=True))}
+
+
+def _fields(message: BaseModel) -> dict[str, Any]:
+    return {name: getattr(message, name) for name in type(message).model_fields if name != "query"}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return value if isinstance(value, str | int | float | dict) else str(value)
+
+
+def _exact(value: str | int | float) -> str:
+    """Return a number as text, refused where it could not be read cheaply."""
+    from shoal.queries._loss import written
+
+    return str(written(value, "prior"))

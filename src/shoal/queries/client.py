@@ -1,0 +1,127 @@
+"""Ask a vault on another machine."""
+
+from __future__ import annotations
+
+import http.client
+import ipaddress
+import json
+import ssl
+import threading
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from shoal.errors import InputError, ParameterError, ShoalError
+from shoal.queries._accounts import Standing
+from shoal.queries._answers import Answer
+from shoal.queries._messages import answer_from, loss_from, message_of
+from shoal.queries._query import Query
+from shoal.queries._questions import Questions
+from shoal.queries._refusals import AccessError, BudgetSpent, FilterError, LedgerError, NotAnswered
+
+__all__ = ["Client", "is_loopback"]
+
+
+class Client(Questions):
+    """Ask a vault over HTTP, with the same methods as a `Session`.
+
+    Parameters
+    ----------
+    address
+        ``https://host:port``. Plain ``http`` is for this machine only: a token and answers travel in clear text.
+    token
+        What the steward gave you.
+    certificate
+        The file of the certificate authority, where it is not one that the system knows.
+    timeout
+        Seconds to wait for an answer. After a time-out the cost may be spent.
+
+    Examples
+    --------
+    >>> Client("http://example.org", "secret")
+    Traceback (most recent call last):
+    shoal.errors.ParameterError: `address` of `Client` must begin with https:// for another machine.
+    """
+
+    def __init__(self, address: str, token: str, *, certificate: str | Path | None = None, timeout: float = 60) -> None:
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ParameterError("`address` of `Client` must look like https://host:port.")
+        if parts.scheme == "http" and not is_loopback(parts.hostname):
+            raise ParameterError("`address` of `Client` must begin with https:// for another machine.")
+        self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        self._prefix = parts.path.rstrip("/")
+        self._lock = threading.Lock()
+        if parts.scheme == "https":
+            context = ssl.create_default_context(cafile=None if certificate is None else str(certificate))
+            self._connection: http.client.HTTPConnection = http.client.HTTPSConnection(
+                parts.hostname, parts.port, timeout=timeout, context=context
+            )
+        else:
+            self._connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=timeout)
+
+    def ask(self, query: Query) -> Answer:
+        """Answer a query value."""
+        return answer_from(self._request("POST", "/v1/ask", message_of(query)))
+
+    @property
+    def standing(self) -> Standing:
+        """What you may spend, have spent and have left."""
+        data = self._request("GET", "/v1/budget")
+        return Standing(*(loss_from(data[part]) for part in ("budget", "spent", "left")))
+
+    @property
+    def columns(self) -> list[dict[str, Any]]:
+        """The columns that you may ask about, and what is declared of them."""
+        found: list[dict[str, Any]] = self._request("GET", "/v1/schema")["columns"]
+        return found
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def _request(self, method: str, path: str, body: object = None) -> dict[str, Any]:
+        sent = None if body is None else json.dumps(body)
+        with self._lock:
+            try:
+                self._connection.request(method, self._prefix + path, body=sent, headers=self._headers)
+                response = self._connection.getresponse()
+                status, received = response.status, response.read()
+            except (OSError, http.client.HTTPException):
+                # never tried again by itself: the first attempt may have been paid for
+                self._connection.close()
+                raise InputError(
+                    "the vault cannot be reached, or stopped before it answered.",
+                    hint="the cost may be spent: look at the budget before you ask again",
+                ) from None
+        try:
+            data = json.loads(received)
+        except ValueError:
+            raise InputError("what answered is not a vault.") from None
+        if status != http.client.OK:
+            raise _error(status, data)
+        return dict(data)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _error(status: int, data: Any) -> ShoalError:
+    """Return the error that the server's session raised."""
+    if not isinstance(data, dict) or "problems" not in data:
+        return InputError(f"the vault refused the request (status {status}).")
+    kinds: dict[int, type[ShoalError]] = {
+        401: AccessError,
+        403: BudgetSpent,
+        422: FilterError,
+        429: AccessError,
+        503: LedgerError,
+    }
+    if status == http.client.INTERNAL_SERVER_ERROR:
+        return NotAnswered()
+    return kinds.get(status, InputError)([str(each) for each in data["problems"]], hint=data.get("hint"))

@@ -1,0 +1,254 @@
+"""The vault over HTTP: analysts with tokens ask, within their budgets and rates.
+
+What a response says depends on the request, the schema, the ledger and noise; never on the records otherwise. Errors of
+the computation all look the same.
+"""
+
+# no postponed annotations here: FastAPI reads those of functions whose dependencies are local
+
+import math
+import threading
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from shoal import __version__
+from shoal.errors import InputError, MissingExtraError, ShoalError
+from shoal.queries._answers import amounts
+from shoal.queries._desk import Desk
+from shoal.queries._messages import AnswerMessage, ErrorMessage, QueryMessage, StandingMessage
+from shoal.queries._refusals import BudgetSpent, LedgerError
+from shoal.queries.ledger import Ledger
+from shoal.queries.vault import token_digest
+
+try:
+    from fastapi import Body, Depends, FastAPI, Request, Response
+    from fastapi.exceptions import RequestValidationError
+    from fastapi.responses import JSONResponse
+    from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+    from starlette.exceptions import HTTPException
+except ImportError:
+    raise MissingExtraError("The vault's server", extra="vault") from None
+
+__all__ = ["Limits", "create_app"]
+
+LARGEST_BODY = 4_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How often analysts may ask.
+
+    Parameters
+    ----------
+    rate
+        Answers per second and analyst, in the long run.
+    burst
+        How many may come at once.
+    pace
+        Seconds; responses to queries leave at whole multiples of it after their request, so that computing times do
+        not show. 0 for at once.
+    """
+
+    rate: float = 20.0
+    burst: int = 40
+    pace: float = 0.0
+
+
+class _Refused(Exception):
+    def __init__(self, status: int, code: str, problem: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(problem)
+        self.status, self.code, self.problem, self.headers = status, code, problem, headers
+
+
+@dataclass(slots=True)
+class _Door:
+    """Who comes in: tokens, looked up at most once a second, and rates."""
+
+    ledger: Ledger
+    limits: Limits
+    _names: dict[str, str] = field(default_factory=dict)
+    _looked: float = -math.inf
+    _allowed: dict[str, tuple[float, float]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def name(self, token: str) -> str:
+        """Return whose token it is."""
+        with self._lock:
+            if time.monotonic() - self._looked > 1:
+                accounts = self.ledger.current()
+                digests = {name: accounts.account(name).token for name in accounts.analysts}
+                self._names = {digest: name for name, digest in digests.items() if digest is not None}
+                self._looked = time.monotonic()
+            name = self._names.get(token_digest(token))
+        if name is None:
+            raise _Refused(401, "unknown", "the token is not known.", {"WWW-Authenticate": "Bearer"})
+        return name
+
+    def take(self, name: str) -> None:
+        """Count one question, or refuse it: a bucket of ``burst`` questions that fills at ``rate``."""
+        with self._lock:
+            now = time.monotonic()
+            level, before = self._allowed.get(name, (float(self.limits.burst), now))
+            level = min(level + (now - before) * self.limits.rate, self.limits.burst)
+            self._allowed[name] = (max(level - 1, 0.0) if level >= 1 else level, now)
+        if level < 1:
+            wait = math.ceil((1 - level) / self.limits.rate)
+            raise _Refused(429, "too-often", "you ask too often.", {"Retry-After": str(wait)})
+
+
+def create_app(desk: Desk, ledger: Ledger, *, limits: Limits | None = None) -> FastAPI:
+    """Return the application that answers over HTTP.
+
+    Parameters
+    ----------
+    desk, ledger
+        What answers, and where spendings and analysts are recorded.
+    limits
+        See :class:`Limits`.
+    """
+    limits = limits or Limits()
+    door = _Door(ledger, limits)
+    app = FastAPI(
+        title="Shoal vault",
+        version=__version__,
+        description="Questions about a table of personal records, answered with differential privacy.",
+        responses={code: {"model": ErrorMessage} for code in (401, 503)},
+        redoc_url=None,
+        docs_url=None,
+    )
+    _handle_errors(app)
+    app.add_middleware(_BodyLimit)
+    bearer = HTTPBearer(auto_error=False)
+
+    def analyst(given: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]) -> str:
+        return door.name("" if given is None else given.credentials)
+
+    refusals: dict[int | str, dict[str, Any]] = {
+        code: {"model": ErrorMessage} for code in (400, 403, 413, 422, 429, 500)
+    }
+
+    @app.post("/v1/ask", response_model=AnswerMessage, responses=refusals)
+    def ask(
+        message: Annotated[QueryMessage, Body()], name: Annotated[str, Depends(analyst)], request: Request
+    ) -> dict[str, Any]:
+        """Pay for a query and answer it."""
+        started = time.monotonic()
+        door.take(name)
+        try:
+            return desk.ask(name, message.value()).to_json()
+        finally:
+            _wait(started, limits.pace)
+
+    @app.get("/v1/budget", response_model=StandingMessage)
+    def budget(name: Annotated[str, Depends(analyst)]) -> dict[str, Any]:
+        """Return what you may spend, have spent and have left."""
+        standing = ledger.standing(name)
+        return {part: amounts(getattr(standing, part)) for part in ("budget", "spent", "left")}
+
+    @app.get("/v1/schema")
+    def schema(name: Annotated[str, Depends(analyst)]) -> dict[str, list[dict[str, Any]]]:
+        """Return the columns that you may ask about, and what is declared of them."""
+        return {"columns": [_described(attribute) for attribute in desk.schema]}
+
+    @app.get("/health", responses={401: {}})
+    def health() -> dict[str, str]:
+        """Say that the server is up."""
+        return {"status": "up"}
+
+    return app
+
+
+def _wait(started: float, pace: float) -> None:
+    if pace > 0:
+        passed = time.monotonic() - started
+        time.sleep(max(math.ceil(passed / pace) * pace - passed, 0))
+
+
+def _described(attribute: Any) -> dict[str, Any]:
+    domain = attribute.domain
+    shown: dict[str, Any] = {"name": attribute.name, "kind": attribute.kind.value, "role": attribute.role.value}
+    if domain is not None and domain.values is not None:
+        shown["values"] = list(domain.values)
+    if domain is not None and domain.bounded:
+        shown |= {"minimum": _bound(domain.minimum), "maximum": _bound(domain.maximum)}
+    return shown
+
+
+def _bound(end: Any) -> Any:
+    return end.isoformat() if hasattr(end, "isoformat") else end
+
+
+def _handle_errors(app: FastAPI) -> None:
+    """Give every error one shape, without a word of where it came from."""
+
+    @app.exception_handler(_Refused)
+    def refused(_request: Request, error: _Refused) -> Response:
+        return _error(error.status, error.code, [error.problem], headers=error.headers)
+
+    @app.exception_handler(ShoalError)
+    def known(_request: Request, error: ShoalError) -> Response:
+        status, code = _status(error)
+        return _error(status, code, error.problems, error.hint)
+
+    @app.exception_handler(RequestValidationError)
+    def invalid(_request: Request, error: RequestValidationError) -> Response:
+        problems = [f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}" for each in error.errors()]
+        return _error(422, "invalid", problems)
+
+    @app.exception_handler(HTTPException)
+    def other(_request: Request, error: HTTPException) -> Response:
+        return _error(error.status_code, "refused", [str(error.detail)], headers=dict(error.headers or {}))
+
+    @app.exception_handler(Exception)
+    def unknown(_request: Request, _error_: Exception) -> Response:
+        return _error(500, "not-answered", ["the request could not be served."])
+
+
+def _status(error: ShoalError) -> tuple[int, str]:
+    if isinstance(error, BudgetSpent):
+        return 403, "budget-spent"
+    if isinstance(error, LedgerError):
+        return 503, "ledger"
+    return (422, "invalid") if isinstance(error, InputError) else (500, "not-answered")
+
+
+def _error(
+    status: int,
+    code: str,
+    problems: list[str] | tuple[str, ...],
+    hint: str | None = None,
+    *,
+    headers: dict[str, str] | None = None,
+) -> JSONResponse:
+    content = {"code": code, "problems": list(problems), "hint": hint}
+    return JSONResponse(content, status_code=status, headers={**(headers or {}), "Cache-Control": "no-store"})
+
+
+_Scope = MutableMapping[str, Any]
+_Receive = Callable[[], Awaitable[_Scope]]
+_Send = Callable[[_Scope], Awaitable[None]]
+
+
+class _BodyLimit:
+    """Refuse bodies that are too large before they are read."""
+
+    def __init__(self, app: Callable[[_Scope, _Receive, _Send], Awaitable[None]]) -> None:
+        self._app = app
+
+    async def __call__(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        read = 0
+
+        async def limited() -> _Scope:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > LARGEST_BODY:
+                raise HTTPException(413, f"a request has at most {LARGEST_BODY:,} bytes.")
+            return message
+
+        await self._app(scope, limited, send)

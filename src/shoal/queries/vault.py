@@ -1,0 +1,148 @@
+"""A vault: a table, its schema, a ledger and the analysts who may ask."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import InputError, OutputError, ParameterError, SchemaError
+from shoal.queries._accounts import WHOLE
+from shoal.queries._desk import Desk, records_of
+from shoal.queries._loss import Loss
+from shoal.queries.ledger import Head, Ledger
+from shoal.schema import Schema, dumps, load
+from shoal.tables import read
+
+__all__ = ["Vault", "token_digest"]
+
+SETTINGS = "vault.toml"
+LEDGER = "ledger.sqlite"
+TOKEN_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vault:
+    """The folder of a vault: settings, ledger, key and anchor. The records stay where they are.
+
+    Parameters
+    ----------
+    folder
+        Where the vault is kept; readable by its owner only.
+    source, table
+        Where the records are; see :func:`shoal.read`.
+    schema
+        The schema file. A vault is bound to what it said when the vault was made: bounds decide how much noise
+        answers get.
+    digest
+        The SHA-256 digest of that schema.
+    """
+
+    folder: Path
+    source: str
+    schema: Path
+    digest: str
+    table: str | None = None
+
+    @classmethod
+    def create(
+        cls, folder: str | Path, source: str, *, schema: str | Path, budget: Loss, table: str | None = None
+    ) -> Vault:
+        """Make a vault. ``budget`` is what all analysts together may spend on one person."""
+        import tomli_w
+
+        folder, schema = Path(folder), Path(schema).absolute()
+        described = load(schema)
+        if described.guessed:
+            raise SchemaError(
+                "a vault needs a schema that a person has confirmed; this one is drafted.",
+                hint="check it, declare domains, and remove `guessed = true`",
+            )
+        # reading it now tells the steward, and not an analyst, what is wrong with the data
+        place = source if "://" in source else str(Path(source).absolute())
+        read(place, schema=described, table=table)
+        try:
+            folder.mkdir(mode=0o700, parents=True)
+        except OSError as error:
+            raise OutputError(f"the folder `{folder.name}` cannot be made: {_reason(error)}.") from None
+        made = cls(folder=folder, source=place, schema=schema, digest=_digest(described), table=table)
+        settings = {"source": place, "schema": str(schema), "digest": made.digest}
+        text = tomli_w.dumps(settings if table is None else {**settings, "table": table})
+        (folder / SETTINGS).write_text(text, encoding="utf-8")
+        Ledger.create(folder / LEDGER, budget=budget).close()
+        return made
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Vault:
+        """Read the settings of a vault."""
+        folder = Path(folder)
+        try:
+            settings: dict[str, Any] = tomllib.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+            return cls(
+                folder=folder,
+                source=settings["source"],
+                schema=Path(settings["schema"]),
+                digest=settings["digest"],
+                table=settings.get("table"),
+            )
+        except OSError as error:
+            raise InputError(f"`{folder.name}` is not a vault: {_reason(error)}.") from None
+        except (tomllib.TOMLDecodeError, KeyError, UnicodeDecodeError):
+            raise InputError(f"`{SETTINGS}` of the vault `{folder.name}` cannot be read.") from None
+
+    def ledger(self, *, expect: Head | None = None) -> Ledger:
+        """Open the ledger after checking it."""
+        return Ledger.open(self.folder / LEDGER, expect=expect)
+
+    def restore_anchor(self) -> Ledger:
+        """Make a new anchor for the ledger; see :meth:`Ledger.restore_anchor`."""
+        return Ledger.restore_anchor(self.folder / LEDGER)
+
+    def desk(self, ledger: Ledger, *, in_memory: bool | None = None) -> Desk:
+        """Read the records and return the desk that answers about them."""
+        described = load(self.schema)
+        if _digest(described) != self.digest:
+            raise SchemaError(
+                "the schema has changed since the vault was made; its bounds decide how much noise answers get.",
+                hint="restore the schema, or make a new vault",
+            )
+        schema, records = records_of(read(self.source, schema=described, table=self.table), in_memory=in_memory)
+        return Desk(schema, records, ledger)
+
+    def admit(self, name: str, budget: Loss) -> str:
+        """Add an analyst, or give a known one a new budget and token; return the token, which is stored nowhere."""
+        if not name or name == WHOLE or not name.isprintable() or len(name) > 100:
+            raise ParameterError(f"the name of an analyst must be printable and not `{WHOLE}`.")
+        token = secrets.token_urlsafe(TOKEN_BYTES)
+        ledger = self.ledger()
+        try:
+            ledger.set_budget(name, budget)
+            ledger.set_token(name, token_digest(token))
+        finally:
+            ledger.close()
+        return token
+
+    def dismiss(self, name: str) -> None:
+        """Take an analyst's token away; what was spent stays spent."""
+        ledger = self.ledger()
+        try:
+            ledger.set_token(name, None)
+        finally:
+            ledger.close()
+
+
+def token_digest(token: str) -> str:
+    """Return what is stored of a token. Tokens hold 256 random bits, so a plain digest cannot be guessed back."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def _digest(schema: Schema) -> str:
+    return hashlib.sha256(dumps(schema).encode()).hexdigest()
+
+
+def _reason(error: OSError) -> str:
+    return os.strerror(error.errno).lower() if error.errno else "the system refuses"

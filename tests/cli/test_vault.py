@@ -1,0 +1,124 @@
+"""The steward's and the analyst's journey with a vault."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from .conftest import Run
+
+
+@pytest.fixture
+def vault(shoal: Run, hospital: Path, tmp_path: Path) -> Path:
+    folder = tmp_path / "clinic.vault"
+    done = shoal("vault", "create", folder, hospital / "discharges.csv", "--epsilon", 10)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def token_of(shoal: Run, vault: Path, name: str, epsilon: object) -> str:
+    done = shoal("vault", "analyst", vault, name, "--epsilon", epsilon, "--json")
+    assert done.returncode == 0, done.stderr
+    return str(json.loads(done.stdout)["token"])
+
+
+@pytest.mark.slow
+def test_an_analyst_asks_a_served_vault(shoal: Run, vault: Path) -> None:
+    token = token_of(shoal, vault, "alice", 2)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = subprocess.Popen(
+        [sys.executable, "-m", "shoal", "vault", "serve", str(vault), "--port", str(port)], stderr=subprocess.PIPE
+    )
+    address = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(300):
+            with socket.socket() as knock:
+                if knock.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.1)
+        ask = ("--address", address, "--epsilon", "0.5")
+        done = shoal("vault", "ask", "count where age >= 65", *ask, SHOAL_TOKEN=token)
+        assert done.returncode == 0, done.stderr
+        assert "left epsilon 1.5" in done.stdout
+        done = shoal("vault", "ask", 'mean of length_of_stay where sex = "F"', *ask, "--json", SHOAL_TOKEN=token)
+        assert 0 < json.loads(done.stdout)["value"] < 120
+        assert shoal("vault", "ask", "count where age >", *ask, SHOAL_TOKEN=token).returncode == 2
+        assert shoal("vault", "ask", "count", *ask, SHOAL_TOKEN=token[1:]).returncode == 2
+        done = shoal("vault", "ask", "count", "--address", address, "--epsilon", 5, SHOAL_TOKEN=token)
+        assert done.returncode == 1
+        assert "does not allow this answer" in done.stderr
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait(30)
+    shown = shoal("vault", "budget", vault, "alice", "--json")
+    assert json.loads(shown.stdout)["alice"]["spent"] == "epsilon 1"
+
+
+@pytest.mark.slow
+def test_budgets_are_shown_and_set(shoal: Run, vault: Path) -> None:
+    token_of(shoal, vault, "alice", 2)
+    assert shoal("vault", "budget", vault, "alice", "--epsilon", 3).returncode == 0
+    assert shoal("vault", "budget", vault, "--all", "--epsilon", "7.5").returncode == 0
+    done = shoal("vault", "budget", vault)
+    assert re.search(r"alice +epsilon 3 +epsilon 0 +epsilon 3", done.stdout)
+    assert re.search(r"all together +epsilon 7\.5", done.stdout)
+    assert shoal("vault", "budget", vault, "--epsilon", 3).returncode == 2
+    assert shoal("vault", "budget", vault, "nobody", "--epsilon", 3).returncode == 2
+
+
+@pytest.mark.slow
+def test_the_ledger_is_checked(shoal: Run, vault: Path) -> None:
+    first = json.loads(shoal("vault", "ledger", vault, "--json").stdout)["head"]
+    token_of(shoal, vault, "alice", 2)
+    done = shoal("vault", "ledger", vault, "--expect", first)
+    assert done.returncode == 0
+    assert "no entry was changed" in done.stdout
+    assert "budget of alice: epsilon 2" in done.stdout
+    assert shoal("vault", "ledger", vault, "--expect", "1:" + "00" * 32).returncode == 1
+    anchor = vault / "ledger.sqlite.head"
+    kept = anchor.read_bytes()
+    anchor.unlink()
+    assert shoal("vault", "ledger", vault).returncode == 1
+    done = shoal("vault", "ledger", vault, "--restore-anchor")
+    assert done.returncode == 0
+    assert "a new anchor was made" in done.stdout
+    anchor.write_bytes(kept)
+    assert shoal("vault", "ledger", vault).returncode == 0
+    anchor.write_bytes(kept.replace(b"1", b"2"))
+    assert shoal("vault", "ledger", vault).returncode == 1
+
+
+def test_an_analyst_can_be_dismissed(shoal: Run, vault: Path) -> None:
+    token_of(shoal, vault, "alice", 2)
+    assert shoal("vault", "analyst", vault, "alice", "--dismiss").returncode == 0
+    assert shoal("vault", "analyst", vault, "alice").returncode == 2
+    assert shoal("vault", "analyst", vault, "nobody", "--dismiss").returncode == 2
+
+
+def test_other_machines_are_served_with_tls_only(shoal: Run, vault: Path) -> None:
+    done = shoal("vault", "serve", vault, "--host", "0.0.0.0")  # noqa: S104
+    assert done.returncode == 2
+    assert "clear text" in done.stderr
+
+
+def test_a_question_needs_a_token(shoal: Run) -> None:
+    environment = {"SHOAL_TOKEN": ""}
+    done = shoal("vault", "ask", "count", "--epsilon", 1, **environment)
+    assert done.returncode == 2
+    assert "SHOAL_TOKEN" in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX modes")
+def test_the_vault_is_private(vault: Path) -> None:
+    assert vault.stat().st_mode & 0o077 == 0

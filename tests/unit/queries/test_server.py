@@ -1,0 +1,294 @@
+from __future__ import annotations
+
+import http.client
+import json
+import sqlite3
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shoal.errors import InputError, ParameterError, SchemaError, ShoalError
+from shoal.mechanisms import CategoricalPrior, NumericPrior
+from shoal.queries import AccessError, BudgetSpent, Client, FilterError, LedgerError, Loss, NotAnswered, Vault
+from shoal.queries.server import LARGEST_BODY, create_app
+
+from .conftest import CANARY, Serve
+
+
+@pytest.fixture
+def token(vault: Vault) -> str:
+    return vault.admit("alice", Loss.of(5, "1e-4"))
+
+
+@pytest.fixture
+def client(vault: Vault, token: str, serve: Serve) -> Client:
+    return Client(serve(vault), token)
+
+
+def raw(client: Client, method: str, path: str, body: bytes | None = None, **headers: str) -> tuple[int, Any]:
+    connection = http.client.HTTPConnection(client._connection.host, client._connection.port)
+    connection.request(method, path, body=body, headers={"Content-Type": "application/json", **headers})
+    response = connection.getresponse()
+    return response.status, json.loads(response.read() or b"null")
+
+
+class TestAnswers:
+    def test_a_client_asks_as_a_session_does(self, client: Client) -> None:
+        assert abs(client.count(epsilon="0.5").value - 500) < 100  # type: ignore[operator]
+        assert 30 < client.mean("age", 'sex = "F"', epsilon="0.5").value < 70  # type: ignore[operator]
+        assert set(client.histogram("sex", epsilon="0.5").value) == {"F", "M", "(missing)"}  # type: ignore[arg-type]
+        assert 0 <= client.quantile("age", 0.9, epsilon="0.5").value <= 100  # type: ignore[operator]
+        assert client.sum("age", "age >= 50", epsilon="0.5", noise="optimal").cost == Loss.of("0.5")
+        answer = client.look_up(
+            "name", f"{CANARY}-3", "age", "sex", epsilon=1, delta="1e-5",
+            priors={"sex": CategoricalPrior({"F": "0.25", "M": "0.75"}), "age": NumericPrior.uniform(0, 100, step=5)},
+        )  # fmt: skip
+        assert set(answer.value) == {"age", "sex"}  # type: ignore[arg-type]
+        assert client.count(epsilon="0.25", prior=NumericPrior.normal(480, 50, 0, 1000, step=1)).entry == 10
+        assert client.standing.spent == Loss.of("3.75", "1e-5")
+        assert client.standing.left == Loss.of("1.25", "0.00009")
+        assert answer.cost == Loss.of(1, "1e-5")
+        assert not answer.test_only
+
+    def test_the_schema_tells_what_is_declared(self, client: Client) -> None:
+        columns = {column["name"]: column for column in client.columns}
+        assert columns["sex"]["values"] == ["F", "M"]
+        assert (columns["age"]["minimum"], columns["age"]["maximum"]) == (0, 100)
+        assert columns["admitted"]["minimum"] == "2024-01-01"
+        assert "values" not in columns["note"]
+
+    def test_many_threads_are_answered_and_never_overspend(self, vault: Vault, serve: Serve) -> None:
+        token, address, answered = vault.admit("bob", Loss.of(1)), serve(vault), []
+
+        def work() -> None:
+            own = Client(address, token)
+            for _ in range(10):
+                with suppress(BudgetSpent):
+                    answered.append(own.count("age >= 40", epsilon="0.02"))
+            own.close()
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(answered) == 50
+        assert len({answer.entry for answer in answered}) == 50
+
+    def test_an_epsilon_may_be_a_number_or_a_text(self, client: Client, token: str) -> None:
+        for epsilon in (0.1, "0.1"):
+            status, data = raw(
+                client, "POST", "/v1/ask", json.dumps({"query": "count", "epsilon": epsilon}).encode(),
+                Authorization=f"Bearer {token}",
+            )  # fmt: skip
+            assert status == 200
+            assert data["cost"]["epsilon"] == "0.1"
+
+
+class TestRefusals:
+    def test_no_token_or_a_wrong_one_is_refused(self, client: Client, token: str) -> None:
+        for headers in ({}, {"Authorization": "Bearer x"}, {"Authorization": f"Basic {token}"}, {"Authorization": ""}):
+            for method, path in (("POST", "/v1/ask"), ("GET", "/v1/budget"), ("GET", "/v1/schema")):
+                body = json.dumps({"query": "count", "epsilon": 1}).encode() if method == "POST" else None
+                status, data = raw(client, method, path, body, **headers)
+                assert (status, data["code"]) == (401, "unknown")
+
+    def test_tokens_are_stored_as_digests_only(self, vault: Vault, token: str) -> None:
+        vault.ledger().close()
+        for file in vault.folder.iterdir():
+            assert token.encode() not in file.read_bytes()
+
+    def test_a_dismissed_analyst_is_refused(self, vault: Vault, client: Client) -> None:
+        client.count(epsilon="0.1")
+        vault.dismiss("alice")
+        time.sleep(1.1)
+        with pytest.raises(AccessError, match="not known"):
+            client.count(epsilon="0.1")
+
+    def test_a_new_token_replaces_the_old_one(self, vault: Vault, token: str, serve: Serve) -> None:
+        fresh = vault.admit("alice", Loss.of(5))
+        address = serve(vault)
+        with pytest.raises(AccessError):
+            Client(address, token).count(epsilon=1)
+        assert Client(address, fresh).count(epsilon=1).left == Loss.of(4)
+
+    def test_a_spent_budget_is_refused(self, client: Client) -> None:
+        client.count(epsilon=5)
+        with pytest.raises(BudgetSpent, match=r"epsilon 0, delta 0\.0001 is left"):
+            client.count(epsilon="0.1")
+
+    def test_one_analyst_cannot_spend_what_all_together_may_not(self, vault: Vault, serve: Serve) -> None:
+        rich = vault.admit("rich", Loss.of(1000))
+        client = Client(serve(vault), rich)
+        client.count(epsilon=99)
+        with pytest.raises(BudgetSpent, match="the budget of the table"):
+            client.count(epsilon=2)
+
+    def test_who_asks_too_often_waits(self, vault: Vault, token: str, serve: Serve) -> None:
+        client = Client(serve(vault, rate=0.5, burst=3), token)
+        for _ in range(3):
+            client.count(epsilon="0.1")
+        with pytest.raises(AccessError, match="too often"):
+            client.count(epsilon="0.1")
+        assert client.standing.spent == Loss.of("0.3")
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            b"", b"null", b"[]", b"{", b'{"query": "drop"}', b'{"query": "count"}', b'{"query": "count", "epsilon": 0}',
+            b'{"query": "count", "epsilon": 1, "more": 2}', b'{"query": "count", "epsilon": NaN}',
+            b'{"query": "count", "epsilon": true}', b'{"query": "count", "epsilon": "1e999999999"}',
+            b'{"query": "count", "epsilon": 1, "where": "age >"}', b'{"query": "count", "epsilon": 1, "where": 3}',
+            b'{"query": "sum", "column": "note", "epsilon": 1}',
+            b'{"query": "histogram", "column": "note", "epsilon": 1}',
+            b'{"query": "histogram", "column": "age", "edges": [1, 1e400], "epsilon": 1}',
+            b'{"query": "look-up", "identifier": "name", "person": "x", "columns": [], "epsilon": 1}',
+            b'{"query": "count", "epsilon": 1, "prior": {"start": 0, "step": 0, "masses": [1]}}',
+            b'{"query": "count", "epsilon": 1, "prior": {"start": 0, "step": 1, "masses": [-1]}}',
+            b'{"query": "count", "epsilon": 1, "prior": {"start": "1e99999999", "step": 1, "masses": [1]}}',
+            b"\xff\xfe", b'{"query": "count", "epsilon": "\\ud800"}',
+        ],
+    )  # fmt: skip
+    def test_bad_requests_are_refused_in_one_shape_and_cost_nothing(
+        self, client: Client, token: str, body: bytes
+    ) -> None:
+        status, data = raw(client, "POST", "/v1/ask", body, Authorization=f"Bearer {token}")
+        assert status == 422
+        assert set(data) == {"code", "problems", "hint"}
+        assert client.standing.spent == Loss()
+
+    def test_a_body_that_is_too_large_is_refused(self, client: Client, token: str) -> None:
+        body = b'{"query": "count", "epsilon": 1, "where": "' + b" " * LARGEST_BODY + b'"}'
+        status, data = raw(client, "POST", "/v1/ask", body, Authorization=f"Bearer {token}")
+        assert (status, data["code"]) == (413, "refused")
+
+    @pytest.mark.parametrize(("method", "path"), [("GET", "/nothing"), ("DELETE", "/v1/ask"), ("GET", "/docs")])
+    def test_other_places_do_not_exist(self, client: Client, method: str, path: str) -> None:
+        status, data = raw(client, method, path)
+        assert status in (404, 405)
+        assert data["code"] == "refused"
+
+    def test_a_damaged_ledger_answers_nothing(self, vault: Vault, client: Client) -> None:
+        client.count(epsilon="0.1")
+        connection = sqlite3.connect(vault.folder / "ledger.sqlite")
+        connection.execute("DROP TRIGGER entries_last")
+        connection.execute("DELETE FROM entries WHERE number = (SELECT max(number) FROM entries)")
+        connection.commit()
+        connection.close()
+        with pytest.raises(LedgerError):
+            client.count(epsilon="0.1")
+
+    def test_a_failing_computation_says_nothing_and_stays_spent(
+        self, vault: Vault, token: str, serve: Serve, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from shoal.queries._memory_records import MemoryRecords
+
+        def fail(*_: object) -> int:
+            raise ValueError(CANARY)
+
+        monkeypatch.setattr(MemoryRecords, "count", fail)
+        client = Client(serve(vault), token)
+        with pytest.raises(NotAnswered) as failed:
+            client.count(epsilon="0.5")
+        assert CANARY not in str(failed.value)
+        assert client.standing.spent == Loss.of("0.5")
+
+    def test_a_defect_says_nothing_either(
+        self, vault: Vault, token: str, serve: Serve, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from shoal.queries._desk import Desk
+
+        def fail(*_: object) -> None:
+            raise RuntimeError(CANARY)
+
+        monkeypatch.setattr(Desk, "ask", fail)
+        client = Client(serve(vault), token)
+        body = json.dumps({"query": "count", "epsilon": 1}).encode()
+        status, data = raw(client, "POST", "/v1/ask", body, Authorization=f"Bearer {token}")
+        assert (status, data["code"]) == (500, "not-answered")
+        assert CANARY not in json.dumps(data)
+
+    def test_no_response_repeats_a_text_of_the_records(self, client: Client, token: str) -> None:
+        said = []
+        for where in (None, "age >= 0", f"note = '{CANARY[:3]}'", "note is missing", "age = 'x'", "nothing = 3"):
+            body = json.dumps({"query": "count", "epsilon": "0.01", "where": where}).encode()
+            said.append(raw(client, "POST", "/v1/ask", body, Authorization=f"Bearer {token}"))
+        for path in ("/v1/schema", "/v1/budget", "/openapi.json", "/health"):
+            said.append(raw(client, "GET", path, Authorization=f"Bearer {token}"))
+        assert CANARY not in json.dumps(said)
+
+    def test_answers_leave_at_the_pace(self, vault: Vault, token: str, serve: Serve) -> None:
+        client = Client(serve(vault, pace=0.3), token)
+        started = time.monotonic()
+        client.count(epsilon="0.1")
+        assert time.monotonic() - started >= 0.3
+
+
+class TestClient:
+    @pytest.mark.parametrize(
+        "address", ["http://example.org", "ftp://localhost", "localhost:80", "http://", "http://10.0.0.1"]
+    )
+    def test_tokens_do_not_travel_in_clear_text(self, address: str) -> None:
+        with pytest.raises(ParameterError, match="`address` of `Client`"):
+            Client(address, "token")
+
+    def test_this_machine_may_be_asked_in_clear_text(self) -> None:
+        for address in ("http://localhost:1", "http://127.0.0.1:1", "http://[::1]:1", "https://example.org"):
+            Client(address, "token")
+
+    def test_a_vault_that_is_not_there_says_that_the_cost_may_be_spent(self) -> None:
+        with pytest.raises(InputError, match="the cost may be spent"):
+            Client("http://127.0.0.1:9", "token").count(epsilon=1)
+
+    def test_errors_arrive_as_they_were_raised(self, client: Client) -> None:
+        with pytest.raises(FilterError, match="there is no such column at character 1"):
+            client.count("height > 3", epsilon=1)
+        with pytest.raises(ShoalError, match="`epsilon` must be in"):
+            client.count(epsilon=-1)
+
+
+class TestVault:
+    def test_a_drafted_schema_is_refused(self, files: Path, tmp_path: Path) -> None:
+        schema = tmp_path / "drafted.toml"
+        schema.write_text("guessed = true\n" + (files / "people.schema.toml").read_text())
+        with pytest.raises(SchemaError, match="a person has confirmed"):
+            Vault.create(tmp_path / "v", str(files / "people.csv"), schema=schema, budget=Loss.of(1))
+        assert not (tmp_path / "v").exists()
+
+    def test_a_changed_schema_is_noticed(self, files: Path, tmp_path: Path) -> None:
+        schema = tmp_path / "people.schema.toml"
+        text = (files / "people.schema.toml").read_text()
+        schema.write_text(text)
+        vault = Vault.create(tmp_path / "v", str(files / "people.csv"), schema=schema, budget=Loss.of(1))
+        schema.write_text(text.replace("maximum = 100", "maximum = 101"))
+        with pytest.raises(SchemaError, match="has changed since the vault was made"):
+            vault.desk(vault.ledger())
+
+    def test_a_vault_is_readable_by_its_owner_only(self, vault: Vault) -> None:
+        assert vault.folder.stat().st_mode & 0o077 == 0
+
+    def test_a_folder_that_is_no_vault_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="is not a vault"):
+            Vault.open(tmp_path)
+        (tmp_path / "vault.toml").write_text("source = 1 = 2")
+        with pytest.raises(InputError, match="cannot be read"):
+            Vault.open(tmp_path)
+
+    def test_an_existing_folder_is_not_overwritten(self, vault: Vault, files: Path) -> None:
+        with pytest.raises(InputError, match="cannot be made"):
+            Vault.create(
+                vault.folder, str(files / "people.csv"), schema=files / "people.schema.toml", budget=Loss.of(1)
+            )
+
+    @pytest.mark.parametrize("name", ["", "*", "a\nb", "x" * 101])
+    def test_names_of_analysts_are_plain(self, vault: Vault, name: str) -> None:
+        with pytest.raises(ParameterError, match="the name of an analyst"):
+            vault.admit(name, Loss.of(1))
+
+    def test_an_app_can_be_made_without_a_vault_folder(self, vault: Vault) -> None:
+        ledger = vault.ledger()
+        assert create_app(vault.desk(ledger), ledger).title == "Shoal vault"
