@@ -117,7 +117,7 @@ def vmdav_numpy(points: Points, k: int, gamma: float) -> Labels:
             joining = int(reach.argmin())
             others = np.delete(free, joining)
             to_others = _squared_distances(data[others].T, data[free[joining]])
-            if not reach[joining] < gamma * gamma * to_others.min(initial=np.inf):
+            if not reach[joining] < gamma * gamma * float(to_others.min(initial=np.inf)):
                 break
             remaining.join(free[joining : joining + 1])
             reach, free = np.minimum(np.delete(reach, joining), to_others), others

@@ -16,15 +16,19 @@ Points = NDArray[np.float64]
 CELLS = 1 << 22  # distances held at a time: bounds the memory of the NumPy twins at 32 MiB per array
 
 
-def nearest(points: Points, queries: Points, count: int = 1) -> tuple[NDArray[np.int32], Points]:
+def nearest(
+    points: Points, queries: Points, count: int = 1, limits: Points | None = None
+) -> tuple[NDArray[np.int32], Points]:
     """Return the rows and squared distances of the ``count`` points nearest to each query, nearest first.
 
-    The lower row wins a tie; -1 and infinity stand where there are fewer points. Distances are summed attribute by
-    attribute, so that C++ and NumPy agree to the last bit.
+    Points beyond the squared distance ``limits[i]`` of query i are left out. The lower row wins a tie; -1 and
+    infinity stand where there are fewer points. Distances are summed attribute by attribute, so that C++ and NumPy
+    agree to the last bit.
     """
     native = library()
     if native is None or len(points) == 0:
-        return nearest_numpy(points, queries, count)
+        return nearest_numpy(points, queries, count, limits)
+    radii = np.full(len(queries), np.inf) if limits is None else np.ascontiguousarray(limits, dtype=np.float64)
     data, asked = np.ascontiguousarray(points), np.ascontiguousarray(queries)
     rows, distances = np.empty((len(asked), count), np.int32), np.empty((len(asked), count))
     failed = native.shoal_nearest(
@@ -33,6 +37,7 @@ def nearest(points: Points, queries: Points, count: int = 1) -> tuple[NDArray[np
         ctypes.c_int32(data.shape[1]),
         ctypes.c_void_p(asked.ctypes.data),
         ctypes.c_int64(len(asked)),
+        ctypes.c_void_p(radii.ctypes.data),
         ctypes.c_int32(count),
         ctypes.c_int32(threads()),
         ctypes.c_void_p(rows.ctypes.data),
@@ -43,7 +48,9 @@ def nearest(points: Points, queries: Points, count: int = 1) -> tuple[NDArray[np
     return rows, distances
 
 
-def nearest_numpy(points: Points, queries: Points, count: int = 1) -> tuple[NDArray[np.int32], Points]:
+def nearest_numpy(
+    points: Points, queries: Points, count: int = 1, limits: Points | None = None
+) -> tuple[NDArray[np.int32], Points]:
     """As `nearest`, in plain NumPy: O(points * queries)."""
     rows, distances = np.full((len(queries), count), -1, np.int32), np.full((len(queries), count), np.inf)
     found = min(count, len(points))
@@ -52,6 +59,9 @@ def nearest_numpy(points: Points, queries: Points, count: int = 1) -> tuple[NDAr
         order = np.argsort(block, axis=1, kind="stable")[:, :found]
         rows[first : first + step, :found] = order
         distances[first : first + step, :found] = np.take_along_axis(block, order, axis=1)
+    if limits is not None:
+        beyond = distances > limits[:, None]
+        rows[beyond], distances[beyond] = -1, np.inf
     return rows, distances
 
 

@@ -55,34 +55,73 @@ def mdav(values: Records | ArrayLike, k: int, *, scaling: Scaling = "z-score") -
 
 
 def _mdav_mixed(records: Records, space: Space, k: int) -> NDArray[np.int32]:
-    labels = np.full(len(records), -1, np.int32)
-    rows = np.arange(len(records))
-    label = 0
+    free = _Free(records, space)
+    while free.count >= 3 * k:
+        r = free.farthest(*free.average())
+        free.cluster(r, k)
+        free.cluster(free.farthest(space.numeric[r], space.codes[r]), k)
+    if free.count >= 2 * k:
+        free.cluster(free.farthest(*free.average()), k)
+    return np.where(free.labels < 0, free.clusters, free.labels).astype(np.int32)
 
-    def farthest(numeric: NDArray[np.float64], codes: NDArray[np.int32]) -> int:
-        return int(rows[space.distances(numeric, codes, rows).argmax()])
 
-    def cluster(row: int) -> None:
-        nonlocal rows, label
-        distances = space.distances(space.numeric[row], space.codes[row], rows)
-        distances[np.searchsorted(rows, row)] = -1.0  # the record itself comes first, whatever ties say
-        border = np.partition(distances, k - 1)[k - 1]
-        inside, on_border = np.flatnonzero(distances < border), np.flatnonzero(distances == border)
-        members = np.concatenate([inside, on_border[: k - len(inside)]])
-        labels[rows[members]] = label
-        rows = np.delete(rows, members)
-        label += 1
+class _Free:
+    """The records in no cluster yet. Equal records are looked at once: categories make many of them.
 
-    def average() -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        columns = zip(records.taxonomies, records.codes[rows].T, strict=True)
-        codes = [taxonomy.centroid(taxonomy.counts(column)) for taxonomy, column in columns]
-        return space.numeric[rows].mean(axis=0), np.array(codes, np.int32)
+    Kind t stands for the free records equal to row ``first[t]``: the rows ``queue[head[t]:end[t]]``, ascending.
+    """
 
-    while len(rows) >= 3 * k:
-        r = farthest(*average())
-        cluster(r)
-        cluster(farthest(space.numeric[r], space.codes[r]))
-    if len(rows) >= 2 * k:
-        cluster(farthest(*average()))
-    labels[rows] = label
-    return labels
+    def __init__(self, records: Records, space: Space) -> None:
+        self._records, self._space = records, space
+        self.labels = np.full(len(records), -1, np.int32)
+        self.clusters, self.count = 0, len(records)
+        table = np.concatenate([records.numeric, records.codes], axis=1)
+        _, kinds = np.unique(table, axis=0, return_inverse=True)
+        self._queue = np.argsort(kinds, kind="stable")
+        self._end = np.cumsum(np.bincount(kinds))
+        self._head = np.concatenate([[0], self._end[:-1]])
+
+    def average(self) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """Return the mean of the numbers and the least marginal concepts."""
+        times, first = self._end - self._head, self._queue[self._head]
+        codes = [
+            taxonomy.centroid(np.bincount(self._records.codes[first, j], times, taxonomy.count).astype(np.int64))
+            for j, taxonomy in enumerate(self._records.taxonomies)
+        ]
+        total = (times[:, None] * self._space.numeric[first]).sum(axis=0)
+        return total / self.count, np.array(codes, np.int32)
+
+    def farthest(self, numeric: NDArray[np.float64], codes: NDArray[np.int32]) -> int:
+        first = self._queue[self._head]
+        distances = self._space.distances(numeric, codes, first)
+        return int(first[distances == distances.max()].min())
+
+    def cluster(self, row: int, k: int) -> None:
+        """Make a cluster of a record, which is the first of its kind, and the k - 1 nearest to it."""
+        first = self._queue[self._head]
+        distances = self._space.distances(self._space.numeric[row], self._space.codes[row], first)
+        distances[first == row] = -1.0  # its own kind comes first, whatever ties say
+        most = min(k, len(first)) - 1
+        near = np.flatnonzero(distances <= np.partition(distances, most)[most])
+        near = near[np.argsort(distances[near], kind="stable")]
+        times = self._end[near] - self._head[near]
+        border = distances[near[np.searchsorted(np.cumsum(times), k)]]
+        inside, on_border = near[distances[near] < border], near[distances[near] == border]
+        wanted = k - int((self._end[inside] - self._head[inside]).sum())
+        self._take(inside, self._end[inside] - self._head[inside])
+        # Kinds at the border give their lowest rows, whichever kind they are of.
+        rows = np.concatenate(
+            [self._queue[self._head[t] : min(self._end[t], self._head[t] + wanted)] for t in on_border]
+        )
+        kinds = np.repeat(on_border, np.minimum(self._end[on_border] - self._head[on_border], wanted))
+        taken = np.bincount(kinds[np.argsort(rows)[:wanted]], minlength=len(first))
+        self._take(on_border, taken[on_border])
+        self.clusters += 1
+        self.count -= k
+        left = self._head < self._end
+        self._head, self._end = self._head[left], self._end[left]
+
+    def _take(self, kinds: NDArray[np.int64], times: NDArray[np.int64]) -> None:
+        for kind, count in zip(kinds, times, strict=True):
+            self.labels[self._queue[self._head[kind] : self._head[kind] + count]] = self.clusters
+        self._head[kinds] += times

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shoal.mechanisms import SYSTEM, RandomSource
 from shoal.microaggregation._distance import Scaling
 from shoal.microaggregation._mdav import mdav
 from shoal.microaggregation._partition import Partition
@@ -17,7 +16,7 @@ __all__ = ["ir_swap", "mdav_swap", "permutation_within"]
 
 
 def mdav_swap(
-    quasi_identifiers: Records | ArrayLike, k: int, *, scaling: Scaling = "z-score", seed: int | None = None
+    quasi_identifiers: Records | ArrayLike, k: int, *, scaling: Scaling = "z-score", source: RandomSource = SYSTEM
 ) -> NDArray[np.int64]:
     """Return the rows to take the quasi-identifiers from: a random permutation inside each MDAV cluster.
 
@@ -33,8 +32,8 @@ def mdav_swap(
         The least cluster size, in [1, number of records].
     scaling
         What numbers are divided by before distances are taken; see `Space`.
-    seed
-        For tests only: a release made with a seed protects nobody from those who know it.
+    source
+        Where random bits come from; a seeded source is for tests only.
 
     Guarantee
     ---------
@@ -54,10 +53,10 @@ def mdav_swap(
     >>> sorted(rows[:3].tolist()), sorted(rows[3:].tolist())
     ([0, 1, 2], [3, 4, 5])
     """
-    return permutation_within(mdav(quasi_identifiers, k, scaling=scaling), seed=seed)
+    return permutation_within(mdav(quasi_identifiers, k, scaling=scaling), source=source)
 
 
-def ir_swap(confidential: ArrayLike, k: int, *, seed: int | None = None) -> NDArray[np.int64]:
+def ir_swap(confidential: ArrayLike, k: int, *, source: RandomSource = SYSTEM) -> NDArray[np.int64]:
     """Return, for each confidential attribute, the rows to take its values from: permuted inside clusters of rank.
 
     Column j of the release is ``confidential[result[:, j], j]``; all other attributes stay.
@@ -68,8 +67,8 @@ def ir_swap(confidential: ArrayLike, k: int, *, seed: int | None = None) -> NDAr
         A matrix of numbers, one column per confidential attribute.
     k
         The least cluster size, in [1, number of records].
-    seed
-        For tests only: a release made with a seed protects nobody from those who know it.
+    source
+        Where random bits come from; a seeded source is for tests only.
 
     Guarantee
     ---------
@@ -93,33 +92,22 @@ def ir_swap(confidential: ArrayLike, k: int, *, seed: int | None = None) -> NDAr
     [10.0, 11.0, 50.0, 52.0]
     """
     columns = Records.of(confidential).numeric.T
-    seeds = [None] * len(columns) if seed is None else [seed + column for column in range(len(columns))]
-    permutations = [
-        permutation_within(individual_ranking(column, k), seed=own) for column, own in zip(columns, seeds, strict=True)
-    ]
-    return np.stack(permutations, axis=1)
+    permutations = [permutation_within(individual_ranking(column, k), source=source) for column in columns]
+    return np.stack(permutations, axis=1) if permutations else np.empty((0, 0), np.int64)
 
 
-def permutation_within(partition: Partition, *, seed: int | None = None) -> NDArray[np.int64]:
+def permutation_within(partition: Partition, *, source: RandomSource = SYSTEM) -> NDArray[np.int64]:
     """Return a uniformly random permutation of the rows that keeps every row in its cluster.
 
     Rows get independent 64-bit keys and are sorted by them inside each cluster; if two keys of a cluster agree, all
-    are drawn again, which leaves the permutation exactly uniform.
+    are drawn again, which leaves the permutation exactly uniform. O(n log n).
     """
-    generator = None if seed is None else np.random.Generator(np.random.Philox(seed))
-    order = partition.order()
     while True:
-        keys = _keys(len(partition), generator)
+        keys = source.uint64(len(partition))
         drawn = np.lexsort((keys, partition.labels))
         ranked, clusters = keys[drawn], partition.labels[drawn]
         if not ((ranked[1:] == ranked[:-1]) & (clusters[1:] == clusters[:-1])).any():
             break
     result = np.empty(len(partition), np.int64)
-    result[order] = drawn
+    result[partition.order()] = drawn
     return result
-
-
-def _keys(count: int, generator: np.random.Generator | None) -> NDArray[np.uint64]:
-    if generator is None:
-        return np.frombuffer(os.urandom(8 * count), np.uint64)
-    return generator.integers(0, 2**64, count, dtype=np.uint64)

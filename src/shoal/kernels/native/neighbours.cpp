@@ -50,12 +50,14 @@ template <typename Work> void for_each(int64_t n, int32_t threads, const Work &w
 
 } // namespace
 
-// The `count` points nearest to each query, ascending by (squared distance, row); -1 where there are not that many.
+// The `count` points nearest to each query i and within the squared distance limits[i], ascending by (squared distance,
+// row); -1 where there are not that many.
 SHOAL_API int32_t shoal_nearest(const double *points, int64_t n, int32_t m, const double *queries, int64_t asked,
-                                int32_t count, int32_t threads, int32_t *rows, double *distances) try {
+                                const double *limits, int32_t count, int32_t threads, int32_t *rows,
+                                double *distances) try {
     const Tree tree = tree_of(points, n, m);
     for_each(asked, threads, [&](int64_t i) {
-        std::vector<Candidate> found = tree.nearest(queries + i * m, -1, count);
+        std::vector<Candidate> found = tree.nearest(queries + i * m, -1, count, limits[i]);
         std::sort_heap(found.begin(), found.end());
         for (int32_t j = 0; j < count; ++j) {
             const bool there = j < static_cast<int32_t>(found.size());

@@ -98,11 +98,12 @@ struct Candidate {
 class Nearest {
   public:
     // `self`: a record that comes first whatever ties say, or -1.
-    Nearest(const double *query, int32_t self, int k) : query(query), self_(self), k_(k) {}
+    Nearest(const double *query, int32_t self, int k, double limit)
+        : query(query), threshold(limit), self_(self), k_(k) {}
 
     const double *const query;
+    double threshold; // a record that is farther is of no use
     std::vector<Candidate> found;
-    double threshold = INF; // a record that is farther is of no use
 
     void offer(Candidate candidate) {
         if (candidate.row == self_) candidate.distance = -1.0;
@@ -141,8 +142,8 @@ class Tree {
         fill(rows);
     }
 
-    std::vector<Candidate> nearest(const double *query, int32_t self, int k) const {
-        Nearest search(query, self, k);
+    std::vector<Candidate> nearest(const double *query, int32_t self, int k, double limit = INF) const {
+        Nearest search(query, self, k, limit);
         descend(search, top(), 0);
         return std::move(search.found);
     }
