@@ -574,6 +574,21 @@ class TestSpark:
         assert len(list((tmp_path / "parts").glob("*.parquet"))) > 1
         assert released(read(tmp_path / "parts")) == released(table)
 
+    @pytest.mark.postgres
+    def test_records_go_to_postgres(self, spark: Any, postgres: str) -> None:
+        table = read(spark.createDataFrame(people(50).drop_columns(["pay"])).repartition(3))
+        write(table, postgres, name="from_spark")
+        assert released(read(postgres, table="from_spark")) == released(table)
+
+    def test_records_of_a_cluster_come_through_the_driver(
+        self, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        table = read(spark.createDataFrame(people(50)))
+        monkeypatch.setattr(type(spark.conf), "get", lambda *_: "spark://somewhere:7077")
+        write(table, tmp_path / "out.parquet")
+        monkeypatch.undo()
+        assert released(read(tmp_path / "out.parquet")) == released(table)
+
     def test_views_go_with_the_engine(self, spark: Any) -> None:
         import gc
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import pyarrow as pa
 
 from shoal.errors import DataError, MissingExtraError, OutputError, ParameterError
 from shoal.tables._digest import builtin
+from shoal.tables._duckdb import DuckDBEngine, literal
 from shoal.tables._engine import ROW, quiet
 from shoal.tables._names import check_names
 from shoal.tables._table import Source, Table
@@ -87,7 +89,16 @@ class SparkEngine:
 
     def batches(self, expression: ir.Table) -> pa.RecordBatchReader:
         """Compute an expression on the cluster and hand its records out in batches."""
-        return self.fetch(expression).to_reader()
+        engine, gathered = self._gather(expression)
+        reader = engine.batches(gathered)
+
+        def each() -> Iterator[pa.RecordBatch]:
+            try:
+                yield from reader
+            finally:
+                engine.close()
+
+        return pa.RecordBatchReader.from_batches(reader.schema, each())
 
     def keep(self, expression: ir.Table) -> ir.Table:
         """Store the records of an expression on the executors.
@@ -120,19 +131,31 @@ class SparkEngine:
         self._write(expression, path, "parquet")
 
     def _write(self, expression: ir.Table, path: Path, form: str) -> None:
-        """Let Spark write its parts into a private folder of the embedded engine, which makes one file of them."""
         from shoal.tables._apply import sorted_by_values
-        from shoal.tables._duckdb import DuckDBEngine, literal
 
-        engine = DuckDBEngine()
+        engine, gathered = self._gather(expression)
         try:
-            parts = engine.folder / "parts"
-            self.frame(expression).write.parquet(parts.as_uri())
-            gathered = engine.view(f"SELECT * FROM read_parquet({literal(str(parts / '*.parquet'))})")  # noqa: S608
             write = engine.write_csv if form == "csv" else engine.write_parquet
             write(sorted_by_values(gathered), path)
         finally:
             engine.close()
+
+    def _gather(self, expression: ir.Table) -> tuple[DuckDBEngine, ir.Table]:
+        """Bring the records to this machine, into an embedded engine.
+
+        Where Spark runs on this machine it leaves its parts on the disk, in the engine's private folder, and memory
+        stays bounded. From a cluster, whose machines do not share our disk, they come through the driver's memory.
+        """
+        engine = DuckDBEngine()
+        try:
+            if not self.session.conf.get("spark.master", "").startswith("local"):
+                return engine, engine.stage(self.fetch(expression))
+            parts = engine.folder / "parts"
+            self.frame(expression).write.parquet(parts.as_uri())
+            return engine, engine.view(f"SELECT * FROM read_parquet({literal(str(parts / '*.parquet'))})")  # noqa: S608
+        except BaseException:
+            engine.close()
+            raise
 
 
 def write_spark_folder(table: Table, path: Path) -> None:

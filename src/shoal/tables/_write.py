@@ -34,8 +34,9 @@ def write(
     destination
         The path of a file; the address ``postgresql://...`` of a database; or the name of a Spark table.
     format
-        ``csv``, ``parquet`` (one file), ``parquet-folder`` (files written side by side, on Spark), ``postgresql`` or
-        ``spark`` (a table of the session). Read off the destination where not given.
+        ``csv``, ``parquet`` (one file), ``parquet-folder`` (files written side by side by Spark, in a folder that
+        all its machines see), ``postgresql`` or ``spark`` (a table of the session). Read off the destination where
+        not given.
     name
         The table to make in a PostgreSQL database, ``name`` or ``schema.name``.
     overwrite
@@ -109,6 +110,8 @@ def _flush(path: Path) -> None:
 
 
 def _sync(path: Path) -> None:
+    if path.is_dir() and os.name == "nt":  # Windows has no handles of folders
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
