@@ -1,0 +1,82 @@
+"""The same in Python and in a shell: every click can be repeated without the app."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shoal import Plan
+
+__all__ = ["python", "shell"]
+
+
+def python(plan: Plan, name: str) -> str:
+    """Return a script that does what the plan says to the file ``name``."""
+    promises = "".join(f"    {_public(model)}{model!r},\n" for model in plan.models)
+    options = ", ".join(f"{key}={value!r}" for key, value in _chosen(plan.method).items())
+    return (
+        "import shoal\n\n"
+        f"table = shoal.read({name!r}, schema={_schema_name(name)!r})\n"
+        "release = shoal.anonymize(\n"
+        "    table,\n"
+        f"{promises}"
+        f"    method={_public(plan.method)}{type(plan.method).__name__}({options}),\n"
+        ")\n"
+        "print(release)\n"
+        'release.write("release")\n'
+    )
+
+
+def shell(plan: Plan, name: str) -> str:
+    """Return the commands that do what the plan says to the file ``name``."""
+    words: list[str] = []
+    for model in plan.models:
+        parameters = model.parameters()
+        match model.name:
+            case "k-anonymity":
+                words += ["--k", f"{parameters['k']}"]
+            case "distinct-l-diversity":
+                words += ["--l", f"{parameters['attribute']}={parameters['l']}"]
+            case "t-closeness" if set(parameters) <= {"attribute", "t"}:
+                words += ["--t", f"{parameters['attribute']}={parameters['t']}"]
+            case _:
+                pairs = " ".join(f"{key}={value}" for key, value in parameters.items())
+                words += ["--promise", f"{model.name} {pairs}".strip()]
+    options = _chosen(plan.method)
+    if plan.method.name != "generalize":
+        words += ["--method", plan.method.name]
+    for key, value in options.items():
+        words += ["--option", f"{key}={value}"]
+    shown = [shlex.quote(word) for word in words]
+    lines = [f"shoal anonymize {shlex.quote(name)} --schema {shlex.quote(_schema_name(name))}"]
+    lines += [f"{option} {value}" for option, value in zip(shown[::2], shown[1::2], strict=True)]
+    lines += ["--output release"]
+    return " \\\n    ".join(lines) + "\nshoal verify release\n"
+
+
+def _chosen(method: Any) -> dict[str, Any]:
+    """Return the parameters that are not the defaults."""
+    found = {}
+    for field in dataclasses.fields(method):
+        value = getattr(method, field.name)
+        default = field.default if field.default is not dataclasses.MISSING else None
+        if field.default_factory is not dataclasses.MISSING:
+            default = field.default_factory()
+        if value != default:
+            found[field.name] = value
+    return found
+
+
+def _public(value: object) -> str:
+    """Return the module to name before a class: short where the package offers it."""
+    import shoal
+
+    name = type(value).__name__
+    return "shoal." if name in shoal.__all__ else f"{type(value).__module__.rpartition('._')[0]}."
+
+
+def _schema_name(name: str) -> str:
+    stem = name.removesuffix(".gz").rpartition(".")[0] or name
+    return f"{stem}.schema.toml"

@@ -1,0 +1,71 @@
+"""Errors in the words of the command line, as JSON: ``{"problems": [...], "hint": ...}``."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from shoal.errors import InputError, RequirementError, ShoalError, VerificationError
+from shoal.web._store import NotFound
+
+__all__ = ["Problem", "content", "install", "status_of"]
+
+
+class Problem(BaseModel):
+    """What is wrong, and what may help."""
+
+    problems: list[str]
+    hint: str | None = None
+
+
+def content(error: BaseException) -> dict[str, Any]:
+    """Return an error as JSON; one that is not ours is told by its place, for its message may hold data."""
+    if isinstance(error, ShoalError):
+        return {"problems": list(error.problems), "hint": error.hint}
+    if isinstance(error, MemoryError):
+        return {"problems": ["there is not enough memory for this table; nothing was written"], "hint": None}
+    if os.environ.get("SHOAL_DEBUG"):
+        traceback.print_exception(error)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "shoal" in frame.filename]
+    place = f"{frames[-1].filename.rsplit('shoal', 1)[-1].lstrip('/')}:{frames[-1].lineno}" if frames else "unknown"
+    return {
+        "problems": [f"internal error: {type(error).__name__} at {place}; nothing was written"],
+        "hint": "please report this; SHOAL_DEBUG=1 shows the details, which may contain data",
+    }
+
+
+def status_of(error: BaseException) -> int:
+    """Return the HTTP status of an error."""
+    match error:
+        case NotFound():
+            return 404
+        case InputError():
+            return 422
+        case RequirementError() | VerificationError():
+            return 409
+    return 500
+
+
+def install(app: FastAPI) -> None:
+    """Make the app answer all errors in this form."""
+
+    @app.exception_handler(ShoalError)
+    async def _ours(_request: Request, error: ShoalError) -> JSONResponse:
+        return JSONResponse(content(error), status_code=status_of(error))
+
+    @app.exception_handler(RequestValidationError)
+    async def _shape(_request: Request, error: RequestValidationError) -> JSONResponse:
+        # the places and rules only: what was sent may be data
+        problems = [f"{'.'.join(str(part) for part in entry['loc'])}: {entry['type']}" for entry in error.errors()]
+        return JSONResponse({"problems": problems, "hint": "see the API's description at /api"}, status_code=422)
+
+    @app.exception_handler(HTTPException)
+    async def _http(_request: Request, error: HTTPException) -> JSONResponse:
+        return JSONResponse({"problems": [str(error.detail).lower()], "hint": None}, status_code=error.status_code)

@@ -1,0 +1,192 @@
+"""What there is to see of a release: the promise, the search, distributions and single records, as plain JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from shoal import Release, Table, hierarchies, tables
+from shoal.recoding import SearchResult
+from shoal.risk import Reidentification
+
+__all__ = ["explore", "histogram"]
+
+_BARS, _RECORDS, _NODES, _SOLUTIONS = 12, 60, 1500, 12
+
+
+def explore(table: Table, release: Release, folder: Path) -> dict[str, Any]:
+    """Return what the app shows of ``release``, which was made from ``table`` and written to ``folder``."""
+    written = pq.ParquetFile(folder / "data.parquet")
+    return {
+        "promises": [
+            {"model": promise.model, "statement": promise.statement, "strength": str(promise.strength)}
+            for promise in release.guarantee.promises
+        ],
+        "assumptions": list(dict.fromkeys(a for promise in release.guarantee.promises for a in promise.assumptions)),
+        "steps": [event.describe() for event in release.guarantee.events],
+        "measures": {name: _number(value) for name, value in release.measures.items()},
+        "before": dataclasses.asdict(release.before or _before(release)),
+        "after": dataclasses.asdict(release.after),
+        "guessed": release.plan.schema.guessed,
+        "search": None if release.search is None else _search(release.search),
+        "distributions": [_distribution(table, release, written, name) for name in release.table.columns],
+        "records": _records(table, release),
+        "files": sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()),
+    }
+
+
+def _before(release: Release) -> Reidentification:
+    """Return the risk of the input, which differential privacy keeps out of the release, but not from its owner."""
+    assert release.private is not None  # noqa: S101
+    return release.private.before
+
+
+def _search(found: SearchResult) -> dict[str, Any]:
+    return {
+        "attributes": list(found.recoding.attributes),
+        "measure": found.measure.title,
+        "value": _number(found.value),
+        "bound": _number(found.bound),
+        "optimal": found.optimal,
+        "suppressed": found.suppressed,
+        "records": found.records,
+        "checked": found.checked,
+        "nodes": found.nodes,
+        "levels": None if found.levels is None else list(map(int, found.levels)),
+        "explanation": found.explain().splitlines(),
+        "solutions": [
+            {"levels": list(map(int, each.levels)), "value": _number(each.value), "suppressed": int(each.suppressed)}
+            for each in found.solutions[:_SOLUTIONS]
+        ],
+        "lattice": _lattice(found),
+    }
+
+
+def _lattice(found: SearchResult) -> dict[str, Any] | None:
+    if found.lattice is None:
+        return None
+    lattice = found.lattice
+    order = np.argsort(lattice.values, kind="stable")[:_NODES]
+    return {
+        "heights": list(map(int, lattice.heights)),
+        "nodes": [
+            {
+                "levels": lattice.levels[i].tolist(),
+                "value": _number(float(lattice.values[i])),
+                "suppressed": int(lattice.suppressed[i]),
+            }
+            for i in order
+        ],
+    }
+
+
+def _distribution(table: Table, release: Release, written: pq.ParquetFile, name: str) -> dict[str, Any]:
+    original = table.select(name).to_arrow().column(0)
+    released = written.read(columns=[name]).column(0)
+    attribute = release.plan.schema[name]
+    edges = _edges(original) if _is_number(released.type) else None
+    return {
+        "column": name,
+        "role": attribute.role.value,
+        "original": histogram(original, edges),
+        "released": histogram(released, edges),
+        "changed": attribute.role.value == "quasi-identifier",
+    }
+
+
+def histogram(values: pa.ChunkedArray, edges: Sequence[float] | None = None) -> list[dict[str, Any]]:
+    """Count values: between ``edges`` for numbers, else the most frequent ones and the rest together."""
+    missing = values.null_count
+    bars: list[dict[str, Any]] = []
+    if edges is not None:
+        numbers = np.asarray(pc.cast(values.drop_null(), pa.float64()).to_numpy())
+        counts = np.histogram(numbers, bins=np.asarray(edges))[0]
+        bars = [
+            {"label": f"{low:,.6g} to {high:,.6g}", "count": int(count)}
+            for low, high, count in zip(edges, edges[1:], counts, strict=False)
+        ]
+    else:
+        counted = values.drop_null().value_counts()
+        texts = hierarchies.text(counted.field("values")).to_pylist()
+        pairs = sorted(
+            zip(texts, counted.field("counts").to_pylist(), strict=True),
+            key=lambda pair: (-pair[1], pair[0]),
+        )
+        bars = [{"label": label, "count": count} for label, count in pairs[:_BARS]]
+        rest = sum(count for _, count in pairs[_BARS:])
+        if rest:
+            bars.append({"label": f"{len(pairs) - _BARS:,} other values", "count": rest, "rest": True})
+    return bars + ([{"label": "missing", "count": missing, "rest": True}] if missing else [])
+
+
+def _edges(values: pa.ChunkedArray) -> list[float] | None:
+    if not _is_number(values.type) or pc.count_distinct(values).as_py() <= _BARS:
+        return None
+    bounds = pc.min_max(values).as_py()
+    low, high = float(bounds["min"]), float(bounds["max"])
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        return None
+    return [float(edge) for edge in np.linspace(low, high, _BARS + 1)]
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _records(table: Table, release: Release) -> dict[str, Any] | None:
+    """Return some records before and after: the class of a record is that of its tuple of quasi-identifiers."""
+    if release.search is None:
+        return None
+    recoding = release.search.recoding
+    wanted = dict.fromkeys(name for model in release.plan.class_models for name in model.capabilities.sensitive)
+    encoded = tables.encode(table, sensitive=tuple(wanted)).frequencies
+    if len(encoded.codes) != len(recoding.classes):
+        return None
+    rows = _sample(table)
+    names = [name for name in table.columns if name not in release.plan.schema.identifiers]
+    leaves = np.column_stack([hierarchies.leaf_codes(h, rows.column(h.attribute)) for h in encoded.hierarchies])
+    classes = _classes(encoded.codes, recoding.classes, leaves)
+    before = [hierarchies.text(rows.column(name).combine_chunks()).to_pylist() for name in names]
+    place = {name: j for j, name in enumerate(recoding.attributes)}
+    shown = []
+    for i, group in enumerate(classes):
+        old = [column[i] for column in before]
+        new = None
+        if group >= 0:
+            new = [
+                recoding.labels[place[name]][recoding.codes[group, place[name]]] if name in place else old[n]
+                for n, name in enumerate(names)
+            ]
+        shown.append({"before": old, "after": new})
+    return {"columns": names, "rows": shown}
+
+
+def _sample(table: Table) -> pa.Table:
+    """Return some records, evenly spread from a random start."""
+    rows = table.to_arrow()
+    step = max(1, rows.num_rows // _RECORDS)
+    return rows.take(pa.array(np.arange(secrets.randbelow(step), rows.num_rows, step)[:_RECORDS]))
+
+
+def _classes(tuples: Any, classes: Any, leaves: Any) -> list[int]:
+    wanted = {tuple(row) for row in leaves.tolist()}
+    keep = np.flatnonzero(np.isin(tuples[:, 0], leaves[:, 0]))
+    found = {
+        row: int(group)
+        for row, group in zip(map(tuple, tuples[keep].tolist()), classes[keep].tolist(), strict=True)
+        if row in wanted
+    }
+    return [found.get(tuple(row), -1) for row in leaves.tolist()]
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(value)

@@ -1,0 +1,179 @@
+"""Who may talk to the app: this browser, from pages of this app, and nobody else.
+
+A page of another site that the user visits must not reach the app (requests forged across sites, names rebound to the
+loopback address), and other users of the machine must not either. So every request needs our host name and the cookie
+that the one-time token of the printed address was changed into; a request that changes something also needs our origin.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import threading
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from shoal.web._errors import content
+
+__all__ = ["Access", "Guard"]
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+SAFE = ("GET", "HEAD", "OPTIONS")
+SMALL_BODY = 8 * 2**20
+
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+    "cache-control": "no-store",
+}
+
+
+class Access:
+    """The one-time token of the printed address, and the session that it is changed into."""
+
+    def __init__(self) -> None:
+        self.token = secrets.token_urlsafe(32)
+        self._session = secrets.token_urlsafe(32)
+        self._used = False
+        self._lock = threading.Lock()
+        # cookies do not know ports: two apps on one machine must not overwrite each other's
+        self.cookie = f"shoal-{secrets.token_hex(4)}"
+
+    def redeem(self, token: str) -> str | None:
+        """Return the session for the token, the first time it is shown."""
+        with self._lock:
+            if self._used or not hmac.compare_digest(token.encode(), self.token.encode()):
+                return None
+            self._used = True
+            return self._session
+
+    def known(self, session: str) -> bool:
+        """Return whether this is our session."""
+        return hmac.compare_digest(session.encode(), self._session.encode())
+
+
+class Guard:
+    """ASGI middleware: check host, session, origin and size of every request; add headers to every answer.
+
+    Parameters
+    ----------
+    app
+        What to guard.
+    access
+        The token and session.
+    port
+        The port in our address; None accepts any, for tests that run without one.
+    upload_limit
+        The greatest size of an uploaded file, in bytes.
+    """
+
+    def __init__(self, app: ASGIApp, *, access: Access, port: int | None, upload_limit: int) -> None:
+        self._app, self._access, self._port, self._upload_limit = app, access, port, upload_limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+        refused = self._refuse(scope)
+        if refused is not None:
+            await refused(scope, receive, _with_headers(send))
+            return
+        limit = self._upload_limit if _is_upload(scope) else SMALL_BODY
+        length = Headers(scope=scope).get("content-length", "0")
+        if not length.isdigit() or int(length) > limit:
+            await _problem(413, _too_large(limit))(scope, receive, _with_headers(send))
+            return
+        scope["upload_limit"] = limit
+        await self._answer(scope, receive, _with_headers(send))
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the app answer; a defect is told by its place, for a message or a trace in a log may hold data."""
+        started = False
+
+        async def sending(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sending)
+        except Exception as error:
+            if not started:
+                await JSONResponse(content(error), status_code=500)(scope, receive, send)
+
+    def _refuse(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if host not in self._hosts():
+            return _problem(421, "this app answers to the loopback address only")
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+        if origin is not None and origin != f"http://{host}":
+            return _problem(403, "this request comes from another site")
+        if scope["method"] not in SAFE and origin is None:
+            return _problem(403, "a request that changes something must say that it comes from this app", hint=_ORIGIN)
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("token")
+        if given and scope["path"] == "/" and scope["method"] == "GET":
+            return self._enter(given[0], headers)
+        if not self._inside(headers):
+            return _problem(401, "open the address that `shoal serve` printed: it holds the key to this app")
+        if site not in (None, "same-origin", "none") and scope["path"].startswith("/api"):
+            return _problem(403, "this request comes from another site")
+        return None
+
+    def _hosts(self) -> set[str]:
+        return {name if self._port is None else f"{name}:{self._port}" for name in LOOPBACK}
+
+    def _enter(self, token: str, headers: Headers) -> Response:
+        session = self._access.redeem(token)
+        if session is None and not self._inside(headers):
+            return _problem(401, "this address was used already: it opens the app once", hint=_AGAIN)
+        answer = RedirectResponse("/", status_code=303)
+        if session is not None:
+            answer.set_cookie(self._access.cookie, session, httponly=True, samesite="strict", path="/")
+        return answer
+
+    def _inside(self, headers: Headers) -> bool:
+        try:
+            cookie = SimpleCookie(headers.get("cookie", "")).get(self._access.cookie)
+        except CookieError:
+            return False
+        return cookie is not None and self._access.known(cookie.value)
+
+
+_ORIGIN = "send the header Origin with the address of this app"
+_AGAIN = "go on in the browser window where you opened it, or start `shoal serve` again"
+
+
+def _is_upload(scope: Scope) -> bool:
+    return scope["method"] in ("POST", "PUT") and Headers(scope=scope).get("content-type") == "application/octet-stream"
+
+
+def _too_large(limit: int) -> str:
+    return f"this is larger than the {limit / 2**20:,.0f} MB that the app accepts"
+
+
+def _problem(status: int, problem: str, *, hint: str | None = None) -> Response:
+    return JSONResponse({"problems": [problem], "hint": hint}, status_code=status)
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return sending

@@ -1,0 +1,87 @@
+"""Start the app on the loopback address and print the address that opens it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import sys
+import tempfile
+import webbrowser
+from pathlib import Path
+
+from shoal.errors import InputError, MissingExtraError
+
+__all__ = ["default_folder", "serve"]
+
+UPLOAD_LIMIT = 4 * 2**30
+
+
+def serve(
+    *,
+    port: int = 0,
+    folder: Path | None = None,
+    ephemeral: bool = False,
+    browser: bool = True,
+    upload_limit: int = UPLOAD_LIMIT,
+) -> None:
+    """Serve the app until it is interrupted.
+
+    Parameters
+    ----------
+    port
+        The port; 0 takes a free one.
+    folder
+        Where tables and releases are kept; :func:`default_folder` by default.
+    ephemeral
+        Keep everything in a new folder that is removed on exit.
+    browser
+        Whether to open the printed address in the user's browser.
+    upload_limit
+        The greatest size of an uploaded file, in bytes.
+    """
+    try:
+        import uvicorn
+
+        from shoal.web._app import create_app
+        from shoal.web._guard import Access
+    except ImportError:
+        raise MissingExtraError("the web app", extra="web") from None
+    listener = _listen(port)
+    port = listener.getsockname()[1]
+    access = Access()
+    place = Path(tempfile.mkdtemp(prefix="shoal-")) if ephemeral else folder or default_folder()
+    try:
+        app = create_app(place, access=access, port=port, upload_limit=upload_limit)
+        address = f"http://127.0.0.1:{port}/?token={access.token}"
+        kept = "nothing is kept" if ephemeral else f"tables and releases are kept in {place}"
+        sys.stdout.write(f"Shoal is open at {address}\nThe address works once; {kept}. Stop with Ctrl-C.\n")
+        sys.stdout.flush()
+        if browser:
+            webbrowser.open(address)
+        config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=1)
+        uvicorn.Server(config).run(sockets=[listener])
+    finally:
+        listener.close()
+        if ephemeral:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def default_folder() -> Path:
+    """Return where the app keeps what it has, unless told otherwise."""
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "shoal"
+    return Path(os.environ.get("XDG_STATE_HOME", Path.home() / ".local" / "state")) / "shoal"
+
+
+def _listen(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+    except (OSError, OverflowError):
+        listener.close()
+        raise InputError(
+            f"port {port} cannot be used", hint="leave out --port to take a free one, or choose another"
+        ) from None
+    return listener

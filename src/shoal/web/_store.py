@@ -1,0 +1,139 @@
+"""What the app keeps on disk: tables, runs and verifications, each in a folder of its own.
+
+Names of folders and files are made here. Nothing that a client sends becomes part of a path, but for ids and names that
+were checked against what exists.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import InputError, OutputError
+
+__all__ = ["NotFound", "Shelf", "Store", "now"]
+
+_ID = re.compile(r"[0-9a-f]{16}")
+ABOUT = "about.json"
+
+
+class NotFound(InputError):
+    """There is no such table, run or file."""
+
+
+def now() -> str:
+    """Return the time in UTC, to the millisecond, so that texts sort as times do."""
+    return dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """Folders of one sort, each found by a random id.
+
+    Parameters
+    ----------
+    folder
+        Where they lie.
+    thing
+        What messages call one of them.
+    """
+
+    folder: Path
+    thing: str
+
+    def new(self) -> str:
+        """Make an empty folder and return its id."""
+        identity = secrets.token_hex(8)
+        (self.folder / identity).mkdir(mode=0o700)
+        return identity
+
+    def path(self, identity: str) -> Path:
+        """Return the folder with this id."""
+        if _ID.fullmatch(identity) is None or not (self.folder / identity).is_dir():
+            raise NotFound(f"there is no such {self.thing}", hint="it may have been deleted in another tab")
+        return self.folder / identity
+
+    def about(self, identity: str) -> dict[str, Any]:
+        """Return what was noted about it."""
+        found = read_json(self.path(identity) / ABOUT)
+        if found is None:
+            raise NotFound(f"there is no such {self.thing}", hint="it may have been deleted in another tab")
+        return {"id": identity, **found}
+
+    def note(self, identity: str, about: dict[str, Any]) -> None:
+        """Write down what there is to know about it."""
+        write_json(self.path(identity) / ABOUT, {key: value for key, value in about.items() if key != "id"})
+
+    def all(self) -> Iterator[dict[str, Any]]:
+        """Return all that are complete, the newest first."""
+        found = []
+        for folder in self.folder.iterdir():
+            about = read_json(folder / ABOUT) if _ID.fullmatch(folder.name) else None
+            if about is not None:
+                found.append({"id": folder.name, **about})
+        yield from sorted(found, key=lambda each: str(each.get("created", "")), reverse=True)
+
+    def remove(self, identity: str) -> None:
+        """Delete it with all its files."""
+        shutil.rmtree(self.path(identity), ignore_errors=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """All that the app keeps, below one folder that only its owner can read."""
+
+    folder: Path
+
+    def __post_init__(self) -> None:
+        try:
+            for part in ("", "tables", "runs", "verifications", "scratch"):
+                (self.folder / part).mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(
+                f"the folder of the app cannot be made: {(error.strerror or 'the system refuses').lower()}",
+                hint="choose another one with --state FOLDER, or use --ephemeral",
+            ) from None
+
+    @property
+    def tables(self) -> Shelf:
+        """Uploaded tables with their schemas."""
+        return Shelf(self.folder / "tables", "table")
+
+    @property
+    def runs(self) -> Shelf:
+        """Runs with their releases."""
+        return Shelf(self.folder / "runs", "run")
+
+    @property
+    def verifications(self) -> Shelf:
+        """Uploaded releases that are checked."""
+        return Shelf(self.folder / "verifications", "verification")
+
+    @property
+    def scratch(self) -> Path:
+        """Where engines put what does not fit into memory."""
+        return self.folder / "scratch"
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """Return the content of a file that this app wrote, or None where there is none."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write a file that appears whole or not at all."""
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    partial.write_text(json.dumps(content, ensure_ascii=False, allow_nan=False), encoding="utf-8")
+    os.replace(partial, path)  # noqa: PTH105 - the one call that replaces a file in one step on every system

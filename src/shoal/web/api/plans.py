@@ -1,0 +1,141 @@
+"""Plans: what can be promised and how, and the plan, Python and shell of a choice."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from shoal.errors import InputError, ParameterError, Problems
+from shoal.web._commands import python, shell
+from shoal.web._context import Context, Here
+from shoal.web._words import HELP, PRESETS
+
+if TYPE_CHECKING:
+    from shoal import Plan
+
+__all__ = ["Choice", "catalogue", "make_plan", "router"]
+
+router = APIRouter()
+
+#: models that need a second table, which the app does not take yet
+_POPULATION = ("k-map", "delta-presence")
+
+
+class Promise(BaseModel):
+    """A model by its name, with its parameters as in plan files."""
+
+    model_config = ConfigDict(extra="forbid")
+    model: str = Field(max_length=60)
+    parameters: dict[str, Any] = {}
+
+
+class MethodChoice(BaseModel):
+    """A method by its name, with its parameters as in plan files."""
+
+    model_config = ConfigDict(extra="forbid")
+    name: str = Field(default="generalize", max_length=60)
+    parameters: dict[str, Any] = {}
+
+
+class Choice(BaseModel):
+    """What to promise and how to get there."""
+
+    model_config = ConfigDict(extra="forbid")
+    promises: list[Promise] = Field(max_length=20)
+    method: MethodChoice = MethodChoice()
+    measures: list[str] = Field(default=["loss"], max_length=20)
+    weights: dict[str, float] = Field(default={}, description="importance of columns by name, instead of the schema's")
+
+
+@router.get("/catalogue")
+def catalogue() -> dict[str, Any]:
+    """Return all models, methods and measures with their parameters, and presets."""
+    import shoal
+    from shoal import methods, models, quality
+
+    known = [models.by_name(name) for name in models.names() if name not in _POPULATION]
+    return {
+        "models": [_described(each) for each in (*known, shoal.DifferentialPrivacy)],
+        "methods": [_described(methods.by_name(name)) for name in methods.names()],
+        "measures": [{"name": name, "summary": _summary(each)} for name, each in quality.measures().items()],
+        "presets": list(PRESETS),
+    }
+
+
+@router.post("/tables/{table}/plan")
+def plan(here: Here, table: str, choice: Choice) -> dict[str, Any]:
+    """Check a choice against the schema and return its plan file and the equivalent Python and shell."""
+    made = make_plan(here, table, choice)
+    name = here.store.tables.about(table)["name"]
+    return {"plan": made.dumps(), "python": python(made, name), "shell": shell(made, name)}
+
+
+def make_plan(here: Context, table: str, choice: Choice) -> Plan:
+    """Return the plan of a choice, or raise with all of its problems."""
+    import shoal
+    from shoal import methods
+    from shoal import promises as registry
+
+    schema = here.schema(table)
+    problems, promises = Problems(), []
+    for number, entry in enumerate(choice.promises, start=1):
+        try:
+            promises.append(registry.from_parameters(entry.model, entry.parameters))
+        except InputError as error:
+            for problem in error.problems:
+                problems.add(problem)
+        except (TypeError, ValueError, ArithmeticError):
+            problems.add(f"promise {number} has a parameter that cannot be read")
+    method = None
+    try:
+        method = methods.from_parameters(choice.method.name, choice.method.parameters)
+    except InputError as error:
+        for problem in error.problems:
+            problems.add(problem)
+    except (TypeError, ValueError, ArithmeticError):
+        problems.add(f"method `{choice.method.name}` has a parameter that cannot be read")
+    problems.raise_as(ParameterError)
+    assert method is not None  # noqa: S101
+    if choice.weights:
+        attributes = tuple(
+            dataclasses.replace(each, weight=choice.weights.get(each.name, each.weight)) for each in schema
+        )
+        schema = dataclasses.replace(schema, attributes=attributes)
+    return shoal.Plan(schema=schema, models=tuple(promises), method=method, measures=tuple(choice.measures))
+
+
+def _described(kind: Any) -> dict[str, Any]:
+    fields = []
+    choices = _choices(kind)
+    for field in dataclasses.fields(kind):
+        default = None if field.default is dataclasses.MISSING else field.default
+        fields.append(
+            {
+                "name": field.name,
+                "type": str(field.type),
+                "required": field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING,
+                "default": default if isinstance(default, str | int | float | bool) else None,
+                "choices": choices.get(field.name, []),
+            }
+        )
+    return {
+        "name": kind.name,
+        "title": kind.title,
+        "summary": _summary(kind),
+        "help": HELP.get(kind.name, ""),
+        "parameters": fields,
+    }
+
+
+def _choices(kind: Any) -> dict[str, list[str]]:
+    """Return the parameters that take one of a few words."""
+    hints = get_type_hints(kind)
+    return {name: list(map(str, get_args(hint))) for name, hint in hints.items() if get_origin(hint) is Literal}
+
+
+def _summary(kind: Any) -> str:
+    return (inspect.getdoc(kind) or "").partition("\n\n")[0].replace("\n", " ").replace("``", "")

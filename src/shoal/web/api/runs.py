@@ -1,0 +1,108 @@
+"""Runs: start, watch, stop, list, delete."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import StreamingResponse
+
+from shoal.web._commands import python, shell
+from shoal.web._context import Context, Here
+from shoal.web._jobs import ENDED, status
+from shoal.web._store import now
+from shoal.web.api.plans import Choice, make_plan
+
+__all__ = ["begin", "describe", "router"]
+
+router = APIRouter()
+
+_PACE = 0.15
+
+
+@router.get("/runs")
+def every_run(here: Here, table: str | None = None) -> list[dict[str, Any]]:
+    """List the runs, of one table or of all, the newest first."""
+    return [
+        about | {"status": status(here.store.runs.path(about["id"]))}
+        for about in here.store.runs.all()
+        if table is None or about.get("table") == table
+    ]
+
+
+@router.post("/tables/{table}/runs", status_code=201)
+def start(here: Here, table: str, choice: Choice) -> dict[str, Any]:
+    """Anonymise a table; the answer comes at once, the work goes on."""
+    plan = make_plan(here, table, choice)
+    name = here.store.tables.about(table)["name"]
+    about = {
+        "kind": "release",
+        "choice": choice.model_dump(),
+        "statements": [model.statement() for model in plan.models],
+        "title": ", ".join(f"{model!r}" for model in plan.models),
+        "method": plan.method.name,
+        "python": python(plan, name),
+        "shell": shell(plan, name),
+    }
+    return begin(here, table, about, {"plan.toml": plan.dumps()})
+
+
+@router.get("/runs/{run}")
+def describe(here: Here, run: str) -> dict[str, Any]:
+    """Return what a run was asked for and how far it is."""
+    return here.store.runs.about(run) | {"status": status(here.store.runs.path(run))}
+
+
+@router.get("/runs/{run}/events", response_class=StreamingResponse)
+async def events(here: Here, run: str) -> StreamingResponse:
+    """Send the status of a run whenever it changes, as server-sent events, until the run ends."""
+    folder = here.store.runs.path(run)
+
+    async def changes() -> AsyncIterator[str]:
+        last = None
+        while folder.is_dir():
+            found = status(folder)
+            if found != last:
+                yield f"data: {json.dumps(found)}\n\n"
+                last = found
+            if found["state"] in ENDED:
+                return
+            await asyncio.sleep(_PACE)
+
+    return StreamingResponse(changes(), media_type="text/event-stream")
+
+
+@router.post("/runs/{run}/cancel")
+def cancel(here: Here, run: str) -> dict[str, Any]:
+    """Stop a run; nothing of it is kept but its plan."""
+    here.jobs.stop(run)
+    return describe(here, run)
+
+
+@router.delete("/runs/{run}", status_code=204)
+def remove(here: Here, run: str) -> None:
+    """Delete a run and its release."""
+    here.jobs.stop(run)
+    here.store.runs.remove(run)
+
+
+def begin(here: Context, table: str, about: dict[str, Any], files: dict[str, str]) -> dict[str, Any]:
+    """Write a run down and start it."""
+    source = here.store.tables.about(table)
+    identity = here.store.runs.new()
+    folder = here.store.runs.path(identity)
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    about |= {
+        "table": table,
+        "table_name": source["name"],
+        "table_folder": str(here.store.tables.path(table).absolute()),
+        "file": source["file"],
+        "created": now(),
+    }
+    here.store.runs.note(identity, about)
+    here.jobs.submit(identity)
+    return describe(here, identity)

@@ -1,0 +1,145 @@
+"""Tables: upload, list, look at, delete."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import shutil
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.concurrency import run_in_threadpool
+
+from shoal.errors import DataError
+from shoal.web._context import SCHEMA, Context, Here, receive
+from shoal.web._store import now
+
+__all__ = ["router"]
+
+router = APIRouter()
+
+UPLOAD = {"requestBody": {"required": True, "content": {"application/octet-stream": {}}}}
+#: endings that are kept, so that the file is read as what it is; the rest of a client's name is only shown
+_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".parquet", ".pq")
+_CELL = 200
+
+
+@router.get("/tables")
+def every_table(here: Here) -> list[dict[str, Any]]:
+    """List the uploaded tables, the newest first."""
+    return list(here.store.tables.all())
+
+
+@router.post("/tables", status_code=201, openapi_extra=UPLOAD)
+async def upload(
+    request: Request,
+    here: Here,
+    name: Annotated[str, Query(min_length=1, max_length=200, description="the file's name; its ending counts")],
+) -> dict[str, Any]:
+    """Take a CSV or Parquet file, profile its columns and draft a schema."""
+    ending = next((each for each in sorted(_ENDINGS, key=len, reverse=True) if name.lower().endswith(each)), None)
+    if ending is None:
+        raise DataError(
+            "a file of this format is not supported.", hint="Shoal reads .csv, .tsv, .txt (also .gz) and .parquet files"
+        )
+    identity = here.store.tables.new()
+    folder = here.store.tables.path(identity)
+    try:
+        size = await receive(request, folder / f"source{ending}")
+        return await run_in_threadpool(_draft, here, identity, f"source{ending}", _shown(name), size)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+@router.post("/tables/example", status_code=201)
+def example(here: Here) -> dict[str, Any]:
+    """Open the bundled table of hospital discharges, whose roles and hierarchies were declared by its makers."""
+    identity = here.store.tables.new()
+    folder = here.store.tables.path(identity)
+    bundled = Path(__file__).parent.parent / "example"
+    shutil.copyfile(bundled / "discharges.csv.gz", folder / "source.csv.gz")
+    about = _draft(here, identity, "source.csv.gz", "discharges.csv", (folder / "source.csv.gz").stat().st_size)
+    shutil.copytree(bundled / "hierarchies", folder / "hierarchies", dirs_exist_ok=True)
+    shutil.copyfile(bundled / "schema.toml", folder / SCHEMA)
+    return about
+
+
+@router.get("/tables/{table}")
+def one_table(here: Here, table: str) -> dict[str, Any]:
+    """Return a table's name, size and the profiles of its columns."""
+    return here.store.tables.about(table)
+
+
+@router.get("/tables/{table}/records")
+def records(
+    here: Here,
+    table: str,
+    start: Annotated[int, Query(ge=0, le=10**12)] = 0,
+    limit: Annotated[int, Query(ge=1, le=200)] = 20,
+) -> dict[str, Any]:
+    """Return some records as text."""
+    from shoal import hierarchies
+
+    with here.table(table) as opened:
+        rows = opened.engine.fetch(opened.visible.limit(limit, offset=start))
+    columns = []
+    for column in rows.columns:
+        try:
+            texts = hierarchies.text(column).to_pylist()
+        except DataError:
+            texts = [None if cell is None else "(not text)" for cell in column.to_pylist()]
+        columns.append([None if cell is None else cell[:_CELL] for cell in texts])
+    return {"columns": rows.column_names, "rows": [list(row) for row in zip(*columns, strict=True)]}
+
+
+@router.delete("/tables/{table}", status_code=204)
+def remove(here: Here, table: str) -> None:
+    """Delete a table, its runs and all their files."""
+    for about in list(here.store.runs.all()):
+        if about.get("table") == table:
+            here.jobs.stop(about["id"])
+            here.store.runs.remove(about["id"])
+    here.opened.forget(here.store.tables.path(table))
+    here.store.tables.remove(table)
+
+
+def _draft(here: Context, identity: str, file: str, name: str, size: int) -> dict[str, Any]:
+    from shoal import schema, tables
+
+    folder = here.store.tables.path(identity)
+    try:
+        with here.opened.open(folder / file) as table:
+            profiles = tables.profile(table)
+            notes = {key: value for key, value in table.source.details if key != "decimal" or value != "."}
+    except DataError as error:
+        here.opened.forget(folder)
+        # the file has a name of ours here, which would tell the user nothing
+        raise DataError([problem.replace(file, name) for problem in error.problems], hint=error.hint) from None
+    drafted = schema.draft(profiles)
+    schema.save(drafted.schema, folder / SCHEMA)
+    about = {
+        "name": name,
+        "file": file,
+        "bytes": size,
+        "created": now(),
+        "records": profiles[0].records,
+        "read_as": notes,
+        "columns": [_profile(each) | {"reason": drafted.reasons[each.name]} for each in profiles],
+    }
+    here.store.tables.note(identity, about)
+    return {"id": identity, **about}
+
+
+def _profile(profile: Any) -> dict[str, Any]:
+    found = dataclasses.asdict(profile)
+    return {key: found[key] for key in ("name", "type", "records", "missing", "distinct", "separation")} | {
+        "minimum": None if profile.minimum is None else str(profile.minimum),
+        "maximum": None if profile.maximum is None else str(profile.maximum),
+    }
+
+
+def _shown(name: str) -> str:
+    """Return a client's file name without folders and control characters, for display alone."""
+    return re.sub(r"[^\w .,()+-]", "_", name.replace("\\", "/").rpartition("/")[2])[:120] or "table"

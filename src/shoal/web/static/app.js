@@ -1,0 +1,91 @@
+// What all pages share: talk to the API, show problems, delete, copy, verify.
+
+/** Call the API and return its answer; a refusal is thrown with its problems and hint. */
+export async function call(method, path, body) {
+  const raw = body instanceof Blob;
+  const options = { method, headers: {} };
+  if (body !== undefined) {
+    options.headers["content-type"] = raw ? "application/octet-stream" : "application/json";
+    options.body = raw ? body : JSON.stringify(body);
+  }
+  let answer;
+  try {
+    answer = await fetch(path, options);
+  } catch {
+    throw { problems: ["the app does not answer; is `shoal serve` still running?"], hint: null };
+  }
+  const content = answer.status === 204 ? null : await answer.json().catch(() => null);
+  if (!answer.ok) throw content?.problems ? content : { problems: [`the app answered ${answer.status}`], hint: null };
+  return content;
+}
+
+/** Make an element; texts are never read as HTML. */
+export function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children.map((child) => child ?? ""));
+  return element;
+}
+
+/** Show problems in the words of the command line. */
+export function show(error, place = document.querySelector("#problems")) {
+  const problems = error.problems ?? [String(error)];
+  place.replaceChildren(make("ul", {}, ...problems.map((text) => make("li", {}, text))));
+  if (error.hint) place.append(make("p", { class: "hint" }, make("b", {}, "What would help: "), error.hint));
+  place.hidden = false;
+  if (place.id === "problems") place.scrollIntoView({ block: "center" });
+}
+
+export function clear(place = document.querySelector("#problems")) {
+  place.hidden = true;
+  place.replaceChildren();
+}
+
+/** Do something while a button cannot be pressed again; problems are shown. */
+export async function busy(button, action) {
+  clear();
+  button.disabled = true;
+  button.setAttribute("aria-busy", "true");
+  try {
+    await action();
+  } catch (error) {
+    show(error);
+  } finally {
+    button.disabled = false;
+    button.removeAttribute("aria-busy");
+  }
+}
+
+/** Numbers of a text such as "5, 10, 20"; what is no number stays as it is, for the API to explain. */
+export function numbers(text) {
+  return text.split(/[,;\s]+/).filter(Boolean).map((part) => (Number.isNaN(Number(part)) ? part : Number(part)));
+}
+
+export function showVerification(found) {
+  const place = document.querySelector("#verification");
+  const verdict = found.passed
+    ? "Verified: the release keeps every promise of its certificate."
+    : `NOT verified: ${found.checks.filter((check) => !check.passed).length} of ${found.checks.length} checks failed.`;
+  place.replaceChildren(
+    make("p", { class: found.passed ? "verdict good" : "verdict bad" }, verdict),
+    make("ul", { class: "checks-made" }, ...found.checks.map((check) =>
+      make("li", { class: check.passed ? "good" : "bad" },
+        make("b", {}, check.passed ? "ok " : "FAIL "), `${check.subject}: ${check.detail}`))),
+  );
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button");
+  if (!button) return;
+  if (button.dataset.delete && window.confirm(button.dataset.ask)) {
+    busy(button, async () => {
+      await call("DELETE", button.dataset.delete);
+      button.dataset.then ? location.assign(button.dataset.then) : location.reload();
+    });
+  } else if (button.dataset.verify) {
+    busy(button, async () => showVerification(await call("GET", button.dataset.verify)));
+  } else if ("copy" in button.dataset) {
+    const text = button.parentElement.querySelector("pre").textContent;
+    navigator.clipboard.writeText(text).then(() => { button.textContent = "Copied"; });
+  }
+});

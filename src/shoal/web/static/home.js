@@ -1,0 +1,51 @@
+// Open a table: choose or drop a file, or take the example.
+import { busy, call, show } from "./app.js";
+
+const form = document.querySelector("#upload");
+const input = document.querySelector("#file");
+const bar = document.querySelector("#sending");
+
+/** Send a file with progress, which fetch cannot tell. */
+function send(file) {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", `/api/tables?name=${encodeURIComponent(file.name)}`);
+    request.setRequestHeader("content-type", "application/octet-stream");
+    request.responseType = "json";
+    request.upload.onprogress = (event) => { bar.value = event.loaded / event.total; };
+    request.upload.onload = () => { bar.removeAttribute("value"); };
+    request.onload = () => (request.status === 201 ? resolve(request.response) : reject(request.response ?? { problems: [`the app answered ${request.status}`] }));
+    request.onerror = () => reject({ problems: ["the app does not answer; is `shoal serve` still running?"] });
+    request.send(file);
+  });
+}
+
+async function open(make) {
+  bar.hidden = false;
+  try {
+    const table = await make();
+    location.assign(`/tables/${table.id}`);
+  } finally {
+    bar.hidden = true;
+  }
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const file = input.files[0];
+  if (!file) return show({ problems: ["choose a file first"] });
+  busy(form.querySelector("[type=submit]"), () => open(() => send(file)));
+});
+document.querySelector("#example").addEventListener("click", (event) => {
+  busy(event.currentTarget, () => open(() => call("POST", "/api/tables/example")));
+});
+for (const kind of ["dragover", "dragleave", "drop"]) {
+  form.addEventListener(kind, (event) => {
+    event.preventDefault();
+    form.classList.toggle("over", kind === "dragover");
+    if (kind === "drop" && event.dataTransfer.files.length) {
+      input.files = event.dataTransfer.files;
+      form.requestSubmit();
+    }
+  });
+}

@@ -1,0 +1,120 @@
+// What to promise: presets, numbers, other models; checked while it is chosen, with the same in Python and shell.
+import { busy, call, clear, show } from "./app.js";
+
+const form = document.querySelector("#promise");
+const table = form.dataset.table;
+const secrets = [...form.querySelectorAll("[data-secret]")];
+const extra = document.querySelector("#extra");
+
+/** A parameter as the API takes it; an empty one is left out. */
+function value(input) {
+  if (input.type === "checkbox") return input.checked;
+  if (input.multiple) return [...input.selectedOptions].map((option) => option.value);
+  const text = input.value.trim();
+  if (text === "") return undefined;
+  return input.tagName === "SELECT" || Number.isNaN(Number(text)) ? text : Number(text);
+}
+
+const parameters = (place) =>
+  Object.fromEntries([...place.querySelectorAll("[data-parameter]")].map((input) => [input.name, value(input)]).filter(([, v]) => v !== undefined));
+
+function gather() {
+  const promises = [];
+  const k = value(form.elements.k);
+  if (k !== undefined) promises.push({ model: "k-anonymity", parameters: { k } });
+  for (const row of secrets) {
+    const attribute = row.dataset.secret;
+    const [l, t] = ["l", "t"].map((name) => value(row.querySelector(`[name=${name}]`)));
+    if (l !== undefined) promises.push({ model: "distinct-l-diversity", parameters: { attribute, l } });
+    if (t !== undefined) promises.push({ model: "t-closeness", parameters: { attribute, t } });
+  }
+  const epsilon = value(form.elements.epsilon);
+  if (epsilon !== undefined) promises.push({ model: "differential-privacy", parameters: { epsilon, delta: value(form.elements.delta) ?? 0 } });
+  for (const part of extra.children) promises.push({ model: part.dataset.model, parameters: parameters(part) });
+  const name = form.elements.method.value;
+  const method = { name, parameters: parameters(form.querySelector(`[data-method="${name}"]`)) };
+  const weights = Object.fromEntries([...form.querySelectorAll("[data-weight]")].map((input) => [input.dataset.weight, Number(input.value)]));
+  return { promises, method, weights };
+}
+
+function add(model, given = {}) {
+  const part = form.querySelector(`template[data-model="${model}"]`).content.firstElementChild.cloneNode(true);
+  part.dataset.model = model;
+  for (const input of part.querySelectorAll("[data-parameter]")) if (input.name in given) input.value = given[input.name];
+  extra.append(part);
+  document.querySelector("#others").open = true;
+}
+
+function arrange() {
+  for (const part of form.querySelectorAll("[data-method]")) part.hidden = part.dataset.method !== form.elements.method.value;
+  for (const input of form.querySelectorAll("[data-weight]")) input.nextElementSibling.textContent = input.value;
+}
+
+function preset(input) {
+  const { k, l, t, limit } = input.dataset;
+  if (!k) return;
+  form.elements.k.value = k;
+  secrets.forEach((row) => {
+    row.querySelector("[name=l]").value = l;
+    row.querySelector("[name=t]").value = t;
+  });
+  for (const each of form.querySelectorAll("[name=suppression_limit]")) each.value = limit;
+}
+
+/** Fill the form with what an earlier run was asked for. */
+function restore(choice) {
+  if (!choice) return;
+  form.elements.k.value = "";
+  for (const { model, parameters: given } of choice.promises) {
+    const row = secrets.find((each) => each.dataset.secret === given.attribute);
+    if (model === "k-anonymity" && !form.elements.k.value) form.elements.k.value = given.k;
+    else if (model === "differential-privacy") {
+      form.elements.epsilon.value = given.epsilon;
+      form.elements.delta.value = given.delta;
+    } else if (model === "distinct-l-diversity" && row) row.querySelector("[name=l]").value = given.l;
+    else if (model === "t-closeness" && row && Object.keys(given).length === 2) row.querySelector("[name=t]").value = given.t;
+    else add(model, given);
+  }
+  form.elements.method.value = choice.method.name;
+  const place = form.querySelector(`[data-method="${choice.method.name}"]`);
+  for (const input of place?.querySelectorAll("[data-parameter]") ?? []) if (input.name in choice.method.parameters) input.value = choice.method.parameters[input.name];
+  for (const input of form.querySelectorAll("[data-weight]")) input.value = choice.weights?.[input.dataset.weight] ?? input.value;
+}
+
+let asked = 0;
+async function check() {
+  const mine = ++asked;
+  const place = document.querySelector("#live");
+  try {
+    const found = await call("POST", `/api/tables/${table}/plan`, gather());
+    if (mine !== asked) return;
+    clear(place);
+    for (const name of ["shell", "python", "plan"]) document.querySelector(`#${name}`).textContent = found[name];
+  } catch (error) {
+    if (mine === asked) show(error, place);
+  }
+}
+
+let timer;
+form.addEventListener("input", (event) => {
+  if (event.target.name === "preset") preset(event.target);
+  else if (["k", "l", "t", "suppression_limit"].includes(event.target.name)) form.querySelector("[name=preset][value=own]").checked = true;
+  if (event.target.name === "epsilon") form.elements.method.value = event.target.value ? "truthful" : "generalize";
+  arrange();
+  clearTimeout(timer);
+  timer = setTimeout(check, 250);
+});
+document.querySelector("#add").addEventListener("click", () => { add(form.elements.model.value); check(); });
+extra.addEventListener("click", (event) => {
+  if (event.target.classList.contains("remove")) { event.target.closest("[data-model]").remove(); check(); }
+});
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  busy(form.querySelector("[type=submit]"), async () => {
+    const run = await call("POST", `/api/tables/${table}/runs`, gather());
+    location.assign(`/runs/${run.id}`);
+  });
+});
+restore(JSON.parse(document.querySelector("#chosen").textContent));
+arrange();
+check();

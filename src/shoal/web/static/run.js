@@ -1,0 +1,22 @@
+// Watch a run: its status comes as server-sent events; the page is loaded again when it ends.
+import { busy, call } from "./app.js";
+
+const place = document.querySelector("#run");
+if (place) {
+  const bar = document.querySelector("#progress");
+  const message = document.querySelector("#message");
+  const events = new EventSource(`/api/runs/${place.dataset.run}/events`);
+  events.onmessage = (event) => {
+    const status = JSON.parse(event.data);
+    if (!["waiting", "running"].includes(status.state)) {
+      events.close();
+      location.reload();
+      return;
+    }
+    message.textContent = status.message || "waiting for a free worker";
+    if (status.total) bar.value = status.done / status.total;
+    else bar.removeAttribute("value");
+  };
+  document.querySelector("#cancel").addEventListener("click", (event) =>
+    busy(event.currentTarget, () => call("POST", `/api/runs/${place.dataset.run}/cancel`)));
+}
