@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from shoal.schema import Taxonomy as Taxonomy
     from shoal.tables import Table as Table
     from shoal.tables import read as read
+    from shoal.truthful import DifferentialPrivacy as DifferentialPrivacy
+    from shoal.truthful import Truthful as Truthful
 
 _HOMES = {
     "shoal._anonymize": (
@@ -108,6 +110,10 @@ _HOMES = {
     "shoal.tables": (
         "Table",
         "read",
+    ),
+    "shoal.truthful": (
+        "DifferentialPrivacy",
+        "Truthful",
     ),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from shoal import tables
+from shoal import methods, tables
 from shoal.errors import SchemaError
-from shoal.models import Model
+from shoal.methods import AnyMethod
 from shoal.plan import Plan
-from shoal.recoding import Generalize, Method, Progress
+from shoal.promises import Requirement
+from shoal.recoding import Progress
 from shoal.release import Release
 from shoal.schema import Draft
 from shoal.schema import draft as draft_schema
@@ -19,8 +20,8 @@ __all__ = ["anonymize", "draft"]
 
 def anonymize(
     table: Table,
-    *models: Model,
-    method: Method | None = None,
+    *models: Requirement,
+    method: AnyMethod | None = None,
     progress: Progress | None = None,
     cancelled: Callable[[], bool] | None = None,
     pseudonym_key: bytes | None = None,
@@ -35,7 +36,8 @@ def anonymize(
     *models
         What to promise, for example ``shoal.KAnonymity(5)``; at least one.
     method
-        How to change the data; :class:`shoal.Generalize` by default.
+        How to change the data; by default :class:`shoal.Generalize`, or :class:`shoal.Truthful` for
+        :class:`shoal.DifferentialPrivacy`.
     progress, cancelled, pseudonym_key, population
         See :meth:`shoal.Plan.run`.
 
@@ -56,7 +58,7 @@ def anonymize(
             "the table has no schema, so nobody said which columns identify people",
             hint="give `schema=` to `shoal.read`, or use `shoal.draft(table).schema` after looking at it",
         )
-    plan = Plan(schema=table.schema, models=models, method=method or Generalize())
+    plan = Plan(schema=table.schema, models=models, method=method or methods.default(models))
     return plan.run(table, progress=progress, cancelled=cancelled, pseudonym_key=pseudonym_key, population=population)
 
 

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from shoal import recoding
 from shoal.errors import ParameterError, Problems
-from shoal.recoding import Method
+from shoal.recoding import Generalize, Method
+from shoal.truthful import DifferentialPrivacy, Truthful
 
-__all__ = ["by_name", "from_parameters", "names"]
+__all__ = ["AnyMethod", "by_name", "default", "from_parameters", "names"]
+
+#: A method recodes a table so that models hold, or draws a release that is differentially private.
+AnyMethod = Method | Truthful
 
 
-def _all() -> dict[str, type[Method]]:
+def _all() -> dict[str, type[AnyMethod]]:
     values = (getattr(recoding, name) for name in recoding.__all__)
     found = [value for value in values if isinstance(value, type) and issubclass(value, Method) and value is not Method]
-    return {method.name: method for method in found}
+    known: list[type[AnyMethod]] = [*found, Truthful]
+    return {method.name: method for method in known}
 
 
 def names() -> tuple[str, ...]:
@@ -23,7 +28,13 @@ def names() -> tuple[str, ...]:
     return tuple(_all())
 
 
-def by_name(name: str) -> type[Method]:
+def default(promises: Iterable[object]) -> AnyMethod:
+    """Return the method for promises where none is asked for: one that keeps them."""
+    private = any(isinstance(promise, DifferentialPrivacy) for promise in promises)
+    return Truthful() if private else Generalize()
+
+
+def by_name(name: str) -> type[AnyMethod]:
     """Return the method of that name."""
     known = _all()
     if name not in known:
@@ -31,7 +42,7 @@ def by_name(name: str) -> type[Method]:
     return known[name]
 
 
-def from_parameters(name: str, parameters: Mapping[str, object]) -> Method:
+def from_parameters(name: str, parameters: Mapping[str, object]) -> AnyMethod:
     """Make a method from its name and parameters, as they stand in a plan file.
 
     Examples
@@ -46,4 +57,4 @@ def from_parameters(name: str, parameters: Mapping[str, object]) -> Method:
         if parameter not in known:
             problems.add(f"method `{name}` has no parameter `{parameter}`; it has {', '.join(f'`{k}`' for k in known)}")
     problems.raise_as(ParameterError)
-    return method(**parameters)
+    return method(**parameters)  # type: ignore[arg-type]

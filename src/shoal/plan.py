@@ -25,11 +25,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from shoal import methods, models, quality, schema
+from shoal import methods, promises, quality, schema
 from shoal.errors import InputError, ParameterError, PlanError, Problems
+from shoal.methods import AnyMethod
 from shoal.models import Model
-from shoal.recoding import Generalize, Method
+from shoal.promises import Requirement
+from shoal.recoding import Generalize
 from shoal.schema import Schema
+from shoal.truthful import DifferentialPrivacy, Truthful
 
 if TYPE_CHECKING:
     from shoal.release import Release
@@ -61,14 +64,15 @@ class Plan:
     --------
     >>> from shoal.schema import Attribute, Role, Schema
     >>> age = Attribute(name="age", role=Role.QUASI_IDENTIFIER)
-    >>> plan = Plan(schema=Schema(attributes=(age,)), models=(models.KAnonymity(5),))
+    >>> from shoal.models import KAnonymity
+    >>> plan = Plan(schema=Schema(attributes=(age,)), models=(KAnonymity(5),))
     >>> Plan.loads(plan.dumps()) == plan
     True
     """
 
     schema: Schema
-    models: tuple[Model, ...]
-    method: Method = field(default_factory=Generalize)
+    models: tuple[Requirement, ...]
+    method: AnyMethod = field(default_factory=Generalize)
     measures: tuple[str, ...] = ("loss",)
 
     def __post_init__(self) -> None:
@@ -84,7 +88,38 @@ class Plan:
         for model in self.models:
             for problem in model.problems(self.schema):
                 problems.add(problem)
+        for problem in self._mismatches():
+            problems.add(problem)
         problems.raise_as(PlanError)
+
+    @property
+    def privacy(self) -> DifferentialPrivacy | None:
+        """The differential privacy that is asked for, if any."""
+        return next((model for model in self.models if isinstance(model, DifferentialPrivacy)), None)
+
+    @property
+    def class_models(self) -> tuple[Model, ...]:
+        """The promises about the classes of the release: all but differential privacy."""
+        return tuple(model for model in self.models if isinstance(model, Model))
+
+    def _mismatches(self) -> list[str]:
+        """Return what does not go together."""
+        private = len(self.models) - len(self.class_models)
+        if not isinstance(self.method, Truthful):
+            kept = f"`{DifferentialPrivacy.title}` is kept by method `{Truthful.name}`, not by `{self.method.name}`"
+            return [kept] if private else []
+        if private != 1:
+            return [f"method `{Truthful.name}` keeps one promise `{DifferentialPrivacy.title}`; the plan has {private}"]
+        problems = self.method.problems(self.schema)
+        problems += [
+            f"`{model.title}` compares with a population, whose counts are not covered by differential privacy; leave "
+            f"out one of them"
+            for model in self.class_models
+            if model.capabilities.population
+        ]
+        if set(self.measures) - {"loss"}:
+            problems.append("measures other than `loss` compare with the input, which differential privacy keeps back")
+        return problems
 
     def run(
         self,
@@ -155,29 +190,29 @@ def _plan(content: dict[str, object], folder: Path) -> Plan:
     problems = Problems()
     if content.get("shoal") != VERSION:
         problems.add(f"a plan file starts with `shoal = {VERSION}`, the version of its format")
-    promises = _collect(problems, lambda: _promises(content.pop("promises", [])))
-    method = _collect(problems, lambda: _method(content.pop("method", {})))
+    asked = _collect(problems, lambda: _promises(content.pop("promises", [])))
+    method = _collect(problems, lambda: _method(content.pop("method", {}), asked or ()))
     measures = content.pop("measures", None)
     if measures is not None and not (isinstance(measures, list) and all(isinstance(name, str) for name in measures)):
         problems.add("`measures` of a plan must be a list of names")
     described = _collect(problems, lambda: schema.from_document(content, folder))
     problems.raise_as(PlanError)
-    if promises is None or method is None or described is None:  # pragma: no cover - a problem was raised above
+    if asked is None or method is None or described is None:  # pragma: no cover - a problem was raised above
         raise PlanError("the plan is not complete")
-    plan = Plan(schema=described, models=promises, method=method)
+    plan = Plan(schema=described, models=asked, method=method)
     return (
         plan
         if measures is None
         else Plan(
             schema=described,
-            models=promises,
+            models=asked,
             method=method,
             measures=tuple(map(str, measures)),  # type: ignore[call-overload]
         )
     )
 
 
-def _promises(entries: object) -> tuple[Model, ...]:
+def _promises(entries: object) -> tuple[Requirement, ...]:
     problems, found = Problems(), []
     if not isinstance(entries, list):
         raise ParameterError("`promises` of a plan must be tables: `[[promises]]`.")
@@ -186,17 +221,17 @@ def _promises(entries: object) -> tuple[Model, ...]:
             problems.add(f"promise {number} of the plan must name its `model`")
             continue
         parameters = {name: value for name, value in entry.items() if name != "model"}
-        model = _collect(problems, partial(models.from_parameters, entry["model"], parameters))
+        model = _collect(problems, partial(promises.from_parameters, entry["model"], parameters))
         found += [model] if model is not None else []
     problems.raise_as(ParameterError)
     return tuple(found)
 
 
-def _method(entry: object) -> Method:
+def _method(entry: object, asked: tuple[Requirement, ...]) -> AnyMethod:
     if not isinstance(entry, dict):
         raise ParameterError("`method` of a plan must be a table: `[method]`.")
     parameters = {str(name): value for name, value in entry.items() if name != "name"}
-    return methods.from_parameters(str(entry.get("name", Generalize.name)), parameters)
+    return methods.from_parameters(str(entry.get("name", methods.default(asked).name)), parameters)
 
 
 def _collect(problems: Problems, make: Callable[[], T]) -> T | None:

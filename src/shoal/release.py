@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import textwrap
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,9 +24,39 @@ from shoal.risk import Reidentification
 from shoal.schema import FromFile, Taxonomy
 from shoal.tables import Table
 
-__all__ = ["Release"]
+__all__ = ["PrivateReport", "Release"]
 
 DATA, PLAN, SUMMARY, HIERARCHIES = "data.parquet", "plan.toml", "summary.txt", "hierarchies"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivateReport:
+    """What the publisher may want to know of a differentially private run, and nobody else may see.
+
+    It was computed from the input without any protection: publishing it, or any figure of it, breaks the promise.
+
+    Parameters
+    ----------
+    records, left_out
+        Records of the input, and those that a missing value left out before.
+    released
+        Records of the release.
+    loss
+        The loss of the release with respect to the input, records that were not released counted as lost.
+    before
+        Re-identification risk of the input.
+    """
+
+    records: int
+    left_out: int
+    released: int
+    loss: float
+    before: Reidentification
+
+    def to_json(self) -> str:
+        """Return the report as JSON, under a notice."""
+        notice = "NOT FOR PUBLICATION: figures of the input without protection; publishing any breaks the promise."
+        return json.dumps({"notice": notice, **asdict(self)}, indent=2) + "\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,9 +72,9 @@ class Release:
     guarantee
         What is promised and how it came about.
     measures
-        The quality measures that the plan asked for.
+        The quality measures that the plan asked for; under differential privacy, what the release alone tells.
     before, after
-        Re-identification risk of the input and of the release.
+        Re-identification risk of the input (None under differential privacy, which keeps it back) and of the release.
     records
         The number of released records.
     domains
@@ -54,19 +85,22 @@ class Release:
         The released classes with their number of people in the population, where one was given.
     search
         What the search found; :meth:`explain` tells it.
+    private
+        Under differential privacy, what must stay with the publisher; never written by :meth:`write`.
     """
 
     plan: Plan
     table: Table
     guarantee: Guarantee
     measures: Mapping[str, float | None]
-    before: Reidentification
+    before: Reidentification | None = None
     after: Reidentification
     records: int
     domains: tuple[Domain, ...]
     sensitive_hierarchies: tuple[Hierarchy, ...] = ()
     population: pa.Table | None = None
     search: SearchResult | None = None
+    private: PrivateReport | None = field(default=None, repr=False)
 
     def write(self, folder: str | Path, *, csv: bool = False) -> Path:
         """Write the release to a new folder, which appears whole or not at all.
@@ -95,7 +129,9 @@ class Release:
 
     def explain(self) -> str:
         """Say why the chosen solution won over the others that were looked at."""
-        return "No search was needed." if self.search is None else self.search.explain()
+        if self.search is None:
+            return "\n".join(event.describe() for event in self.guarantee.events)
+        return self.search.explain()
 
     def __str__(self) -> str:
         lines = ["Promised", *_bullets(promise.statement for promise in self.guarantee.promises)]
@@ -105,21 +141,12 @@ class Release:
         if self.plan.schema.guessed:
             lines += ["Note", *_bullets(["The roles of the columns were guessed and not confirmed by a person."])]
         lines += ["Done", *_bullets(event.describe() for event in self.guarantee.events)]
-        lines += ["Quality", *(f"  {name:<24}{_figure(value)}" for name, value in self.measures.items())]
-        lines += ["Risk                      before      after", *self._risk_lines()]
+        lines += ["Quality", *(f"  {name:<26}{_figure(value)}" for name, value in self.measures.items())]
+        shown = [risk for risk in (self.before, self.after) if risk is not None]
+        lines += ["Risk                      before      after" if len(shown) == 2 else "Risk"]
+        for name, *cells in zip(_RISKS, *map(_risks, shown), strict=True):
+            lines.append(f"  {name:<20}{' '.join(f'{cell:>10}' for cell in cells)}")
         return "\n".join(lines)
-
-    def _risk_lines(self) -> list[str]:
-        before, after = self.before, self.after
-        rows = [
-            ("records", f"{before.records:,}", f"{after.records:,}"),
-            ("equivalence classes", f"{before.classes:,}", f"{after.classes:,}"),
-            ("smallest class", f"{before.smallest:,}", f"{after.smallest:,}"),
-            ("unique records", f"{before.unique:,}", f"{after.unique:,}"),
-            ("highest risk", f"{before.prosecutor:.1%}", f"{after.prosecutor:.1%}"),
-            ("average risk", f"{before.marketer:.2%}", f"{after.marketer:.2%}"),
-        ]
-        return [f"  {name:<20}{left:>10} {right:>10}" for name, left, right in rows]
 
     def _certificate(self, plan: Plan, files: tuple[File, ...], placed: Mapping[str, str]) -> str:
         described = plan.schema
@@ -159,6 +186,14 @@ class Release:
             hierarchies.write_arx(hierarchy, staging / name)
             placed[hierarchy.attribute] = name
         return placed
+
+
+_RISKS = ("records", "equivalence classes", "smallest class", "unique records", "highest risk", "average risk")
+
+
+def _risks(risk: Reidentification) -> list[str]:
+    counts = [f"{number:,}" for number in (risk.records, risk.classes, risk.smallest, risk.unique)]
+    return [*counts, f"{risk.prosecutor:.1%}", f"{risk.marketer:.2%}"]
 
 
 def _check(folder: Path) -> None:

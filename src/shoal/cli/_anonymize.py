@@ -13,8 +13,8 @@ from shoal.errors import OutputError, ParameterError, Problems
 
 if TYPE_CHECKING:
     from shoal import Plan, Release, Table
-    from shoal.models import Model
-    from shoal.recoding import Method
+    from shoal.methods import AnyMethod
+    from shoal.promises import Requirement
 
 __all__ = ["EXAMPLES", "anonymize"]
 
@@ -23,6 +23,7 @@ Examples:
   shoal anonymize patients.csv --k 5 --output release
   shoal anonymize patients.csv --k 5 --t diagnosis=0.2 --suppression-limit 0.02 --output release
   shoal anonymize patients.csv --k 5 --promise "entropy-l-diversity attribute=diagnosis l=3" --output release
+  shoal anonymize patients.csv --epsilon 1 --delta 1e-6 --output release
   shoal anonymize postgresql://localhost/hospital --table patients --plan plan.toml --output release
 """
 
@@ -40,11 +41,23 @@ def anonymize(
     t: Annotated[
         list[str] | None, typer.Option("--t", metavar="COLUMN=T", help="Classes within distance T of the whole table.")
     ] = None,
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", help="Differential privacy: with --delta; all domains must be declared.")
+    ] = None,
+    delta: Annotated[str | None, typer.Option("--delta", help="Well below one over the number of records.")] = None,
+    search_share: Annotated[
+        str | None, typer.Option(help="The part of epsilon that chooses the generalisation; 0.1 by default.")
+    ] = None,
+    definition: Annotated[
+        str | None, typer.Option(help="Of differential privacy: probabilistic (the default, stronger) or standard.")
+    ] = None,
     promise: Annotated[
         list[str] | None,
         typer.Option(metavar='"MODEL NAME=VALUE ..."', help="Any other promise, by its name in plan files."),
     ] = None,
-    method: Annotated[str, typer.Option(help="How to change the data.")] = "generalize",
+    method: Annotated[
+        str | None, typer.Option(help="How to change the data; generalize, or truthful with --epsilon.")
+    ] = None,
     option: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the method, as in plan files.")
     ] = None,
@@ -60,6 +73,10 @@ def anonymize(
     pseudonym_key: Annotated[
         Path | None, typer.Option(help="The file with the secret key of pseudonyms; made if it does not exist.")
     ] = None,
+    private_report: Annotated[
+        Path | None,
+        typer.Option(help="With --epsilon: a file, not for publication, that says what the release lost of the input."),
+    ] = None,
     table: _source.TableName = None,
     delimiter: _source.Delimiter = None,
     encoding: _source.Encoding = None,
@@ -72,21 +89,31 @@ def anonymize(
     from shoal._staging import check_destination
 
     check_destination(output)
+    if private_report is not None:
+        _check_private(private_report, output)
     key = None if pseudonym_key is None else _key(pseudonym_key, output)
     data = _source.read(source, table=table, delimiter=delimiter, encoding=encoding, decimal=decimal)
     people = None if population is None else shoal.read(population)
     if plan is not None:
-        if k is not None or l or t or promise or option or suppression_limit is not None or schema is not None:
+        given = (k, l, t, epsilon, delta, search_share, definition, promise, method, option, suppression_limit, schema)
+        if any(value not in (None, []) for value in given):
             raise ParameterError("--plan holds the promises, the method and the schema; leave out the other options")
         chosen = _load(plan)
     else:
-        models = _models(k, l or [], t or [], promise or [])
+        privacy = {"epsilon": epsilon, "delta": delta, "search_share": search_share, "definition": definition}
+        models = _models(k, l or [], t or [], promise or [], privacy)
         chosen = _plan(
-            _source.with_schema(data, source, schema), models, _method(method, option or [], suppression_limit)
+            _source.with_schema(data, source, schema), models, _method(method, models, option or [], suppression_limit)
         )
     with _output.progress("Searching") as progress:
         release = chosen.run(data, progress=progress, pseudonym_key=key, population=people)
+        if private_report is not None and release.private is None:
+            raise ParameterError(
+                "--private-report goes with --epsilon; other releases tell everything in their summary"
+            )
         release.write(output, csv=csv)
+    if private_report is not None and release.private is not None:
+        _write_private(private_report, release.private.to_json())
     _show(release, output, json=json)
 
 
@@ -99,7 +126,9 @@ def _show(release: Release, output: Path, *, json: bool) -> None:
                 "promises": release.guarantee.promises,
                 "steps": [event.to_json() for event in release.guarantee.events],
                 "measures": dict(release.measures),
-                "risk": {"before": release.before, "after": release.after},
+                "risk": {"after": release.after}
+                if release.before is None
+                else {"before": release.before, "after": release.after},
             }
         )
         return
@@ -115,18 +144,27 @@ def _load(path: Path) -> Plan:
     return shoal.Plan.load(path)
 
 
-def _plan(table: Table, models: tuple[Model, ...], method: Method) -> Plan:
+def _plan(table: Table, models: tuple[Requirement, ...], method: AnyMethod) -> Plan:
     import shoal
 
     assert table.schema is not None  # noqa: S101
     return shoal.Plan(schema=table.schema, models=models, method=method)
 
 
-def _models(k: int | None, l: list[str], t: list[str], promises: list[str]) -> tuple[Model, ...]:  # noqa: E741
-    from shoal import models
+def _models(
+    k: int | None,
+    l: list[str],  # noqa: E741
+    t: list[str],
+    promises: list[str],
+    privacy: dict[str, str | None],
+) -> tuple[Requirement, ...]:
+    from shoal.promises import from_parameters
 
     problems, found = Problems(), []
     wanted: list[tuple[str, dict[str, object]]] = []
+    if any(value is not None for value in privacy.values()):
+        given = {name: _value(value) for name, value in privacy.items() if value is not None}
+        wanted.append(("differential-privacy", given))
     if k is not None:
         wanted.append(("k-anonymity", {"k": k}))
     for option, name, parameter, texts in (("--l", "distinct-l-diversity", "l", l), ("--t", "t-closeness", "t", t)):
@@ -141,17 +179,19 @@ def _models(k: int | None, l: list[str], t: list[str], promises: list[str]) -> t
         wanted.append((name, _pairs("--promise", pairs, problems)))
     for name, parameters in wanted:
         try:
-            found.append(models.from_parameters(name, parameters))
+            found.append(from_parameters(name, parameters))
         except ParameterError as error:
             for problem in error.problems:
                 problems.add(problem)
     if not wanted and not problems:
-        problems.add("say what to promise, for example --k 5")
+        problems.add("say what to promise, for example --k 5, or --epsilon 1 --delta 1e-6")
     problems.raise_as(ParameterError)
     return tuple(found)
 
 
-def _method(name: str, options: list[str], suppression_limit: float | None) -> Method:
+def _method(
+    name: str | None, models: tuple[Requirement, ...], options: list[str], suppression_limit: float | None
+) -> AnyMethod:
     from shoal import methods
 
     problems = Problems()
@@ -159,7 +199,7 @@ def _method(name: str, options: list[str], suppression_limit: float | None) -> M
     if suppression_limit is not None:
         parameters["suppression_limit"] = suppression_limit
     problems.raise_as(ParameterError)
-    return methods.from_parameters(name, parameters)
+    return methods.from_parameters(name or methods.default(models).name, parameters)
 
 
 def _pairs(option: str, texts: list[str], problems: Problems) -> dict[str, object]:
@@ -197,3 +237,22 @@ def _key(path: Path, output: Path) -> bytes:
         raise OutputError(
             f"the key file `{path.name}` cannot be used: {(error.strerror or 'the system refuses').lower()}"
         ) from None
+
+
+def _check_private(path: Path, output: Path) -> None:
+    """Refuse to put the private report where it would be published, or over something else."""
+    if path.absolute().is_relative_to(output.absolute()):
+        raise OutputError("the private report must not be in the release folder")
+    if path.exists():
+        raise OutputError(f"{path} exists.", hint="choose another name for the private report")
+
+
+def _write_private(path: Path, text: str) -> None:
+    try:
+        path.touch(mode=0o600, exist_ok=False)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise OutputError(
+            f"the private report cannot be written to `{path.name}`: {(error.strerror or 'the system refuses').lower()}"
+        ) from None
+    _output.warning(f"{path.name} holds figures of the input without protection; do not publish it.")

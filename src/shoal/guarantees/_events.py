@@ -14,10 +14,13 @@ __all__ = [
     "Budget",
     "Dropped",
     "Event",
+    "Filtered",
     "Generalized",
     "LeftOut",
     "Ordered",
     "Pseudonymized",
+    "Sampled",
+    "SchemeChosen",
     "Suppressed",
     "budget",
 ]
@@ -112,6 +115,102 @@ class Generalized(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SchemeChosen(Event):
+    """A generalisation scheme was chosen by private selections.
+
+    Parameters
+    ----------
+    search
+        ``draw`` over all nodes of the lattice, ``tree``: a draw over all trees of specialisations, ``split walk``,
+        ``published walk`` (whose last step no proof covers), or ``fixed``: nothing was chosen.
+    score, sensitivity
+        What was maximised, and how much one record can change it.
+    selections, candidates
+        The number of selections, and of nodes of the lattice.
+    epsilon_spent
+        By all selections together.
+    """
+
+    name: ClassVar[str] = "scheme-chosen"
+    search: str
+    score: str
+    sensitivity: Fraction
+    selections: int
+    candidates: int
+    epsilon_spent: Fraction
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The epsilon that this step spends."""
+        return self.epsilon_spent
+
+    def describe(self) -> str:
+        """Say what was done, in one plain sentence."""
+        if self.search == "fixed":
+            return "Used a generalisation scheme that was fixed beforehand."
+        how = {
+            "draw": f"one private draw among all {self.candidates:,} nodes of the lattice",
+            "tree": "one private draw among all trees of specialisations",
+            "split walk": f"{self.selections:,} private draws on a walk over the lattice",
+            "published walk": f"{self.selections:,} private draws on a walk, and the best of them by an exact score",
+        }
+        chosen = how.get(self.search, self.search)
+        return f"Chose the generalisation scheme by {chosen} (score: {self.score}; epsilon {_number(self.epsilon)})."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampled(Event):
+    """Records were sampled, and tuples that were sampled too few times were left out.
+
+    Parameters
+    ----------
+    beta
+        The probability with which each record was sampled.
+    k
+        Tuples that were sampled fewer times were left out.
+    epsilon_spent, delta_spent, definition
+        What that promises, given the scheme.
+    """
+
+    name: ClassVar[str] = "sampled"
+    beta: Fraction
+    k: int
+    epsilon_spent: Fraction
+    delta_spent: Fraction
+    definition: str
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The epsilon that this step spends."""
+        return self.epsilon_spent
+
+    @property
+    def delta(self) -> Fraction:
+        """The delta that this step spends."""
+        return self.delta_spent
+
+    def describe(self) -> str:
+        """Say what was done, in one plain sentence."""
+        return (
+            f"Sampled every record with probability {float(self.beta):.6g} and left out every combination of values "
+            f"that was sampled fewer than {self.k:,} times (epsilon {_number(self.epsilon)}, delta "
+            f"{_number(self.delta)})."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filtered(Event):
+    """Sampled classes that violate a model were left out; what is left depends on nothing but the sampled classes."""
+
+    name: ClassVar[str] = "filtered"
+    models: tuple[str, ...]
+
+    def describe(self) -> str:
+        """Say what was done, in one plain sentence."""
+        return f"Left out sampled classes that violate {', '.join(f'`{model}`' for model in self.models)}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregated(Event):
     """Quasi-identifiers were replaced by values of their cluster."""
 
@@ -175,6 +274,10 @@ def budget(events: Iterable[Event]) -> Budget:
 
 def _columns(names: tuple[str, ...]) -> str:
     return f"column{'s' if len(names) > 1 else ''} {', '.join(f'`{name}`' for name in names)}"
+
+
+def _number(value: Fraction) -> str:
+    return f"{float(value):.6g}"
 
 
 def _plain(value: object) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,46 +14,22 @@ from shoal import models, tables
 from shoal.errors import ShoalError, VerificationError
 from shoal.guarantees import _certificate
 from shoal.guarantees._certificate import CERTIFICATE, POPULATION, Certificate, Column, PromiseEntry
+from shoal.guarantees._check import Check, Verification
 from shoal.guarantees._promise import Strength
+from shoal.guarantees._verify_privacy import NAME, check_privacy
 from shoal.models import Classes, Model
 from shoal.schema import Attribute, Domain, Flat, FromFile, HierarchyRule, Kind, Role, Schema
 from shoal.tables import Frequencies, Table
 
-__all__ = ["Check", "Verification", "verify"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One thing that was checked, and how it came out."""
-
-    subject: str
-    passed: bool
-    detail: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verification:
-    """All checks of a release."""
-
-    folder: Path
-    checks: tuple[Check, ...]
-
-    @property
-    def passed(self) -> bool:
-        """Whether every check passed."""
-        return all(check.passed for check in self.checks)
-
-    def __str__(self) -> str:
-        return "\n".join(
-            f"{'ok  ' if check.passed else 'FAIL'} {check.subject}: {check.detail}" for check in self.checks
-        )
+__all__ = ["verify"]
 
 
 def verify(folder: str | Path) -> Verification:
     """Check every promise of the release in ``folder``.
 
     Fingerprints of all files are compared, the number of records and the columns are read off the data file, and every
-    syntactic promise is decided again, exactly, on the equivalence classes of the data file. Nothing but the folder is
+    syntactic promise is decided again, exactly, on the equivalence classes of the data file. Of differential privacy
+    the mathematics of the parameters, the budget and the least class size are computed again. Nothing but the folder is
     needed.
 
     Raises
@@ -113,7 +89,10 @@ def _check_promises(folder: Path, table: Table, certificate: Certificate) -> lis
     decided = [_model(entry) for entry in certificate.promises if entry.strength is Strength.SYNTACTIC]
     classes = _classes(folder, table, certificate.data.columns, decided)
     checks = [_check_model(model, classes) for model in decided]
-    checks.extend(_check_other(entry) for entry in certificate.promises if entry.strength is not Strength.SYNTACTIC)
+    for entry in certificate.promises:
+        if entry.strength is not Strength.SYNTACTIC:
+            known = entry.model == NAME
+            checks.extend(check_privacy(entry, certificate, table) if known else [_check_other(entry)])
     return checks
 
 

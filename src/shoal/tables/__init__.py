@@ -1,12 +1,14 @@
 """Where data lives and how it is encoded: the only code that talks to an engine."""
 
 from shoal.tables._apply import apply
+from shoal.tables._by_record import EncodedRecords, encode_records, release_records
 from shoal.tables._encode import Dictionary, Encoded, encode
 from shoal.tables._frequencies import Frequencies, SensitiveAttribute
 from shoal.tables._matrix import Matrix, matrix, numbered
 from shoal.tables._profile import profile
 from shoal.tables._read import read
 from shoal.tables._recoding import Recoding
+from shoal.tables._repeat import repeat
 from shoal.tables._sample import bernoulli, sampling_threshold
 from shoal.tables._table import Source, Table
 from shoal.tables._write import write
@@ -14,6 +16,7 @@ from shoal.tables._write import write
 __all__ = [
     "Dictionary",
     "Encoded",
+    "EncodedRecords",
     "Frequencies",
     "Matrix",
     "Recoding",
@@ -23,10 +26,13 @@ __all__ = [
     "apply",
     "bernoulli",
     "encode",
+    "encode_records",
     "matrix",
     "numbered",
     "profile",
     "read",
+    "release_records",
+    "repeat",
     "sampling_threshold",
     "write",
 ]

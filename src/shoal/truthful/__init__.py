@@ -2,3 +2,10 @@
 
 `shoal.truthful.parameters` turns (epsilon, delta) into a sampling rate and a threshold, and back.
 """
+
+from shoal.truthful._method import Drawn, Truthful
+from shoal.truthful._requirement import DifferentialPrivacy, released
+from shoal.truthful._scheme import Searched
+from shoal.truthful._tuples import Tuples
+
+__all__ = ["DifferentialPrivacy", "Drawn", "Searched", "Truthful", "Tuples", "released"]

@@ -87,7 +87,7 @@ def surviving_records(beta: Fraction, k: int) -> Survival:
     >>> found = parameters("0.9", "1e-5")
     >>> worth = surviving_records(found.beta, found.k)
     >>> worth.step, (worth.of(np.array([57, 97, 1000])) / SCALE).round(2).tolist()
-    (7168, [0.0, 27.37, 1000.0])
+    (7168, [0.0, 26.81, 1000.0])
     """
     sizes, tail = _tail(beta, k)
     expected = sizes * np.concatenate([[0.0], tail(k - 1)[:-1]])

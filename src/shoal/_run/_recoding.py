@@ -1,8 +1,7 @@
-"""From a table and a plan to a release."""
+"""A release made by recoding, so that privacy models hold on its classes."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -10,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal import quality, tables
+from shoal._run._domains import domains
 from shoal.errors import DataError, ParameterError, Problems, ShoalError
 from shoal.guarantees import (
     Dropped,
@@ -22,19 +22,19 @@ from shoal.guarantees import (
     Suppressed,
     syntactic,
 )
-from shoal.guarantees._certificate import POPULATION_COUNT, Domain
+from shoal.guarantees._certificate import POPULATION_COUNT
 from shoal.models import Classes
 from shoal.plan import Plan
-from shoal.recoding import Progress, SearchResult
+from shoal.recoding import Method, Progress, SearchResult
 from shoal.release import Release
 from shoal.risk import reidentification
-from shoal.schema import FromFile, Missing, Schema, Taxonomy
-from shoal.tables import Encoded, Frequencies, Recoding, Table
+from shoal.schema import Missing, Schema
+from shoal.tables import Frequencies, Recoding, Table
 
-__all__ = ["run"]
+__all__ = ["recode"]
 
 
-def run(
+def recode(
     plan: Plan,
     table: Table,
     *,
@@ -43,7 +43,7 @@ def run(
     pseudonym_key: bytes | None = None,
     population: Table | None = None,
 ) -> Release:
-    """Carry out ``plan`` on ``table``; see :meth:`Plan.run`."""
+    """Carry out a plan whose promises are about classes."""
     _check_key(plan.schema, pseudonym_key)
     weights = {name: plan.schema[name].weight for name in plan.schema.quasi_identifiers}
     plan = replace(
@@ -51,18 +51,20 @@ def run(
         models=tuple(model.resolved(plan.schema) for model in plan.models),
         method=plan.method.weighted(weights),
     )
+    models, method = plan.class_models, plan.method
+    assert isinstance(method, Method)  # noqa: S101 - the plan says so
     table = table.with_schema(plan.schema)
-    wanted = tuple(dict.fromkeys(name for model in plan.models for name in model.capabilities.sensitive))
+    wanted = tuple(dict.fromkeys(name for model in models for name in model.capabilities.sensitive))
     encoded = tables.encode(table, sensitive=wanted, population=population)
     frequencies = encoded.frequencies
     _check_size(plan, frequencies)
-    found = plan.method.recode(frequencies, plan.models, progress=progress, cancelled=cancelled)
+    found = method.recode(frequencies, models, progress=progress, cancelled=cancelled)
     after = _check_result(plan, frequencies, found)
     return Release(
         plan=plan,
         table=tables.apply(table, encoded, found.recoding, key=pseudonym_key),
         guarantee=Guarantee(
-            promises=tuple(syntactic(model) for model in plan.models),
+            promises=tuple(syntactic(model) for model in models),
             events=tuple(_events(plan, table, frequencies, found)),
             randomness="none used" if pseudonym_key is None else "none used, but for the secret key of the pseudonyms",
         ),
@@ -72,7 +74,7 @@ def run(
         before=reidentification(Classes.grouped(frequencies)),
         after=reidentification(after),
         records=after.records,
-        domains=_domains(plan.schema, encoded),
+        domains=domains(plan.schema, frequencies),
         sensitive_hierarchies=tuple(
             attribute.hierarchy for attribute in frequencies.sensitive if attribute.hierarchy is not None
         ),
@@ -97,7 +99,7 @@ def _check_size(plan: Plan, frequencies: Frequencies) -> None:
     records = frequencies.records
     if not records:
         raise DataError("the table has no records")
-    for model in plan.models:
+    for model in plan.class_models:
         size = model.capabilities.minimal_class_size
         if size > records:
             problems.add(f"`{model.title}` asks for classes of {size:,} records; the table has {records:,}")
@@ -109,7 +111,7 @@ def _check_result(plan: Plan, frequencies: Frequencies, found: SearchResult) -> 
     classes = Classes.of(frequencies, found.recoding.classes, number=found.recoding.number)
     classes = replace(classes, codes=found.recoding.codes)
     everything = np.ones(len(classes), dtype=np.bool_)
-    broken = [model.name for model in plan.models if not model.keep(classes, everything).all()]
+    broken = [model.name for model in plan.class_models if not model.keep(classes, everything).all()]
     if found.suppressed != frequencies.records - classes.records:
         broken.append("the number of suppressed records")
     if broken:
@@ -152,20 +154,3 @@ def _population(recoding: Recoding, classes: Classes) -> pa.Table:
         for column, (name, labels) in enumerate(zip(recoding.attributes, recoding.labels, strict=True))
     }
     return pa.table([*columns.values(), pa.array(classes.population)], names=[*columns, POPULATION_COUNT])
-
-
-def _domains(schema: Schema, encoded: Encoded) -> tuple[Domain, ...]:
-    return tuple(
-        Domain(
-            column=hierarchy.attribute,
-            provenance=hierarchy.provenance,
-            hierarchy_sha256=_file_hash(schema, hierarchy.attribute),
-        )
-        for hierarchy in encoded.frequencies.hierarchies
-    )
-
-
-def _file_hash(schema: Schema, column: str) -> str | None:
-    rule = schema[column].hierarchy
-    path = rule.path if isinstance(rule, FromFile | Taxonomy) else None
-    return None if path is None else hashlib.sha256((schema.folder / path).read_bytes()).hexdigest()

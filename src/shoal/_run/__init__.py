@@ -1,0 +1,41 @@
+"""From a table and a plan to a release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from shoal._run._recoding import recode
+from shoal._run._truthful import draw
+from shoal.errors import ParameterError
+from shoal.mechanisms import SYSTEM, RandomSource
+from shoal.plan import Plan
+from shoal.recoding import Progress
+from shoal.release import Release
+from shoal.tables import Table
+
+__all__ = ["run"]
+
+
+def run(
+    plan: Plan,
+    table: Table,
+    *,
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] | None = None,
+    pseudonym_key: bytes | None = None,
+    population: Table | None = None,
+    source: RandomSource = SYSTEM,
+) -> Release:
+    """Carry out ``plan`` on ``table``; see :meth:`Plan.run`. A ``source`` other than the system's is for tests."""
+    if plan.privacy is not None:
+        if population is not None or pseudonym_key is not None:
+            raise ParameterError(f"`{plan.privacy.title}` goes without a population and without pseudonyms.")
+        return draw(plan, table, progress=progress, cancelled=cancelled, source=source)
+    return recode(
+        plan,
+        table,
+        progress=progress,
+        cancelled=cancelled,
+        pseudonym_key=pseudonym_key,
+        population=population,
+    )

@@ -1,0 +1,29 @@
+"""Where domains came from, for the certificate."""
+
+from __future__ import annotations
+
+import hashlib
+
+from shoal.guarantees._certificate import Domain
+from shoal.schema import FromFile, Schema, Taxonomy
+from shoal.tables import Frequencies
+
+__all__ = ["domains"]
+
+
+def domains(schema: Schema, frequencies: Frequencies) -> tuple[Domain, ...]:
+    """Return where the domain of every generalised column came from."""
+    return tuple(
+        Domain(
+            column=hierarchy.attribute,
+            provenance=hierarchy.provenance,
+            hierarchy_sha256=_file_hash(schema, hierarchy.attribute),
+        )
+        for hierarchy in frequencies.hierarchies
+    )
+
+
+def _file_hash(schema: Schema, column: str) -> str | None:
+    rule = schema[column].hierarchy
+    path = rule.path if isinstance(rule, FromFile | Taxonomy) else None
+    return None if path is None else hashlib.sha256((schema.folder / path).read_bytes()).hexdigest()

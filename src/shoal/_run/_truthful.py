@@ -1,0 +1,312 @@
+"""A release drawn with differential privacy.
+
+Everything that is put into the :class:`Release` for others to see is a function of the plan, of the private choice of
+the scheme and of the sampled classes; what else is known of the input goes into its private report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from shoal import tables
+from shoal._run._domains import domains
+from shoal.errors import ParameterError, Problems, RequirementError
+from shoal.guarantees import (
+    Dropped,
+    Event,
+    Filtered,
+    Generalized,
+    Guarantee,
+    Neighbours,
+    Ordered,
+    Promise,
+    Sampled,
+    SchemeChosen,
+    Strength,
+    syntactic,
+)
+from shoal.mechanisms import RandomSource
+from shoal.models import Classes, Model, keep
+from shoal.models._classes import group
+from shoal.plan import Plan
+from shoal.recoding import Progress
+from shoal.release import PrivateReport, Release
+from shoal.risk import reidentification
+from shoal.schema import Attribute, FromFile, Groups, Kind, Provenance, Schema, Taxonomy
+from shoal.tables import Frequencies, SensitiveAttribute, Table
+from shoal.truthful import DifferentialPrivacy, Drawn, Truthful, Tuples, released
+
+__all__ = ["draw"]
+
+
+def draw(
+    plan: Plan,
+    table: Table,
+    *,
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] | None = None,
+    source: RandomSource,
+) -> Release:
+    """Carry out a plan that asks for differential privacy."""
+    plan = _resolved(plan)
+    privacy, method, models = plan.privacy, plan.method, plan.class_models
+    assert privacy is not None and isinstance(method, Truthful)  # noqa: S101, PT018 - the plan says so
+    columns = tuple(attribute.name for attribute in released(plan.schema))
+    sensitive = tuple(dict.fromkeys(name for model in models for name in model.capabilities.sensitive))
+    _check_listed(plan.schema, sensitive)
+    table = table.with_schema(plan.schema)
+    frequencies = tables.encode(table, quasi_identifiers=columns, sensitive=()).frequencies
+    _check_declared(frequencies)
+    drawn = method.keeping(sensitive).draw(
+        frequencies,
+        privacy,
+        k=max((model.capabilities.minimal_class_size for model in models), default=1),
+        progress=progress,
+        cancelled=cancelled,
+        source=source,
+    )
+    tuples = _in_order(_filtered(drawn.tuples, models, plan.schema, sensitive))
+    if not len(tuples):
+        raise RequirementError(
+            "no combination of values is frequent enough to be released",
+            hint="a larger epsilon or delta, coarser hierarchies, or fewer columns help",
+        )
+    classes = _frequencies(tuples, plan.schema, sensitive)
+    return Release(
+        plan=plan,
+        table=tables.repeat(table, _rows(tuples, plan.schema), tuples.counts),
+        guarantee=_guarantee(plan, privacy, drawn, source),
+        measures={"loss of released records": _loss(tuples, plan.schema)},
+        after=reidentification(Classes.grouped(classes)),
+        records=classes.records,
+        domains=domains(plan.schema, frequencies),
+        sensitive_hierarchies=tuple(each.hierarchy for each in classes.sensitive if each.hierarchy is not None),
+        private=_private(plan, table, frequencies, tuples),
+    )
+
+
+def _resolved(plan: Plan) -> Plan:
+    weights = {attribute.name: attribute.weight for attribute in released(plan.schema)}
+    return replace(
+        plan,
+        models=tuple(model.resolved(plan.schema) for model in plan.models),
+        method=plan.method.weighted(weights),
+    )
+
+
+def _check_declared(frequencies: Frequencies) -> None:
+    """Refuse what the plan's own check of the schema should have refused."""
+    problems = Problems()
+    for hierarchy in frequencies.hierarchies:
+        if hierarchy.provenance is not Provenance.DECLARED:
+            problems.add(f"column `{hierarchy.attribute}`: its domain was read off the data")
+    problems.raise_as(ParameterError)
+
+
+def _check_listed(schema: Schema, sensitive: Sequence[str]) -> None:
+    """Check that a hierarchy that goes along with the release, for a promise about a column, lists declared values."""
+    problems = Problems()
+    for name in sensitive:
+        attribute = schema[name]
+        listed = attribute.domain is not None and attribute.domain.values is not None
+        if attribute.hierarchy is not None and not listed and not isinstance(attribute.hierarchy, _TABLES):
+            problems.add(
+                f"column `{name}`: its hierarchy would be released with the values that occur; list its `values`, or "
+                "leave the hierarchy out"
+            )
+    problems.raise_as(ParameterError)
+
+
+_TABLES = (FromFile, Groups, Taxonomy)
+
+
+# -- what leaves
+
+
+def _guarantee(plan: Plan, privacy: DifferentialPrivacy, drawn: Drawn, source: RandomSource) -> Guarantee:
+    return Guarantee(
+        promises=(_promise(privacy, drawn, source), *(syntactic(model) for model in plan.class_models)),
+        events=tuple(_events(plan, drawn)),
+        randomness=(
+            "the cryptographic generator of the operating system"
+            if source.cryptographic
+            else "a seed, for tests: whoever knows it can repeat the draw"
+        ),
+    )
+
+
+def _promise(privacy: DifferentialPrivacy, drawn: Drawn, source: RandomSource) -> Promise:
+    doubts = []
+    if not drawn.searched.covered:
+        doubts.append(
+            "The last step of the published walk, which compares exact scores, shows nothing: no proof covers it."
+        )
+    if not source.cryptographic:
+        doubts.append("Nobody knows the seed that the random numbers came from.")
+    return Promise(
+        model=privacy.name,
+        parameters=privacy.parameters(),
+        strength=Strength.CONDITIONAL if doubts else Strength.UNCONDITIONAL,
+        statement=privacy.statement(),
+        assumptions=(*doubts, *privacy.assumptions()),
+        neighbours=Neighbours.ADD_REMOVE,
+        exact={
+            "beta": str(drawn.parameters.beta),
+            "k": drawn.parameters.k,
+            "delta attained, rounded up": drawn.parameters.exact_delta,
+            "sensitivity of the score": str(drawn.searched.sensitivity),
+            "epsilon of the scheme": str(drawn.searched.epsilon),
+            "epsilon of the sampling": str(drawn.parameters.epsilon),
+        },
+    )
+
+
+def _events(plan: Plan, drawn: Drawn) -> list[Event]:
+    searched, operator = drawn.searched, drawn.parameters
+    hierarchies = drawn.tuples.hierarchies
+    events: list[Event] = [Dropped(columns=plan.schema.identifiers)] if plan.schema.identifiers else []
+    events.append(
+        SchemeChosen(
+            search=searched.how,
+            score=searched.score,
+            sensitivity=searched.sensitivity,
+            selections=searched.selections,
+            candidates=searched.candidates,
+            epsilon_spent=searched.epsilon,
+        )
+    )
+    events.append(
+        Generalized(
+            method=plan.method.name,
+            columns=tuple(hierarchy.attribute for hierarchy in hierarchies),
+            levels=searched.levels or (),
+            heights=tuple(hierarchy.height for hierarchy in hierarchies) if searched.levels else (),
+        )
+    )
+    events.append(
+        Sampled(
+            beta=operator.beta,
+            k=operator.k,
+            epsilon_spent=operator.epsilon,
+            delta_spent=operator.delta,
+            definition=operator.definition,
+        )
+    )
+    if plan.class_models:
+        events.append(Filtered(models=tuple(model.name for model in plan.class_models)))
+    return [*events, Ordered()]
+
+
+def _rows(tuples: Tuples, schema: Schema) -> pa.Table:
+    """Return the released tuples as rows of values; a column that is nowhere generalised has its own type."""
+    columns = {}
+    for j, hierarchy in enumerate(tuples.hierarchies):
+        values = pa.array(tuples.labels(j), pa.string()).take(pa.array(tuples.positions[:, j]))
+        kind = schema[hierarchy.attribute].kind
+        columns[hierarchy.attribute] = values if tuples.levels[:, j].any() else _typed(values, kind)
+    return pa.table(columns)
+
+
+def _typed(values: pa.StringArray, kind: Kind) -> pa.Array:
+    """Return texts as what they are; decided by these texts alone."""
+    types = {Kind.NUMERIC: (pa.int64(), pa.float64()), Kind.DATE: (pa.date32(),)}
+    for wanted in types.get(kind, ()):
+        try:
+            return values.cast(wanted)
+        except pa.ArrowInvalid:
+            continue
+    return values
+
+
+def _loss(tuples: Tuples, schema: Schema) -> float:
+    """Return the weighted mean share of the domain that the values of the released records cover."""
+    weights = np.array([schema[hierarchy.attribute].weight for hierarchy in tuples.hierarchies])
+    shares = np.stack([tuples.shares(j) for j in range(len(weights))], axis=1) @ (weights / weights.sum())
+    return float((shares * tuples.counts).sum() / tuples.counts.sum())
+
+
+def _in_order(tuples: Tuples) -> Tuples:
+    """Sort by the released texts, so that the order says nothing more."""
+    keys = []
+    for j in range(len(tuples.hierarchies)):
+        labels = tuples.labels(j)
+        order = sorted(range(len(labels)), key=lambda place: (labels[place] is None, labels[place] or ""))
+        ranks = np.empty(len(labels), dtype=np.int64)
+        ranks[order] = np.arange(len(labels))
+        keys.append(ranks[tuples.positions[:, j]])
+    return tuples.chosen(np.lexsort(keys[::-1])) if len(tuples) else tuples
+
+
+# -- other promises: filters on what was sampled
+
+
+def _filtered(tuples: Tuples, models: Sequence[Model], schema: Schema, sensitive: Sequence[str]) -> Tuples:
+    """Leave out the sampled classes that violate a model.
+
+    Which classes these are is a function of the sampled tuples and their counts alone. Differential privacy is closed
+    under such post-processing, so the filter costs nothing, whatever the model.
+    """
+    while models and len(tuples):
+        frequencies = _frequencies(tuples, schema, sensitive)
+        kept = keep(models, Classes.grouped(frequencies))
+        if kept.all():
+            break
+        tuples = tuples.chosen(kept[group(frequencies.codes)[0]])
+    return tuples
+
+
+def _frequencies(tuples: Tuples, schema: Schema, sensitive: Sequence[str]) -> Frequencies:
+    """Return released tuples as models look at them: classes by quasi-identifiers, histograms of sensitive values."""
+    names = [hierarchy.attribute for hierarchy in tuples.hierarchies]
+    quasi = [j for j, name in enumerate(names) if name in schema.quasi_identifiers]
+    found = [_sensitive(schema[name], tuples, names.index(name)) for name in sensitive]
+    return Frequencies(
+        hierarchies=tuple(tuples.hierarchies[j] for j in quasi),
+        codes=np.asfortranarray(tuples.positions[:, quasi].astype(np.int32)),
+        counts=tuples.counts,
+        sensitive=tuple(attribute for attribute, _ in found),
+        sensitive_codes=np.stack([codes for _, codes in found], axis=1)
+        if found
+        else np.zeros((len(tuples), 0), dtype=np.int32),
+    )
+
+
+def _sensitive(attribute: Attribute, tuples: Tuples, column: int) -> tuple[SensitiveAttribute, npt.NDArray[np.int32]]:
+    """Return a sensitive column as a checker of the release will see it."""
+    hierarchy, codes = tuples.hierarchies[column], tuples.codes[:, column]
+    ordered = attribute.kind is not Kind.CATEGORICAL
+    if attribute.hierarchy is not None:
+        labels = hierarchy.labels[0]
+        found = SensitiveAttribute(
+            name=attribute.name, size=hierarchy.size, ordered=ordered, labels=labels, hierarchy=hierarchy
+        )
+        return found, codes
+    present, ranks = np.unique(codes, return_inverse=True)
+    labels = tuple(hierarchy.labels[0][code] for code in present)
+    found = SensitiveAttribute(name=attribute.name, size=len(present), ordered=ordered, labels=labels)
+    return found, ranks.astype(np.int32)
+
+
+# -- what stays
+
+
+def _private(plan: Plan, table: Table, frequencies: Frequencies, tuples: Tuples) -> PrivateReport:
+    quasi = [j for j, name in enumerate(frequencies.attributes) if name in plan.schema.quasi_identifiers]
+    alone = replace(
+        frequencies,
+        hierarchies=tuple(frequencies.hierarchies[j] for j in quasi),
+        codes=np.asfortranarray(frequencies.codes[:, quasi]),
+    )
+    share = int(tuples.counts.sum()) / max(frequencies.records, 1)
+    return PrivateReport(
+        records=frequencies.records,
+        left_out=table.left_out,
+        released=int(tuples.counts.sum()),
+        loss=1 - share * (1 - _loss(tuples, plan.schema)),
+        before=reidentification(Classes.grouped(alone)),
+    )

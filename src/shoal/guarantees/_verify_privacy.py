@@ -1,0 +1,152 @@
+"""Check a promise of differential privacy: what its steps claim, computed again, and what the data file shows.
+
+Whether the steps were carried out as the certificate says, no file can show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+from shoal import tables
+from shoal.errors import ShoalError
+from shoal.guarantees._certificate import Certificate, PromiseEntry
+from shoal.guarantees._check import Check
+from shoal.guarantees._events import Filtered, LeftOut, Sampled, SchemeChosen, Suppressed
+from shoal.guarantees._promise import Neighbours, Strength
+from shoal.models import Classes
+from shoal.schema import Attribute, Flat, Provenance, Role, Schema
+from shoal.tables import Table
+
+__all__ = ["NAME", "check_privacy"]
+
+NAME = "differential-privacy"
+
+#: How a scheme may have been chosen, and whether that is proved to be private.
+_SEARCHES = {"draw": True, "tree": True, "split walk": True, "fixed": True, "published walk": False}
+
+Step = Mapping[str, object]
+
+
+def check_privacy(entry: PromiseEntry, certificate: Certificate, table: Table) -> list[Check]:
+    """Return one check per part of the promise."""
+    parts: dict[str, Callable[[], tuple[bool, str]]] = {
+        "budget": lambda: _budget(entry, certificate),
+        "sampling": lambda: _sampling(entry, certificate),
+        "classes": lambda: _classes(certificate, table),
+        "scheme": lambda: _scheme(entry, certificate),
+        "domains": lambda: _domains(entry, certificate),
+        "silence": lambda: _silence(certificate),
+    }
+    return [_check(f"{NAME}, {part}", decide) for part, decide in parts.items()]
+
+
+def _check(subject: str, decide: Callable[[], tuple[bool, str]]) -> Check:
+    try:
+        passed, detail = decide()
+    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+        passed, detail = False, "the certificate does not say what is needed to check it"
+    except ShoalError as error:
+        passed, detail = False, "; ".join(error.problems)
+    return Check(subject=subject, passed=passed, detail=detail)
+
+
+def _budget(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
+    """Add up what the steps spend, and compare with the promise and with the total that is stated."""
+    spent = [_number(step, "epsilon_spent") for step in certificate.steps if "epsilon_spent" in step]
+    deltas = [_number(step, "delta_spent") for step in certificate.steps if "delta_spent" in step]
+    epsilon, delta = sum(spent, Fraction(0)), sum(deltas, Fraction(0))
+    promised = _promised(entry)
+    stated = certificate.budget
+    passed = (
+        min([*spent, *deltas]) >= 0
+        and epsilon <= promised["epsilon"]
+        and delta <= promised["delta"]
+        and stated is not None
+        and (Fraction(stated.epsilon), Fraction(stated.delta)) == (epsilon, delta)
+    )
+    shown = f"the steps spend epsilon {float(epsilon):.6g} and delta {float(delta):.6g} in all"
+    return passed, shown if passed else f"{shown}, which is not what is promised or stated"
+
+
+def _sampling(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
+    """Decide again, in ball arithmetic, whether the sampling rate and the threshold keep what they claim."""
+    from shoal.truthful.parameters import satisfies
+
+    step = _one(certificate, Sampled.name)
+    k, beta, definition = step["k"], _number(step, "beta"), str(step["definition"])
+    if not isinstance(k, int) or (beta * 2**64).denominator != 1:
+        return False, "k is not a whole number, or beta is not a multiple of 2^-64"
+    if definition != entry.parameters.get("definition"):
+        return False, "the definition is not the promised one"
+    epsilon, delta = _number(step, "epsilon_spent"), _number(step, "delta_spent")
+    kept = satisfies(k=k, beta=beta, epsilon=epsilon, delta=delta, definition=definition)  # type: ignore[arg-type]
+    claim = f"beta = {float(beta):.6g} and k = {k:,} keep epsilon {float(epsilon):.6g}, delta {float(delta):.6g}"
+    return kept, f"{claim} ({definition}): proved again" if kept else f"it cannot be proved that {claim}"
+
+
+def _classes(certificate: Certificate, table: Table) -> tuple[bool, str]:
+    """Count how often every released combination of values occurs, all columns taken together."""
+    k = _one(certificate, Sampled.name)["k"]
+    assert isinstance(k, int)  # noqa: S101 - anything else is reported by the check of the sampling
+    attributes = tuple(
+        Attribute(name=column.name, role=Role.QUASI_IDENTIFIER, hierarchy=Flat()) for column in certificate.data.columns
+    )
+    frequencies = tables.encode(table.with_schema(Schema(attributes=attributes)), sensitive=()).frequencies
+    smallest = int(Classes.grouped(frequencies).sizes.min())
+    return smallest >= k, f"every combination of values occurs at least {smallest:,} times; k = {k:,}"
+
+
+def _scheme(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
+    """Compare how the scheme was chosen, and where random numbers came from, with the strength of the promise."""
+    search = str(_one(certificate, SchemeChosen.name)["search"])
+    if search not in _SEARCHES:
+        return False, f"a scheme chosen by `{search}` is not known to be private"
+    if entry.neighbours is not Neighbours.ADD_REMOVE:
+        return False, "neighbours must differ by one record added or removed"
+    doubtful = not _SEARCHES[search] or "operating system" not in certificate.randomness
+    if entry.strength is Strength.UNCONDITIONAL and doubtful:
+        return False, "the promise calls itself unconditional, but its search or its random numbers are not covered"
+    return True, f"chosen by `{search}`; the promise is {entry.strength}"
+
+
+def _domains(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
+    known = {domain.column for domain in certificate.domains if domain.provenance is Provenance.DECLARED}
+    missing = [column.name for column in certificate.data.columns if column.name not in known]
+    if missing:
+        return False, f"the domain of {', '.join(f'`{name}`' for name in missing)} is not declared"
+    if certificate.roles != "declared":
+        return False, "the schema was guessed from the data"
+    del entry
+    return True, f"declared for all {len(known):,} columns"
+
+
+def _silence(certificate: Certificate) -> tuple[bool, str]:
+    """Look for figures of the input, which differential privacy keeps back."""
+    telling = {Suppressed.name, LeftOut.name} & {str(step.get("step")) for step in certificate.steps}
+    if telling:
+        return False, f"the step `{sorted(telling)[0]}` tells figures of the input"
+    order = [str(step.get("step")) for step in certificate.steps]
+    if Filtered.name in order and order.index(Filtered.name) < order.index(Sampled.name):
+        return False, "classes were filtered before they were sampled"
+    return True, "no step tells figures of the input"
+
+
+def _promised(entry: PromiseEntry) -> dict[str, Fraction]:
+    from shoal.promises import from_parameters
+    from shoal.truthful import DifferentialPrivacy
+
+    promise = from_parameters(NAME, entry.parameters)
+    assert isinstance(promise, DifferentialPrivacy)  # noqa: S101 - it has that name
+    return {"epsilon": promise.total, "delta": Fraction(promise.delta)}
+
+
+def _one(certificate: Certificate, name: str) -> Step:
+    steps = [step for step in certificate.steps if step.get("step") == name]
+    if len(steps) != 1:
+        raise KeyError(name)
+    return steps[0]
+
+
+def _number(step: Step, name: str) -> Fraction:
+    return Fraction(str(step[name]))

@@ -1,0 +1,42 @@
+"""All promises by the names that plan files and the command line use: privacy models, and differential privacy."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from shoal import models
+from shoal.errors import ParameterError, Problems
+from shoal.models import Model
+from shoal.truthful import DifferentialPrivacy
+
+__all__ = ["Requirement", "from_parameters", "names"]
+
+#: What can be asked for.
+Requirement = Model | DifferentialPrivacy
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all promises."""
+    return (*models.names(), DifferentialPrivacy.name)
+
+
+def from_parameters(name: str, parameters: Mapping[str, object]) -> Requirement:
+    """Make a promise from its name and parameters, as they stand in a plan file.
+
+    Examples
+    --------
+    >>> from_parameters("differential-privacy", {"epsilon": 1, "delta": 1e-6}).name
+    'differential-privacy'
+    """
+    if name != DifferentialPrivacy.name:
+        return models.from_parameters(name, parameters)
+    known = {field.name: field.default is dataclasses.MISSING for field in dataclasses.fields(DifferentialPrivacy)}
+    problems = Problems()
+    for unknown in sorted(parameters.keys() - known.keys()):
+        listed = ", ".join(f"`{each}`" for each in known)
+        problems.add(f"`{DifferentialPrivacy.title}` has no parameter `{unknown}`; it has {listed}.")
+    for needed in [each for each, required in known.items() if required and each not in parameters]:
+        problems.add(f"`{DifferentialPrivacy.title}` needs the parameter `{needed}`.")
+    problems.raise_as(ParameterError)
+    return DifferentialPrivacy(**parameters)  # type: ignore[arg-type]
