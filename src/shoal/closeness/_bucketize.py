@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.closeness._assignment import assign
+from shoal.closeness._buckets import make_buckets
+from shoal.closeness._events import Bucketized
 from shoal.closeness._geometry import points
+from shoal.closeness._method import Classified, Form, PartitionMethod, People
 from shoal.closeness._quotas import quotas
 from shoal.closeness._shapes import TRIAL_WORK, best, class_sizes, sample
 from shoal.errors import DataError, ParameterError
 from shoal.microaggregation import Partition, Records, Scaling
-from shoal.models import Achieved, Classes, KAnonymity, MultiplicativeCloseness
+from shoal.models import Achieved, Classes, KAnonymity, Model, MultiplicativeCloseness
+from shoal.models._arguments import Arguments
+from shoal.schema import Schema
 from shoal.tables import Frequencies, SensitiveAttribute
 
-__all__ = ["bucketize", "classes_of", "closeness"]
+__all__ = ["Bucketize", "bucketize", "bucketize_points", "classes_of", "closeness"]
 
 
 def bucketize(
@@ -78,10 +86,17 @@ def bucketize(
     records = Records.of(quasi_identifiers)
     numbers = _buckets(buckets, len(records))
     factor = MultiplicativeCloseness("bucket", t).t
-    places, sizes = points(records, scaling), np.bincount(numbers)
-    least = quotas(sizes, Fraction(factor), k).sizes.min()
-    size = _class_size(places, numbers, Fraction(factor), int(least)) if class_size is None else max(class_size, k)
-    return Partition(assign(places, numbers, quotas(sizes, Fraction(factor), size))).require(k)
+    return bucketize_points(points(records, scaling), numbers, Fraction(factor), k, class_size=class_size)
+
+
+def bucketize_points(
+    places: NDArray[np.float64], numbers: NDArray[np.int64], t: Fraction, k: int, *, class_size: int | None = None
+) -> Partition:
+    """As `bucketize`, for quasi-identifiers that are points already."""
+    sizes = np.bincount(numbers)
+    least = int(quotas(sizes, t, k).sizes.min())
+    size = _class_size(places, numbers, t, least) if class_size is None else min(max(class_size, k), len(numbers))
+    return Partition(assign(places, numbers, quotas(sizes, t, size))).require(k)
 
 
 def closeness(partition: Partition, buckets: ArrayLike) -> Achieved:
@@ -126,3 +141,78 @@ def _buckets(buckets: ArrayLike, records: int) -> NDArray[np.int64]:
     if numbers.min() < 0 or not np.bincount(numbers).all():
         raise DataError("`buckets` must be numbered 0, 1, ... without gaps.")
     return numbers.astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bucketize(PartitionMethod):
+    """Replace confidential values by buckets and make classes in which every bucket keeps its share, up to a factor.
+
+    Which attributes become buckets, and the factor t, are read off the promises: every promise that bounds a factor, as
+    :class:`MultiplicativeCloseness` does. Several attributes get buckets together, so that their joint distribution
+    is close.
+
+    Parameters
+    ----------
+    form
+        What is released; see :data:`Form`.
+    buckets
+        The most buckets; floor(t) + 1 where not given, the number that uses up t [DFSC15 6.1].
+    class_size
+        About how many records a class gets; tried out where not given.
+
+    Guarantee
+    ---------
+    Syntactic: multiplicative t-closeness and k-anonymity of the released buckets, with the t and k that were achieved,
+    computed exactly on the result. Conditional: epsilon-differential privacy of an intruder's view, t = exp(epsilon /
+    2) [DFSC15 Prop. 3].
+
+    Assumptions
+    -----------
+    For the conditional promise: before seeing the release the intruder believes what the distribution in it says.
+
+    Notes
+    -----
+    See `bucketize`. In the form ``permuted`` classes are not published, which protects better against intruders who
+    know other people's values [SC13 7.3.2], but then nobody can check the classes on the release alone.
+
+    Examples
+    --------
+    >>> Bucketize(form="anatomy").parameters()
+    {'form': 'anatomy', 'buckets': None, 'class_size': None}
+    """
+
+    buckets: int | None = None
+    class_size: int | None = None
+    name: ClassVar[str] = "bucketize"
+    title: ClassVar[str] = "Bucketize"
+
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        arguments.choice("form", self.form, get_args(Form))
+        for name in ("buckets", "class_size"):
+            if getattr(self, name) is not None:
+                arguments.whole(name, getattr(self, name))
+        arguments.finish()
+
+    def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
+        """Return what keeps this method from being used with a schema and promises."""
+        found = PartitionMethod.problems(self, schema, models)
+        if not any(model.capabilities.factor is not None for model in models):
+            found.append(
+                f"method `{self.name}` needs a promise that bounds a factor, for example "
+                '`MultiplicativeCloseness("diagnosis", 2)`'
+            )
+        return found
+
+    def classify(self, people: People, models: Sequence[Model]) -> Classified:
+        """Make buckets and classes."""
+        close = [model for model in models if model.capabilities.factor is not None]
+        t = min(model.capabilities.factor or Fraction(1) for model in close)
+        names = tuple(dict.fromkeys(name for model in close for name in model.capabilities.sensitive))
+        columns = [people.column(name) for name in names]
+        count = self.buckets or t.numerator // t.denominator + 1
+        buckets = make_buckets([people.sensitive[j] for j in columns], people.codes[:, columns], count)
+        k = max(model.capabilities.minimal_class_size for model in models)
+        partition = bucketize_points(people.points, buckets.numbers, t, k, class_size=self.class_size)
+        event = Bucketized(columns=names, buckets=len(buckets.sizes), sizes=tuple(buckets.sizes.tolist()))
+        return Classified(partition=partition, buckets=buckets, bucketized=names, events=(event,))

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.closeness._concepts import semantic_distances
 from shoal.closeness._geometry import embedding
 from shoal.errors import ParameterError
-from shoal.hierarchies import TOP, Hierarchy
+from shoal.hierarchies import TOP
 from shoal.models._classes import group
 from shoal.tables import SensitiveAttribute
 
@@ -171,17 +172,8 @@ def _place(attribute: SensitiveAttribute, codes: Codes) -> Points:
     if attribute.hierarchy is None:
         squared = 1.0 - np.eye(len(present))
     else:
-        squared = np.square(_semantic(attribute.hierarchy, present))
+        squared = np.square(semantic_distances(attribute.hierarchy, present))
     return embedding(squared, sizes[present])[np.searchsorted(present, codes)]
-
-
-def _semantic(hierarchy: Hierarchy, leaves: Numbers) -> Points:
-    """Return the semantic distances of leaves: their ancestors are their codes at all levels."""
-    common = np.zeros((len(leaves), len(leaves)))
-    for codes in hierarchy.codes:
-        common += codes[leaves][:, None] == codes[leaves]
-    union = 2 * hierarchy.levels - common
-    return np.asarray(np.log2(1 + (union - common) / union))
 
 
 def _name(attribute: SensitiveAttribute, codes: Codes, members: Numbers) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, get_args
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,12 +13,14 @@ from shoal.closeness._bucketize import classes_of
 from shoal.closeness._closeness_first import closeness_first
 from shoal.closeness._geometry import points
 from shoal.closeness._merge import merged
+from shoal.closeness._method import Classified, PartitionMethod, People
 from shoal.errors import ParameterError
 from shoal.microaggregation import Partition, Records, Scaling, blocked_mdav, mdav
 from shoal.models import Classes, Model
+from shoal.models._arguments import Arguments
 from shoal.tables import SensitiveAttribute
 
-__all__ = ["Strategy", "t_microaggregate"]
+__all__ = ["Strategy", "TMicroaggregate", "microaggregate_points", "satisfied", "t_microaggregate"]
 
 Points = NDArray[np.float64]
 Strategy = Literal["merge-first", "closeness-first"]
@@ -73,24 +76,32 @@ def t_microaggregate(
     """
     if strategy not in get_args(Strategy):
         raise ParameterError(f"`strategy` must be one of {', '.join(get_args(Strategy))}; got {strategy!r}.")
-    records = Records.of(quasi_identifiers)
-    attributes = tuple(sensitive)
-    k = max((model.capabilities.minimal_class_size for model in models), default=1)
-    places = points(records, scaling)
-    close = [model for model in models if model.capabilities.earth_mover is not None]
+    places = points(Records.of(quasi_identifiers), scaling)
+    return microaggregate_points(places, tuple(sensitive), codes, models, strategy)
+
+
+def microaggregate_points(
+    places: Points,
+    sensitive: tuple[SensitiveAttribute, ...],
+    codes: NDArray[np.integer],
+    models: Sequence[Model],
+    strategy: Strategy,
+) -> Partition:
+    """As `t_microaggregate`, for quasi-identifiers that are points already."""
 
     def repair(some: Points, rows: NDArray[np.int64], start: Partition) -> Partition:
         chosen = codes[rows]
-        return merged(some, start, lambda partition: satisfied(models, classes_of(partition, attributes, chosen)))
+        return merged(some, start, lambda partition: satisfied(models, classes_of(partition, sensitive, chosen)))
 
-    k = min(k, len(records))
+    k = min(max((model.capabilities.minimal_class_size for model in models), default=1), len(places))
+    close = [model for model in models if model.capabilities.earth_mover is not None]
     if strategy == "merge-first" or not close:
-        return repair(places, np.arange(len(records)), _clusters(records, places, k, scaling))
+        return repair(places, np.arange(len(places)), _clusters(places, k))
     model = close[0]
-    column = [attribute.name for attribute in attributes].index(model.capabilities.sensitive[0])
+    column = [attribute.name for attribute in sensitive].index(model.capabilities.sensitive[0])
     return closeness_first(
         places,
-        attributes[column],
+        sensitive[column],
         codes[:, column],
         t=float(model.capabilities.earth_mover or 0),
         k=k,
@@ -108,8 +119,49 @@ def satisfied(models: Sequence[Model], classes: Classes) -> NDArray[np.bool_]:
     return verdict
 
 
-def _clusters(records: Records, places: Points, k: int, scaling: Scaling) -> Partition:
-    if len(records) > BLOCKED:
-        return blocked_mdav(places, k, scaling="none")
-    # categories are placed as points: MDAV on them runs in the compiled kernel
-    return mdav(places if records.taxonomies else records, k, scaling="none" if records.taxonomies else scaling)
+def _clusters(places: Points, k: int) -> Partition:
+    # points are scaled already, and categories are points too, so MDAV runs in the compiled kernel
+    return (blocked_mdav if len(places) > BLOCKED else mdav)(places, k, scaling="none")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TMicroaggregate(PartitionMethod):
+    """Group near records so that every class satisfies the promises; confidential values stay as they are.
+
+    Made for t-closeness in the earth mover's distance; any promise about classes will do.
+
+    Parameters
+    ----------
+    form
+        What is released: ``microaggregated``, ``generalized`` or ``anatomy``; see :data:`Form`.
+    strategy
+        ``"closeness-first"`` or ``"merge-first"``; see `t_microaggregate`.
+
+    Guarantee
+    ---------
+    Syntactic: the promises, decided exactly on the released classes.
+
+    Assumptions
+    -----------
+    Those of the promises.
+
+    Examples
+    --------
+    >>> TMicroaggregate(strategy="merge-first").name
+    't-microaggregate'
+    """
+
+    strategy: Strategy = "closeness-first"
+    name: ClassVar[str] = "t-microaggregate"
+    title: ClassVar[str] = "TMicroaggregate"
+
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        arguments.choice("form", self.form, ("microaggregated", "generalized", "anatomy"))
+        arguments.choice("strategy", self.strategy, get_args(Strategy))
+        arguments.finish()
+
+    def classify(self, people: People, models: Sequence[Model]) -> Classified:
+        """Make classes by the strategy."""
+        partition = microaggregate_points(people.points, people.sensitive, people.codes, models, self.strategy)
+        return Classified(partition=partition)

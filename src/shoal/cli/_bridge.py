@@ -1,0 +1,47 @@
+"""``shoal bridge``: what a promise says in the words of another."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from shoal.cli import _output, _source
+
+__all__ = ["EXAMPLES", "bridge"]
+
+EXAMPLES = """\b
+Examples:
+  shoal bridge --t 2                             as differential privacy
+  shoal bridge --epsilon 1                       the closeness that gives it
+  shoal bridge --epsilon 1 --k 5 --records 1000  stochastic closeness of randomised values
+  shoal bridge --epsilon 1 --delta 1e-6          sampling rate and threshold
+  shoal bridge --k 20 --beta 0.3                 what sampling and suppressing give
+"""
+
+
+def bridge(
+    *,
+    t: Annotated[str | None, typer.Option("--t", help="Multiplicative closeness, above 1.")] = None,
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help="Differential privacy, above 0.")] = None,
+    delta: Annotated[str | None, typer.Option("--delta", help="Its delta, in (0, 1).")] = None,
+    k: Annotated[int | None, typer.Option("--k", help="The least class size, or the threshold.")] = None,
+    beta: Annotated[str | None, typer.Option("--beta", help="The sampling rate, in (0, 1).")] = None,
+    records: Annotated[int | None, typer.Option("--records", help="The number of released records.")] = None,
+    json: _source.Json = False,
+) -> None:
+    """Say what closeness means as differential privacy and the other way round, with the assumptions."""
+    _output.json_wanted(wanted=json)
+    import shoal
+
+    found = shoal.bridge(t=t, epsilon=epsilon, delta=delta, k=k, beta=beta, records=records)
+    if json:
+        _output.print_json(list(found.statements))
+        return
+    for number, statement in enumerate(found.statements):
+        if number:
+            _output.line()
+        _output.line(statement.text, style="bold")
+        _output.line(f"  {statement.strength}; {statement.source}")
+        for assumption in statement.assumptions:
+            _output.line(f"  - {assumption}")

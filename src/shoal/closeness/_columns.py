@@ -1,0 +1,155 @@
+"""The quasi-identifiers of a table: as points to group by, and as what is released for a class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from shoal.closeness._concepts import semantic_distances, typical_concepts
+from shoal.closeness._geometry import embedding
+from shoal.hierarchies import Hierarchy, text
+from shoal.microaggregation import Partition, standardize
+from shoal.microaggregation._centroids import cluster_means
+from shoal.schema import Attribute, Kind, Schema
+from shoal.tables import EncodedRecords
+
+__all__ = ["QuasiIdentifier", "places_of", "quasi_identifiers"]
+
+Numbers = NDArray[np.int64]
+Points = NDArray[np.float64]
+
+EMBEDDED = 400
+"""Values of a categorical attribute that get a place of their own when records are grouped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class QuasiIdentifier:
+    """One quasi-identifier of all records.
+
+    Parameters
+    ----------
+    attribute, hierarchy
+        What it is and how it generalises.
+    values, leaves
+        Its distinct values, null included where there is one, and the leaf of each.
+    places
+        The value of each record.
+    """
+
+    attribute: Attribute
+    hierarchy: Hierarchy
+    values: pa.Array
+    leaves: NDArray[np.int32]
+    places: Numbers
+
+    def points(self) -> Points:
+        """Return the place of every record, on a scale on which attributes count alike, times their weights."""
+        numbers = self.numbers()
+        if numbers is not None:
+            missing = np.isnan(numbers)
+            filled = np.where(missing, 0.0 if missing.all() else np.nanmean(numbers), numbers)
+            columns = [filled] if not missing.any() else [filled, missing.astype(np.float64)]
+            placed = standardize(np.stack(columns, axis=1))
+        else:
+            placed = self._embedded()
+        return np.asarray(placed * np.sqrt(self.attribute.weight))
+
+    def numbers(self) -> Points | None:
+        """Return the records as numbers, days or ranks, NaN where missing; None for names."""
+        kind = self.attribute.kind
+        if kind is Kind.CATEGORICAL:
+            return None
+        if kind is Kind.NUMERIC:
+            found = self.values.cast(pa.float64())
+        elif kind is Kind.DATE:
+            found = self.values.cast(pa.date32()).cast(pa.int32()).cast(pa.float64())
+        else:
+            found = pc.index_in(text(self.values), value_set=self._ranking(), skip_nulls=True).cast(pa.float64())
+        return np.asarray(found.fill_null(float("nan")).to_numpy(zero_copy_only=False))[self.places]
+
+    def averaged(self, partition: Partition) -> pa.Array:
+        """Return the middle of each class: mean number or day, median rank, most typical concept; null if none."""
+        numbers = self.numbers()
+        if numbers is None:
+            return self._concepts(partition)
+        missing = np.isnan(numbers)
+        present = np.bincount(partition.labels, weights=~missing, minlength=partition.count)
+        if self.attribute.kind is Kind.ORDINAL:
+            middle = _medians(numbers, partition)
+            return self._ranking().take(pa.array(middle.astype(np.int64), mask=present == 0))
+        means = cluster_means(np.where(missing, 0.0, numbers)[:, None], partition)[:, 0] if not missing.any() else None
+        if means is None:
+            sums = np.bincount(partition.labels, weights=np.where(missing, 0.0, numbers), minlength=partition.count)
+            means = sums / np.maximum(present, 1)
+        if self.attribute.kind is Kind.DATE:
+            return pa.array(np.rint(means).astype(np.int32), mask=present == 0).cast(pa.date32())
+        return pa.array(means, mask=present == 0)
+
+    def generalized(self, partition: Partition) -> tuple[pa.Array, Points]:
+        """Return the lowest common ancestor of each class, and the share of the domain that it covers.
+
+        Codes never fall along the leaves, so the first and the last leaf of a class agree at a level exactly if all do.
+        """
+        leaves = self.leaves[self.places]
+        ordered = leaves[partition.order()]
+        low, high = (function.reduceat(ordered, partition.starts()) for function in (np.minimum, np.maximum))
+        labels: list[str | None] = [None] * partition.count
+        shares = np.empty(partition.count)
+        waiting = np.ones(partition.count, dtype=np.bool_)
+        for level, codes in enumerate(self.hierarchy.codes):
+            common = np.flatnonzero(waiting & (codes[low] == codes[high]))
+            waiting[common] = False
+            shares[common] = self.hierarchy.shares[level][codes[low[common]]]
+            for number, code in zip(common.tolist(), codes[low[common]].tolist(), strict=True):
+                labels[number] = self.hierarchy.labels[level][code]
+        return pa.array(labels, pa.string()), shares
+
+    def _ranking(self) -> pa.Array:
+        assert self.attribute.domain is not None  # noqa: S101 - ordinal attributes have one
+        return pa.array(self.attribute.domain.values, pa.string())
+
+    def _embedded(self) -> Points:
+        leaves = self.leaves[self.places]
+        sizes = np.bincount(leaves, minlength=self.hierarchy.size)
+        common = np.argsort(-sizes, kind="stable")[: min(EMBEDDED, int(np.count_nonzero(sizes)))]
+        squared = np.square(semantic_distances(self.hierarchy, common))
+        inner = embedding(squared / max(float(squared.max()), np.finfo(float).tiny), sizes[common])
+        placed = np.zeros((self.hierarchy.size, inner.shape[1]))  # rare values lie at the mean of all
+        placed[common] = inner
+        return placed[leaves]
+
+    def _concepts(self, partition: Partition) -> pa.Array:
+        found = typical_concepts(self.hierarchy, self.leaves[self.places], partition)
+        labels = [label for level in self.hierarchy.labels for label in level]
+        return pa.array(labels, pa.string()).take(pa.array(found))
+
+
+def quasi_identifiers(schema: Schema, encoded: EncodedRecords) -> tuple[QuasiIdentifier, ...]:
+    """Return the quasi-identifiers of encoded records."""
+    return tuple(
+        QuasiIdentifier(
+            attribute=schema[dictionary.name],
+            hierarchy=hierarchy,
+            values=dictionary.values,
+            leaves=dictionary.codes,
+            places=encoded.places[:, j],
+        )
+        for j, (dictionary, hierarchy) in enumerate(zip(encoded.dictionaries, encoded.hierarchies, strict=True))
+    )
+
+
+def places_of(columns: tuple[QuasiIdentifier, ...]) -> Points:
+    """Return the records as points."""
+    return np.ascontiguousarray(np.concatenate([column.points() for column in columns], axis=1))
+
+
+def _medians(numbers: Points, partition: Partition) -> Points:
+    """Return the lower median of each class, missing values left out; 0 where there are only these."""
+    order = np.lexsort((numbers, partition.labels))  # NaN comes last
+    present = np.bincount(partition.labels, weights=~np.isnan(numbers), minlength=partition.count).astype(np.int64)
+    middle = numbers[order][partition.starts() + np.maximum(present - 1, 0) // 2]
+    return np.asarray(np.nan_to_num(middle))

@@ -1,0 +1,182 @@
+"""What a release of classes promises, in the words of its form and with what was achieved."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from shoal.closeness._bridge import PRIOR, RANDOMISED, closeness_epsilon
+from shoal.closeness._method import Form
+from shoal.closeness._stochastic import stochastic_t
+from shoal.guarantees import Neighbours, Promise, Strength, syntactic
+from shoal.models import Achieved, Classes, Model
+from shoal.models._arguments import fraction, plain
+
+__all__ = [
+    "COMPOSITION",
+    "HIDDEN",
+    "STOCHASTIC",
+    "VIEW",
+    "achieved",
+    "composition",
+    "hidden",
+    "local_privacy",
+    "stated",
+    "stochastic",
+    "view",
+]
+
+#: names of promises that no model decides
+VIEW, STOCHASTIC, LOCAL, HIDDEN, COMPOSITION = (
+    "view-differential-privacy",
+    "stochastic-closeness",
+    "local-differential-privacy",
+    "hidden-classes",
+    "composition",
+)
+DIGITS = 10_000
+
+
+def stated(model: Model, classes: Classes, form: Form) -> Promise:
+    """Return the promise of a model with the parameters that were achieved, worded for the form of the release."""
+    found = model.achieved(classes)
+    promise = syntactic(achieved(model, found))
+    exact = found.plain()
+    if form != "anatomy":
+        return dataclasses.replace(promise, exact=exact)
+    return dataclasses.replace(
+        promise,
+        exact=exact,
+        statement=_in_classes(model, promise),
+        assumptions=(
+            *promise.assumptions,
+            "Quasi-identifiers are released as they are: who is in the release is not hidden.",
+            "An intruder knows no confidential values of other people of the class.",
+        ),
+    )
+
+
+def achieved(model: Model, found: Achieved) -> Model:
+    """Return the model with the k and t that a release has, t rounded up to four digits; never weaker than asked."""
+    names = {field.name for field in dataclasses.fields(model)}
+    better: dict[str, object] = {}
+    if "k" in names and isinstance(found.get("k"), int):
+        better["k"] = max(int(found["k"]), model.capabilities.minimal_class_size)
+    limit = model.capabilities.factor if model.capabilities.factor is not None else model.capabilities.earth_mover
+    if limit is not None and "t" in names and "t" in found and math.isfinite(found["t"]):
+        rounded = Fraction(math.ceil(fraction(found["t"]) * DIGITS), DIGITS)
+        better["t"] = min(rounded, limit)
+    return dataclasses.replace(model, **better) if better else model
+
+
+def view(t: Fraction, columns: Sequence[str]) -> Promise:
+    """Return what multiplicative closeness says as differential privacy of an intruder's view [DFSC15 Prop. 3]."""
+    epsilon = closeness_epsilon(t)
+    listed = ", ".join(f"`{name}`" for name in columns)
+    return Promise(
+        model=VIEW,
+        parameters={"columns": list(columns), "t": plain(t), "epsilon": epsilon},
+        strength=Strength.CONDITIONAL,
+        statement=f"What an intruder sees of {listed} of a person is {math.ceil(epsilon * 1e4) / 1e4:g}-differentially "
+        "private, if the assumptions hold.",
+        assumptions=PRIOR,
+        neighbours=Neighbours.REPLACE,
+        exact={"t": plain(t)},
+    )
+
+
+def hidden(t: Fraction, k: int, columns: Sequence[str], histograms: Sequence[Sequence[int]]) -> Promise:
+    """Return what classes promise that are not published, with the different histograms that they have.
+
+    Every entry of ``histograms`` is a number of classes, then the records of each bucket in such a class.
+    """
+    listed = ", ".join(f"`{name}`" for name in columns)
+    return Promise(
+        model=HIDDEN,
+        parameters={"columns": list(columns), "k": k, "t": plain(t)},
+        strength=Strength.CONDITIONAL,
+        statement=f"The values of {listed} of every person were exchanged at random with those of at least {k - 1:,} "
+        f"others, among whom no value is more than {plain(t)} times as frequent, or as rare, as in the release.",
+        assumptions=(
+            "The classes, which are not published, and the exchange inside them are as the steps say.",
+            "An intruder knows at most the columns declared as quasi-identifiers, and not the classes.",
+            "Quasi-identifiers are released as they are: who is in the release is not hidden.",
+        ),
+        exact={"histograms": [list(entry) for entry in histograms]},
+    )
+
+
+def local_privacy(epsilon: Fraction, columns: Sequence[str], *, cryptographic: bool) -> Promise:
+    """Return the differential privacy of confidential values that were randomised record by record."""
+    listed = ", ".join(f"`{name}`" for name in columns)
+    seed = () if cryptographic else ("Nobody knows the seed that the random numbers came from.",)
+    return Promise(
+        model=LOCAL,
+        parameters={"columns": list(columns), "epsilon": plain(epsilon)},
+        strength=Strength.UNCONDITIONAL if cryptographic else Strength.CONDITIONAL,
+        statement=f"Changing {listed} of any one person changes the probability of what is released by a factor of at "
+        f"most e^{plain(epsilon)} = {math.exp(epsilon):.3g}.",
+        assumptions=(*seed, "Quasi-identifiers are not covered: they are protected by the other promises alone."),
+        neighbours=Neighbours.REPLACE,
+    )
+
+
+def stochastic(epsilon: Fraction, *, records: int, smallest: int) -> Promise:
+    """Return the stochastic closeness of randomised confidential attributes [DFSC15 Prop. 1]."""
+    t = stochastic_t(epsilon, records=records, smallest=smallest)
+    return Promise(
+        model=STOCHASTIC,
+        parameters={"epsilon": plain(epsilon), "t": t},
+        strength=Strength.CONDITIONAL,
+        statement="The distribution from which the confidential values of any class are drawn differs from the one of "
+        f"the whole release by a factor of at most {math.ceil(t * 1e4) / 1e4:g}.",
+        assumptions=RANDOMISED,
+        exact={"records": records, "smallest class": smallest},
+    )
+
+
+def composition(parts: Sequence[Sequence[Promise]]) -> Promise:
+    """Return what several tables of different columns promise together.
+
+    Identity: each table hides a person among k of its own records, so a record of any of them is found with probability
+    at most 1 / min k. Closeness: an intruder who takes the groups as independent, as nothing released says otherwise,
+    believes the product of the class distributions where the product of the distributions in the tables was believed
+    before; the factors multiply, and the epsilons add.
+    """
+    sizes = [int(str(promise.parameters["k"])) for part in parts for promise in part if "k" in promise.parameters]
+    factors = [
+        max(fraction(promise.parameters["t"]) for promise in mine)  # type: ignore[arg-type]
+        for part in parts
+        if (mine := [promise for promise in part if promise.model == "multiplicative-closeness"])
+    ]
+    parameters: dict[str, object] = {"tables": len(parts)}
+    said = []
+    if sizes:
+        parameters["k"] = min(sizes)
+        said.append(f"the record of a person is found in any of them with probability at most 1/{min(sizes)}")
+    if factors:
+        product = math.prod(factors, start=Fraction(1))
+        parameters |= {"t": plain(product), "epsilon": closeness_epsilon(product)}
+        said.append(f"beliefs about all confidential values together change by a factor of at most {plain(product)}")
+    return Promise(
+        model=COMPOSITION,
+        parameters=parameters,
+        strength=Strength.CONDITIONAL,
+        statement=f"For an intruder who uses all {len(parts)} tables: {'; '.join(said) or 'each keeps its promises'}.",
+        assumptions=(
+            "The tables share no column, and nothing tells which records of them belong together.",
+            "The intruder does not know how columns of different tables go together.",
+            *(PRIOR[:1] if factors else ()),
+        ),
+    )
+
+
+def _in_classes(model: Model, promise: Promise) -> str:
+    if model.capabilities.decided_by_size:
+        least = promise.parameters.get("k", model.capabilities.minimal_class_size)
+        return f"The confidential values of every person are hidden among those of at least {least} people of a class."
+    return promise.statement.replace("that share their quasi-identifiers", "of the same class").replace(
+        "shares its quasi-identifiers with", "is in a class with"
+    )

@@ -1,0 +1,99 @@
+"""Stochastic t-closeness: what differential privacy of the confidential attributes does for closeness."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from shoal.errors import ParameterError
+from shoal.mechanisms._exact import STARTING_BITS, ball, round_up, working_precision
+from shoal.models._arguments import Arguments, Number
+
+__all__ = ["stochastic_epsilon", "stochastic_t"]
+
+
+def stochastic_t(epsilon: Number, *, records: int, smallest: int) -> float:
+    """Return the t of stochastic closeness that randomised confidential attributes have, rounded up.
+
+    Parameters
+    ----------
+    epsilon
+        The differential privacy of the confidential attributes of one record, all together; above 0. A float means the
+        decimal typed.
+    records
+        N, the number of released records.
+    smallest
+        The size of the smallest class, in [1, N].
+
+    Guarantee
+    ---------
+    Stochastic t-closeness [DFSC15 Def. 3]: for every class E, the distribution from which the confidential values of E
+    are drawn differs from the one of all records by a factor of at most
+
+        t = max_E |E| / N (1 + (N - |E|) / |E| e^epsilon) = e^epsilon - (e^epsilon - 1) min_E |E| / N
+
+    [DFSC15 Prop. 1, with N - |E| as its derivation has it; the closing formula prints N - |E| - 1, which is too small].
+
+    Assumptions
+    -----------
+    The values of different records are randomised independently, and a change of the record's own values changes the
+    probability of every output by a factor of at most e^epsilon (replace neighbours).
+
+    Examples
+    --------
+    >>> stochastic_t(1, records=1000, smallest=5)
+    2.7096904193167504
+    >>> stochastic_t(1, records=10, smallest=10)
+    1.0
+    """
+    exact = _epsilon(epsilon, "stochastic_t")
+    _check_sizes(records, smallest, "stochastic_t")
+    with working_precision(STARTING_BITS):
+        factor = ball(exact).exp()
+        return round_up((smallest + (records - smallest) * factor) / records)
+
+
+def stochastic_epsilon(t: Number, *, records: int, smallest: int) -> float:
+    """Return the greatest epsilon for which `stochastic_t` is at most t, rounded down.
+
+    The inverse of the formula: e^epsilon = (t N - k) / (N - k) for the smallest class size k.
+
+    Examples
+    --------
+    >>> epsilon = stochastic_epsilon(2, records=1000, smallest=5)
+    >>> epsilon
+    0.695656592165371
+    >>> stochastic_t(epsilon, records=1000, smallest=5) <= 2
+    True
+    """
+    arguments = Arguments("stochastic_epsilon")
+    exact = arguments.rational("t", t, "(1, inf)")
+    arguments.finish()
+    _check_sizes(records, smallest, "stochastic_epsilon")
+    if smallest == records:
+        raise ParameterError(
+            "`smallest` of `stochastic_epsilon` must be below `records`: a single class is 1-close whatever epsilon is."
+        )
+    with working_precision(STARTING_BITS):
+        wanted = ball((exact * records - smallest) / (records - smallest)).log()
+        largest = -round_up(-wanted)
+        # a float means its decimal: the shortest decimal of `largest` may lie above it
+        while ball(_epsilon(largest, "stochastic_epsilon")) > wanted:
+            largest = math.nextafter(largest, 0.0)
+    return largest
+
+
+def _epsilon(epsilon: Number, owner: str) -> Fraction:
+    arguments = Arguments(owner)
+    exact = arguments.rational("epsilon", epsilon, "(0, 700]")
+    arguments.finish()
+    return exact
+
+
+def _check_sizes(records: int, smallest: int, owner: str) -> None:
+    arguments = Arguments(owner)
+    arguments.whole("records", records)
+    arguments.whole("smallest", smallest)
+    arguments.finish()
+    if smallest > records:
+        raise ParameterError(f"`smallest` of `{owner}` must be at most `records`; got {smallest} of {records}.")

@@ -1,0 +1,169 @@
+"""Records one by one: for methods that choose the class of every record on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from shoal.errors import ParameterError
+from shoal.hierarchies import Hierarchy, leaf_codes
+from shoal.tables._apply import _pseudonyms, sorted_by_values
+from shoal.tables._columns import _column, column_hierarchies
+from shoal.tables._columns import key as comparable
+from shoal.tables._encode import Dictionary, _check, _schema
+from shoal.tables._engine import ROW, quiet
+from shoal.tables._frequencies import Frequencies, SensitiveAttribute
+from shoal.tables._matrix import numbered
+from shoal.tables._sensitive import sensitive_codes
+from shoal.tables._table import Table
+
+__all__ = ["EncodedRecords", "encode_records", "release_records"]
+
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class EncodedRecords:
+    """The codes of every record, in memory.
+
+    Parameters
+    ----------
+    table
+        The table, with numbers on its records.
+    rows
+        The number of each record, which leads back to it.
+    hierarchies, dictionaries
+        One per quasi-identifier: its levels, and its distinct values with their leaves.
+    places
+        ``places[i, j]`` is the value of record i in dictionary j.
+    sensitive, sensitive_codes
+        The sensitive attributes asked for, and their codes, one row per record.
+    """
+
+    table: Table
+    rows: Numbers
+    hierarchies: tuple[Hierarchy, ...]
+    dictionaries: tuple[Dictionary, ...]
+    places: Numbers
+    sensitive: tuple[SensitiveAttribute, ...]
+    sensitive_codes: npt.NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def frequencies(self) -> Frequencies:
+        """The records as distinct tuples would be seen by models: here every record is a tuple of its own."""
+        codes = np.empty(self.places.shape, dtype=np.int32, order="F")
+        for j, dictionary in enumerate(self.dictionaries):
+            codes[:, j] = dictionary.codes[self.places[:, j]]
+        return Frequencies(
+            hierarchies=self.hierarchies,
+            codes=codes,
+            counts=np.ones(len(self), dtype=np.int64),
+            sensitive=self.sensitive,
+            sensitive_codes=self.sensitive_codes,
+        )
+
+
+def encode_records(table: Table, *, sensitive: Sequence[str]) -> EncodedRecords:
+    """Fetch the quasi-identifiers and some sensitive attributes of all records as codes.
+
+    Memory: 8 bytes per record and column. Use :func:`encode` where distinct tuples are enough.
+
+    Raises
+    ------
+    HierarchyError
+        If values are not in the hierarchy of their column; the message counts them.
+    """
+    schema = _schema(table)
+    names = schema.quasi_identifiers
+    _check(table, names, tuple(sensitive))
+    table = numbered(table)
+    records = table.expression
+    with quiet(table.source.name):
+        chosen = {f"c{i}": comparable(records[name]) for i, name in enumerate((*names, *sensitive))}
+        fetched = table.engine.fetch(records.select(**{ROW: records[ROW]}, **chosen).order_by(ROW))
+    ones = np.ones(fetched.num_rows, dtype=np.int64)
+    columns = [_column(name, fetched[f"c{i}"], ones) for i, name in enumerate((*names, *sensitive))]
+    hierarchies = column_hierarchies(schema, columns[: len(names)])
+    attributes, coded = sensitive_codes(schema, columns[len(names) :])
+    places = np.empty((fetched.num_rows, len(names)), dtype=np.int64, order="F")
+    for j, column in enumerate(columns[: len(names)]):
+        places[:, j] = column.indices
+    confidential = np.empty((fetched.num_rows, len(attributes)), dtype=np.int32, order="F")
+    for j, (codes, _) in enumerate(coded):
+        confidential[:, j] = codes
+    return EncodedRecords(
+        table=table,
+        rows=fetched[ROW].to_numpy().astype(np.int64),
+        hierarchies=hierarchies,
+        dictionaries=tuple(
+            Dictionary(name=column.name, values=column.values, codes=leaf_codes(hierarchy, column.values))
+            for column, hierarchy in zip(columns, hierarchies, strict=False)
+        ),
+        places=places,
+        sensitive=attributes,
+        sensitive_codes=confidential,
+    )
+
+
+def release_records(
+    encoded: EncodedRecords,
+    names: Sequence[str],
+    columns: Mapping[str, pa.Array],
+    *,
+    moved: tuple[Sequence[str], Numbers] | None = None,
+    key: bytes | None = None,
+) -> Table:
+    """Return a table of some columns, some of them replaced record by record.
+
+    Parameters
+    ----------
+    names
+        The released columns, in order.
+    columns
+        New values, one per record of ``encoded``; other columns are released as they are.
+    moved
+        Columns whose values change places, and the record (its position in ``encoded``) that each takes them from.
+    key
+        The secret key of pseudonyms; identifiers are released in no other way.
+
+    Returns
+    -------
+    Table
+        Ordered by all released columns, so that the order holds nothing of the input's.
+    """
+    table = encoded.table
+    schema = table.schema
+    assert schema is not None  # noqa: S101 - encode_records asks for it
+    plain = [name for name in names if name in schema.identifiers and (key is None or not schema[name].pseudonym)]
+    if plain:
+        raise ParameterError(f"column `{plain[0]}` is an identifier: it is not released")
+    staged: dict[str, Any] = {"record": pa.array(encoded.rows)}
+    staged |= {f"new{i}": columns[name] for i, name in enumerate(names) if name in columns}
+    others = [] if moved is None else [name for name in moved[0] if name in names and name not in columns]
+    if moved is not None and others:
+        staged["other"] = pa.array(encoded.rows[moved[1]])
+    with quiet(table.source.name):
+        rows = table.engine.stage(pa.table(staged))
+        records = table.expression.inner_join(rows, [table.expression[ROW] == rows["record"]])
+        if others:
+            theirs = {f"moved{i}": table.expression[name] for i, name in enumerate(others)}
+            given = table.engine.apart(table.expression.select(giver=table.expression[ROW], **theirs))
+            records = records.inner_join(given, [records["other"] == given["giver"]])
+        records = _pseudonyms(table, records, list(names), key)
+        chosen = {
+            name: records[f"new{i}"]
+            if name in columns
+            else records[f"moved{others.index(name)}"]
+            if name in others
+            else records[name]
+            for i, name in enumerate(names)
+        }
+        return replace(table, expression=sorted_by_values(records.select(**chosen)), schema=None, left_out=0)
