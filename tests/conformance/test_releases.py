@@ -15,6 +15,7 @@ import pytest
 import shoal
 from shoal import methods, models
 from shoal.models import Model
+from shoal.recoding import Method
 from shoal.schema import Attribute, Domain, Groups, Intervals, Kind, Role, Schema
 
 ILLNESSES = {"infection": ("cold", "flu", "measles"), "injury": ("burn", "fracture")}
@@ -76,6 +77,10 @@ PARAMETERS: dict[str, dict[str, object]] = {
 }
 
 
+#: methods that keep promises about classes; differential privacy has its own suite
+RECODING = [name for name in methods.names() if issubclass(methods.by_name(name), Method)]
+
+
 @pytest.fixture(scope="module")
 def people() -> shoal.Table:
     return shoal.read(_people(400, seed=1)).with_schema(SCHEMA)
@@ -127,7 +132,7 @@ def test_a_plan_survives_its_file(name: str) -> None:
     assert shoal.Plan.loads(plan.dumps()) == plan
 
 
-@pytest.mark.parametrize("name", methods.names())
+@pytest.mark.parametrize("name", RECODING)
 def test_every_method_keeps_k_and_loses_no_other_column(name: str, people: shoal.Table, tmp_path: Path) -> None:
     release = shoal.anonymize(people, models.KAnonymity(4), method=methods.from_parameters(name, {}))
     folder = release.write(tmp_path / "release")
@@ -140,7 +145,7 @@ def test_every_method_keeps_k_and_loses_no_other_column(name: str, people: shoal
     assert all(original[shoe] >= count for shoe, count in shoes.items())
 
 
-@pytest.mark.parametrize("name", methods.names())
+@pytest.mark.parametrize("name", RECODING)
 def test_the_plan_of_every_method_survives_its_file(name: str) -> None:
     plan = shoal.Plan(schema=SCHEMA, models=(models.KAnonymity(2),), method=methods.from_parameters(name, {}))
     assert shoal.Plan.loads(plan.dumps()) == plan

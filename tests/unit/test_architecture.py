@@ -22,7 +22,7 @@ LAYERS = [
     {"_run"},
     {"release"},
     {"plan", "_staging"},
-    {"methods"},
+    {"methods", "promises"},
     {"risk"},
     {"recoding", "microaggregation", "closeness", "truthful"},
     {"guarantees"},
