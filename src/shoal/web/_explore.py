@@ -18,7 +18,7 @@ from shoal import Release, Table, hierarchies, tables
 from shoal.recoding import SearchResult
 from shoal.risk import Reidentification
 
-__all__ = ["explore", "histogram"]
+__all__ = ["before", "explore", "histogram", "loss"]
 
 _BARS, _RECORDS, _NODES, _SOLUTIONS = 12, 60, 1500, 12
 
@@ -33,10 +33,11 @@ def explore(table: Table, release: Release, folder: Path) -> dict[str, Any]:
         ],
         "assumptions": list(dict.fromkeys(a for promise in release.guarantee.promises for a in promise.assumptions)),
         "steps": [event.describe() for event in release.guarantee.events],
-        "measures": {name: _number(value) for name, value in release.measures.items()},
-        "before": dataclasses.asdict(release.before or _before(release)),
+        "measures": {name: _number(value) for name, value in ({**release.measures, "loss": loss(release)}).items()},
+        "before": dataclasses.asdict(before(release)),
         "after": dataclasses.asdict(release.after),
         "guessed": release.plan.schema.guessed,
+        "private": release.private is not None,
         "search": None if release.search is None else _search(release.search),
         "distributions": [_distribution(table, release, written, name) for name in release.table.columns],
         "records": _records(table, release),
@@ -44,10 +45,16 @@ def explore(table: Table, release: Release, folder: Path) -> dict[str, Any]:
     }
 
 
-def _before(release: Release) -> Reidentification:
+def before(release: Release) -> Reidentification:
     """Return the risk of the input, which differential privacy keeps out of the release, but not from its owner."""
-    assert release.private is not None  # noqa: S101
-    return release.private.before
+    found = release.before or (release.private and release.private.before)
+    assert found  # noqa: S101 - a release has one or the other
+    return found
+
+
+def loss(release: Release) -> float | None:
+    """Return the loss with respect to the input, likewise."""
+    return release.measures.get("loss") if release.private is None else release.private.loss
 
 
 def _search(found: SearchResult) -> dict[str, Any]:

@@ -23,7 +23,8 @@ HELP: dict[str, str] = {
     "km-anonymity": "An outsider who knows any m of a person's values still finds at least k people.",
     "differential-privacy": "Whether one person is in the table or not hardly changes what is released, whatever "
     "anybody knows already. Real records are sampled and made coarser; no noise is added. The smaller epsilon, the "
-    "stronger: 0.5 is strict, 1 is usual, 2 is mild. Delta is the chance that this fails: well below one in the number of records.",
+    "stronger: 0.5 is strict, 1 is usual, 2 is mild. Delta is the chance that this fails: well below one in "
+    "the number of records.",
     "average-risk": "Somebody who tries to find everybody finds at most this share of the people.",
     "sample-uniqueness": "At most this share of the released people stands alone.",
 }

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
+from shoal.errors import ParameterError
 from shoal.web._context import Here
 from shoal.web.api.plans import Choice, MethodChoice, Promise, make_plan
 from shoal.web.api.runs import begin
@@ -18,11 +19,13 @@ router = APIRouter()
 
 
 class Comparison(BaseModel):
-    """Every method with every k, beside the other promises."""
+    """Every method with every k, and truthful differential privacy with every epsilon, beside the other promises."""
 
     model_config = ConfigDict(extra="forbid")
-    k: list[Annotated[int, Field(ge=1, le=10**9)]] = Field(min_length=1, max_length=12)
-    methods: list[MethodChoice] = Field(min_length=1, max_length=8)
+    k: list[Annotated[int, Field(ge=1, le=10**9)]] = Field(default=[], max_length=12)
+    methods: list[MethodChoice] = Field(default=[], max_length=8)
+    epsilon: list[float] = Field(default=[], max_length=12)
+    delta: float = 1e-6
     promises: list[Promise] = Field(default=[], max_length=10)
 
 
@@ -31,21 +34,33 @@ def start(here: Here, table: str, comparison: Comparison) -> dict[str, Any]:
     """Start a comparison; it is a run whose exploration holds one row per combination."""
     from shoal import schema
 
-    for method in comparison.methods:
-        smallest = Promise(model="k-anonymity", parameters={"k": min(comparison.k)})
-        make_plan(here, table, Choice(promises=[smallest, *comparison.promises], method=method))
-    strengths = ", ".join(str(k) for k in sorted(set(comparison.k)))
-    names = list(dict.fromkeys(method.name for method in comparison.methods))
+    entries = _entries(comparison)
+    if not entries:
+        raise ParameterError("there is nothing to compare", hint="choose a method and values of k, or of epsilon")
+    for choice in entries.values():
+        make_plan(here, table, choice)
+    strengths = list(dict.fromkeys(strength for _, strength in entries))
     about = {
         "kind": "comparison",
-        "title": f"k = {strengths}",
-        "method": ", ".join(names),
-        "statements": [f"{len(comparison.methods)} methods and {len(comparison.k)} strengths side by side."],
+        "title": ", ".join(strengths),
+        "method": ", ".join(dict.fromkeys(method for method, _ in entries)),
+        "statements": [f"{len(entries)} releases are made and measured; none is kept."],
     }
     wanted = {
         "schema": schema.dumps(here.schema(table)),
-        "k": sorted(set(comparison.k)),
-        "methods": [method.model_dump() for method in comparison.methods],
-        "promises": [promise.model_dump() for promise in comparison.promises],
+        "entries": [{"strength": strength} | choice.model_dump() for (_, strength), choice in entries.items()],
     }
     return begin(here, table, about, {"comparison.json": json.dumps(wanted)})
+
+
+def _entries(comparison: Comparison) -> dict[tuple[str, str], Choice]:
+    entries = {}
+    for method in comparison.methods:
+        for k in sorted(set(comparison.k)):
+            crowd = Promise(model="k-anonymity", parameters={"k": k})
+            entries[method.name, f"k = {k}"] = Choice(promises=[crowd, *comparison.promises], method=method)
+    for epsilon in sorted(set(comparison.epsilon)):
+        private = Promise(model="differential-privacy", parameters={"epsilon": epsilon, "delta": comparison.delta})
+        choice = Choice(promises=[private, *comparison.promises], method=MethodChoice(name="truthful"))
+        entries["truthful", f"epsilon = {epsilon:g}"] = choice
+    return entries

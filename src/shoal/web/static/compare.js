@@ -12,7 +12,9 @@ form.addEventListener("submit", (event) => {
     }));
     const attribute = form.elements.attribute?.value;
     const promises = attribute ? [{ model: "t-closeness", parameters: { attribute, t: Number(form.elements.t.value) } }] : [];
-    const run = await call("POST", `/api/tables/${form.dataset.table}/comparisons`, { k: numbers(form.elements.k.value), methods, promises });
+    const run = await call("POST", `/api/tables/${form.dataset.table}/comparisons`, {
+      k: numbers(form.elements.k.value), epsilon: numbers(form.elements.epsilon.value), delta: Number(form.elements.delta.value), methods, promises,
+    });
     location.assign(`/runs/${run.id}`);
   });
 });
