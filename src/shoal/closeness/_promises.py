@@ -11,7 +11,7 @@ from shoal.closeness._bridge import PRIOR, RANDOMISED, closeness_epsilon
 from shoal.closeness._method import Form
 from shoal.closeness._stochastic import stochastic_t
 from shoal.guarantees import Neighbours, Promise, Strength, syntactic
-from shoal.models import Achieved, Classes, Model
+from shoal.models import Achieved, Classes, Model, MultiplicativeCloseness
 from shoal.models._arguments import fraction, plain
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "STOCHASTIC",
     "VIEW",
     "achieved",
+    "composed",
     "composition",
     "hidden",
     "local_privacy",
@@ -87,10 +88,18 @@ def view(t: Fraction, columns: Sequence[str]) -> Promise:
     )
 
 
-def hidden(t: Fraction, k: int, columns: Sequence[str], histograms: Sequence[Sequence[int]]) -> Promise:
+def hidden(
+    t: Fraction,
+    k: int,
+    columns: Sequence[str],
+    *,
+    labels: Sequence[Sequence[str]],
+    histograms: Sequence[Sequence[int]],
+) -> Promise:
     """Return what classes promise that are not published, with the different histograms that they have.
 
-    Every entry of ``histograms`` is a number of classes, then the records of each bucket in such a class.
+    ``labels`` are the released combinations of the columns. Every entry of ``histograms`` is a number of classes, then
+    the records of each combination in such a class.
     """
     listed = ", ".join(f"`{name}`" for name in columns)
     return Promise(
@@ -104,7 +113,7 @@ def hidden(t: Fraction, k: int, columns: Sequence[str], histograms: Sequence[Seq
             "An intruder knows at most the columns declared as quasi-identifiers, and not the classes.",
             "Quasi-identifiers are released as they are: who is in the release is not hidden.",
         ),
-        exact={"histograms": [list(entry) for entry in histograms]},
+        exact={"labels": [list(row) for row in labels], "histograms": [list(row) for row in histograms]},
     )
 
 
@@ -137,40 +146,56 @@ def stochastic(epsilon: Fraction, *, records: int, smallest: int) -> Promise:
     )
 
 
-def composition(parts: Sequence[Sequence[Promise]]) -> Promise:
-    """Return what several tables of different columns promise together.
+def composed(parts: Sequence[Sequence[Promise]]) -> dict[str, object]:
+    """Return the parameters of what several tables of different columns promise together.
 
     Identity: each table hides a person among k of its own records, so a record of any of them is found with probability
     at most 1 / min k. Closeness: an intruder who takes the groups as independent, as nothing released says otherwise,
     believes the product of the class distributions where the product of the distributions in the tables was believed
-    before; the factors multiply, and the epsilons add.
+    before; the factors multiply, and the epsilons of `view` add.
     """
-    sizes = [int(str(promise.parameters["k"])) for part in parts for promise in part if "k" in promise.parameters]
-    factors = [
-        max(fraction(promise.parameters["t"]) for promise in mine)  # type: ignore[arg-type]
+    sizes = [
+        max(mine)
         for part in parts
-        if (mine := [promise for promise in part if promise.model == "multiplicative-closeness"])
+        if (mine := [int(str(each.parameters["k"])) for each in part if "k" in each.parameters])
     ]
-    parameters: dict[str, object] = {"tables": len(parts)}
-    said = []
-    if sizes:
-        parameters["k"] = min(sizes)
-        said.append(f"the record of a person is found in any of them with probability at most 1/{min(sizes)}")
+    factors = [
+        max(own)
+        for part in parts
+        if (own := [_factor(promise) for promise in part if promise.model == MultiplicativeCloseness.name])
+    ]
+    found: dict[str, object] = {"tables": len(parts)}
+    if len(sizes) == len(parts):
+        found["k"] = min(sizes)
     if factors:
         product = math.prod(factors, start=Fraction(1))
-        parameters |= {"t": plain(product), "epsilon": closeness_epsilon(product)}
-        said.append(f"beliefs about all confidential values together change by a factor of at most {plain(product)}")
+        found |= {"t": plain(product), "epsilon": closeness_epsilon(product)}
+    return found
+
+
+def composition(parts: Sequence[Sequence[Promise]]) -> Promise:
+    """Return what several tables of different columns promise together; see `composed`."""
+    found = composed(parts)
+    said = []
+    if "k" in found:
+        said.append(f"the record of a person is found in any of them with probability at most 1/{found['k']}")
+    if "t" in found:
+        said.append(f"beliefs about all confidential values together change by a factor of at most {found['t']}")
     return Promise(
         model=COMPOSITION,
-        parameters=parameters,
+        parameters=found,
         strength=Strength.CONDITIONAL,
         statement=f"For an intruder who uses all {len(parts)} tables: {'; '.join(said) or 'each keeps its promises'}.",
         assumptions=(
             "The tables share no column, and nothing tells which records of them belong together.",
             "The intruder does not know how columns of different tables go together.",
-            *(PRIOR[:1] if factors else ()),
+            *(PRIOR[:1] if "t" in found else ()),
         ),
     )
+
+
+def _factor(promise: Promise) -> Fraction:
+    return fraction(promise.parameters["t"])  # type: ignore[arg-type]
 
 
 def _in_classes(model: Model, promise: Promise) -> str:

@@ -74,6 +74,7 @@ class PromiseEntry(_Part):
     neighbours: Neighbours | None = None
     unit: str = "record"
     exact: dict[str, object] = Field(default_factory=dict)
+    file: FileName | None = Field(default=None, description="the data file it is about; the first one if absent")
 
     def promise(self) -> Promise:
         """Return the promise as a value."""
@@ -88,11 +89,14 @@ class BudgetEntry(_Part):
 
 
 class Data(_Part):
-    """The released table."""
+    """A released table."""
 
     file: FileName
     records: Annotated[int, Field(ge=0)]
     columns: tuple[Column, ...]
+    class_column: str | None = Field(
+        default=None, description="the column that numbers the classes, the only link to other files"
+    )
 
 
 class Certificate(_Part):
@@ -111,7 +115,13 @@ class Certificate(_Part):
     domains: tuple[Domain, ...]
     measures: dict[str, float | None]
     data: Data
+    further_data: tuple[Data, ...] = Field(default=(), description="more released tables, where there are several")
     files: tuple[File, ...]
+
+    @property
+    def tables(self) -> tuple[Data, ...]:
+        """All released tables."""
+        return (self.data, *self.further_data)
 
     def to_json(self) -> str:
         """Return the text of the certificate file."""
@@ -122,6 +132,7 @@ def certify(
     guarantee: Guarantee,
     *,
     data: Data,
+    further_data: tuple[Data, ...] = (),
     files: tuple[File, ...],
     domains: tuple[Domain, ...],
     schema_text: str,
@@ -142,6 +153,7 @@ def certify(
         domains=domains,
         measures=measures,
         data=data,
+        further_data=further_data,
         files=files,
     )
 
@@ -184,6 +196,7 @@ def _entry(promise: Promise) -> PromiseEntry:
         neighbours=promise.neighbours,
         unit=promise.unit,
         exact=dict(promise.exact),
+        file=promise.file,
     )
 
 

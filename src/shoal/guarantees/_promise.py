@@ -51,6 +51,8 @@ class Promise:
         Whose privacy is meant; a person with several records has more than one unit.
     exact
         Quantities the promise was computed with, as text where they are exact rationals.
+    file
+        The data file that the promise is about, where a release has several; the first one if None.
     """
 
     model: str
@@ -61,6 +63,7 @@ class Promise:
     neighbours: Neighbours | None = None
     unit: str = "record"
     exact: Mapping[str, object] = field(default_factory=dict)
+    file: str | None = None
 
     def __post_init__(self) -> None:
         if self.strength is Strength.CONDITIONAL and not self.assumptions:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +13,10 @@ import pyarrow.parquet as pq
 from shoal import models, tables
 from shoal.errors import ShoalError, VerificationError
 from shoal.guarantees import _certificate
-from shoal.guarantees._certificate import CERTIFICATE, POPULATION, Certificate, Column, PromiseEntry
+from shoal.guarantees._certificate import CERTIFICATE, POPULATION, Certificate, Column, Data, PromiseEntry
 from shoal.guarantees._check import Check, Verification
 from shoal.guarantees._promise import Strength
+from shoal.guarantees._verify_closeness import CLOSENESS, check_closeness, check_links
 from shoal.guarantees._verify_privacy import NAME, check_privacy
 from shoal.models import Classes, Model
 from shoal.schema import Attribute, Domain, Flat, FromFile, HierarchyRule, Kind, Role, Schema
@@ -42,19 +43,33 @@ def verify(folder: str | Path) -> Verification:
         raise VerificationError(f"there is no release folder `{folder.name}`")
     certificate = _certificate.load(folder / CERTIFICATE)
     checks = [_check_file(folder, entry) for entry in certificate.files]
-    if certificate.data.file not in {entry.name for entry in certificate.files}:
-        checks.append(
-            Check(subject=certificate.data.file, passed=False, detail="the certificate does not fingerprint it")
-        )
-    try:
-        table = tables.read(folder / certificate.data.file)
-        checks.append(_check_columns(table, certificate))
-        if checks[-1].passed:
-            checks.append(_check_records(table, certificate))
-            checks.extend(_check_promises(folder, table, certificate))
-    except ShoalError as error:
-        checks.append(Check(subject=certificate.data.file, passed=False, detail="; ".join(error.problems)))
+    opened: dict[str, Table] = {}
+    for data in certificate.tables:
+        checks.extend(_open(folder, data, certificate, opened))
+    if len(opened) == len(certificate.tables):
+        try:
+            checks.extend(check_links(certificate, opened))
+            checks.extend(_check_promises(folder, opened, certificate))
+        except ShoalError as error:
+            checks.append(Check(subject=certificate.data.file, passed=False, detail="; ".join(error.problems)))
     return Verification(folder=folder, checks=tuple(checks))
+
+
+def _open(folder: Path, data: Data, certificate: Certificate, opened: dict[str, Table]) -> list[Check]:
+    """Read a data file, and add it to those opened if its columns are the certified ones."""
+    checks = []
+    if data.file not in {entry.name for entry in certificate.files}:
+        checks.append(Check(subject=data.file, passed=False, detail="the certificate does not fingerprint it"))
+    suffix = "" if data is certificate.data else f" of {data.file}"
+    try:
+        table = tables.read(folder / data.file)
+        checks.append(_check_columns(table, data, suffix))
+        if checks[-1].passed:
+            checks.append(_check_records(table, data, suffix))
+            opened[data.file] = table
+    except ShoalError as error:
+        checks.append(Check(subject=data.file, passed=False, detail="; ".join(error.problems)))
+    return checks
 
 
 def _check_file(folder: Path, entry: _certificate.File) -> Check:
@@ -66,33 +81,45 @@ def _check_file(folder: Path, entry: _certificate.File) -> Check:
     return Check(subject=entry.name, passed=True, detail="unchanged since the release was made")
 
 
-def _check_columns(table: Table, certificate: Certificate) -> Check:
-    expected = tuple(column.name for column in certificate.data.columns)
+def _check_columns(table: Table, data: Data, suffix: str) -> Check:
+    expected = tuple(column.name for column in data.columns)
     same = tuple(table.columns) == expected
     return Check(
-        subject="columns",
+        subject=f"columns{suffix}",
         passed=same,
         detail=f"{len(expected)} columns as certified" if same else "the columns are not the certified ones",
     )
 
 
-def _check_records(table: Table, certificate: Certificate) -> Check:
-    found, expected = table.count(), certificate.data.records
+def _check_records(table: Table, data: Data, suffix: str) -> Check:
+    found, expected = table.count(), data.records
     return Check(
-        subject="records",
+        subject=f"records{suffix}",
         passed=found == expected,
         detail=f"{found:,} as certified" if found == expected else f"{found:,}; the certificate says {expected:,}",
     )
 
 
-def _check_promises(folder: Path, table: Table, certificate: Certificate) -> list[Check]:
-    decided = [_model(entry) for entry in certificate.promises if entry.strength is Strength.SYNTACTIC]
-    classes = _classes(folder, table, certificate.data.columns, decided)
-    checks = [_check_model(model, classes) for model in decided]
+def _check_promises(folder: Path, opened: Mapping[str, Table], certificate: Certificate) -> list[Check]:
+    checks = []
+    syntactic = [entry for entry in certificate.promises if entry.strength is Strength.SYNTACTIC]
+    for data in certificate.tables:
+        mine = [entry for entry in syntactic if (entry.file or certificate.data.file) == data.file]
+        decided = [_model(entry) for entry in mine]
+        if decided:
+            classes = _classes(folder, opened[data.file], data.columns, decided)
+            checks += [_check_model(model, classes) for model in decided]
+    astray = [entry for entry in syntactic if entry.file not in (None, *opened)]
+    checks += [_check_other(entry) for entry in astray]
     for entry in certificate.promises:
-        if entry.strength is not Strength.SYNTACTIC:
-            known = entry.model == NAME
-            checks.extend(check_privacy(entry, certificate, table) if known else [_check_other(entry)])
+        if entry.strength is Strength.SYNTACTIC:
+            continue
+        if entry.model == NAME:
+            checks.extend(check_privacy(entry, certificate, opened[certificate.data.file]))
+        elif entry.model in CLOSENESS:
+            checks.append(check_closeness(entry, certificate, opened))
+        else:
+            checks.append(_check_other(entry))
     return checks
 
 

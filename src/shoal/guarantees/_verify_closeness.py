@@ -1,0 +1,219 @@
+"""Check promises of closeness that no single table shows: what they claim, computed again from the release.
+
+Whether the steps were carried out as the certificate says, no file can show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from shoal import tables
+from shoal.errors import ShoalError
+from shoal.guarantees._certificate import Certificate, Data, PromiseEntry
+from shoal.guarantees._check import Check
+from shoal.guarantees._promise import Strength
+from shoal.models import Classes
+from shoal.models._arguments import fraction
+from shoal.schema import Attribute, Flat, Role, Schema
+from shoal.tables import Frequencies, Table
+
+__all__ = ["CLOSENESS", "check_closeness", "check_links"]
+
+Opened = Mapping[str, Table]
+Decision = tuple[bool, str]
+
+
+def check_closeness(entry: PromiseEntry, certificate: Certificate, opened: Opened) -> Check:
+    """Compute a promise again; anything that the certificate leaves out makes it fail."""
+    try:
+        passed, detail = CLOSENESS[entry.model](entry, certificate, opened)
+    except (KeyError, TypeError, ValueError, IndexError, ZeroDivisionError):
+        passed, detail = False, "the certificate does not say what is needed to check it"
+    except ShoalError as error:
+        passed, detail = False, "; ".join(error.problems)
+    return Check(subject=f"{entry.model} ({entry.strength})", passed=passed, detail=detail)
+
+
+def check_links(certificate: Certificate, opened: Opened) -> list[Check]:
+    """Check that tables which a class column links have the same classes, and that others share no column."""
+    linked = [data for data in certificate.tables if data.class_column is not None]
+    checks = []
+    if linked:
+        first, *others = (_class_sizes(data, opened) for data in linked)
+        same = all(sizes == first for sizes in others)
+        detail = f"the same {len(first):,} classes in {len(linked)} tables" if same else "classes differ between tables"
+        checks.append(Check(subject="class link", passed=same and len(linked) > 1, detail=detail))
+    names = [name for data in certificate.tables for name in _unlinked(data)]
+    if len(certificate.tables) > 1:
+        shared = sorted({name for name in names if names.count(name) > 1})
+        detail = f"`{shared[0]}` is in several tables" if shared else "the tables share no column"
+        checks.append(Check(subject="columns of all tables", passed=not shared, detail=detail))
+    return checks
+
+
+def _view(entry: PromiseEntry, certificate: Certificate, opened: Opened) -> Decision:
+    """Find the closeness that the promise rests on, and compare t with exp(epsilon / 2)."""
+    from shoal.closeness import closeness_epsilon
+
+    del opened
+    t, epsilon = _fraction(entry.parameters["t"]), float(str(entry.parameters["epsilon"]))
+    columns = _texts(entry.parameters["columns"])
+    factors = [_closest(certificate, name) for name in columns]
+    if not columns or any(factor is None or factor > t for factor in factors):
+        return False, "no promise of this closeness stands beside it"
+    passed = closeness_epsilon(t) <= epsilon
+    return passed, f"t = {float(t):.6g} is {'at most' if passed else 'above'} exp(epsilon / 2)"
+
+
+def _closest(certificate: Certificate, column: str) -> Fraction | None:
+    """Return the least factor that another promise gives for a column."""
+    found = [
+        _fraction(entry.parameters["t"])
+        for entry in certificate.promises
+        if (entry.model == "multiplicative-closeness" and entry.parameters.get("attribute") == column)
+        or (entry.model == "hidden-classes" and column in _texts(entry.parameters["columns"]))
+    ]
+    return min(found, default=None)
+
+
+def _stochastic(entry: PromiseEntry, certificate: Certificate, opened: Opened) -> Decision:
+    """Count the records and the smallest class, and compute t from them and from what the steps spend."""
+    from shoal.closeness import stochastic_t
+
+    data = certificate.data
+    names = [column.name for column in data.columns if column.role is Role.QUASI_IDENTIFIER]
+    sizes = Classes.grouped(_counted(opened[data.file], data, names)).sizes
+    epsilon = _fraction(entry.parameters["epsilon"])
+    if _spent(certificate) > epsilon:
+        return False, "the steps spend more epsilon than it says"
+    t = stochastic_t(epsilon, records=int(sizes.sum()), smallest=int(sizes.min()))
+    passed = t <= float(str(entry.parameters["t"]))
+    counted = f"{int(sizes.sum()):,} records and classes of at least {int(sizes.min()):,} give t = {t:.6g}"
+    return passed, counted if passed else f"{counted}, which is more than it says"
+
+
+def _local(entry: PromiseEntry, certificate: Certificate, opened: Opened) -> Decision:
+    """Add up what the steps spend on the columns of the promise."""
+    del opened
+    columns = set(_texts(entry.parameters["columns"]))
+    done = [step for step in certificate.steps if step.get("step") == "randomized"]
+    if {str(step["column"]) for step in done} != columns:
+        return False, "the steps do not randomise the columns that it is about"
+    if any(step["mechanism"] not in _MECHANISMS for step in done):
+        return False, "a step uses a mechanism that is not known to be private"
+    if entry.strength is Strength.UNCONDITIONAL and "operating system" not in certificate.randomness:
+        return False, "the promise calls itself unconditional, but its random numbers are not covered"
+    spent = _spent(certificate)
+    passed = spent <= _fraction(entry.parameters["epsilon"])
+    return passed, f"the steps spend epsilon {float(spent):.6g} in all"
+
+
+_MECHANISMS = ("randomized-response", "refinement", "noise")
+
+
+def _hidden(entry: PromiseEntry, certificate: Certificate, opened: Opened) -> Decision:
+    """Decide the promise on the histograms that the certificate lists, and compare their sum with the data file."""
+    data = certificate.data
+    columns, k, t = (
+        _texts(entry.parameters["columns"]),
+        int(str(entry.parameters["k"])),
+        _fraction(entry.parameters["t"]),
+    )
+    labels = [tuple(row) for row in entry.exact["labels"]]  # type: ignore[attr-defined]
+    rows = [[int(number) for number in row] for row in entry.exact["histograms"]]  # type: ignore[attr-defined]
+    totals = [sum(row[0] * row[1 + place] for row in rows) for place in range(len(labels))]
+    if dict(zip(labels, totals, strict=True)) != _tallied(opened[data.file], data, columns):
+        return False, "the listed classes do not add up to the released values"
+    if not any(step.get("step") == "permuted" for step in certificate.steps):
+        return False, "no step exchanges values"
+    records = sum(totals)
+    for number, *counts in rows:
+        size = sum(counts)
+        ratios = [Fraction(count * records, size * total) for count, total in zip(counts, totals, strict=True)]
+        if number < 1 or size < k or any(not 1 / t <= ratio <= t for ratio in ratios):
+            return False, "a listed class breaks it"
+    classes = sum(row[0] for row in rows)
+    return True, f"holds for the {classes:,} classes that the certificate lists; who is in which, it does not show"
+
+
+def _composition(entry: PromiseEntry, certificate: Certificate, opened: Opened) -> Decision:
+    """Compose the promises of the tables again."""
+    from shoal.closeness import closeness_epsilon, composed
+
+    del opened
+    parts = [
+        [other.promise() for other in certificate.promises if other.file == data.file] for data in certificate.tables
+    ]
+    found = composed(parts)
+    said = entry.parameters
+    passed = int(str(said["tables"])) == len(parts) > 1
+    if "k" in said:
+        passed &= "k" in found and int(str(said["k"])) <= int(str(found["k"]))
+    if "t" in said:
+        passed &= "t" in found and _fraction(said["t"]) >= _fraction(found["t"])
+        passed &= closeness_epsilon(_fraction(said["t"])) <= float(str(said["epsilon"]))
+    return passed, "follows from the promises of the tables" if passed else "does not follow from those of the tables"
+
+
+CLOSENESS: dict[str, Callable[[PromiseEntry, Certificate, Opened], Decision]] = {
+    "view-differential-privacy": _view,
+    "stochastic-closeness": _stochastic,
+    "local-differential-privacy": _local,
+    "hidden-classes": _hidden,
+    "composition": _composition,
+}
+"""Promises by name, and what decides them."""
+
+
+def _class_sizes(data: Data, opened: Opened) -> dict[tuple[str | None, ...], int]:
+    return _tallied(opened[data.file], data, [str(data.class_column)])
+
+
+def _unlinked(data: Data) -> list[str]:
+    return [column.name for column in data.columns if column.name != data.class_column]
+
+
+def _counted(table: Table, data: Data, names: Sequence[str]) -> Frequencies:
+    """Count the distinct combinations of some columns, as they stand."""
+    attributes = tuple(
+        Attribute(
+            name=column.name,
+            role=Role.QUASI_IDENTIFIER if column.name in names else Role.INSENSITIVE,
+            hierarchy=Flat() if column.name in names else None,
+        )
+        for column in data.columns
+    )
+    return tables.encode(table.with_schema(Schema(attributes=attributes)), sensitive=()).frequencies
+
+
+def _tallied(table: Table, data: Data, names: Sequence[str]) -> dict[tuple[str | None, ...], int]:
+    frequencies = _counted(table, data, names)
+    order = [frequencies.attributes.index(name) for name in names]
+    labels = [frequencies.hierarchies[j].labels[0] for j in order]
+    codes = np.asarray(frequencies.codes)[:, order]
+    return {
+        tuple(texts[code] for texts, code in zip(labels, row, strict=True)): count
+        for row, count in zip(codes.tolist(), frequencies.counts.tolist(), strict=True)
+    }
+
+
+def _spent(certificate: Certificate) -> Fraction:
+    spent = [Fraction(str(step["epsilon_spent"])) for step in certificate.steps if step.get("step") == "randomized"]
+    if not spent or min(spent) <= 0:
+        raise ValueError("nothing was randomised")
+    return sum(spent, Fraction(0))
+
+
+def _fraction(value: object) -> Fraction:
+    if not isinstance(value, (int, float, str)):
+        raise TypeError("not a number")
+    return fraction(value)
+
+
+def _texts(value: object) -> list[str]:
+    if not isinstance(value, (list, tuple)):
+        raise TypeError("not a list")
+    return [str(entry) for entry in value]
