@@ -17,15 +17,18 @@ import pyarrow.parquet as pq
 from shoal import Release, Table, hierarchies, tables
 from shoal.recoding import SearchResult
 from shoal.risk import Reidentification
+from shoal.tables import Frequencies
 
 __all__ = ["before", "explore", "histogram", "loss"]
 
-_BARS, _RECORDS, _NODES, _SOLUTIONS = 12, 60, 1500, 12
+_BARS, _LEVEL_BARS, _RECORDS, _NODES, _SOLUTIONS = 12, 24, 60, 1500, 12
 
 
 def explore(table: Table, release: Release, folder: Path) -> dict[str, Any]:
     """Return what the app shows of ``release``, which was made from ``table`` and written to ``folder``."""
     written = pq.ParquetFile(folder / "data.parquet")
+    wanted = dict.fromkeys(name for model in release.plan.class_models for name in model.capabilities.sensitive)
+    frequencies = tables.encode(table, sensitive=tuple(wanted)).frequencies
     return {
         "promises": [
             {"model": promise.model, "statement": promise.statement, "strength": str(promise.strength)}
@@ -39,8 +42,8 @@ def explore(table: Table, release: Release, folder: Path) -> dict[str, Any]:
         "guessed": release.plan.schema.guessed,
         "private": release.private is not None,
         "search": None if release.search is None else _search(release.search),
-        "distributions": [_distribution(table, release, written, name) for name in release.table.columns],
-        "records": _records(table, release),
+        "distributions": [_distribution(table, release, frequencies, written, name) for name in release.table.columns],
+        "records": _records(table, release, frequencies),
         "files": sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()),
     }
 
@@ -96,18 +99,52 @@ def _lattice(found: SearchResult) -> dict[str, Any] | None:
     }
 
 
-def _distribution(table: Table, release: Release, written: pq.ParquetFile, name: str) -> dict[str, Any]:
-    original = table.select(name).to_arrow().column(0)
+def _distribution(
+    table: Table, release: Release, frequencies: Frequencies, written: pq.ParquetFile, name: str
+) -> dict[str, Any]:
+    """Count the values of a column before and after, in the same bars where both can be told in the same values."""
     released = written.read(columns=[name]).column(0)
-    attribute = release.plan.schema[name]
-    edges = _edges(original) if _is_number(released.type) else None
+    levels = None if release.search is None else release.search.levels
+    if name in frequencies.attributes and levels is not None:
+        original, after = _at_level(frequencies, name, levels, released)
+    else:
+        values = table.select(name).to_arrow().column(0)
+        edges = _edges(values)
+        original = histogram(values, edges)
+        after = histogram(released, edges if _is_number(released.type) else None)
     return {
         "column": name,
-        "role": attribute.role.value,
-        "original": histogram(original, edges),
-        "released": histogram(released, edges),
-        "changed": attribute.role.value == "quasi-identifier",
+        "role": release.plan.schema[name].role.value,
+        "original": original,
+        "released": after,
+        "same": [bar["label"] for bar in original] == [bar["label"] for bar in after],
     }
+
+
+def _at_level(
+    frequencies: Frequencies, name: str, levels: Sequence[int], released: pa.ChunkedArray
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Count the values of the level that was chosen, in the order of the hierarchy."""
+    j = frequencies.attributes.index(name)
+    hierarchy, level = frequencies.hierarchies[j], levels[j]
+    codes = hierarchy.generalize(frequencies.codes[:, j], level)
+    before = np.bincount(codes, weights=frequencies.counts, minlength=len(hierarchy.labels[level])).astype(np.int64)
+    counted = released.value_counts()
+    texts = hierarchies.text(counted.field("values")).to_pylist()
+    after = dict(zip(texts, counted.field("counts").to_pylist(), strict=True))
+    shown = [(label, int(count)) for label, count in zip(hierarchy.labels[level], before, strict=True) if count]
+    if len(shown) > _LEVEL_BARS:
+        rest = sorted(shown, key=lambda pair: -pair[1])[_LEVEL_BARS:]
+        kept = {label for label, _ in shown} - {label for label, _ in rest}
+        shown = [(label, count) for label, count in shown if label in kept]
+        more: list[tuple[str | None, int, int]] = [
+            (f"{len(rest):,} other values", sum(n for _, n in rest), sum(after.get(label, 0) for label, _ in rest))
+        ]
+    else:
+        more = []
+    rows = [(label, count, after.get(label, 0)) for label, count in shown] + more
+    named = [("missing" if label is None else label, old, new) for label, old, new in rows]
+    return [{"label": n, "count": old} for n, old, _ in named], [{"label": n, "count": new} for n, _, new in named]
 
 
 def histogram(values: pa.ChunkedArray, edges: Sequence[float] | None = None) -> list[dict[str, Any]]:
@@ -149,13 +186,11 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
-def _records(table: Table, release: Release) -> dict[str, Any] | None:
+def _records(table: Table, release: Release, encoded: Frequencies) -> dict[str, Any] | None:
     """Return some records before and after: the class of a record is that of its tuple of quasi-identifiers."""
     if release.search is None:
         return None
     recoding = release.search.recoding
-    wanted = dict.fromkeys(name for model in release.plan.class_models for name in model.capabilities.sensitive)
-    encoded = tables.encode(table, sensitive=tuple(wanted)).frequencies
     if len(encoded.codes) != len(recoding.classes):
         return None
     rows = _sample(table)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 __all__ = ["FILTERS", "frontier", "lattice_picture"]
 
@@ -102,6 +102,14 @@ def when(text: str) -> str:
     return f"{text[:10]} {text[11:16]} UTC"
 
 
+def ticks(text: str) -> Markup:
+    """Return a sentence with what stands between backticks as code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    return Markup("").join(Markup("<code>{}</code>").format(p) if n % 2 else escape(p) for n, p in enumerate(parts))
+
+
 FILTERS: dict[str, Callable[..., Any]] = {
     "percent": percent,
     "number": number,
@@ -111,6 +119,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "rule_text": rule_text,
     "rule_name": rule_name,
     "rule_words": rule_words,
+    "ticks": ticks,
     "when": when,
 }
 

@@ -42,7 +42,7 @@ def start(here: Here, table: str, choice: Choice) -> dict[str, Any]:
         "kind": "release",
         "choice": choice.model_dump(),
         "statements": [model.statement() for model in plan.models],
-        "title": ", ".join(f"{model!r}" for model in plan.models),
+        "title": ", ".join(_short(model.name, model.parameters()) for model in plan.models),
         "method": plan.method.name,
         "python": python(plan, name),
         "shell": shell(plan, name),
@@ -87,6 +87,14 @@ def remove(here: Here, run: str) -> None:
     """Delete a run and its release."""
     here.jobs.stop(run)
     here.store.runs.remove(run)
+
+
+def _short(name: str, parameters: dict[str, Any]) -> str:
+    """Return a promise in a few characters: `k = 5`, `diagnosis: t = 0.2`."""
+    column = parameters.get("attribute")
+    known = ("k", "l", "t", "epsilon", "delta", "beta", "p", "m", "c")
+    figures = ", ".join(f"{key} = {value}" for key, value in parameters.items() if key in known)
+    return f"{column}: {figures}" if column and figures else figures or name
 
 
 def begin(here: Context, table: str, about: dict[str, Any], files: dict[str, str]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import re
 import shutil
 from pathlib import Path
@@ -135,9 +136,13 @@ def _draft(here: Context, identity: str, file: str, name: str, size: int) -> dic
 def _profile(profile: Any) -> dict[str, Any]:
     found = dataclasses.asdict(profile)
     return {key: found[key] for key in ("name", "type", "records", "missing", "distinct", "separation")} | {
-        "minimum": None if profile.minimum is None else str(profile.minimum),
-        "maximum": None if profile.maximum is None else str(profile.maximum),
+        "minimum": _bound(profile.minimum),
+        "maximum": _bound(profile.maximum),
     }
+
+
+def _bound(value: float | dt.date | None) -> str | None:
+    return None if value is None else str(value).removesuffix(".0")
 
 
 def _shown(name: str) -> str:
