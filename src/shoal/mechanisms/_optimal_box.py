@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from shoal.errors import ParameterError
 from shoal.mechanisms._exact import Number, rational
@@ -105,21 +106,8 @@ class OptimalBoxNoise:
         return float(self.grids[j].step) ** 2 * self.rings.variance(j, discrete=True)
 
     def region(self, confidence: float = 0.95) -> tuple[int | float, ...]:
-        """Return (a_1, ..., a_n) with P[abs(noise_j) <= a_j for all j] >= confidence, a box in the shape of S_f.
-
-        Between two boxes, the smallest number of 1/4096 steps from one to the other that is enough.
-        """
-        rings = self.rings
-        last, points = rings.region(confidence)
-        low, high = 0, 4096
-        while last >= 0 and low < high:
-            middle = (low + high) // 2
-            if math.prod(2 * c + 1 for c in self._halves(last, middle)) >= points:
-                high = middle
-            else:
-                low = middle + 1
-        halves = self._halves(max(last, 0), low)
-        return tuple(grid.value(c) for grid, c in zip(self.grids, halves, strict=True))
+        """Return (a_1, ..., a_n) with P[abs(noise_j) <= a_j for all j] >= confidence, a box in the shape of S_f."""
+        return _region(self, confidence)
 
     def _halves(self, last: int, part: int) -> list[int]:
         rings = self.rings
@@ -149,6 +137,21 @@ class OptimalBoxNoise:
             grid.value(grid.steps(value) + source.below(side) - side // 2)
             for grid, value, side in zip(self.grids, values, sides, strict=True)
         )
+
+
+@lru_cache(maxsize=256)
+def _region(noise: OptimalBoxNoise, confidence: float) -> tuple[int | float, ...]:
+    """Between two boxes, take the smallest number of 1/4096 of the way from one to the other that is enough."""
+    last, points = noise.rings.region(confidence)
+    low, high = 0, 4096
+    while last >= 0 and low < high:
+        middle = (low + high) // 2
+        if math.prod(2 * c + 1 for c in noise._halves(last, middle)) >= points:
+            high = middle
+        else:
+            low = middle + 1
+    halves = noise._halves(max(last, 0), low)
+    return tuple(grid.value(c) for grid, c in zip(noise.grids, halves, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

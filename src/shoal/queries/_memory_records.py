@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ __all__ = ["MemoryRecords"]
 
 # date.toordinal() of the day that Arrow counts from
 _EPOCH = 719163
+# columns in units that are kept for the next query
+KEPT = 8
 Mask = NDArray[np.bool_]
 
 
@@ -32,6 +35,8 @@ class MemoryRecords:
         self._numbers: dict[str, NDArray[np.float64]] = {}
         self._codes: dict[str, tuple[NDArray[Any], dict[str, int]]] = {}
         self._identifiers: dict[str, pa.StringArray] = {}
+        self._kept: dict[tuple[str, Scale], tuple[NDArray[np.int64], Mask]] = {}
+        self._lock = threading.Lock()
         rows = table.to_arrow()
         self._size = rows.num_rows
         for attribute in table.schema:
@@ -87,9 +92,22 @@ class MemoryRecords:
         return next((value for value, code in places.items() if code == codes[row]), None)
 
     def _units(self, where: Condition | None, attribute: str, scale: Scale) -> NDArray[np.int64]:
-        numbers = self._present(where, attribute)
-        units = np.floor((numbers - float(scale.origin)) / float(scale.step) + 0.5)
-        return np.clip(units, scale.low, scale.high).astype(np.int64)
+        units, present = self._in_units(attribute, scale)
+        return units[present if where is None else present & self._holds(where)]
+
+    def _in_units(self, attribute: str, scale: Scale) -> tuple[NDArray[np.int64], Mask]:
+        """Return the units of all records, kept for the next query, and which records have one."""
+        with self._lock:
+            kept = self._kept.pop((attribute, scale), None)
+            if kept is None:
+                numbers = self._numbers[attribute]
+                present = ~np.isnan(numbers)
+                nearest = np.floor((np.where(present, numbers, 0.0) - float(scale.origin)) / float(scale.step) + 0.5)
+                kept = np.clip(nearest, scale.low, scale.high).astype(np.int64), present
+            self._kept[attribute, scale] = kept
+            if len(self._kept) > KEPT:
+                self._kept.pop(next(iter(self._kept)))
+            return kept
 
     def _present(self, where: Condition | None, attribute: str) -> NDArray[np.float64]:
         numbers = self._numbers[attribute]
@@ -113,22 +131,20 @@ class MemoryRecords:
 
 
 def _in_ranges(numbers: NDArray[np.float64], values: Ranges) -> Mask:
-    held = np.isnan(numbers) if values.missing else np.zeros(numbers.size, dtype=np.bool_)
-    for low, high in values.parts:
-        held |= _above(numbers, low) & _below(numbers, high)
-    return held
+    parts = [_between(numbers, low, high) for low, high in values.parts]
+    if values.missing:
+        parts.append(np.isnan(numbers))
+    return np.logical_or.reduce(parts) if len(parts) > 1 else parts[0] if parts else np.zeros(numbers.size, np.bool_)
 
 
-def _above(numbers: NDArray[np.float64], cut: Cut) -> Mask:
-    if cut == FIRST:
-        return ~np.isnan(numbers)
-    return numbers > cut[0] if cut[1] else numbers >= cut[0]
-
-
-def _below(numbers: NDArray[np.float64], cut: Cut) -> Mask:
-    if cut == LAST:
-        return ~np.isnan(numbers)
-    return numbers <= cut[0] if cut[1] else numbers < cut[0]
+def _between(numbers: NDArray[np.float64], low: Cut, high: Cut) -> Mask:
+    """Compare with the finite ends only; a missing number is no number, and every comparison with it is false."""
+    above = None if low == FIRST else (numbers > low[0] if low[1] else numbers >= low[0])
+    below = None if high == LAST else (numbers <= high[0] if high[1] else numbers < high[0])
+    if above is None or below is None:
+        one = below if above is None else above
+        return ~np.isnan(numbers) if one is None else np.asarray(one)
+    return np.asarray(above & below)
 
 
 def _in_texts(codes: NDArray[Any], places: dict[str, int], values: Texts) -> Mask:

@@ -17,7 +17,7 @@ import sqlite3
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -147,20 +147,20 @@ class Ledger:
         if not path.exists():
             raise LedgerError(f"there is no ledger `{path.name}`.", hint="shoal vault create makes one")
         secret = read_key(key or beside(path, "key"))
-        kept = Anchor(anchor or beside(path, "head"), secret)
-        try:
-            connection = connect(path)
-            if [row[0] for row in connection.execute("PRAGMA quick_check")] != ["ok"]:
+        with ExitStack() as opened:
+            kept = Anchor(anchor or beside(path, "head"), secret)
+            opened.callback(kept.close)
+            try:
+                connection = connect(path)
+                opened.callback(connection.close)
+                sound = [row[0] for row in connection.execute("PRAGMA quick_check")] == ["ok"]
+            except sqlite3.Error as error:
+                raise LedgerError(f"the ledger `{path.name}` cannot be opened: {reason(error)}.") from None
+            if not sound:
                 raise LedgerError(f"the ledger `{path.name}` is damaged.")
-        except sqlite3.Error as error:
-            kept.close()
-            raise LedgerError(f"the ledger `{path.name}` cannot be opened: {reason(error)}.") from None
-        ledger = cls(path, connection, kept, secret)
-        try:
+            ledger = cls(path, connection, kept, secret)
             ledger.check(expect=expect)
-        except BaseException:
-            ledger.close()
-            raise
+            opened.pop_all()
         return ledger
 
     @classmethod
