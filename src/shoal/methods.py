@@ -5,21 +5,24 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 
-from shoal import recoding
+from shoal import closeness, recoding
+from shoal.closeness import PartitionMethod, Slice
 from shoal.errors import ParameterError, Problems
 from shoal.recoding import Generalize, Method
 from shoal.truthful import DifferentialPrivacy, Truthful
 
 __all__ = ["AnyMethod", "by_name", "default", "from_parameters", "names"]
 
-#: A method recodes a table so that models hold, or draws a release that is differentially private.
-AnyMethod = Method | Truthful
+#: A method recodes a table so that models hold, puts records into classes, divides the columns, or draws a release that
+#: is differentially private.
+AnyMethod = Method | PartitionMethod | Slice | Truthful
 
 
 def _all() -> dict[str, type[AnyMethod]]:
-    values = (getattr(recoding, name) for name in recoding.__all__)
-    found = [value for value in values if isinstance(value, type) and issubclass(value, Method) and value is not Method]
-    known: list[type[AnyMethod]] = [*found, Truthful]
+    values = [getattr(home, name) for home in (recoding, closeness) for name in home.__all__]
+    bases = (Method, PartitionMethod)
+    found = [value for value in values if isinstance(value, type) and issubclass(value, bases) and value not in bases]
+    known: list[type[AnyMethod]] = [*found, Slice, Truthful]
     return {method.name: method for method in known}
 
 

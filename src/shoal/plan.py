@@ -30,7 +30,7 @@ from shoal.errors import InputError, ParameterError, PlanError, Problems
 from shoal.methods import AnyMethod
 from shoal.models import Model
 from shoal.promises import Requirement
-from shoal.recoding import Generalize
+from shoal.recoding import Generalize, Method
 from shoal.schema import Schema
 from shoal.truthful import DifferentialPrivacy, Truthful
 
@@ -107,7 +107,8 @@ class Plan:
         private = len(self.models) - len(self.class_models)
         if not isinstance(self.method, Truthful):
             kept = f"`{DifferentialPrivacy.title}` is kept by method `{Truthful.name}`, not by `{self.method.name}`"
-            return [kept] if private else []
+            found = self.method.problems(self.schema, self.class_models) if not isinstance(self.method, Method) else []
+            return [kept, *found] if private else found
         if private != 1:
             return [f"method `{Truthful.name}` keeps one promise `{DifferentialPrivacy.title}`; the plan has {private}"]
         problems = self.method.problems(self.schema)

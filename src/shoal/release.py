@@ -16,15 +16,15 @@ from shoal import hierarchies, schema, tables
 from shoal._staging import staged
 from shoal.errors import ShoalError
 from shoal.guarantees import CERTIFICATE, Guarantee, certify, fingerprint, verify
-from shoal.guarantees._certificate import POPULATION, Data, Domain, File, column
+from shoal.guarantees._certificate import POPULATION, Column, Data, Domain, File, column
 from shoal.hierarchies import Hierarchy
 from shoal.plan import Plan
 from shoal.recoding import SearchResult
 from shoal.risk import Reidentification
-from shoal.schema import FromFile, Taxonomy
+from shoal.schema import FromFile, Role, Taxonomy
 from shoal.tables import Table
 
-__all__ = ["PrivateReport", "Release"]
+__all__ = ["Part", "PrivateReport", "Release"]
 
 DATA, PLAN, SUMMARY, HIERARCHIES = "data.parquet", "plan.toml", "summary.txt", "hierarchies"
 
@@ -60,6 +60,35 @@ class PrivateReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Part:
+    """One released table of several, or one whose columns are not those of the schema.
+
+    Parameters
+    ----------
+    file, table, records
+        Its file in the release folder, what it holds, and how many records.
+    columns
+        What a checker must know of its columns.
+    class_column
+        The column that numbers the classes and links it with other parts, if any.
+    """
+
+    file: str
+    table: Table
+    records: int
+    columns: tuple[Column, ...]
+    class_column: str | None = None
+
+    def data(self, placed: Mapping[str, str]) -> Data:
+        """Return what the certificate says of it; ``placed`` are the files of hierarchies by column."""
+        columns = tuple(
+            entry.model_copy(update={"hierarchy": placed.get(entry.name)}) if entry.role is Role.SENSITIVE else entry
+            for entry in self.columns
+        )
+        return Data(file=self.file, records=self.records, columns=columns, class_column=self.class_column)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Release:
     """What :func:`shoal.anonymize` gives.
 
@@ -87,6 +116,10 @@ class Release:
         What the search found; :meth:`explain` tells it.
     private
         Under differential privacy, what must stay with the publisher; never written by :meth:`write`.
+    parts
+        The released tables, where they are several or their columns are not those of the schema; else empty.
+    notes
+        Texts that are written beside the data, by file name.
     """
 
     plan: Plan
@@ -101,12 +134,15 @@ class Release:
     population: pa.Table | None = None
     search: SearchResult | None = None
     private: PrivateReport | None = field(default=None, repr=False)
+    parts: tuple[Part, ...] = ()
+    notes: Mapping[str, str] = field(default_factory=dict)
 
     def write(self, folder: str | Path, *, csv: bool = False) -> Path:
         """Write the release to a new folder, which appears whole or not at all.
 
-        The folder holds ``data.parquet`` (and ``data.csv`` with ``csv=True``), ``certificate.json``, ``plan.toml`` with
-        the hierarchy files that it names, and ``summary.txt``. Before it appears, it is verified as anybody would.
+        The folder holds ``data.parquet``, or one file for each of :attr:`parts` (and CSV files beside them with
+        ``csv=True``), ``certificate.json``, ``plan.toml`` with the hierarchy files that it names, and ``summary.txt``.
+        Before it appears, it is verified as anybody would.
 
         Raises
         ------
@@ -115,9 +151,13 @@ class Release:
         """
         folder = Path(folder)
         with staged(folder) as staging:
-            tables.write(self.table, staging / DATA)
-            if csv:
-                tables.write(tables.read(staging / DATA), staging / "data.csv")
+            written = {part.file: part.table for part in self.parts} or {DATA: self.table}
+            for name, table in written.items():
+                tables.write(table, staging / name)
+                if csv:
+                    tables.write(tables.read(staging / name), (staging / name).with_suffix(".csv"))
+            for name, text in self.notes.items():
+                (staging / name).write_text(text, encoding="utf-8")
             plan, placed = self._write_plan(staging), self._write_hierarchies(staging)
             (staging / SUMMARY).write_text(f"{self}\n", encoding="utf-8")
             if self.population is not None:
@@ -150,10 +190,14 @@ class Release:
 
     def _certificate(self, plan: Plan, files: tuple[File, ...], placed: Mapping[str, str]) -> str:
         described = plan.schema
-        columns = tuple(column(described[name], hierarchy=placed.get(name)) for name in self.table.columns)
+        parts = [part.data(placed) for part in self.parts]
+        if not parts:
+            columns = tuple(column(described[name], hierarchy=placed.get(name)) for name in self.table.columns)
+            parts = [Data(file=DATA, records=self.records, columns=columns)]
         return certify(
             self.guarantee,
-            data=Data(file=DATA, records=self.records, columns=columns),
+            data=parts[0],
+            further_data=tuple(parts[1:]),
             files=files,
             domains=self.domains,
             schema_text=schema.dumps(described),

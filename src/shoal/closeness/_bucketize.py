@@ -202,6 +202,12 @@ class Bucketize(PartitionMethod):
                 f"method `{self.name}` needs a promise that bounds a factor, for example "
                 '`MultiplicativeCloseness("diagnosis", 2)`'
             )
+        if self.form == "permuted":
+            found += [
+                f"`{model.title}` cannot be promised of classes that are not published (form `permuted`)"
+                for model in models
+                if model.capabilities.factor is None and not model.capabilities.decided_by_size
+            ]
         return found
 
     def classify(self, people: People, models: Sequence[Model]) -> Classified:

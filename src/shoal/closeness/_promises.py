@@ -165,7 +165,7 @@ def composed(parts: Sequence[Sequence[Promise]]) -> dict[str, object]:
         if (own := [_factor(promise) for promise in part if promise.model == MultiplicativeCloseness.name])
     ]
     found: dict[str, object] = {"tables": len(parts)}
-    if len(sizes) == len(parts):
+    if sizes and len(sizes) == sum(bool(part) for part in parts):  # a table without promises tells who nobody is
         found["k"] = min(sizes)
     if factors:
         product = math.prod(factors, start=Fraction(1))

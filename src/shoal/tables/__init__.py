@@ -1,7 +1,7 @@
 """Where data lives and how it is encoded: the only code that talks to an engine."""
 
 from shoal.tables._apply import apply
-from shoal.tables._by_record import EncodedRecords, encode_records, release_records
+from shoal.tables._by_record import EncodedRecords, encode_records, join_classes, release_records, sorted_records
 from shoal.tables._encode import Dictionary, Encoded, encode
 from shoal.tables._frequencies import Frequencies, SensitiveAttribute
 from shoal.tables._matrix import Matrix, matrix, numbered
@@ -27,6 +27,7 @@ __all__ = [
     "bernoulli",
     "encode",
     "encode_records",
+    "join_classes",
     "matrix",
     "numbered",
     "profile",
@@ -34,5 +35,6 @@ __all__ = [
     "release_records",
     "repeat",
     "sampling_threshold",
+    "sorted_records",
     "write",
 ]

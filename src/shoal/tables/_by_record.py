@@ -22,7 +22,7 @@ from shoal.tables._matrix import numbered
 from shoal.tables._sensitive import sensitive_codes
 from shoal.tables._table import Table
 
-__all__ = ["EncodedRecords", "encode_records", "release_records"]
+__all__ = ["EncodedRecords", "encode_records", "join_classes", "release_records", "sorted_records"]
 
 Numbers = npt.NDArray[np.int64]
 
@@ -167,3 +167,30 @@ def release_records(
             for i, name in enumerate(names)
         }
         return replace(table, expression=sorted_by_values(records.select(**chosen)), schema=None, left_out=0)
+
+
+def sorted_records(table: Table) -> Table:
+    """Return the table ordered by all its columns, so that the order holds nothing of the input's."""
+    with quiet(table.source.name):
+        return replace(table, expression=sorted_by_values(table.visible), schema=None, left_out=0)
+
+
+def join_classes(identifying: Table, confidential: Table, link: str, columns: Sequence[str]) -> Table:
+    """Join two tables that a class column links: every record with every value of its class, and how likely it is.
+
+    Lazy. The result has a row for each record and each combination of ``columns`` in its class, and a last column
+    ``probability``, the share of the class that has the combination.
+    """
+    with quiet(identifying.source.name):
+        people, values = identifying.expression, confidential.expression
+        counts = values.group_by([link, *columns]).aggregate(class_records=values.count())
+        sizes = values.group_by(link).aggregate(class_size=values.count())
+        shares = counts.inner_join(sizes, [link])
+        shares = shares.select(
+            joined_class=shares[link],
+            **{name: shares[name] for name in columns},
+            probability=shares["class_records"].cast("float64") / shares["class_size"],
+        )
+        joined = people.inner_join(shares, [people[link] == shares["joined_class"]])
+        chosen = joined.select(*identifying.columns, *columns, "probability")
+        return replace(identifying, expression=sorted_by_values(chosen), schema=None, left_out=0)
