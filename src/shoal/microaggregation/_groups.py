@@ -49,13 +49,13 @@ def partition_by_sets(
     >>> [partition.count for partition in partition_by_sets(table, sets, lambda part: mdav(part, 2))]
     [2, 2]
     """
-    _require_disjoint(sets)
+    require_disjoint(sets)
     return tuple(cluster(attributes.of(records)) for attributes in sets)
 
 
 def aggregate_by_sets(records: Records, sets: Sequence[AttributeSet], partitions: Sequence[Partition]) -> Records:
     """Replace the values of each set of attributes by the centroids of its partition; other attributes stay."""
-    _require_disjoint(sets)
+    require_disjoint(sets)
     numeric, codes = np.array(records.numeric), np.array(records.codes)
     for attributes, partition in zip(sets, partitions, strict=True):
         masked = aggregate(attributes.of(records), partition)
@@ -64,7 +64,8 @@ def aggregate_by_sets(records: Records, sets: Sequence[AttributeSet], partitions
     return records.replace(numeric, codes)
 
 
-def _require_disjoint(sets: Sequence[AttributeSet]) -> None:
+def require_disjoint(sets: Sequence[AttributeSet]) -> None:
+    """Raise if an attribute is in two sets."""
     for kind in ("numeric", "categorical"):
         columns = [column for attributes in sets for column in getattr(attributes, kind)]
         if len(columns) != len(set(columns)):
