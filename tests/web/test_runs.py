@@ -1,0 +1,239 @@
+"""Runs, releases, verification and comparison."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import shoal
+from shoal.web._store import write_json
+
+from .conftest import K2, OCTETS, Browser, people
+
+
+pytestmark = pytest.mark.xdist_group("web")
+
+
+def test_a_release_can_be_explored(browser: Browser, run: str) -> None:
+    found = browser.get(f"/api/runs/{run}/exploration").json()
+    assert found["after"]["smallest"] >= 2
+    assert found["before"]["unique"] == 40
+    assert found["search"]["solutions"][0]["levels"] == found["search"]["levels"]
+    ages = next(each for each in found["distributions"] if each["column"] == "age")
+    assert sum(bar["count"] for bar in ages["original"]) == 40
+    assert sum(bar["count"] for bar in ages["released"]) == found["after"]["records"]
+    assert "ssn" not in found["records"]["columns"]
+    page = browser.get(f"/runs/{run}").text
+    assert "Risk before and after" in page
+    assert "shoal anonymize people.csv" in page
+
+
+def test_records_before_and_after_are_those_of_the_release(browser: Browser, run: str, tmp_path: Path) -> None:
+    content = browser.get(f"/api/runs/{run}/files/data.parquet").content
+    (tmp_path / "data.parquet").write_bytes(content)
+    released = shoal.read(tmp_path / "data.parquet").to_arrow()
+    known = {tuple(map(str, row.values())) for row in released.to_pylist()}
+    found = browser.get(f"/api/runs/{run}/exploration").json()["records"]
+    after = [tuple(row["after"]) for row in found["rows"] if row["after"] is not None]
+    assert after
+    assert set(after) <= known
+
+
+def test_the_whole_release_is_downloaded_and_verifies(browser: Browser, run: str, tmp_path: Path) -> None:
+    with zipfile.ZipFile(io.BytesIO(browser.get(f"/api/runs/{run}/release.zip").content)) as archive:
+        archive.extractall(tmp_path)
+    assert shoal.verify(tmp_path / "release").passed
+    assert browser.get(f"/api/runs/{run}/verification").json()["passed"]
+
+
+@pytest.mark.parametrize("name", ["../about.json", "..%2Fabout.json", "/etc/passwd", "nothing.txt", "%2e%2e/plan.toml"])
+def test_only_files_of_the_release_are_downloaded(browser: Browser, run: str, name: str) -> None:
+    assert browser.get(f"/api/runs/{run}/files/{name}").status_code == 404
+
+
+def test_the_shown_python_does_the_same(
+    browser: Browser, table: str, run: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "people.csv").write_bytes(people())
+    (tmp_path / "people.schema.toml").write_text(browser.get(f"/api/tables/{table}/schema.toml").text)
+    monkeypatch.chdir(tmp_path)
+    script = browser.get(f"/api/runs/{run}").json()["python"]
+    exec(compile(script, "script", "exec"), {})  # noqa: S102 - this is what the user would do
+    ours = browser.get(f"/api/runs/{run}/files/data.parquet").content
+    assert (tmp_path / "release" / "data.parquet").read_bytes() == ours
+
+
+def test_progress_comes_as_events_until_the_end(browser: Browser, table: str) -> None:
+    run = browser.post(f"/api/tables/{table}/runs", json=K2).json()["id"]
+    with browser.stream("GET", f"/api/runs/{run}/events") as events:
+        assert events.headers["content-type"].startswith("text/event-stream")
+        states = [json.loads(line[6:])["state"] for line in events.iter_lines() if line.startswith("data: ")]
+    assert states[-1] == "done"
+    assert set(states) <= {"waiting", "running", "done"}
+
+
+def test_a_promise_that_cannot_be_kept_says_what_could(browser: Browser, table: str) -> None:
+    many = {"promises": [{"model": "distinct-l-diversity", "parameters": {"attribute": "illness", "l": 5}}]}
+    run = browser.post(f"/api/tables/{table}/runs", json=many).json()["id"]
+    status = browser.wait(run)
+    assert status["state"] == "failed"
+    page = browser.get(f"/runs/{run}").text
+    assert "l = 4" in page
+    assert "What would help" in page
+    assert f"/promise?run={run}" in page
+    assert browser.get(f"/tables/{table}/promise?run={run}").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("choice", "words"),
+    [
+        ({"promises": []}, "at least one promise"),
+        ({"promises": [{"model": "k-anonymity", "parameters": {"k": 0}}]}, "`k` of `KAnonymity`"),
+        ({"promises": [{"model": "k-anonymity", "parameters": {"k": "x", "z": 1}}]}, "no parameter `z`"),
+        ({"promises": [{"model": "q-anonymity"}]}, "no model"),
+        ({**K2, "method": {"name": "magic"}}, "no method `magic`"),
+        ({**K2, "method": {"name": "generalize", "parameters": {"suppression_limit": 2}}}, "suppression_limit"),
+        ({**K2, "measures": ["beauty"]}, "no measure `beauty`"),
+        ({"promises": [{"model": "t-closeness", "parameters": {"attribute": "town", "t": 0.2}}]}, "not sensitive"),
+    ],
+)
+def test_a_wrong_choice_is_explained_before_anything_runs(
+    browser: Browser, table: str, choice: dict[str, Any], words: str
+) -> None:
+    for path in ("plan", "runs"):
+        answer = browser.post(f"/api/tables/{table}/{path}", json=choice)
+        assert answer.status_code == 422
+        assert words in " ".join(answer.json()["problems"])
+
+
+@pytest.fixture(scope="module")
+def heavy(browser: Browser) -> str:
+    """A table with so many combinations that looking through them takes a while."""
+    columns = 9
+    lines = [",".join(f"c{j}" for j in range(columns))]
+    lines += [",".join(str((i * (7 + 2 * j) + i // (j + 1)) % 64) for j in range(columns)) for i in range(20_000)]
+    table = browser.post("/api/tables?name=heavy.csv", content="\n".join(lines).encode(), headers=OCTETS).json()["id"]
+    rule = {"intervals": [2, 4, 8, 16, 32]}
+    column = {"role": "quasi-identifier", "kind": "numeric", "hierarchy": rule}
+    assert browser.put(f"/api/tables/{table}/schema", json={"columns": [column] * columns}).status_code == 200
+    return str(table)
+
+
+def test_a_run_is_stopped_and_leaves_nothing_behind(browser: Browser, heavy: str, table: str) -> None:
+    run = browser.post(f"/api/tables/{heavy}/runs", json=K2).json()["id"]
+    until = time.monotonic() + 30
+    while browser.get(f"/api/runs/{run}").json()["status"]["state"] == "waiting" and time.monotonic() < until:
+        time.sleep(0.02)
+    browser.post(f"/api/runs/{run}/cancel")
+    status = browser.wait(run, 10)
+    assert status["state"] == "cancelled"
+    folder = browser.app.state.context.store.runs.path(run)  # type: ignore[attr-defined]
+    assert {path.name for path in folder.iterdir()} == {"about.json", "plan.toml", "status.json"}
+    assert "Stopped" in browser.get(f"/runs/{run}").text
+    again = browser.post(f"/api/tables/{table}/runs", json=K2).json()["id"]
+    assert browser.wait(again)["state"] == "done", "the next run has a worker"
+
+
+def test_what_was_done_is_found_after_a_restart(start: Callable[[Path], Browser], tmp_path: Path) -> None:
+    first = start(tmp_path)
+    table = first.open()
+    done = first.post(f"/api/tables/{table}/runs", json=K2).json()["id"]
+    first.wait(done)
+    store = first.app.state.context.store  # type: ignore[attr-defined]
+    half = store.runs.new()
+    store.runs.note(half, first.get(f"/api/runs/{done}").json() | {"id": half})
+    write_json(store.runs.path(half) / "status.json", {"state": "running", "done": 1, "total": 2, "message": "x"})
+    first.__exit__(None, None, None)
+    second = start(tmp_path)
+    assert second.get(f"/api/runs/{done}").json()["status"]["state"] == "done"
+    assert "Risk before and after" in second.get(f"/runs/{done}").text
+    assert second.get(f"/tables/{table}/risk").status_code == 200
+    interrupted = second.get(f"/api/runs/{half}").json()["status"]
+    assert interrupted["state"] == "failed"
+    assert "closed before" in interrupted["error"]["problems"][0]
+
+
+def test_identifiers_become_pseudonyms_with_a_key_of_their_own(browser: Browser) -> None:
+    table = browser.open()
+    columns = browser.get(f"/api/tables/{table}/schema").json()["columns"]
+    columns[0]["pseudonym"] = True
+    assert browser.put(f"/api/tables/{table}/schema", json={"columns": columns}).status_code == 200
+    run = browser.post(f"/api/tables/{table}/runs", json=K2).json()["id"]
+    assert browser.wait(run)["state"] == "done"
+    assert len(browser.get(f"/api/runs/{run}/pseudonym.key").content) == 32
+    assert "pseudonym.key" not in [file["name"] for file in browser.get(f"/api/runs/{run}/files").json()]
+
+
+@pytest.mark.slow
+def test_differential_privacy_is_offered_and_says_what_it_needs(browser: Browser, table: str) -> None:
+    private = [{"model": "differential-privacy", "parameters": {"epsilon": 1, "delta": 1e-5}}]
+    choice = {"promises": private, "method": {"name": "truthful"}}
+    answer = browser.post(f"/api/tables/{table}/plan", json=choice)
+    assert answer.status_code == 422
+    assert "`town`" in " ".join(answer.json()["problems"])
+    example = browser.post("/api/tables/example").json()["id"]
+    assert "Truthful" in browser.post(f"/api/tables/{example}/plan", json=choice).json()["python"]
+    run = browser.post(f"/api/tables/{example}/runs", json=choice).json()["id"]
+    assert browser.wait(run)["state"] == "done"
+    assert "must stay with you" in browser.get(f"/runs/{run}").text
+
+
+def test_methods_are_compared(browser: Browser, table: str) -> None:
+    wanted = {"k": [2, 5, 41], "methods": [{"name": "generalize"}, {"name": "mondrian"}]}
+    run = browser.post(f"/api/tables/{table}/comparisons", json=wanted).json()["id"]
+    assert browser.wait(run)["state"] == "done"
+    rows = browser.get(f"/api/runs/{run}/exploration").json()["rows"]
+    assert [(row["method"], row["strength"]) for row in rows][:3] == [
+        ("generalize", "k = 2"),
+        ("generalize", "k = 5"),
+        ("generalize", "k = 41"),
+    ]
+    assert rows[0]["loss"] <= rows[1]["loss"]
+    assert "the table has 40" in rows[2]["problems"][0]
+    assert "Methods side by side" in browser.get(f"/runs/{run}").text
+    nothing = browser.post(f"/api/tables/{table}/comparisons", json={"k": [2]})
+    assert nothing.status_code == 422
+
+
+def _files(browser: Browser, run: str) -> dict[str, bytes]:
+    names = [file["name"] for file in browser.get(f"/api/runs/{run}/files").json()]
+    return {name: browser.get(f"/api/runs/{run}/files/{name}").content for name in names}
+
+
+def _verify(browser: Browser, files: dict[str, bytes]) -> Any:
+    identity = browser.post("/api/verifications").json()["id"]
+    for name, content in files.items():
+        path = f"/api/verifications/{identity}/files?name={name}"
+        assert browser.put(path, content=content, headers=OCTETS).status_code == 204
+    answer = browser.post(f"/api/verifications/{identity}/check")
+    assert browser.delete(f"/api/verifications/{identity}").status_code == 204
+    return answer
+
+
+def test_an_uploaded_release_is_verified(browser: Browser, run: str) -> None:
+    files = _files(browser, run)
+    assert _verify(browser, files).json()["passed"]
+    files["data.csv"] += b"x"
+    found = _verify(browser, files).json()
+    assert not found["passed"]
+    assert [check["subject"] for check in found["checks"] if not check["passed"]] == ["data.csv"]
+
+
+def test_a_folder_without_a_certificate_is_explained(browser: Browser) -> None:
+    answer = _verify(browser, {"data.csv": b"a\n1\n"})
+    assert answer.status_code == 409
+    assert "certificate" in answer.json()["problems"][0]
+
+
+@pytest.mark.parametrize("name", ["../x.csv", "/etc/x.csv", "a/b/c.csv", ".h.csv", "x.py", "a%2F..%2Fb.csv", "a.db"])
+def test_files_that_no_release_has_are_refused(browser: Browser, name: str) -> None:
+    identity = browser.post("/api/verifications").json()["id"]
+    answer = browser.put(f"/api/verifications/{identity}/files?name={name}", content=b"x", headers=OCTETS)
+    assert answer.status_code == 422

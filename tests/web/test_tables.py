@@ -1,0 +1,155 @@
+"""Tables and their columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from .conftest import CANARY, COLUMNS, K2, OCTETS, Browser, people
+
+
+pytestmark = pytest.mark.xdist_group("web")
+
+
+def test_an_uploaded_table_is_profiled_and_a_schema_drafted(browser: Browser) -> None:
+    answer = browser.post("/api/tables?name=people.csv", content=people(), headers=OCTETS)
+    assert answer.status_code == 201
+    about = answer.json()
+    assert about["records"] == 40
+    assert [column["name"] for column in about["columns"]] == ["ssn", "age", "town", "illness"]
+    schema = browser.get(f"/api/tables/{about['id']}/schema").json()
+    assert schema["guessed"]
+    assert schema["columns"][0]["role"] == "identifier"
+    assert "guesses" in browser.get(f"/tables/{about['id']}").text
+
+
+def test_a_parquet_file_is_read(browser: Browser, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"age": list(range(30)), "town": ["a", "b", "c"] * 10}), tmp_path / "t.parquet")
+    answer = browser.post("/api/tables?name=t.parquet", content=(tmp_path / "t.parquet").read_bytes(), headers=OCTETS)
+    assert answer.json()["records"] == 30
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("report.pdf", b"%PDF-1.7", "not supported"),
+        ("data.parquet", b"this is no parquet file", "not a Parquet file"),
+        ("data.csv", b"", "data.csv"),
+        ("data.csv", b"a,b\n1\n2,3,4\n", "data.csv"),
+        ("data.csv", b"a,a\n1,2\n", "data.csv"),
+        ("data.csv.gz", b"not gzip", "data.csv.gz"),
+    ],
+)
+def test_a_wrong_file_is_explained_by_its_own_name(browser: Browser, name: str, content: bytes, words: str) -> None:
+    before = len(browser.get("/api/tables").json())
+    answer = browser.post(f"/api/tables?name={name}", content=content, headers=OCTETS)
+    assert answer.status_code == 422
+    assert words in " ".join(answer.json()["problems"])
+    assert "source." not in answer.text
+    assert len(browser.get("/api/tables").json()) == before
+
+
+@pytest.mark.parametrize("name", ["../../etc/x.csv", "..%2F..%2Fx.csv", "a%00b.csv", "C:\\x.csv", "<b>.csv"])
+def test_a_clients_name_is_shown_but_never_a_path(browser: Browser, name: str, tmp_path: Path) -> None:
+    answer = browser.post(f"/api/tables?name={name}", content=people(), headers=OCTETS)
+    assert answer.status_code == 201
+    about = answer.json()
+    assert about["file"] == "source.csv"
+    assert "/" not in about["name"]
+    assert "<b>" not in browser.get("/").text
+
+
+def test_every_cell_is_escaped_on_every_page(browser: Browser, table: str, run: str) -> None:
+    for path in (f"/tables/{table}", f"/tables/{table}/risk", f"/tables/{table}/promise", f"/runs/{run}"):
+        assert CANARY not in browser.get(path).text
+    assert "&lt;script&gt;canary" in browser.get(f"/runs/{run}").text, "the records show the cell, escaped"
+
+
+def test_hostile_column_names_are_escaped_too(browser: Browser) -> None:
+    content = f"{CANARY},age\n" + "".join(f"{i % 3},{i}\n" for i in range(30))
+    table = browser.post("/api/tables?name=x.csv", content=content.encode(), headers=OCTETS).json()["id"]
+    columns = [{"role": "sensitive"}, {"role": "quasi-identifier", "kind": "numeric"}]
+    assert browser.put(f"/api/tables/{table}/schema", json={"columns": columns}).status_code == 200
+    for page in ("", "/risk", "/promise", "/compare"):
+        assert CANARY not in browser.get(f"/tables/{table}{page}").text
+    choice = {"promises": [{"model": "t-closeness", "parameters": {"attribute": CANARY, "t": 0.9}}]}
+    run = browser.post(f"/api/tables/{table}/runs", json=choice).json()["id"]
+    browser.wait(run)
+    assert CANARY not in browser.get(f"/runs/{run}").text
+
+
+def test_records_are_returned_as_text(browser: Browser, table: str) -> None:
+    found = browser.get(f"/api/tables/{table}/records?limit=2&start=1").json()
+    assert found["rows"] == [["1001", "21", "Oslo", "cold"], ["1002", "22", CANARY, "gout"]]
+
+
+def test_deleting_a_table_removes_its_runs_and_files(browser: Browser) -> None:
+    table = browser.open()
+    run = browser.post(f"/api/tables/{table}/runs", json=K2).json()["id"]
+    store = browser.app.state.context.store  # type: ignore[attr-defined]
+    folders = [store.tables.path(table), store.runs.path(run)]
+    assert browser.delete(f"/api/tables/{table}").status_code == 204
+    assert not any(folder.exists() for folder in folders)
+    assert browser.get(f"/tables/{table}").status_code == 404
+
+
+def test_the_example_opens_with_declared_roles(browser: Browser) -> None:
+    table = browser.post("/api/tables/example").json()["id"]
+    schema = browser.get(f"/api/tables/{table}/schema").json()
+    assert not schema["guessed"]
+    assert schema["columns"][4]["hierarchy"] == {"file": "hierarchies/zip.csv"}
+    preview = browser.post(f"/api/tables/{table}/columns/4/preview", json=schema["columns"][4]).json()
+    assert preview["levels"][0] > preview["levels"][1] > preview["levels"][-1] == 1
+
+
+def test_all_problems_of_a_schema_are_told_at_once(browser: Browser, table: str) -> None:
+    wrong = [{"role": "boss"}, {"role": "sensitive", "kind": "date"}, {"role": "sensitive", "weight": -1}, COLUMNS[3]]
+    answer = browser.put(f"/api/tables/{table}/schema", json={"columns": wrong})
+    assert answer.status_code == 422
+    assert len(answer.json()["problems"]) == 2
+    text = browser.put(f"/api/tables/{table}/schema", json={"columns": [*COLUMNS[:2], {**wrong[1]}, COLUMNS[3]]}).text
+    assert "town" in text
+    assert "Oslo" not in text
+
+
+def test_levels_are_previewed_before_they_are_saved(browser: Browser, table: str) -> None:
+    column = {"role": "quasi-identifier", "hierarchy": {"groups": [{"Norway": ["Oslo", "Bergen"], "none": [CANARY]}]}}
+    found = browser.post(f"/api/tables/{table}/columns/2/preview", json=column).json()
+    assert found["levels"] == [3, 2, 1]
+    assert ["Oslo", "Norway", "*"] in found["rows"]
+    narrow = {"role": "quasi-identifier", "hierarchy": {"groups": [{"Norway": ["Oslo", "Bergen"]}]}}
+    found = browser.post(f"/api/tables/{table}/columns/2/preview", json=narrow).json()
+    assert "1 value" in found["outside"]
+
+
+def test_a_hierarchy_is_uploaded_and_used(browser: Browser) -> None:
+    table = browser.open()
+    rows = f"Oslo;North;*\nBergen;North;*\n{CANARY};South;*\n".encode()
+    rule = browser.put(f"/api/tables/{table}/columns/2/hierarchy", content=rows, headers=OCTETS).json()
+    columns = [*COLUMNS[:2], {"role": "quasi-identifier", "hierarchy": rule}, COLUMNS[3]]
+    assert browser.put(f"/api/tables/{table}/schema", json={"columns": columns}).status_code == 200
+    run = browser.post(f"/api/tables/{table}/runs", json=K2).json()["id"]
+    assert browser.wait(run)["state"] == "done"
+    broken = browser.put(f"/api/tables/{table}/columns/2/hierarchy", content=b"Oslo;a;*\nOslo;b;*\n", headers=OCTETS)
+    assert broken.status_code == 422
+    assert "Oslo" not in broken.text
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../../x.csv", "hierarchies/../schema.toml", "hierarchies/9.csv"])
+@pytest.mark.parametrize("rule", ["file", "taxonomy"])
+def test_no_path_of_a_client_is_opened(browser: Browser, table: str, path: str, rule: str) -> None:
+    column = {"role": "quasi-identifier", "hierarchy": {rule: path}}
+    answer = browser.post(f"/api/tables/{table}/columns/2/preview", json=column)
+    assert answer.status_code == 422
+    assert "uploaded first" in answer.json()["problems"][0]
+
+
+def test_risk_follows_the_schema(browser: Browser) -> None:
+    table = browser.open()
+    assert browser.get(f"/api/tables/{table}/risk").json()["reidentification"]["unique"] == 40
+    columns = [COLUMNS[0], {"role": "insensitive"}, *COLUMNS[2:]]
+    browser.put(f"/api/tables/{table}/schema", json={"columns": columns})
+    assert browser.get(f"/api/tables/{table}/risk").json()["reidentification"]["unique"] == 0
