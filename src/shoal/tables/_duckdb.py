@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import tempfile
 import uuid
 import weakref
 from collections.abc import Callable
@@ -18,6 +16,7 @@ import pyarrow as pa
 from shoal.errors import ParameterError
 from shoal.tables._digest import builtin
 from shoal.tables._engine import ROW
+from shoal.tables._scratch import Scratch
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -37,18 +36,18 @@ class DuckDBEngine:
     def __init__(self) -> None:
         import ibis
 
-        # readable by this user only: what spills is personal data
-        self._folder = Path(tempfile.mkdtemp(prefix="shoal-"))
+        limits = {"memory_limit": _memory_limit()} | _threads()
+        scratch = Scratch()
+        self._folder = scratch.path
         self._backend = ibis.duckdb.connect(
             ":memory:",
-            memory_limit=_memory_limit(),
             temp_directory=str(self._folder / "spill"),
             autoinstall_known_extensions=False,
             autoload_known_extensions=False,
             python_enable_replacements=False,
-            **_threads(),
+            **limits,
         )
-        self._closer = weakref.finalize(self, _close, self._backend.con, self._folder)
+        self._closer = weakref.finalize(self, _close, self._backend.con, scratch)
 
     @property
     def name(self) -> str:
@@ -177,12 +176,12 @@ def _fresh(kind: str) -> str:
     return f"shoal_{kind}_{uuid.uuid4().hex}"
 
 
-def _close(connection: Any, folder: Path) -> None:
+def _close(connection: Any, scratch: Scratch) -> None:
     connection.close()
-    shutil.rmtree(folder, ignore_errors=True)
+    scratch.remove()
 
 
-def _threads() -> dict[str, int]:
+def _threads() -> dict[str, Any]:
     given = os.environ.get("SHOAL_THREADS")
     if given is None:
         return {}

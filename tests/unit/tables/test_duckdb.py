@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gc
 import stat
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -54,10 +55,12 @@ def test_memory_and_threads_can_be_limited(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("name", "value"), [("SHOAL_THREADS", "many"), ("SHOAL_THREADS", "0"), ("SHOAL_MEMORY", "lots")]
 )
-def test_impossible_limits_are_refused(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+def test_impossible_limits_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, value: str) -> None:
     monkeypatch.setenv(name, value)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(ParameterError, match=f"`{name}`"):
         DuckDBEngine()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_little_memory_spills_to_the_private_folder(monkeypatch: pytest.MonkeyPatch) -> None:
