@@ -13,6 +13,13 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from shoal._anonymize import anonymize as anonymize
     from shoal._anonymize import draft as draft
+    from shoal.closeness import Anatomy as Anatomy
+    from shoal.closeness import Bridge as Bridge
+    from shoal.closeness import Bucketize as Bucketize
+    from shoal.closeness import Slice as Slice
+    from shoal.closeness import StochasticCloseness as StochasticCloseness
+    from shoal.closeness import TMicroaggregate as TMicroaggregate
+    from shoal.closeness import bridge as bridge
     from shoal.errors import ShoalError as ShoalError
     from shoal.guarantees import Guarantee as Guarantee
     from shoal.guarantees import Verification as Verification
@@ -60,6 +67,15 @@ _HOMES = {
     "shoal._anonymize": (
         "anonymize",
         "draft",
+    ),
+    "shoal.closeness": (
+        "Anatomy",
+        "Bridge",
+        "Bucketize",
+        "Slice",
+        "StochasticCloseness",
+        "TMicroaggregate",
+        "bridge",
     ),
     "shoal.errors": ("ShoalError",),
     "shoal.guarantees": (

@@ -12,17 +12,27 @@ import pyarrow as pa
 from shoal import tables
 from shoal._run._domains import domains
 from shoal._run._recoding import _check_key, _check_size
-from shoal.closeness import Classified, PartitionMethod, People, StochasticCloseness, classes_of, joined_view, randomize
+from shoal.closeness import (
+    Classified,
+    PartitionMethod,
+    People,
+    StochasticCloseness,
+    classes_of,
+    closeness,
+    joined_view,
+    randomize,
+)
 from shoal.closeness._columns import quasi_identifiers
 from shoal.closeness._events import Classed, Permuted, Randomized, Separated
 from shoal.closeness._forms import Formed, formed
-from shoal.closeness._promises import hidden, local_privacy, stated, stochastic, view
+from shoal.closeness._promises import achieved, hidden, local_privacy, stated, stochastic, view
 from shoal.errors import DataError, RequirementError
 from shoal.guarantees import Dropped, Event, Guarantee, LeftOut, Ordered, Promise, Pseudonymized
 from shoal.guarantees._certificate import Column, column
 from shoal.mechanisms import RandomSource
 from shoal.microaggregation import permutation_within
-from shoal.models import Classes, Model
+from shoal.models import Classes, Model, MultiplicativeCloseness
+from shoal.models._arguments import fraction
 from shoal.plan import Plan
 from shoal.recoding import Progress
 from shoal.recoding._method import Watch
@@ -147,7 +157,7 @@ def _whole(run: _Run) -> Outcome:
     names, columns = _released(run.schema), dict(run.formed.columns)
     promises = [stated(model, run.classes, run.method.form) for model in run.plan.class_models]
     events: list[Event] = [*run.found.events, _classed(run)]
-    promises += _views(run, promises)
+    promises += _views(run)
     randomness = "none used"
     if isinstance(run.method, StochasticCloseness):
         drawn = _randomized(run, run.method)
@@ -169,7 +179,7 @@ def _permuted(run: _Run) -> Outcome:
     part = Part(file=DATA, table=table, records=len(run.encoded), columns=run.described(names))
     promise = _hidden(run)
     guarantee = Guarantee(
-        promises=(promise, *_views(run, [promise])),
+        promises=(promise, *_views(run)),
         events=(*run.found.events, _classed(run), Permuted(columns=run.confidential)),
         randomness=_randomness(run.source),
     )
@@ -194,9 +204,8 @@ def _anatomy(run: _Run) -> Outcome:
         )
     promises = [replace(stated(model, run.classes, "anatomy"), file=CONFIDENTIAL) for model in run.plan.class_models]
     separated = Separated(identifying=run.identifying, confidential=run.confidential, class_column=link)
-    guarantee = Guarantee(
-        promises=(*promises, *_views(run, promises)), events=(*run.found.events, _classed(run), separated)
-    )
+    views = [replace(promise, file=CONFIDENTIAL) for promise in _views(run)]
+    guarantee = Guarantee(promises=(*promises, *views), events=(*run.found.events, _classed(run), separated))
     return tuple(parts), guarantee, {VIEW: joined_view(IDENTIFYING, CONFIDENTIAL, run.confidential, link) + "\n"}
 
 
@@ -236,33 +245,36 @@ def _released_sensitive(
     return tuple(attributes), codes
 
 
-def _views(run: _Run, promises: Sequence[Promise]) -> list[Promise]:
-    """Say what multiplicative closeness is as differential privacy, where it was promised."""
-    if not run.found.bucketized:
-        return []
-    factors = [promise.parameters["t"] for promise in promises if _bounds_factor(promise)]
-    t = max(Fraction(str(factor)) for factor in factors)
-    return [view(t, run.found.bucketized)]
+def _views(run: _Run) -> list[Promise]:
+    """Say what multiplicative closeness is as differential privacy, where there are buckets."""
+    return [view(_joint_factor(run), run.found.bucketized)] if run.found.bucketized else []
 
 
-def _bounds_factor(promise: Promise) -> bool:
-    return promise.model in ("multiplicative-closeness", "hidden-classes")
+def _joint(run: _Run) -> tuple[list[tuple[str, ...]], np.ndarray[tuple[int, ...], np.dtype[np.int64]]]:
+    """Return the released combinations of labels, and which of them every record has."""
+    buckets = run.found.buckets
+    assert buckets is not None  # noqa: S101 - asked of methods with buckets alone
+    rows = list(zip(*buckets.labels, strict=True))
+    labels = list(dict.fromkeys(rows))
+    return labels, np.array([labels.index(row) for row in rows])[buckets.numbers]
+
+
+def _joint_factor(run: _Run) -> Fraction:
+    """Return the t that the joint distribution of all buckets has, rounded up, and at most what was asked for."""
+    found = closeness(run.formed.partition, _joint(run)[1])
+    asked = min(model.capabilities.factor for model in run.plan.class_models if model.capabilities.factor is not None)
+    return fraction(achieved(MultiplicativeCloseness("joint", asked), found).parameters()["t"])  # type: ignore[arg-type]
 
 
 def _hidden(run: _Run) -> Promise:
     """List the different histograms of the classes that are not published."""
-    buckets = run.found.buckets
-    assert buckets is not None  # noqa: S101 - only buckets are permuted
-    rows = list(zip(*buckets.labels, strict=True))
-    labels = list(dict.fromkeys(rows))
-    numbers = np.array([labels.index(row) for row in rows])[buckets.numbers]
+    labels, numbers = _joint(run)
     partition = run.formed.partition
     counts = np.zeros((partition.count, len(labels)), dtype=np.int64)
     np.add.at(counts, (partition.labels, numbers), 1)
     histograms, classes = np.unique(counts, axis=0, return_counts=True)
-    stronger = [stated(model, run.classes, "permuted") for model in run.plan.class_models]
     return hidden(
-        max(Fraction(str(promise.parameters["t"])) for promise in stronger if _bounds_factor(promise)),
+        _joint_factor(run),
         int(partition.sizes.min()),
         run.found.bucketized,
         labels=labels,

@@ -137,10 +137,10 @@ def _untouched(plan: Plan, table: Table, file: str, names: Sequence[str]) -> Par
 
 
 def _as_part(release: Release, file: str) -> tuple[Part, Release, tuple[Promise, ...]]:
-    if len(release.parts) > 1 or release.notes or release.sensitive_hierarchies:
+    if len(release.parts) > 1:
         raise RequirementError(
-            "the method of a slice must release one table, and promises must not need a hierarchy",
-            hint="choose another `inner` method or form, or another distance",
+            f"method `{release.plan.method.name}` releases several tables; a slice is one",
+            hint="choose another `inner` method, or another form of it",
         )
     if release.parts:
         part = replace(release.parts[0], file=file)
@@ -185,5 +185,6 @@ def _together(
         after=worst.after,
         records=table.count(),
         domains=tuple(domain for release in releases for domain in release.domains),
+        sensitive_hierarchies=tuple(each for release in releases for each in release.sensitive_hierarchies),
         parts=tuple(part for part, _, _ in made),
     )

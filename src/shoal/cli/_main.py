@@ -16,7 +16,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from shoal import __version__
-from shoal.cli import _anonymize, _assess, _draft, _output, _parameters, _serve, _vault, _verify
+from shoal.cli import _anonymize, _assess, _bridge, _draft, _output, _parameters, _serve, _vault, _verify
 from shoal.errors import Cancelled, ShoalError
 
 __all__ = ["main"]
@@ -35,6 +35,7 @@ app.command("draft", epilog=_draft.EXAMPLES)(_draft.draft)
 app.command("assess", epilog=_assess.EXAMPLES)(_assess.assess)
 app.command("anonymize", epilog=_anonymize.EXAMPLES)(_anonymize.anonymize)
 app.command("verify", epilog=_verify.EXAMPLES)(_verify.verify)
+app.command("bridge", epilog=_bridge.EXAMPLES)(_bridge.bridge)
 app.command("parameters", epilog=_parameters.EXAMPLES)(_parameters.parameters)
 app.command("serve", epilog=_serve.EXAMPLES)(_serve.serve)
 app.add_typer(_vault.vault, name="vault", help="Keep a table and answer questions about it.", epilog=_vault.EXAMPLES)

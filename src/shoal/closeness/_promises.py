@@ -152,7 +152,8 @@ def composed(parts: Sequence[Sequence[Promise]]) -> dict[str, object]:
     Identity: each table hides a person among k of its own records, so a record of any of them is found with probability
     at most 1 / min k. Closeness: an intruder who takes the groups as independent, as nothing released says otherwise,
     believes the product of the class distributions where the product of the distributions in the tables was believed
-    before; the factors multiply, and the epsilons of `view` add.
+    before; the factors multiply, and the epsilons of `view` add. Values that were randomised in different tables belong
+    to the same people, so the epsilons of `local_privacy` add too (sequential composition).
     """
     sizes = [
         max(mine)
@@ -170,6 +171,9 @@ def composed(parts: Sequence[Sequence[Promise]]) -> dict[str, object]:
     if factors:
         product = math.prod(factors, start=Fraction(1))
         found |= {"t": plain(product), "epsilon": closeness_epsilon(product)}
+    losses = [fraction(each.parameters["epsilon"]) for part in parts for each in part if each.model == LOCAL]  # type: ignore[arg-type]
+    if losses:
+        found["local epsilon"] = plain(sum(losses, Fraction(0)))
     return found
 
 
@@ -181,6 +185,8 @@ def composition(parts: Sequence[Sequence[Promise]]) -> Promise:
         said.append(f"the record of a person is found in any of them with probability at most 1/{found['k']}")
     if "t" in found:
         said.append(f"beliefs about all confidential values together change by a factor of at most {found['t']}")
+    if "local epsilon" in found:
+        said.append(f"all randomised values together are {found['local epsilon']}-differentially private")
     return Promise(
         model=COMPOSITION,
         parameters=found,

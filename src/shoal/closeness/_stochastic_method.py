@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,6 +18,9 @@ from shoal.models._arguments import Arguments, Number, plain
 from shoal.schema import Attribute, Kind, Provenance, Schema
 
 __all__ = ["StochasticCloseness"]
+
+DIGITS = 1_000_000
+"""An epsilon that follows from t is rounded down to so many parts, so that it can be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +111,9 @@ class StochasticCloseness(PartitionMethod):
         if self.epsilon is not None:
             return Fraction(self.epsilon)
         assert self.t is not None  # noqa: S101 - checked on construction
-        return Fraction(stochastic_epsilon(self.t, records=records, smallest=smallest))
+        largest = stochastic_epsilon(self.t, records=records, smallest=smallest)
+        rounded = Fraction(math.floor(Fraction(largest) * DIGITS), DIGITS)
+        return rounded or Fraction(largest)
 
     def classify(self, people: People, models: Sequence[Model]) -> Classified:
         """Make classes by quasi-identifiers."""

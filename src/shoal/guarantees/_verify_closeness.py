@@ -15,10 +15,11 @@ from shoal.errors import ShoalError
 from shoal.guarantees._certificate import Certificate, Data, PromiseEntry
 from shoal.guarantees._check import Check
 from shoal.guarantees._promise import Strength
-from shoal.models import Classes
+from shoal.models import Classes, MultiplicativeCloseness
 from shoal.models._arguments import fraction
+from shoal.models._classes import group
 from shoal.schema import Attribute, Flat, Role, Schema
-from shoal.tables import Frequencies, Table
+from shoal.tables import Frequencies, SensitiveAttribute, Table
 
 __all__ = ["CLOSENESS", "check_closeness", "check_links"]
 
@@ -55,39 +56,53 @@ def check_links(certificate: Certificate, opened: Opened) -> list[Check]:
 
 
 def _view(entry: PromiseEntry, certificate: Certificate, opened: Opened) -> Decision:
-    """Find the closeness that the promise rests on, and compare t with exp(epsilon / 2)."""
+    """Compute the closeness of the joint distribution of the columns, and compare t with exp(epsilon / 2)."""
     from shoal.closeness import closeness_epsilon
 
-    del opened
     t, epsilon = _fraction(entry.parameters["t"]), float(str(entry.parameters["epsilon"]))
     columns = _texts(entry.parameters["columns"])
-    factors = [_closest(certificate, name) for name in columns]
-    if not columns or any(factor is None or factor > t for factor in factors):
-        return False, "no promise of this closeness stands beside it"
-    passed = closeness_epsilon(t) <= epsilon
-    return passed, f"t = {float(t):.6g} is {'at most' if passed else 'above'} exp(epsilon / 2)"
+    found = _joint_factor(entry, certificate, opened, columns)
+    passed = found <= t and closeness_epsilon(t) <= epsilon
+    shown = f"the joint distribution of {len(columns)} columns differs by a factor of at most {float(found):.6g}"
+    return passed, shown if passed else f"{shown}, which is not what it says"
 
 
-def _closest(certificate: Certificate, column: str) -> Fraction | None:
-    """Return the least factor that another promise gives for a column."""
-    found = [
-        _fraction(entry.parameters["t"])
-        for entry in certificate.promises
-        if (entry.model == "multiplicative-closeness" and entry.parameters.get("attribute") == column)
-        or (entry.model == "hidden-classes" and column in _texts(entry.parameters["columns"]))
+def _joint_factor(
+    entry: PromiseEntry, certificate: Certificate, opened: Opened, columns: Sequence[str]
+) -> Fraction | float:
+    """Return the closeness of the combinations of columns, on the classes of the file or on those that are listed."""
+    listed = [
+        _fraction(other.parameters["t"])
+        for other in certificate.promises
+        if other.model == "hidden-classes" and other.parameters.get("columns") == columns
     ]
-    return min(found, default=None)
+    if listed:
+        return min(listed)
+    data = _data(entry, certificate)
+    linked = [each.name for each in data.columns if each.role is Role.QUASI_IDENTIFIER]
+    frequencies = _counted(opened[data.file], data, [*linked, *columns])
+    classes, _ = group(frequencies.codes[:, [frequencies.attributes.index(name) for name in linked]])
+    values, firsts = group(frequencies.codes[:, [frequencies.attributes.index(name) for name in columns]])
+    joint = Frequencies(
+        hierarchies=(),
+        codes=np.empty((len(values), 0), dtype=np.int32),
+        counts=frequencies.counts,
+        sensitive=(SensitiveAttribute(name="joint", size=len(firsts), ordered=False),),
+        sensitive_codes=values[:, None].astype(np.int32),
+    )
+    found = MultiplicativeCloseness("joint", 1).achieved(Classes.of(joint, classes))["t"]
+    return found if isinstance(found, float) else Fraction(found)
 
 
 def _stochastic(entry: PromiseEntry, certificate: Certificate, opened: Opened) -> Decision:
     """Count the records and the smallest class, and compute t from them and from what the steps spend."""
     from shoal.closeness import stochastic_t
 
-    data = certificate.data
+    data = _data(entry, certificate)
     names = [column.name for column in data.columns if column.role is Role.QUASI_IDENTIFIER]
     sizes = Classes.grouped(_counted(opened[data.file], data, names)).sizes
     epsilon = _fraction(entry.parameters["epsilon"])
-    if _spent(certificate) > epsilon:
+    if _spent(_randomised(entry, certificate)) > epsilon:
         return False, "the steps spend more epsilon than it says"
     t = stochastic_t(epsilon, records=int(sizes.sum()), smallest=int(sizes.min()))
     passed = t <= float(str(entry.parameters["t"]))
@@ -99,14 +114,14 @@ def _local(entry: PromiseEntry, certificate: Certificate, opened: Opened) -> Dec
     """Add up what the steps spend on the columns of the promise."""
     del opened
     columns = set(_texts(entry.parameters["columns"]))
-    done = [step for step in certificate.steps if step.get("step") == "randomized"]
+    done = _randomised(entry, certificate)
     if {str(step["column"]) for step in done} != columns:
         return False, "the steps do not randomise the columns that it is about"
     if any(step["mechanism"] not in _MECHANISMS for step in done):
         return False, "a step uses a mechanism that is not known to be private"
     if entry.strength is Strength.UNCONDITIONAL and "operating system" not in certificate.randomness:
         return False, "the promise calls itself unconditional, but its random numbers are not covered"
-    spent = _spent(certificate)
+    spent = _spent(done)
     passed = spent <= _fraction(entry.parameters["epsilon"])
     return passed, f"the steps spend epsilon {float(spent):.6g} in all"
 
@@ -116,7 +131,7 @@ _MECHANISMS = ("randomized-response", "refinement", "noise")
 
 def _hidden(entry: PromiseEntry, certificate: Certificate, opened: Opened) -> Decision:
     """Decide the promise on the histograms that the certificate lists, and compare their sum with the data file."""
-    data = certificate.data
+    data = _data(entry, certificate)
     columns, k, t = (
         _texts(entry.parameters["columns"]),
         int(str(entry.parameters["k"])),
@@ -155,6 +170,8 @@ def _composition(entry: PromiseEntry, certificate: Certificate, opened: Opened) 
     if "t" in said:
         passed &= "t" in found and _fraction(said["t"]) >= _fraction(found["t"])
         passed &= closeness_epsilon(_fraction(said["t"])) <= float(str(said["epsilon"]))
+    if "local epsilon" in said or "local epsilon" in found:
+        passed &= _fraction(said["local epsilon"]) >= _fraction(found["local epsilon"])
     return passed, "follows from the promises of the tables" if passed else "does not follow from those of the tables"
 
 
@@ -200,8 +217,19 @@ def _tallied(table: Table, data: Data, names: Sequence[str]) -> dict[tuple[str |
     }
 
 
-def _spent(certificate: Certificate) -> Fraction:
-    spent = [Fraction(str(step["epsilon_spent"])) for step in certificate.steps if step.get("step") == "randomized"]
+def _data(entry: PromiseEntry, certificate: Certificate) -> Data:
+    """Return the table that a promise is about."""
+    return next(each for each in certificate.tables if each.file == (entry.file or certificate.data.file))
+
+
+def _randomised(entry: PromiseEntry, certificate: Certificate) -> list[dict[str, object]]:
+    """Return the steps that randomised columns of the table that a promise is about."""
+    names = {column.name for column in _data(entry, certificate).columns}
+    return [step for step in certificate.steps if step.get("step") == "randomized" and step["column"] in names]
+
+
+def _spent(steps: Sequence[Mapping[str, object]]) -> Fraction:
+    spent = [Fraction(str(step["epsilon_spent"])) for step in steps]
     if not spent or min(spent) <= 0:
         raise ValueError("nothing was randomised")
     return sum(spent, Fraction(0))
