@@ -134,6 +134,7 @@ class CellObjective(ClassObjective):
     monotone: bool
     superadditive: bool
     floors: tuple[Costs, ...]
+    reads_classes: bool
 
     @classmethod
     def of(cls, frequencies: Frequencies, tables: Tables, *, loss: float) -> CellObjective:
@@ -167,6 +168,8 @@ class CellObjective(ClassObjective):
             monotone=monotone,
             superadditive=superadditive,
             floors=floors,
+            # otherwise the floors are exact
+            reads_classes=monotone and not superadditive,
         )
 
     def costs(self, levels: Sequence[int], classes: Classes) -> Costs:
@@ -177,6 +180,14 @@ class CellObjective(ClassObjective):
             for column, (table, level) in enumerate(zip(self.tables, levels, strict=True))
         )
         return np.asarray(classes.sizes * cells, dtype=np.float64)
+
+    def base(self, levels: Sequence[int], classes: Classes) -> float:
+        """Return a lower bound, from all classes of this node, for this node and all its generalisations."""
+        return self.base_of(classes.sizes, self.costs(levels, classes) / np.maximum(classes.sizes, 1))
+
+    def base_of(self, sizes: npt.NDArray[np.int64], cells: Costs) -> float:
+        """Return the bound of :meth:`base`, given what a record of each class costs."""
+        return float((sizes * np.minimum(cells, self.loss)).sum()) / self.scale if self.monotone else -np.inf
 
     def excess(self, levels: Sequence[int], lost: Classes) -> float:
         """Return what the suppression of the ``lost`` classes adds to the bound of any node below this one."""

@@ -189,10 +189,11 @@ class BranchAndBound:
         lost = self._records - int(sizes[large].sum())
         excess = self._excess(node, sizes, ~large) if lost else 0.0
         self._checked += 1
+        floor = self._base_of(node) if self._objective.reads_classes else self._objective.floor(high)
         if lost > self._limits.suppressed:
             self._note(high, math.inf, lost)
             feasible = False
-        elif self._beaten(self._objective.floor(high) + excess) and not self._rules_out_below:
+        elif self._beaten(floor + excess) and not self._rules_out_below:
             self._note(high, math.nan, lost)
             feasible = True
         else:
@@ -218,10 +219,14 @@ class BranchAndBound:
             return self._objective.floor(low)
         if low not in self._bases:
             node = self._lattice.node(low)
-            everything = node.sizes > 0
-            classes = node.classes(everything, sensitive=self._objective.sensitive)
-            self._bases[low] = self._objective.base(low, classes)
+            self._bases[low] = self._base_of(node)
         return self._bases[low]
+
+    def _base_of(self, node: Node) -> float:
+        if isinstance(self._objective, CellObjective):
+            return self._objective.base_of(node.sizes, node.costs)
+        classes = node.classes(node.sizes > 0, sensitive=self._objective.sensitive)
+        return self._objective.base(node.levels, classes)
 
     @property
     def _rules_out_below(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -13,6 +13,7 @@ from shoal.errors import ParameterError, Problems
 from shoal.models import Model
 from shoal.quality import CellObjective, Measure
 from shoal.recoding._any_time import BranchAndBound, Limits
+from shoal.recoding._cells import suppress_cells
 from shoal.recoding._lattice import Lattice
 from shoal.recoding._method import Method, Progress, Watch, as_limit, as_measure
 from shoal.recoding._requirement import no_solution
@@ -39,6 +40,9 @@ class Generalize(Method):
         proof of optimality.
     steps
         The greatest number of nodes to check, likewise.
+    cells
+        Whether to suppress single cells instead of the record where that suffices: records that the best node
+        suppresses are released with as few of their values as ``*`` as the models allow.
 
     Guarantee
     ---------
@@ -54,6 +58,7 @@ class Generalize(Method):
     balance: float = 0.5
     time_limit: float | None = None
     steps: int | None = None
+    cells: bool = False
 
     def __post_init__(self) -> None:
         problems = Problems()
@@ -78,11 +83,12 @@ class Generalize(Method):
         objective = measure.objective(frequencies)
         lattice = Lattice(frequencies, objective.tables if isinstance(objective, CellObjective) else ())
         limits = self.limits(frequencies)
-        found = BranchAndBound(lattice, objective, models, limits, Watch(progress, cancelled)).run()
+        watch = Watch(progress, cancelled)
+        found = BranchAndBound(lattice, objective, models, limits, watch).run()
         if not found.solutions:
             raise no_solution(lattice, models, limits.suppressed, found.least_suppressed)
         best = found.solutions[0]
-        return SearchResult(
+        result = SearchResult(
             recoding=lattice.recoding(best.levels, models),
             measure=measure,
             value=best.value,
@@ -95,6 +101,22 @@ class Generalize(Method):
             solutions=found.solutions,
             lattice=found.lattice,
         )
+        return self._with_cells(frequencies, models, result, watch) if self.cells and best.suppressed else result
+
+    def _with_cells(
+        self, frequencies: Frequencies, models: Sequence[Model], result: SearchResult, watch: Watch
+    ) -> SearchResult:
+        """Suppress cells instead of records, unless that is no better."""
+        levels = result.solutions[0].levels
+        kept = result.recoding.classes >= 0
+        draft = suppress_cells(frequencies, levels, kept, models, result.measure, watch).settle(models)
+        recoding = draft.recoding()
+        value = result.measure.value(recoding, frequencies)
+        if value >= result.value or draft.suppressed > result.suppressed:
+            return result
+        back = result.suppressed - draft.suppressed
+        note = f"{back:,} records are released with single values suppressed instead of being suppressed."
+        return replace(result, recoding=recoding, value=value, suppressed=draft.suppressed, notes=(note,))
 
     def limits(self, frequencies: Frequencies) -> Limits:
         """Return when to stop, for one table and from now on."""
