@@ -104,10 +104,11 @@ def budget(
         if name is not None:
             ledger.standing(name)
         ledger.set_budget(name or "*", Loss.of(epsilon, delta))
-    accounts = ledger.current()
-    shown = {each: accounts.standing(each) for each in (accounts.analysts if name is None else (name,))}
+    known = ledger.standings()
     if name is None:
-        shown = {"all together": accounts.standing("*"), **shown}
+        shown = {"all together" if each == "*" else each: standing for each, standing in known.items()}
+    else:
+        shown = {name: ledger.standing(name)}
     ledger.close()
     if json:
         _output.print_json({each: _amounts(standing) for each, standing in shown.items()})

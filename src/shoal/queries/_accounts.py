@@ -46,9 +46,6 @@ class Accounts:
     def __init__(self) -> None:
         self._accounts: dict[str, Account] = {}
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._accounts
-
     @property
     def analysts(self) -> tuple[str, ...]:
         """The names of the analysts."""
@@ -67,9 +64,9 @@ class Accounts:
         least = Loss(min(left.epsilon_units, shared.epsilon_units), min(left.delta_units, shared.delta_units))
         return Standing(mine.budget, mine.charges.spent, least)
 
-    def by_token(self, digest: str) -> str | None:
-        """Return the analyst whose token has this digest."""
-        return next((name for name, account in self._accounts.items() if account.token == digest), None)
+    def tokens(self) -> dict[str, str]:
+        """Return whose token each digest is."""
+        return {account.token: name for name, account in self._accounts.items() if account.token is not None}
 
     def check(self, name: str, loss: Loss, region: Region) -> None:
         """Refuse a spending that the analyst's budget or that of the whole table does not allow."""

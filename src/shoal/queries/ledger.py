@@ -243,13 +243,20 @@ class Ledger:
             append(token_entry(account, digest))
 
     def standing(self, account: str) -> Standing:
-        """Return what an account spent and has left."""
-        return self.current().standing(account)
-
-    def current(self) -> Accounts:
-        """Return the accounts as of now, entries of other processes included."""
+        """Return what an account spent and has left, entries of other processes included."""
         with self._lock, self._reading():
-            return self._state.accounts
+            return self._state.accounts.standing(account)
+
+    def standings(self) -> dict[str, Standing]:
+        """Return how all accounts stand; ``*`` is that of the whole table."""
+        with self._lock, self._reading():
+            accounts = self._state.accounts
+            return {name: accounts.standing(name) for name in (WHOLE, *accounts.analysts)}
+
+    def tokens(self) -> dict[str, str]:
+        """Return whose token each digest is."""
+        with self._lock, self._reading():
+            return self._state.accounts.tokens()
 
     @property
     def head(self) -> Head:

@@ -77,9 +77,7 @@ class _Door:
         """Return whose token it is."""
         with self._lock:
             if time.monotonic() - self._looked > 1:
-                accounts = self.ledger.current()
-                digests = {name: accounts.account(name).token for name in accounts.analysts}
-                self._names = {digest: name for name, digest in digests.items() if digest is not None}
+                self._names = self.ledger.tokens()
                 self._looked = time.monotonic()
             name = self._names.get(token_digest(token))
         if name is None:

@@ -99,7 +99,7 @@ def _book(ledger: str | Path | Ledger | None, account: str, budget: Loss) -> Boo
     if not isinstance(ledger, Ledger):
         path = Path(ledger)
         ledger = Ledger.open(path) if path.exists() else Ledger.create(path, budget=budget)
-    if account not in ledger.current():
+    if account not in ledger.standings():
         ledger.set_budget(account, budget)
     known = ledger.standing(account).budget
     if known != budget:

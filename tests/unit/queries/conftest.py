@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -74,10 +75,13 @@ def serve() -> Iterator[Serve]:
 
     stops: list[Callable[[], None]] = []
 
-    def start(vault: Vault, **limits: float) -> str:
+    def start(vault: Vault, *, certificate: tuple[Path, Path] | None = None, **limits: float) -> str:
         ledger = vault.ledger()
-        app = create_app(vault.desk(ledger), ledger, limits=Limits(**{"rate": 1e6, "burst": 10**6, **limits}))  # type: ignore[arg-type]
-        server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical"))
+        chosen: dict[str, Any] = {"rate": 1e6, "burst": 10**6, **limits}
+        app = create_app(vault.desk(ledger), ledger, limits=Limits(**chosen))
+        made, key = certificate or (None, None)
+        config = uvicorn.Config(app, port=0, log_level="critical", ssl_certfile=made, ssl_keyfile=key)
+        server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run)
         thread.start()
         while not server.started:
@@ -90,7 +94,7 @@ def serve() -> Iterator[Serve]:
 
         stops.append(stop)
         port = server.servers[0].sockets[0].getsockname()[1]
-        return f"http://127.0.0.1:{port}"
+        return f"{'http' if certificate is None else 'https'}://127.0.0.1:{port}"
 
     yield start
     for stop in stops:

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import http.client
 import json
+import shutil
 import sqlite3
+import subprocess
 import threading
 import time
 from contextlib import suppress
@@ -249,6 +251,37 @@ class TestClient:
             client.count("height > 3", epsilon=1)
         with pytest.raises(ShoalError, match="`epsilon` must be in"):
             client.count(epsilon=-1)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Return a certificate for this machine, signed by itself, and its private key."""
+    if shutil.which("openssl") is None:
+        pytest.skip("needs openssl")
+    folder = tmp_path_factory.mktemp("tls")
+    made, key = folder / "certificate.pem", folder / "key.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", str(key), "-out", str(made)]
+    names = ["-days", "1", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    subprocess.run([*command, *names], check=True, capture_output=True)
+    return made, key
+
+
+class TestTLS:
+    def test_a_client_that_knows_the_authority_asks_over_tls(
+        self, vault: Vault, token: str, serve: Serve, certificate: tuple[Path, Path]
+    ) -> None:
+        address = serve(vault, certificate=certificate)
+        assert address.startswith("https://")
+        answer = Client(address, token, certificate=certificate[0]).count(epsilon="0.5")
+        assert answer.cost == Loss.of("0.5")
+
+    def test_a_client_that_does_not_know_it_sends_nothing(
+        self, vault: Vault, token: str, serve: Serve, certificate: tuple[Path, Path]
+    ) -> None:
+        client = Client(serve(vault, certificate=certificate), token)
+        with pytest.raises(InputError, match="cannot be reached"):
+            client.count(epsilon="0.5")
+        assert vault.ledger().standing("alice").spent == Loss()
 
 
 class TestVault:
