@@ -95,7 +95,7 @@ def assess(
     >>> table = shoal.read(people).with_schema(shoal.Schema(attributes=(age, illness)))
     >>> found = shoal.assess(table, sampling_fraction=0.1)
     >>> found.reidentification.unique, found.attributes[0].certain, found.population.chosen
-    (1, 3, 'zayatz')
+    (1, 3, 'pitman')
     """
     described = _described(table, schema)
     flat = _flattened(described, table, released=schema is not None)

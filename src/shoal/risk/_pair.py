@@ -61,7 +61,7 @@ class Pair:
         >>> made = shoal.read(pyarrow.table({"age": ["[31, 38]", "[31, 38]", "[31, 38]", "*"]}))
         >>> pair = Pair.of(people, made)
         >>> pair.released.low.ravel().tolist(), pair.released.high.ravel().tolist(), pair.released.counts.tolist()
-        ([0, 0], [2, 3], [3, 1])
+        ([0, 0], [3, 2], [1, 3])
         """
         schema = original.schema
         if schema is None:

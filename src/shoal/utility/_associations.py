@@ -1,0 +1,153 @@
+"""How columns go together, before and after: correlations and Cramér's V of all pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.risk import Axis, Boxes, Pair
+from shoal.utility._spread import Moments, leaf_shares, moments
+
+__all__ = ["Associations", "associations"]
+
+Floats = npt.NDArray[np.float64]
+Square = tuple[tuple[float | None, ...], ...]
+
+#: groups that the values of a column are put into for Cramér's V, and rows that are looked at together
+_ORDERED, _CATEGORIES, _ROWS = 10, 20, 1 << 15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Associations:
+    """The association of every pair of columns in a table and in its release.
+
+    Parameters
+    ----------
+    columns
+        Their names, in the order of rows and columns of the matrices.
+    original, released
+        The matrices: Pearson's correlation in [-1, 1] where both columns are ordered, Cramér's V in [0, 1] otherwise;
+        1 on the diagonal, None where a column is constant.
+    difference
+        The mean absolute difference over all pairs that are defined in both; what is defined in the original only
+        counts as 0 in the release.
+    largest, pair
+        The largest absolute difference, and the columns that it is about.
+    """
+
+    columns: tuple[str, ...]
+    original: Square
+    released: Square
+    difference: float
+    largest: float
+    pair: tuple[str, str] | None
+
+
+def associations(pair: Pair) -> Associations:
+    """Compare the associations of all pairs of columns, generalised values spread over their leaves.
+
+    For Cramér's V, ordered columns are cut into ten groups of about the same number of original records, and others
+    keep their 19 commonest values; the groups are those of the original for both. Spreading makes columns of one record
+    independent inside their ranges, so associations can only be kept or weakened by it. Cost: O(boxes * columns *
+    groups^2).
+    """
+    groups = [_groups(pair, column) for column in range(len(pair.axes))]
+    before, after = (_matrix(pair.axes, boxes, groups) for boxes in (pair.original, pair.released))
+    number = len(pair.axes)
+    rows, columns = np.triu_indices(number, 1)
+    changes = np.abs(np.nan_to_num(after[rows, columns]) - before[rows, columns])
+    defined = np.isfinite(changes)
+    worst = int(np.argmax(np.where(defined, changes, -1.0))) if defined.any() else None
+    return Associations(
+        columns=pair.names,
+        original=_square(before),
+        released=_square(after),
+        difference=float(changes[defined].mean()) if defined.any() else 0.0,
+        largest=0.0 if worst is None else float(changes[worst]),
+        pair=None if worst is None else (pair.names[int(rows[worst])], pair.names[int(columns[worst])]),
+    )
+
+
+def _square(matrix: Floats) -> Square:
+    return tuple(tuple(None if np.isnan(value) else float(value) for value in row) for row in matrix)
+
+
+def _groups(pair: Pair, column: int) -> npt.NDArray[np.int64]:
+    """Return the group of every label of a column."""
+    axis, shares = pair.axes[column], leaf_shares(pair.original, column, pair.axes[column])
+    if axis.places is None:
+        common = np.argsort(-shares, kind="stable")[: _CATEGORIES - 1]
+        group = np.full(len(axis.labels), min(_CATEGORIES, len(axis.labels)) - 1, dtype=np.int64)
+        group[common] = np.arange(len(common))
+        return group
+    order = np.argsort(np.where(np.isfinite(axis.places), axis.places, np.inf), kind="stable")
+    before = np.cumsum(shares[order]) - shares[order]
+    group = np.empty(len(axis.labels), dtype=np.int64)
+    group[order] = np.minimum((before * _ORDERED + 1e-9).astype(np.int64), _ORDERED - 1)
+    group[~np.isfinite(axis.places)] = _ORDERED  # missing values are a group of their own
+    return group
+
+
+def _matrix(axes: tuple[Axis, ...], boxes: Boxes, groups: list[npt.NDArray[np.int64]]) -> Floats:
+    tables = _contingency(boxes, groups)
+    places = [moments(boxes, column, axis) for column, axis in enumerate(axes)]
+    result = np.eye(len(axes))
+    for (i, j), table in tables.items():
+        first, second = places[i], places[j]
+        both = first is not None and second is not None
+        value = _correlation(first, second, boxes.counts) if both else _cramer(table)  # type: ignore[arg-type]
+        result[i, j] = result[j, i] = value
+    return result
+
+
+def _contingency(boxes: Boxes, groups: list[npt.NDArray[np.int64]]) -> dict[tuple[int, int], Floats]:
+    """Return the expected number of records in every pair of groups, for all pairs of columns."""
+    running = []
+    for group in groups:
+        marks = np.zeros((len(group) + 1, int(group.max(initial=0)) + 1))
+        marks[np.arange(1, len(group) + 1), group] = 1
+        running.append(np.cumsum(marks, axis=0))
+    sizes = [each.shape[1] for each in running]
+    tables = {(i, j): np.zeros((sizes[i], sizes[j])) for j in range(len(groups)) for i in range(j)}
+    for start in range(0, len(boxes), _ROWS):
+        rows = slice(start, start + _ROWS)
+        shares = []
+        for column, total in enumerate(running):
+            low, end = boxes.low[rows, column], boxes.high[rows, column] + 1
+            shares.append((total[end] - total[low]) / (end - low)[:, None])
+        weights = boxes.counts[rows, None]
+        for (i, j), table in tables.items():
+            table += (shares[i] * weights).T @ shares[j]
+    return tables
+
+
+def _correlation(first: Moments, second: Moments, counts: npt.NDArray[np.int64]) -> float:
+    known = np.isfinite(first.first) & np.isfinite(second.first)
+    weights = counts[known] / max(int(counts[known].sum()), 1)
+    x, y = first.first[known], second.first[known]
+    # centred first: numbers may be large and close together
+    mean_x, mean_y = float(weights @ x), float(weights @ y)
+    inner_x, inner_y = first.second[known] - x**2, second.second[known] - y**2
+    variance_x = float(weights @ ((x - mean_x) ** 2 + np.maximum(inner_x, 0.0)))
+    variance_y = float(weights @ ((y - mean_y) ** 2 + np.maximum(inner_y, 0.0)))
+    if variance_x <= 0 or variance_y <= 0:
+        return float("nan")
+    return float(np.clip(weights @ ((x - mean_x) * (y - mean_y)) / (variance_x * variance_y) ** 0.5, -1.0, 1.0))
+
+
+def _cramer(table: Floats) -> float:
+    """Return Cramér's V, sqrt(chi^2 / (n min(rows - 1, columns - 1))), over rows and columns that occur.
+
+    >>> _cramer(np.array([[5.0, 0.0], [0.0, 3.0]]))
+    1.0
+    """
+    table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
+    least = min(table.shape) - 1
+    if least < 1:
+        return float("nan")
+    total = table.sum()
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / total
+    chi = float((np.square(table - expected) / expected).sum())
+    return min(1.0, float((chi / (total * least)) ** 0.5))

@@ -1,0 +1,228 @@
+"""Learning: a model trained on the release and tested on people whom neither it nor the release has seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from shoal import tables
+from shoal.errors import DataError, ParameterError
+from shoal.risk import Axis, Boxes, Pair
+from shoal.schema import Kind
+from shoal.tables import Table
+from shoal.utility._features import Encoder, fitted, require_learn, sample_rows
+
+__all__ = ["MODELS", "Prediction", "hold_out", "prediction"]
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int32]
+
+MODELS = ("tree", "linear", "boosting")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """How well one kind of model predicts a column of held-out original records.
+
+    Parameters
+    ----------
+    target
+        The column.
+    model
+        ``tree``, ``linear`` (logistic or ridge regression) or ``boosting``.
+    task, score
+        ``classification`` by ``accuracy``, in [0, 1], or ``regression`` by ``r2``, at most 1.
+    zero
+        The score of ZeroR, which knows only the commonest value or the mean of the original training records.
+    original, released
+        The score when trained on the originals, and when trained on their release.
+    relative
+        (released - zero) / (original - zero): 1 for a release as good as the originals, 0 for one that teaches nothing.
+        None where even the originals teach nothing.
+    """
+
+    target: str
+    model: str
+    task: str
+    score: str
+    zero: float
+    original: float
+    released: float
+    relative: float | None
+
+
+def hold_out(table: Table, *, share: float = 0.3, seed: int = 0) -> tuple[Table, Table]:
+    """Split a table with a schema into records to release and train on, and records to test on."""
+    if not 0 < share < 1 or table.schema is None:
+        raise ParameterError("`hold_out` needs a table with a schema and a `share` in (0, 1).")
+    records = table.to_arrow()
+    tested = np.random.default_rng(seed).random(records.num_rows) < share
+    if tested.all() or not tested.any():
+        raise DataError(f"{table.source.name} has too few records to hold some out.")
+    return tuple(  # type: ignore[return-value]
+        tables.read(records.filter(pa.array(mask))).with_schema(table.schema) for mask in (~tested, tested)
+    )
+
+
+def prediction(
+    train: Table,
+    released: Table,
+    test: Table,
+    target: str,
+    *,
+    models: Sequence[str] = MODELS,
+    limit: int = 20_000,
+    seed: int = 0,
+) -> tuple[Prediction, ...]:
+    """Train on ``released``, a release of ``train``, and test on ``test``, other records of the original table.
+
+    Numbers and days are predicted by regression, everything else by classification, from all other columns. Generalised
+    values are replaced by one of their leaves, drawn evenly. See :func:`hold_out` for the split.
+
+    Parameters
+    ----------
+    train, released, test
+        The tables; ``train`` has a schema.
+    target
+        The column to predict.
+    models
+        Some of ``tree``, ``linear`` and ``boosting``.
+    limit
+        The largest number of records to train on, and to test on; drawn where there are more.
+    seed
+        Of all draws.
+
+    Raises
+    ------
+    MissingExtraError
+        If scikit-learn is not installed.
+    """
+    require_learn()
+    unknown = [model for model in models if model not in MODELS]
+    if unknown:
+        raise ParameterError(f"`models` of `prediction` must be among {', '.join(MODELS)}; got {', '.join(unknown)}.")
+    pair = Pair.of(train, released)
+    if target not in pair.names:
+        raise ParameterError(f"`target` of `prediction` must be a released column; `{target}` is not.")
+    task = _Task.of(pair, target)
+    generator = np.random.default_rng(seed)
+    tested = pair.with_release(test)
+    original = task.rows(pair.original, pair.axes, limit, generator)
+    masked = task.rows(pair.released, pair.axes, limit, generator)
+    held_out = task.rows(tested.released, tested.axes, limit, generator)
+    return tuple(_prediction(task, model, original, masked, held_out, seed) for model in models)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Rows:
+    """Features and target of some records."""
+
+    features: Floats
+    target: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Task:
+    """What to predict from what."""
+
+    column: int
+    inputs: tuple[int, ...]
+    regression: bool
+    encoder: Encoder
+    name: str
+
+    @classmethod
+    def of(cls, pair: Pair, target: str) -> _Task:
+        column = pair.names.index(target)
+        inputs = tuple(i for i in range(len(pair.axes)) if i != column)
+        if not inputs:
+            raise ParameterError(f"there is no column to predict `{target}` from.")
+        regression = pair.axes[column].attribute.kind in (Kind.NUMERIC, Kind.DATE)
+        return cls(column=column, inputs=inputs, regression=regression, encoder=Encoder.of(pair, inputs), name=target)
+
+    def rows(self, boxes: Boxes, axes: tuple[Axis, ...], limit: int, generator: np.random.Generator) -> _Rows:
+        """Draw records and encode them; those whose number to predict is missing are left out."""
+        codes = sample_rows(boxes, limit, generator)
+        places = axes[self.column].places
+        wanted = codes[:, self.column].astype(np.float64)
+        if self.regression and places is not None:
+            wanted = places[codes[:, self.column]]
+        known = np.isfinite(wanted)
+        features = self.encoder.encode(codes[known][:, list(self.inputs)], tuple(axes[i] for i in self.inputs))
+        return _Rows(features=features, target=wanted[known])
+
+
+def _prediction(task: _Task, model: str, original: _Rows, masked: _Rows, held_out: _Rows, seed: int) -> Prediction:
+    before = _score(task, model, original, held_out, seed)
+    after = _score(task, model, masked, held_out, seed)
+    zero = _zero(task, original, held_out)
+    return Prediction(
+        target=task.name,
+        model=model,
+        task="regression" if task.regression else "classification",
+        score="r2" if task.regression else "accuracy",
+        zero=zero,
+        original=before,
+        released=after,
+        relative=(after - zero) / (before - zero) if before > zero else None,
+    )
+
+
+def _score(task: _Task, model: str, train: _Rows, test: _Rows, seed: int) -> float:
+    if not len(test.target):
+        return 0.0
+    if len(np.unique(train.target)) < 2:  # nothing to learn: everybody is predicted the same
+        guess = np.full(len(test.target), train.target[0] if len(train.target) else np.nan)
+    else:
+        learner = _learner(model, train.target, seed, regression=task.regression)
+        guess = fitted(learner, train.features, train.target).predict(test.features)
+    return _quality(task, guess, test.target)
+
+
+def _zero(task: _Task, train: _Rows, test: _Rows) -> float:
+    if not len(train.target) or not len(test.target):
+        return 0.0
+    if task.regression:
+        guess = float(train.target.mean())
+    else:
+        values, counts = np.unique(train.target, return_counts=True)
+        guess = float(values[counts.argmax()])
+    return _quality(task, np.full(len(test.target), guess), test.target)
+
+
+def _quality(task: _Task, guess: Floats, truth: Floats) -> float:
+    if not task.regression:
+        return float((guess == truth).mean())
+    total = float(np.square(truth - truth.mean()).sum())
+    return 1 - float(np.square(guess - truth).sum()) / total if total else 0.0
+
+
+def _learner(model: str, target: Floats, seed: int, *, regression: bool) -> Any:
+    leaf = max(5, len(target) // 500)
+    if model == "tree":
+        from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+        made = DecisionTreeRegressor if regression else DecisionTreeClassifier
+        return made(min_samples_leaf=leaf, random_state=seed)
+    if model == "linear":
+        from sklearn.linear_model import LogisticRegression, Ridge
+
+        return Ridge() if regression else LogisticRegression(max_iter=200)
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+    boosted = HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier
+    # a step grows one tree per class: fewer, longer steps where there are many
+    steps = 50 if regression else min(50, max(8, 400 // len(np.unique(target))))
+    return boosted(
+        max_iter=steps,
+        learning_rate=min(0.2, 5 / steps),
+        max_leaf_nodes=15,
+        min_samples_leaf=leaf,
+        early_stopping=False,
+        random_state=seed,
+    )

@@ -1,0 +1,83 @@
+"""All utility figures of one release, as one value for reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shoal.errors import MissingExtraError
+from shoal.risk import Pair
+from shoal.tables import Table
+from shoal.utility._associations import Associations, associations
+from shoal.utility._distributions import Distribution, distributions
+from shoal.utility._propensity import Propensity, propensity
+from shoal.utility._queries import QueryError, query_error
+
+__all__ = ["Usefulness", "usefulness"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usefulness:
+    """What a release is still good for.
+
+    Parameters
+    ----------
+    records, released
+        The records of the table and of the release.
+    distributions
+        How far the distribution of each column moved.
+    associations
+        How far the associations of pairs of columns moved.
+    queries
+        How wrong random counts are.
+    propensity
+        How well the records can be told from originals; None where scikit-learn is not installed.
+    """
+
+    records: int
+    released: int
+    distributions: tuple[Distribution, ...]
+    associations: Associations
+    queries: QueryError
+    propensity: Propensity | None
+
+
+def usefulness(original: Table, released: Table, *, seed: int = 0) -> Usefulness:
+    """Measure what a release is still good for, against the table that it was made of.
+
+    The figures are computed from the original: they are for the holder of the data, not for publication, unless a
+    guarantee covers them.
+
+    Parameters
+    ----------
+    original
+        The table as it was, with its schema.
+    released
+        What was made of it.
+    seed
+        Of the draws of queries and of leaves.
+
+    Examples
+    --------
+    >>> import pyarrow, shoal
+    >>> columns = [shoal.Attribute(name=name, role="quasi-identifier") for name in ("sex", "town")]
+    >>> people = pyarrow.table({"sex": ["f", "f", "m", "m"], "town": ["a", "b", "a", "a"]})
+    >>> table = shoal.read(people).with_schema(shoal.Schema(attributes=tuple(columns)))
+    >>> usefulness(table, table).queries.mean
+    0.0
+    """
+    pair = Pair.of(original, released)
+    return Usefulness(
+        records=pair.original.records,
+        released=pair.released.records,
+        distributions=distributions(pair),
+        associations=associations(pair),
+        queries=query_error(pair, seed=seed),
+        propensity=_propensity(pair, seed),
+    )
+
+
+def _propensity(pair: Pair, seed: int) -> Propensity | None:
+    try:
+        return propensity(pair, seed=seed)
+    except MissingExtraError:
+        return None
