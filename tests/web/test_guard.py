@@ -13,7 +13,6 @@ from shoal.web._guard import Access
 
 from .conftest import OCTETS, ORIGIN, Browser, people
 
-
 pytestmark = pytest.mark.xdist_group("web")
 
 

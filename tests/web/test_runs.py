@@ -17,7 +17,6 @@ from shoal.web._store import write_json
 
 from .conftest import K2, OCTETS, Browser, people
 
-
 pytestmark = pytest.mark.xdist_group("web")
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from .conftest import CANARY, COLUMNS, K2, OCTETS, Browser, people
 
-
 pytestmark = pytest.mark.xdist_group("web")
 
 

@@ -1,0 +1,271 @@
+"""The whole way in a real browser."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import shoal
+
+from .conftest import App, serve
+
+pytestmark = [pytest.mark.slow, pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
+
+
+def open_example(page: Any, app: App) -> str:
+    """Open the bundled table and return its address."""
+    page.goto(app.home)
+    page.get_by_role("button", name="Try the hospital example").click()
+    page.wait_for_url("**/tables/*")
+    return str(page.url)
+
+
+def upload(page: Any, app: App, path: Path | dict[str, Any]) -> None:
+    page.goto(app.home)
+    page.get_by_label("Open a table").set_input_files(path)
+    page.get_by_role("button", name="Open", exact=True).click()
+
+
+def set_role(page: Any, column: str, role: str) -> None:
+    page.get_by_role("group", name=column, exact=True).get_by_label("Role").select_option(role)
+
+
+def anonymise(page: Any) -> None:
+    page.get_by_role("button", name="Anonymise").click()
+    page.wait_for_url("**/runs/*")
+
+
+def test_the_hospital_table_becomes_a_release(page: Any, app: App, hospital: Path, tmp_path: Path) -> None:
+    upload(page, app, hospital / "discharges.csv")
+    page.wait_for_url("**/tables/*")
+    assert page.get_by_text("These are guesses").is_visible()
+    for column, role in (
+        ("patient_id", "identifier"),
+        ("name", "identifier"),
+        ("age", "quasi-identifier"),
+        ("sex", "quasi-identifier"),
+        ("zip", "quasi-identifier"),
+        ("admission_date", "quasi-identifier"),
+        ("diagnosis", "sensitive"),
+        ("length_of_stay", "sensitive"),
+        ("charge", "sensitive"),
+    ):
+        set_role(page, column, role)
+    age = page.get_by_role("group", name="age", exact=True)
+    age.locator("summary").first.click()
+    age.get_by_label("How values become coarser").select_option("intervals")
+    age.get_by_label("Widths").fill("5, 10, 20, 40")
+    age.get_by_role("button", name="Preview the levels").click()
+    age.get_by_role("columnheader", name="Level 4").wait_for()
+    age.get_by_text("[0, 5)").first.wait_for()
+    place = page.get_by_role("group", name="zip", exact=True)
+    place.locator("summary").first.click()
+    place.get_by_label("How values become coarser").select_option("file")
+    place.get_by_label("Hierarchy file:").set_input_files(hospital / "hierarchies" / "zip.csv")
+    place.get_by_text("Harbour").first.wait_for()
+    page.get_by_role("button", name="These are right").click()
+    page.wait_for_url("**/risk")
+    assert page.get_by_text("Who stands out today").is_visible()
+    page.get_by_role("link", name="Choose what to promise").click()
+    page.get_by_label("Researchers").check()
+    page.get_by_text("The same in Python and in a shell").click()
+    page.locator("#shell").filter(has_text="--l diagnosis=2").wait_for()
+    anonymise(page)
+    page.get_by_role("heading", name="Risk before and after").wait_for()
+    for heading in ("Solutions", "Distributions", "Records before and after", "The same without the app"):
+        assert page.get_by_role("heading", name=heading).is_visible()
+    page.get_by_role("button", name="Verify it now").click()
+    page.get_by_text("Verified: the release keeps every promise").wait_for()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Everything (zip)").click()
+    download.value.save_as(tmp_path / "release.zip")
+    with zipfile.ZipFile(tmp_path / "release.zip") as archive:
+        archive.extractall(tmp_path)
+    assert shoal.verify(tmp_path / "release").passed
+    page.goto(f"{app.home}/verify")
+    page.get_by_label("The release folder").set_input_files(tmp_path / "release")
+    page.get_by_role("button", name="Verify", exact=True).first.click()
+    page.get_by_text("Verified: the release keeps every promise").wait_for()
+    (tmp_path / "release" / "data.csv").write_text("age\n1\n")
+    page.get_by_label("The release folder").set_input_files(tmp_path / "release")
+    page.get_by_role("button", name="Verify", exact=True).first.click()
+    page.get_by_text("NOT verified: 1 of").wait_for()
+
+
+def test_adult_is_anonymised_with_arx_hierarchies(page: Any, app: App, shared_data: Path) -> None:
+    upload(page, app, shared_data / "adult" / "adult.csv")
+    page.wait_for_url("**/tables/*")
+    for column in ("sex", "age", "race", "education"):
+        set_role(page, column, "quasi-identifier")
+        group = page.get_by_role("group", name=column, exact=True)
+        if column == "age":
+            group.get_by_label("Kind").select_option("numeric")
+        group.locator("summary").first.click()
+        group.get_by_label("How values become coarser").select_option("file")
+        group.get_by_label("Hierarchy file:").set_input_files(shared_data / "adult" / f"adult_hierarchy_{column}.csv")
+        group.get_by_role("columnheader", name="Level 1").wait_for()
+    for column in ("marital-status", "native-country", "workclass", "occupation", "salary-class"):
+        set_role(page, column, "sensitive" if column == "occupation" else "insensitive")
+    page.get_by_role("button", name="These are right").click()
+    page.wait_for_url("**/risk")
+    page.get_by_role("link", name="Choose what to promise").click()
+    page.get_by_label("k: people who look alike").fill("5")
+    page.get_by_label("t for occupation").fill("0.5")
+    anonymise(page)
+    page.get_by_role("heading", name="Risk before and after").wait_for()
+    assert page.get_by_role("row", name=re.compile("Records 30,162")).is_visible()
+
+
+def test_a_wrong_file_is_explained(page: Any, app: App) -> None:
+    upload(page, app, {"name": "photo.png", "mimeType": "image/png", "buffer": b"\x89PNG"})
+    alert = page.get_by_role("alert")
+    alert.get_by_text("not supported").wait_for()
+    assert "Shoal reads .csv" in alert.inner_text()
+    upload(page, app, {"name": "broken.parquet", "mimeType": "", "buffer": b"nothing"})
+    page.get_by_role("alert").get_by_text("broken.parquet is not a Parquet file").wait_for()
+
+
+def test_a_rule_that_cannot_be_met_says_what_could_and_is_corrected(page: Any, app: App) -> None:
+    address = open_example(page, app)
+    page.goto(f"{address}/promise")
+    page.get_by_label("l for diagnosis").fill("90")
+    anonymise(page)
+    page.get_by_text("This did not work").wait_for()
+    alert = page.locator("section.problems")
+    assert "the whole table has l = 76" in alert.inner_text()
+    assert "weaken the models" in alert.inner_text()
+    page.get_by_role("link", name="Change the promise").click()
+    assert page.get_by_label("l for diagnosis").input_value() == "90", "what was asked is there to be changed"
+    page.get_by_label("l for diagnosis").fill("2")
+    anonymise(page)
+    page.get_by_role("heading", name="Risk before and after").wait_for()
+
+
+def test_a_wrong_number_is_told_while_it_is_typed(page: Any, app: App) -> None:
+    page.goto(f"{open_example(page, app)}/promise")
+    page.get_by_label("k: people who look alike").fill("0")
+    page.get_by_text("must be an integer in [1, inf)").wait_for()
+
+
+def test_a_run_goes_on_when_the_page_is_loaded_again_and_can_be_stopped(page: Any, app: App) -> None:
+    start_heavy(page, app)
+    page.reload()
+    assert page.get_by_role("progressbar").is_visible()
+    page.get_by_role("button", name="Stop").click()
+    page.get_by_role("heading", name="Stopped").wait_for()
+    page.goto(app.home)
+    assert page.get_by_text("cancelled").first.is_visible()
+
+
+def test_two_tabs_work_side_by_side(page: Any, window: Any, app: App) -> None:
+    address = open_example(page, app)
+    other = window.new_page()
+    other.goto(f"{address}/promise")
+    page.goto(f"{address}/promise")
+    other.get_by_label("k: people who look alike").fill("3")
+    page.get_by_label("k: people who look alike").fill("7")
+    anonymise(other)
+    anonymise(page)
+    for tab, k in ((page, "6"), (other, "2")):
+        tab.get_by_role("heading", name="Risk before and after").wait_for()
+        assert tab.get_by_text(f"at least {k} other").is_visible()
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Delete this run").click()
+    page.wait_for_url(f"{app.home}/")
+    other.reload()
+    assert other.get_by_role("heading", name="Risk before and after").is_visible()
+    other.close()
+
+
+def test_methods_are_compared(page: Any, app: App) -> None:
+    page.goto(f"{open_example(page, app)}/compare")
+    page.get_by_label("Values of k").fill("3, 9")
+    for box in page.get_by_role("checkbox").all()[2:]:
+        box.uncheck()
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_role("heading", name="Methods side by side").wait_for()
+    assert page.get_by_role("row", name="generalize k = 9").is_visible()
+
+
+def test_the_way_can_be_gone_with_the_keyboard_alone(page: Any, app: App) -> None:
+    page.goto(app.home)
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == "example":
+            break
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/tables/*")
+    page.get_by_role("button", name="These are right").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/risk")
+
+
+def test_an_ephemeral_app_leaves_nothing(chromium: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    app = serve("--ephemeral")
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(app.address)
+    open_example(page, app)
+    assert list(tmp_path.glob("shoal-*/tables/*"))
+    context.close()
+    app.stop()
+    assert not list(tmp_path.glob("shoal-*"))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_page_has_a_serious_accessibility_problem(
+    window: Any, chromium: Any, app: App, scheme: str, width: int
+) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python").Axe()
+    context = chromium.new_context(
+        viewport={"width": width, "height": 800},
+        color_scheme=scheme,
+        storage_state=window.storage_state(),
+        bypass_csp=True,  # axe is put into the page as a script
+    )
+    context.set_default_timeout(60_000)
+    page = context.new_page()
+    address = open_example(page, app)
+    page.goto(f"{address}/promise")
+    anonymise(page)
+    page.get_by_role("heading", name="Risk before and after").wait_for()
+    result = page.url
+    problems = []
+    for place in (app.home, address, f"{address}/risk", f"{address}/promise", f"{address}/compare", result):
+        page.goto(place)
+        for part in page.locator("details").all():
+            part.evaluate("part => { part.open = true; }")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{place} scrolls sideways"
+        found = axe.run(page).response["violations"]
+        problems += [
+            (place.removeprefix(app.home), each["id"], each["nodes"][0]["html"][:200])
+            for each in found
+            if each["impact"] in ("serious", "critical")
+        ]
+    context.close()
+    assert not problems
+
+
+def start_heavy(page: Any, app: App) -> None:
+    """Start a run that looks through very many combinations."""
+    lines = [",".join(f"c{j}" for j in range(9))]
+    lines += [",".join(str((i * (7 + 2 * j) + i // (j + 1)) % 64) for j in range(9)) for i in range(20_000)]
+    upload(page, app, {"name": "heavy.csv", "mimeType": "text/csv", "buffer": "\n".join(lines).encode()})
+    page.wait_for_url("**/tables/*")
+    for number in range(9):
+        group = page.get_by_role("group", name=f"c{number}", exact=True)
+        group.get_by_label("Role").select_option("quasi-identifier")
+        group.get_by_label("Kind").select_option("numeric")
+        group.locator("summary").first.click()
+        group.get_by_label("How values become coarser").select_option("intervals")
+        group.get_by_label("Widths").fill("2, 4, 8, 16, 32")
+    page.get_by_role("button", name="These are right").click()
+    page.wait_for_url("**/risk")
+    page.get_by_role("link", name="Choose what to promise").click()
+    anonymise(page)
