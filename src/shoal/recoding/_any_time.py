@@ -52,6 +52,11 @@ class Limits:
     deadline: float = math.inf
     steps: float = math.inf
 
+    @property
+    def finite(self) -> bool:
+        """Whether the search may have to stop before it is done."""
+        return math.isfinite(self.deadline) or math.isfinite(self.steps)
+
 
 class BranchAndBound:
     """Search for the best node, best bound first.
@@ -84,6 +89,7 @@ class BranchAndBound:
         self._bases: dict[Levels, float] = {}
         self._boxes: list[tuple[float, int, Levels, Levels, float]] = []
         self._made = 0
+        self._climbed: set[Levels] = set()
         self._ruled_out = 0
         self._solutions: list[Solution] = []
         self._shown: list[tuple[Levels, float, int]] = []
@@ -111,8 +117,11 @@ class BranchAndBound:
         while self._open and not self._out_of_time():
             bound, _, low, high, excess = heapq.heappop(self._boxes)
             self._report(bound)
+            before = self._best
             if not self._sweep(low, high):
                 self._split(bound, low, high, excess)
+            if self._limits.finite and self._best < before:
+                self._climb()
         proved = not self._open
         return Found(
             solutions=tuple(self._solutions),
@@ -122,6 +131,17 @@ class BranchAndBound:
             least_suppressed=self._least_suppressed,
             lattice=self._explored(),
         )
+
+    def _climb(self) -> None:
+        """Go from the best node to a better neighbour, while there is one: if the search has to stop, it stops well."""
+        start = None
+        while self._solutions and self._solutions[0].levels != start and not self._out_of_time():
+            start = self._solutions[0].levels
+            for neighbour in _neighbours(start, self._lattice.heights):
+                if neighbour not in self._climbed and not self._out_of_time():
+                    self._climbed.add(neighbour)
+                    node = self._lattice.node(neighbour)
+                    self._check(node, node.sizes, node.sizes >= self._smallest)
 
     @property
     def _open(self) -> bool:
@@ -298,7 +318,7 @@ class BranchAndBound:
         return bound > self._best + _TIE * abs(self._best)
 
     def _out_of_time(self) -> bool:
-        return self._checked >= self._limits.steps or time.monotonic() >= self._limits.deadline
+        return self._checked + len(self._climbed) >= self._limits.steps or time.monotonic() >= self._limits.deadline
 
     def _note(self, levels: Levels, value: float, suppressed: int) -> None:
         if len(self._shown) < _SHOWN:
@@ -323,3 +343,8 @@ class BranchAndBound:
 
 def _volume(low: Levels, high: Levels) -> int:
     return math.prod(most - least + 1 for least, most in zip(low, high, strict=True))
+
+
+def _neighbours(levels: Levels, heights: Levels) -> list[Levels]:
+    moved = [(j, levels[j] + step) for j in range(len(levels)) for step in (-1, 1)]
+    return [(*levels[:j], level, *levels[j + 1 :]) for j, level in moved if 0 <= level <= heights[j]]
