@@ -38,7 +38,7 @@ def mdav_swap(
     Guarantee
     ---------
     Probabilistic k-anonymity: the probability that an intruder with these quasi-identifiers finds the record of a
-    person is at most 1/k [SC13 Def. 8, section 3.3.1]. Each attribute keeps its values, so its mean, variance and
+    person is at most 1/k [SC13 Def. 5, section 3.3.1]. Each attribute keeps its values, so its mean, variance and
     every other marginal statistic.
 
     Assumptions
@@ -72,9 +72,9 @@ def ir_swap(confidential: ArrayLike, k: int, *, source: RandomSource = SYSTEM) -
 
     Guarantee
     ---------
-    Probabilistic k-anonymity against informed intruders: one who knows every attribute but one finds the true value
-    of that one with probability at most 1/k, where the values in its cluster differ [SC13, section 3.3.3]. Each
-    attribute keeps its values.
+    Probabilistic k-anonymity against informed intruders: one who knows every attribute of a person but one finds the
+    record that the person's value of that one was moved to with probability at most 1/k [SC13 Def. 5, sections 3.3.2
+    and 3.3.3]. Each attribute keeps its values.
 
     Assumptions
     -----------
