@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import shoal
+from shoal import methods
 from shoal.web._store import write_json
 
 from .conftest import K2, OCTETS, Browser, people
@@ -182,6 +183,24 @@ def test_differential_privacy_is_offered_and_says_what_it_needs(browser: Browser
     run = browser.post(f"/api/tables/{example}/runs", json=choice).json()["id"]
     assert browser.wait(run)["state"] == "done"
     assert "must stay with you" in browser.get(f"/runs/{run}").text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", methods.names())
+def test_every_method_gives_a_page_or_says_what_it_needs(browser: Browser, table: str, method: str) -> None:
+    closeness = {"model": "t-closeness", "parameters": {"attribute": "illness", "t": 0.5}}
+    choice = {"promises": [*K2["promises"], closeness], "method": {"name": method}}
+    answer = browser.post(f"/api/tables/{table}/runs", json=choice)
+    if answer.status_code == 422:
+        assert answer.json()["problems"]
+        return
+    status = browser.wait(answer.json()["id"])
+    page = browser.get(f"/runs/{answer.json()['id']}")
+    assert page.status_code == 200
+    if status["state"] == "done":
+        assert "Risk before and after" in page.text
+    else:
+        assert not any("internal error" in problem for problem in status["error"]["problems"]), status
 
 
 def test_methods_are_compared(browser: Browser, table: str) -> None:

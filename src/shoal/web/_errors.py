@@ -53,6 +53,10 @@ def status_of(error: BaseException) -> int:
     return 500
 
 
+def _place(parts: tuple[int | str, ...]) -> str:
+    return ".".join(str(part) for part in parts if part not in ("body", "query", "path")) or "the request"
+
+
 def install(app: FastAPI) -> None:
     """Make the app answer all errors in this form."""
 
@@ -63,7 +67,7 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def _shape(_request: Request, error: RequestValidationError) -> JSONResponse:
         # the places and rules only: what was sent may be data
-        problems = [f"{'.'.join(str(part) for part in entry['loc'])}: {entry['type']}" for entry in error.errors()]
+        problems = [f"{_place(entry['loc'])}: {entry['type'].replace('_', ' ')}" for entry in error.errors()]
         return JSONResponse({"problems": problems, "hint": "see the API's description at /api"}, status_code=422)
 
     @app.exception_handler(HTTPException)

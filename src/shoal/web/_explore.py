@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import secrets
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +24,12 @@ from shoal.tables import Frequencies
 __all__ = ["before", "explore", "histogram", "loss"]
 
 _BARS, _LEVEL_BARS, _RECORDS, _NODES, _SOLUTIONS = 12, 24, 60, 1500, 12
+#: records beyond which a few are picked on the engine
+_MANY = 100_000
 
 
 def explore(table: Table, release: Release, folder: Path) -> dict[str, Any]:
     """Return what the app shows of ``release``, which was made from ``table`` and written to ``folder``."""
-    written = pq.ParquetFile(folder / "data.parquet")
     wanted = dict.fromkeys(name for model in release.plan.class_models for name in model.capabilities.sensitive)
     frequencies = tables.encode(table, sensitive=tuple(wanted)).frequencies
     return {
@@ -42,7 +45,7 @@ def explore(table: Table, release: Release, folder: Path) -> dict[str, Any]:
         "guessed": release.plan.schema.guessed,
         "private": release.private is not None,
         "search": None if release.search is None else _search(release.search),
-        "distributions": [_distribution(table, release, frequencies, written, name) for name in release.table.columns],
+        "distributions": _distributions(table, release, frequencies, folder),
         "records": _records(table, release, frequencies),
         "files": sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()),
     }
@@ -99,11 +102,23 @@ def _lattice(found: SearchResult) -> dict[str, Any] | None:
     }
 
 
+def _distributions(table: Table, release: Release, frequencies: Frequencies, folder: Path) -> list[dict[str, Any]]:
+    """Count the values of every released column, in the one file of the release or in each of several."""
+    found = []
+    for name in [part.file for part in release.parts] or ["data.parquet"]:
+        file = pq.ParquetFile(folder / name)
+        for column in file.schema_arrow.names:
+            entry = _distribution(table, release, frequencies, file.read(columns=[column]).column(0), column)
+            found.append(entry | {"file": name if release.parts else None})
+    return found
+
+
 def _distribution(
-    table: Table, release: Release, frequencies: Frequencies, written: pq.ParquetFile, name: str
+    table: Table, release: Release, frequencies: Frequencies, released: pa.ChunkedArray, name: str
 ) -> dict[str, Any]:
     """Count the values of a column before and after, in the same bars where both can be told in the same values."""
-    released = written.read(columns=[name]).column(0)
+    if name not in release.plan.schema:  # a column that the method added
+        return {"column": name, "role": "added", "original": [], "released": _plain_histogram(released), "same": False}
     levels = None if release.search is None else release.search.levels
     if name in frequencies.attributes and levels is not None:
         original, after = _at_level(frequencies, name, levels, released)
@@ -111,7 +126,7 @@ def _distribution(
         values = table.select(name).to_arrow().column(0)
         edges = _edges(values)
         original = histogram(values, edges)
-        after = histogram(released, edges if _is_number(released.type) else None)
+        after = histogram(released, edges) if _is_number(released.type) else _plain_histogram(released)
     return {
         "column": name,
         "role": release.plan.schema[name].role.value,
@@ -172,6 +187,11 @@ def histogram(values: pa.ChunkedArray, edges: Sequence[float] | None = None) -> 
     return bars + ([{"label": "missing", "count": missing, "rest": True}] if missing else [])
 
 
+def _plain_histogram(values: pa.ChunkedArray) -> list[dict[str, Any]]:
+    """Count values of any type: lists and structures have no text of their own."""
+    return histogram(values) if not pa.types.is_nested(values.type) else [{"label": "lists", "count": len(values)}]
+
+
 def _edges(values: pa.ChunkedArray) -> list[float] | None:
     if not _is_number(values.type) or pc.count_distinct(values).as_py() <= _BARS:
         return None
@@ -193,7 +213,7 @@ def _records(table: Table, release: Release, encoded: Frequencies) -> dict[str, 
     recoding = release.search.recoding
     if len(encoded.codes) != len(recoding.classes):
         return None
-    rows = _sample(table)
+    rows = _sample(table, encoded.records)
     names = [name for name in table.columns if name not in release.plan.schema.identifiers]
     leaves = np.column_stack([hierarchies.leaf_codes(h, rows.column(h.attribute)) for h in encoded.hierarchies])
     classes = _classes(encoded.codes, recoding.classes, leaves)
@@ -212,11 +232,13 @@ def _records(table: Table, release: Release, encoded: Frequencies) -> dict[str, 
     return {"columns": names, "rows": shown}
 
 
-def _sample(table: Table) -> pa.Table:
-    """Return some records, evenly spread from a random start."""
+def _sample(table: Table, records: int) -> pa.Table:
+    """Return some records, picked at random."""
+    if records > _MANY:
+        table = tables.bernoulli(table, Fraction(10 * _RECORDS, records), os.urandom(32))
     rows = table.to_arrow()
-    step = max(1, rows.num_rows // _RECORDS)
-    return rows.take(pa.array(np.arange(secrets.randbelow(step), rows.num_rows, step)[:_RECORDS]))
+    chosen = secrets.SystemRandom().sample(range(rows.num_rows), min(_RECORDS, rows.num_rows))
+    return rows.take(pa.array(sorted(chosen), pa.int64()))
 
 
 def _classes(tuples: Any, classes: Any, leaves: Any) -> list[int]:

@@ -8,13 +8,15 @@ that the one-time token of the printed address was changed into; a request that 
 from __future__ import annotations
 
 import hmac
+import html
+import json
 import secrets
 import threading
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shoal.web._errors import content
@@ -88,7 +90,8 @@ class Guard:
             return
         refused = self._refuse(scope)
         if refused is not None:
-            await refused(scope, receive, _with_headers(send))
+            answer = _page(refused) if "text/html" in Headers(scope=scope).get("accept", "") else refused
+            await answer(scope, receive, _with_headers(send))
             return
         limit = self._upload_limit if _is_upload(scope) else SMALL_BODY
         length = Headers(scope=scope).get("content-length", "0")
@@ -166,6 +169,17 @@ def _too_large(limit: int) -> str:
 
 def _problem(status: int, problem: str, *, hint: str | None = None) -> Response:
     return JSONResponse({"problems": [problem], "hint": hint}, status_code=status)
+
+
+def _page(refused: Response) -> Response:
+    """Return a refusal as a page, for a person who opened an address by hand; moving on is not refusing."""
+    if refused.status_code < 400:
+        return refused
+    problem = json.loads(bytes(refused.body))
+    text = "".join(f"<p>{html.escape(each)}</p>" for each in (*problem["problems"], problem["hint"] or "") if each)
+    return HTMLResponse(
+        f'<!doctype html><html lang="en"><title>Shoal</title><h1>Shoal is closed to you</h1>{text}', refused.status_code
+    )
 
 
 def _with_headers(send: Send) -> Send:

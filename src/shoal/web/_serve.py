@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import sys
 import tempfile
@@ -59,6 +60,9 @@ def serve(
         sys.stdout.flush()
         if browser:
             webbrowser.open(address)
+        # the server stops on these signals, then sends them once more to whoever was there before
+        for interrupt in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(interrupt, lambda _number, _frame: None)
         config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=1)
         uvicorn.Server(config).run(sockets=[listener])
     finally:

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from shoal.errors import ParameterError
-from shoal.web._context import Here
+from shoal.errors import ParameterError, ShoalError
+from shoal.web._context import Context, Here
 from shoal.web.api.plans import Choice, MethodChoice, Promise, make_plan
 from shoal.web.api.runs import begin
 
@@ -23,7 +23,7 @@ class Comparison(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     k: list[Annotated[int, Field(ge=1, le=10**9)]] = Field(default=[], max_length=12)
-    methods: list[MethodChoice] = Field(default=[], max_length=8)
+    methods: list[MethodChoice] = Field(default=[], max_length=40)
     epsilon: list[float] = Field(default=[], max_length=12)
     delta: float = 1e-6
     promises: list[Promise] = Field(default=[], max_length=10)
@@ -37,8 +37,7 @@ def start(here: Here, table: str, comparison: Comparison) -> dict[str, Any]:
     entries = _entries(comparison)
     if not entries:
         raise ParameterError("there is nothing to compare", hint="choose a method and values of k, or of epsilon")
-    for choice in entries.values():
-        make_plan(here, table, choice)
+    _check(here, table, entries)
     strengths = list(dict.fromkeys(strength for _, strength in entries))
     about = {
         "kind": "comparison",
@@ -51,6 +50,18 @@ def start(here: Here, table: str, comparison: Comparison) -> dict[str, Any]:
         "entries": [{"strength": strength} | choice.model_dump() for (_, strength), choice in entries.items()],
     }
     return begin(here, table, about, {"comparison.json": json.dumps(wanted)})
+
+
+def _check(here: Context, table: str, entries: dict[tuple[str, str], Choice]) -> None:
+    """Refuse a comparison of which nothing can run; where something can, the rest says why it cannot."""
+    errors: list[ShoalError] = []
+    for choice in entries.values():
+        try:
+            make_plan(here, table, choice)
+        except ShoalError as error:
+            errors.append(error)
+    if len(errors) == len(entries):
+        raise errors[0]
 
 
 def _entries(comparison: Comparison) -> dict[tuple[str, str], Choice]:

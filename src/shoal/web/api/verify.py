@@ -19,7 +19,7 @@ __all__ = ["router"]
 router = APIRouter()
 
 #: the names that files of a release can have: at most one folder, no dot in front, known endings
-_NAME = re.compile(r"(?:[A-Za-z0-9_-]{1,60}/)?[A-Za-z0-9_-]{1,60}\.(?:parquet|csv|json|toml|txt|html)")
+_NAME = re.compile(r"(?:[A-Za-z0-9_-]{1,60}/)?[A-Za-z0-9_-]{1,60}\.(?:parquet|csv|json|toml|txt|html|md|sql)")
 
 
 @router.post("/verifications", status_code=201)
