@@ -17,7 +17,7 @@ SOURCE = Path(shoal.__file__).parent
 LAYERS = [
     {"__main__"},
     {"cli", "web"},
-    {"report", "queries", "compare"},
+    {"report", "queries", "comparison"},
     {"_anonymize"},
     {"_run"},
     {"release"},

@@ -14,13 +14,14 @@ from shoal.risk._k_map import PopulationMap, k_map
 from shoal.risk._linkability import linkability
 from shoal.risk._linkage import Knowledge, linkage
 from shoal.risk._membership import membership
-from shoal.risk._pair import Pair
+from shoal.risk._pair import UNIT, Pair
 from shoal.risk._population_uniqueness import PopulationUniqueness, population_uniqueness
 from shoal.risk._record_linkage import RecordLinkage, record_linkage
 from shoal.risk._reidentification import ClassSizes, Reidentification, reidentification
 from shoal.risk._singling_out import singling_out
 
 __all__ = [
+    "UNIT",
     "Assessment",
     "Attack",
     "Attacks",

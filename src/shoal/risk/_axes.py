@@ -16,7 +16,7 @@ from shoal.hierarchies import TOP, Hierarchy
 from shoal.risk._boxes import Codes
 from shoal.schema import Attribute, Kind, Role
 
-__all__ = ["Axis", "Cover", "cover"]
+__all__ = ["Axis", "Cover", "Labels", "cover"]
 
 Floats = npt.NDArray[np.float64]
 Labels = tuple[str | None, ...]

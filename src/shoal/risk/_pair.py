@@ -9,12 +9,16 @@ import numpy as np
 
 from shoal import tables
 from shoal.errors import DataError, ParameterError
-from shoal.risk._axes import Axis, cover
+from shoal.hierarchies import TOP
+from shoal.risk._axes import Axis, Labels, cover
 from shoal.risk._boxes import Boxes, Codes, Counts
 from shoal.schema import Attribute, Flat, Role, Schema
 from shoal.tables import Frequencies, Table
 
-__all__ = ["Pair"]
+__all__ = ["UNIT", "Pair", "draw"]
+
+#: one record, in the counts of weighted releases
+UNIT = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -70,24 +74,39 @@ class Pair:
         axes, before = _read_original(original, schema, names)
         return cls(axes=axes, original=before, released=Boxes.empty(len(axes))).with_release(released)
 
-    def with_release(self, released: Table) -> Pair:
-        """Return the same table with another release of it."""
-        after = _encode_released(released, self.names)
-        covers = [
-            cover(
-                axis.attribute,
-                axis.labels[: axis.leaves],
-                after.hierarchies[position].labels[0],
-                hierarchy=axis.hierarchy,
-            )
-            for position, axis in enumerate(self.axes)
-        ]
-        low = [found.low[after.codes[:, position]] for position, found in enumerate(covers)]
-        high = [found.high[after.codes[:, position]] for position, found in enumerate(covers)]
+    def with_release(self, released: Table, *, weights: str | None = None) -> Pair:
+        """Return the same table with another release of it.
+
+        Parameters
+        ----------
+        released
+            The release; a column that it does not have is read as ``*``.
+        weights
+            A column that says how much each record counts, such as the probabilities of an Anatomy release, in which
+            every person stands with every value of the class. The counts of the result are then multiples of
+            :data:`UNIT`: good for shares, not for numbers of records.
+        """
+        present = [name for name in self.names if name in released.columns]
+        after = _encode_released(released, [*present, *([weights] if weights else [])])
+        covers, low, high = [], [], []
+        for axis in self.axes:
+            labels: Labels = (TOP,)
+            codes = np.zeros(len(after.counts), dtype=np.int32)
+            if axis.name in present:
+                position = present.index(axis.name)
+                labels, codes = after.hierarchies[position].labels[0], after.codes[:, position]
+            found = cover(axis.attribute, axis.labels[: axis.leaves], labels, hierarchy=axis.hierarchy)
+            covers.append(found.axis)
+            low.append(found.low[codes])
+            high.append(found.high[codes])
+        counts = after.counts
+        if weights is not None:
+            each = np.array([float(label or 0) for label in after.hierarchies[-1].labels[0]])[after.codes[:, -1]]
+            counts = np.rint(counts * each * UNIT).astype(np.int64)
         return Pair(
-            axes=tuple(found.axis for found in covers),
+            axes=tuple(covers),
             original=self.original,
-            released=Boxes(low=_matrix(low), high=_matrix(high), counts=after.counts),
+            released=Boxes(low=_matrix(low), high=_matrix(high), counts=counts),
         )
 
     @property
@@ -151,14 +170,14 @@ def _read_original(original: Table, schema: Schema, names: tuple[str, ...]) -> t
         *((attribute.labels, attribute.hierarchy) for attribute in frequencies.sensitive),
     ]
     axes = tuple(
-        Axis(attribute=schema[name], labels=labels, leaves=len(labels), hierarchy=hierarchy)
+        cover(schema[name], labels, (), hierarchy=hierarchy).axis
         for name, (labels, hierarchy) in zip(names, leaves, strict=True)
     )
     codes = _matrix([*frequencies.codes.T, *frequencies.sensitive_codes.T])
     return axes, Boxes(low=codes, high=codes, counts=frequencies.counts)
 
 
-def _encode_released(released: Table, names: tuple[str, ...]) -> Frequencies:
+def _encode_released(released: Table, names: Sequence[str]) -> Frequencies:
     """Count the distinct records of a release; its values are words, whatever they were before."""
     flat = Schema(
         attributes=tuple(Attribute(name=name, role=Role.QUASI_IDENTIFIER, hierarchy=Flat()) for name in names)

@@ -12,7 +12,7 @@ from shoal.errors import MissingExtraError
 from shoal.risk import Axis, Boxes, Pair
 from shoal.utility._spread import draw_leaves, leaf_shares
 
-__all__ = ["Encoder", "fitted", "require_learn", "rows_of", "sample_rows"]
+__all__ = ["Encoder", "fitted", "require_learn", "sample_rows"]
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
@@ -95,14 +95,8 @@ def _location(axis: Axis, shares: Floats) -> tuple[float, float]:
     return median, spread or 1.0
 
 
-def rows_of(boxes: Boxes) -> npt.NDArray[np.int64]:
-    """Return the box of every record."""
-    return np.repeat(np.arange(len(boxes)), boxes.counts)
-
-
 def sample_rows(boxes: Boxes, limit: int, generator: np.random.Generator) -> Codes:
     """Draw at most ``limit`` records, and one leaf for each of their values."""
-    rows = rows_of(boxes)
-    if len(rows) > limit:
-        rows = generator.choice(rows, size=limit, replace=False)
-    return draw_leaves(boxes, rows, generator)
+    records = boxes.records
+    chosen = np.arange(records) if records <= limit else np.sort(generator.choice(records, size=limit, replace=False))
+    return draw_leaves(boxes, np.searchsorted(np.cumsum(boxes.counts), chosen, side="right"), generator)

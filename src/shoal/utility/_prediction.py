@@ -24,6 +24,9 @@ Codes = npt.NDArray[np.int32]
 
 MODELS = ("tree", "linear", "boosting")
 
+#: boosting grows a tree per class and step: with more classes than this it takes minutes and learns little
+_CLASSES = 20
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
@@ -91,7 +94,7 @@ def prediction(
     target
         The column to predict.
     models
-        Some of ``tree``, ``linear`` and ``boosting``.
+        Some of ``tree``, ``linear`` and ``boosting``; boosting is left out where there are more than 20 classes.
     limit
         The largest number of records to train on, and to test on; drawn where there are more.
     seed
@@ -115,7 +118,12 @@ def prediction(
     original = task.rows(pair.original, pair.axes, limit, generator)
     masked = task.rows(pair.released, pair.axes, limit, generator)
     held_out = task.rows(tested.released, tested.axes, limit, generator)
-    return tuple(_prediction(task, model, original, masked, held_out, seed) for model in models)
+    many = not task.regression and len(np.unique(original.target)) > _CLASSES
+    return tuple(
+        _prediction(task, model, original, masked, held_out, seed)
+        for model in models
+        if not (many and model == "boosting")
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -179,7 +187,7 @@ def _score(task: _Task, model: str, train: _Rows, test: _Rows, seed: int) -> flo
     if len(np.unique(train.target)) < 2:  # nothing to learn: everybody is predicted the same
         guess = np.full(len(test.target), train.target[0] if len(train.target) else np.nan)
     else:
-        learner = _learner(model, train.target, seed, regression=task.regression)
+        learner = _learner(model, len(train.target), seed, regression=task.regression)
         guess = fitted(learner, train.features, train.target).predict(test.features)
     return _quality(task, guess, test.target)
 
@@ -202,8 +210,8 @@ def _quality(task: _Task, guess: Floats, truth: Floats) -> float:
     return 1 - float(np.square(guess - truth).sum()) / total if total else 0.0
 
 
-def _learner(model: str, target: Floats, seed: int, *, regression: bool) -> Any:
-    leaf = max(5, len(target) // 500)
+def _learner(model: str, records: int, seed: int, *, regression: bool) -> Any:
+    leaf = max(5, records // 500)
     if model == "tree":
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -216,13 +224,4 @@ def _learner(model: str, target: Floats, seed: int, *, regression: bool) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
     boosted = HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier
-    # a step grows one tree per class: fewer, longer steps where there are many
-    steps = 50 if regression else min(50, max(8, 400 // len(np.unique(target))))
-    return boosted(
-        max_iter=steps,
-        learning_rate=min(0.2, 5 / steps),
-        max_leaf_nodes=15,
-        min_samples_leaf=leaf,
-        early_stopping=False,
-        random_state=seed,
-    )
+    return boosted(max_iter=50, max_leaf_nodes=15, min_samples_leaf=leaf, early_stopping=False, random_state=seed)

@@ -21,15 +21,15 @@ _SANITY = 0.001
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryError:
-    """The relative error of random counts on a release.
+    """How wrong random counts are on a release.
 
     Parameters
     ----------
     queries
         How many were asked.
     median, mean, ninth
-        The median, the mean and the 90 % quantile of the relative error |estimate - count| / max(count, 0.1 % of the
-        records).
+        The median, the mean and the 90 % quantile of the error |estimate - count| / max(estimate, count, 0.1 % of the
+        records), in [0, 1]: 0.5 is half or twice the count.
     """
 
     queries: int
@@ -95,7 +95,8 @@ def _errors(pair: Pair, number: int, share: float, generator: np.random.Generato
     before, after = (_counts(boxes, first, last) for boxes in (pair.original, pair.released))
     records = pair.original.records
     scale = records / pair.released.records if len(pair.released) else 0.0
-    return np.asarray(np.abs(after * scale - before) / np.maximum(before, _SANITY * records))
+    estimate = after * scale
+    return np.asarray(np.abs(estimate - before) / np.maximum(np.maximum(estimate, before), _SANITY * records))
 
 
 def _counts(boxes: Boxes, first: npt.NDArray[np.int64], last: npt.NDArray[np.int64]) -> Floats:

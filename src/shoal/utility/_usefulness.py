@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from shoal.errors import MissingExtraError
-from shoal.risk import Pair
+from shoal.risk import UNIT, Pair
 from shoal.tables import Table
 from shoal.utility._associations import Associations, associations
 from shoal.utility._distributions import Distribution, distributions
@@ -41,7 +41,7 @@ class Usefulness:
     propensity: Propensity | None
 
 
-def usefulness(original: Table, released: Table, *, seed: int = 0) -> Usefulness:
+def usefulness(original: Table, released: Table, *, weights: str | None = None, seed: int = 0) -> Usefulness:
     """Measure what a release is still good for, against the table that it was made of.
 
     The figures are computed from the original: they are for the holder of the data, not for publication, unless a
@@ -53,6 +53,8 @@ def usefulness(original: Table, released: Table, *, seed: int = 0) -> Usefulness
         The table as it was, with its schema.
     released
         What was made of it.
+    weights
+        The column of ``released`` that says how much each record counts (see :meth:`shoal.risk.Pair.with_release`).
     seed
         Of the draws of queries and of leaves.
 
@@ -66,9 +68,11 @@ def usefulness(original: Table, released: Table, *, seed: int = 0) -> Usefulness
     0.0
     """
     pair = Pair.of(original, released)
+    if weights is not None:
+        pair = pair.with_release(released, weights=weights)
     return Usefulness(
         records=pair.original.records,
-        released=pair.released.records,
+        released=pair.released.records if weights is None else round(pair.released.records / UNIT),
         distributions=distributions(pair),
         associations=associations(pair),
         queries=query_error(pair, seed=seed),

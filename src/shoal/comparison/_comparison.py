@@ -1,0 +1,113 @@
+"""What a comparison gives: points, the frontier, and a recommendation."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from shoal.comparison._picture import figure, text_plot
+from shoal.comparison._point import Point
+from shoal.errors import OutputError, ParameterError
+from shoal.plan import Plan
+from shoal.schema import FromFile, Taxonomy
+
+__all__ = ["Comparison"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Plans side by side on one table.
+
+    Parameters
+    ----------
+    points
+        All points, in the order of the grid, failed ones included.
+    risk, utility
+        The figures that the frontier is drawn by: names of :data:`shoal.comparison.RISKS` and of
+        :data:`shoal.comparison.UTILITIES`.
+    best
+        The numbers of the points that no other beats in both, by risk.
+    recommended
+        The number of the point to take, or None.
+    reasons
+        Why, in sentences.
+    records
+        The records of the table.
+    seed
+        Of the measurements: the same seed and data give the same figures, but for methods that draw their own
+        randomness.
+    folder
+        Where relative paths of hierarchy files of the plans start.
+    """
+
+    points: tuple[Point, ...]
+    risk: str
+    utility: str
+    best: tuple[int, ...]
+    recommended: int | None
+    reasons: tuple[str, ...]
+    records: int
+    seed: int
+    folder: Path
+
+    def point(self, number: int) -> Point:
+        """Return a point by its number."""
+        for point in self.points:
+            if point.number == number:
+                return point
+        raise ParameterError(f"there is no point {number}; there are {len(self.points)}.")
+
+    def plan(self, number: int) -> Plan:
+        """Return the plan of a point, to run it on the table."""
+        point = self.point(number)
+        if not point.plan:
+            raise ParameterError(f"point {number} has no plan: {point.failure}.")
+        return Plan.loads(point.plan, folder=self.folder)
+
+    def export(self, number: int, path: str | Path) -> Path:
+        """Write the plan of a point to a file for ``shoal anonymize --plan``; paths in it start at its folder."""
+        path = Path(path)
+        plan = _moved(self.plan(number), path.absolute().parent)
+        try:
+            with path.open("x", encoding="utf-8") as stream:
+                stream.write(plan.dumps())
+        except FileExistsError:
+            raise OutputError(f"`{path.name}` already exists; nothing was written") from None
+        except OSError as error:
+            raise OutputError(f"the plan cannot be written to `{path.name}`: {error.strerror}") from None
+        return path
+
+    def text_plot(self, *, width: int = 64, height: int = 16) -> str:
+        """Return the frontier drawn in text."""
+        return text_plot(self.points, self.risk, self.utility, self.best, width=width, height=height)
+
+    def figure(self) -> Any:
+        """Return the frontier as a Plotly figure; needs ``pip install 'shoal[report]'``."""
+        return figure(self.points, self.risk, self.utility, self.best)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {
+            "risk": self.risk,
+            "utility": self.utility,
+            "records": self.records,
+            "seed": self.seed,
+            "best": list(self.best),
+            "recommended": self.recommended,
+            "reasons": list(self.reasons),
+            "points": [point.to_json() for point in self.points],
+        }
+
+
+def _moved(plan: Plan, folder: Path) -> Plan:
+    """Return the plan with paths of hierarchy files that start at another folder."""
+    attributes = []
+    for attribute in plan.schema:
+        rule = attribute.hierarchy
+        if isinstance(rule, FromFile | Taxonomy) and rule.path is not None:
+            place = os.path.relpath((plan.schema.folder / rule.path).absolute(), folder)
+            attribute = replace(attribute, hierarchy=replace(rule, path=place))
+        attributes.append(attribute)
+    return replace(plan, schema=replace(plan.schema, attributes=tuple(attributes), folder=folder))

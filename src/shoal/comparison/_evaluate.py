@@ -1,0 +1,191 @@
+"""Carry out one plan and measure the release: what a worker process does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shoal import risk, schema, tables, utility
+from shoal.errors import DataError, MissingExtraError
+from shoal.models import Classes
+from shoal.plan import Plan
+from shoal.risk import Pair
+from shoal.schema import Role
+from shoal.tables import Table
+
+__all__ = ["Measured", "Settings", "as_json", "evaluate", "from_json"]
+
+#: records that classifiers look at; half the default, since there is one run per point
+_LEARN = 10_000
+
+#: the column of a joined Anatomy release that says how likely a record is
+_WEIGHTS = "probability"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What all points of a comparison share.
+
+    Parameters
+    ----------
+    data, train, test
+        The Parquet files of the table and, to measure prediction, of its two parts.
+    target
+        The column to predict, or None.
+    learn
+        Whether to train classifiers.
+    seed
+        Of all draws of the measurements.
+    """
+
+    data: Path
+    train: Path | None = None
+    test: Path | None = None
+    target: str | None = None
+    learn: bool = True
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What came of a plan; see :class:`Point`."""
+
+    seconds: float
+    records: int
+    risk: Mapping[str, float | None]
+    utility: Mapping[str, float | None]
+
+
+def evaluate(plan: Plan, settings: Settings) -> Measured:
+    """Carry out ``plan`` and measure the release."""
+    started = time.perf_counter()
+    released, records = _released(plan, settings.data)
+    seconds = time.perf_counter() - started
+    original = _original(settings.data, plan.schema.folder, schema.dumps(plan.schema))
+    pair = original.with_release(released)
+    weighted = original.with_release(released, weights=_WEIGHTS) if _WEIGHTS in released.columns else pair
+    return Measured(
+        seconds=seconds,
+        records=records,
+        risk=_risk(pair, settings.seed),
+        utility={
+            **_utility(weighted, settings),
+            "coverage": _coverage(pair),
+            "suppressed": 1 - records / pair.original.records,
+            "prediction": _prediction(plan, settings),
+        },
+    )
+
+
+def _released(plan: Plan, data: Path) -> tuple[Table, int]:
+    """Return the released table and the number of people in it."""
+    release = plan.run(tables.read(data))
+    wanted = [attribute.name for attribute in plan.schema if attribute.role is not Role.IDENTIFIER]
+    absent = [name for name in wanted if name not in release.table.columns]
+    if absent and release.parts:
+        raise DataError(
+            f"the release is in {len(release.parts)} tables that are not meant to be joined, so its figures would not "
+            f"compare with those of single tables"
+        )
+    # in memory: the lazy table would be computed again for every figure
+    return tables.read(release.table.to_arrow()), release.records
+
+
+@lru_cache(maxsize=1)
+def _original(data: Path, folder: Path, described: str) -> Pair:
+    table = tables.read(data).with_schema(schema.loads(described, folder))
+    return Pair.of(table, table)
+
+
+def _risk(pair: Pair, seed: int) -> dict[str, float | None]:
+    classes = risk.reidentification(Classes(sizes=pair.released.only(pair.quasi_identifiers).counts))
+    linked = risk.linkage(pair, seed=seed)
+    inferred = [attack.risk for attack in risk.inference(pair, seed=seed)]
+    return {
+        "average": classes.marketer,
+        "highest": classes.prosecutor,
+        "linked": linked[-1].linked,
+        "partial": linked[(len(linked) + 1) // 2 - 1].worst_linked,
+        "inference": max(inferred) if inferred else None,
+        "singling-out": risk.singling_out(pair, seed=seed).risk,
+    }
+
+
+def _utility(pair: Pair, settings: Settings) -> dict[str, float | None]:
+    return {
+        "queries": utility.query_error(pair, seed=settings.seed).mean,
+        "distributions": float(np.mean([each.total_variation for each in utility.distributions(pair)])),
+        "associations": utility.associations(pair).difference,
+        "distinguishable": _distinguishable(pair, settings),
+    }
+
+
+def _coverage(pair: Pair) -> float | None:
+    """Return the mean share of the leaves that a quasi-identifier covers, in [0, 1]; 1 where a record is left out."""
+    columns = list(pair.quasi_identifiers)
+    if any(pair.axes[column].perturbed for column in columns):  # noise and means cover nothing, and are not exact
+        return None
+    others = np.maximum([pair.axes[column].leaves - 1 for column in columns], 1)
+    widths = (pair.released.high[:, columns] - pair.released.low[:, columns]) / others
+    records = max(pair.original.records, pair.released.records)
+    covered = float((widths.mean(axis=1) * pair.released.counts).sum()) if len(widths) else 0.0
+    return (covered + records - pair.released.records) / records
+
+
+def _distinguishable(pair: Pair, settings: Settings) -> float | None:
+    if not settings.learn:
+        return None
+    try:
+        return utility.propensity(pair, limit=_LEARN, shuffles=2, seed=settings.seed).distinguishable
+    except MissingExtraError:
+        return None
+
+
+def _prediction(plan: Plan, settings: Settings) -> float | None:
+    """Release the training part, learn from it, and return the share of predictive power that is lost.
+
+    An analyst takes the best of several models, on the release and on the originals alike.
+    """
+    if settings.target is None or settings.train is None or settings.test is None:
+        return None
+    train = tables.read(settings.train).with_schema(plan.schema)
+    found = utility.prediction(
+        train,
+        _released(plan, settings.train)[0],
+        tables.read(settings.test),
+        settings.target,
+        limit=_LEARN,
+        seed=settings.seed,
+    )
+    zero, best = found[0].zero, max(each.original for each in found)
+    return 1 - (max(each.released for each in found) - zero) / (best - zero) if best > zero else None
+
+
+def as_json(settings: Settings) -> dict[str, Any]:
+    """Return settings as plain values."""
+    return {
+        "data": str(settings.data),
+        "train": None if settings.train is None else str(settings.train),
+        "test": None if settings.test is None else str(settings.test),
+        "target": settings.target,
+        "learn": settings.learn,
+        "seed": settings.seed,
+    }
+
+
+def from_json(content: Mapping[str, Any]) -> Settings:
+    """Read what :func:`as_json` gave."""
+    paths = {name: None if content[name] is None else Path(content[name]) for name in ("train", "test")}
+    return Settings(
+        data=Path(content["data"]),
+        target=content["target"],
+        learn=content["learn"],
+        seed=content["seed"],
+        **paths,
+    )

@@ -1,0 +1,137 @@
+"""From lists of parameters to plans."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from shoal import methods, promises
+from shoal.comparison._point import describe
+from shoal.errors import InputError, ParameterError
+from shoal.plan import Plan
+from shoal.schema import Schema
+
+__all__ = ["Candidate", "Grid"]
+
+#: the delta of differential privacy where none is given; it must not depend on the data
+DELTA = 1e-6
+_PRIVATE = "differential-privacy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A plan to try, or why there is none."""
+
+    method: str
+    promises: str
+    plan: Plan | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """Which plans to compare: every method with every combination of the parameters that it keeps.
+
+    Parameters
+    ----------
+    k
+        Values of k for k-anonymity.
+    l, t
+        For sensitive columns, values of l for distinct l-diversity and of t for t-closeness.
+    epsilon, delta
+        Values of epsilon for differential privacy, and its delta.
+    methods
+        Names of methods; where not given, all that keep what is asked for.
+    always
+        Promises by name and parameters that every class-based plan makes besides.
+    suppression_limit
+        For the methods that have one.
+
+    Examples
+    --------
+    >>> from shoal.schema import Attribute, Role
+    >>> schema = Schema(attributes=(Attribute(name="age", role=Role.QUASI_IDENTIFIER),))
+    >>> [each.promises for each in Grid(k=(2, 5), methods=("generalize",)).candidates(schema)]
+    ['k = 2', 'k = 5']
+    """
+
+    k: Sequence[int] = ()
+    l: Mapping[str, Sequence[float]] = field(default_factory=dict)  # noqa: E741
+    t: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    epsilon: Sequence[float] = ()
+    delta: float = DELTA
+    methods: Sequence[str] | None = None
+    always: Sequence[tuple[str, Mapping[str, object]]] = ()
+    suppression_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        if not (self.k or self.l or self.t or self.epsilon or self.always):
+            raise ParameterError("`compare` needs something to promise, for example `k=(2, 5, 10)`.")
+        for name in self.methods or ():
+            methods.by_name(name)
+
+    def candidates(self, schema: Schema) -> tuple[Candidate, ...]:
+        """Return the plans, method by method."""
+        return tuple(candidate for name in self._methods() for candidate in self._of_method(name, schema))
+
+    def _methods(self) -> tuple[str, ...]:
+        private, classes = _private_method(), bool(self.k or self.l or self.t or self.always)
+        if self.methods is None:
+            return tuple(name for name in methods.names() if (self.epsilon if name == private else classes))
+        wanted = tuple(dict.fromkeys(self.methods))
+        return (*wanted, private) if self.epsilon and private not in wanted else wanted
+
+    def _of_method(self, name: str, schema: Schema) -> Iterator[Candidate]:
+        private = name == _private_method()
+        found = False
+        for wanted in self._private_promises() if private else self._class_promises():
+            found = True
+            yield _candidate(name, wanted, self._parameters(name), schema)
+        if not found:
+            asked = "--epsilon" if private else "--k, --l or --t"
+            yield Candidate(method=name, promises="", problem=f"nothing was asked for that it keeps; give {asked}")
+
+    def _private_promises(self) -> Iterator[list[_Promise]]:
+        for value in self.epsilon:
+            yield [(_PRIVATE, {"epsilon": value, "delta": self.delta})]
+
+    def _class_promises(self) -> Iterator[list[_Promise]]:
+        """Return every combination of one k, one l and one t per column."""
+        axes: list[list[_Promise]] = [[("k-anonymity", {"k": value}) for value in self.k]] if self.k else []
+        for model, parameter, columns in (("distinct-l-diversity", "l", self.l), ("t-closeness", "t", self.t)):
+            axes += [
+                [(model, {"attribute": column, parameter: value}) for value in values]
+                for column, values in columns.items()
+            ]
+        axes += [[(name, dict(parameters))] for name, parameters in self.always]
+        if axes:
+            for chosen in itertools.product(*axes):
+                yield list(chosen)
+
+    def _parameters(self, name: str) -> dict[str, object]:
+        takes = "suppression_limit" in getattr(methods.by_name(name), "__dataclass_fields__", {})
+        return {"suppression_limit": self.suppression_limit} if takes and self.suppression_limit is not None else {}
+
+
+_Promise = tuple[str, Mapping[str, object]]
+
+
+def _private_method() -> str:
+    """Return the name of the method that keeps differential privacy."""
+    return methods.default([promises.from_parameters(_PRIVATE, {"epsilon": 1, "delta": DELTA})]).name
+
+
+def _candidate(name: str, wanted: list[_Promise], parameters: dict[str, object], schema: Schema) -> Candidate:
+    label = ", ".join(
+        f"{model} {' '.join(f'{key}={value}' for key, value in given.items())}" for model, given in wanted
+    )
+    try:
+        plan = Plan(
+            schema=schema,
+            models=tuple(promises.from_parameters(model, given) for model, given in wanted),
+            method=methods.from_parameters(name, parameters),
+        )
+    except InputError as error:
+        return Candidate(method=name, promises=label, problem="; ".join(error.problems))
+    return Candidate(method=name, promises=describe(plan), plan=plan)

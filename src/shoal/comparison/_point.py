@@ -1,0 +1,186 @@
+"""One point of a comparison: a plan, and what came of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from shoal.plan import Plan
+
+__all__ = ["RISKS", "UTILITIES", "Figure", "Point", "describe"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A figure that points are compared by; lower is better for all.
+
+    Parameters
+    ----------
+    name
+        How it is asked for.
+    title
+        What a picture calls it.
+    sentence
+        What a value means, with ``{}`` in place of the value as a percentage.
+    """
+
+    name: str
+    title: str
+    sentence: str
+
+
+RISKS: Mapping[str, Figure] = {
+    figure.name: figure
+    for figure in (
+        Figure(
+            name="average",
+            title="average risk of re-identification",
+            sentence="an intruder with all quasi-identifiers links a released record with a chance of {} on average",
+        ),
+        Figure(
+            name="highest",
+            title="highest risk of re-identification",
+            sentence="the released record that is easiest to link is linked with a chance of {}",
+        ),
+        Figure(
+            name="linked",
+            title="people who are linked",
+            sentence="{} of all people of the table are expected to be linked to their record",
+        ),
+        Figure(
+            name="partial",
+            title="people who are linked by half of the quasi-identifiers",
+            sentence="{} of all people are expected to be linked by the most telling half of the quasi-identifiers",
+        ),
+        Figure(
+            name="inference",
+            title="inference of a sensitive value",
+            sentence="{} of the sensitive values that could not be guessed before can be guessed from the release",
+        ),
+        Figure(
+            name="singling-out",
+            title="singling out",
+            sentence="{} of the descriptions taken from the release fit exactly one person, beyond chance",
+        ),
+    )
+}
+
+UTILITIES: Mapping[str, Figure] = {
+    figure.name: figure
+    for figure in (
+        Figure(
+            name="queries",
+            title="error of random counts (mean)",
+            sentence="random counts over up to three columns are off by {} on average",
+        ),
+        Figure(
+            name="coverage",
+            title="share of the domain that values cover",
+            sentence="a released quasi-identifier covers {} of its domain on average, suppressed records counted whole",
+        ),
+        Figure(
+            name="distributions",
+            title="change of distributions (total variation)",
+            sentence="the distribution of a column moved by {} on average",
+        ),
+        Figure(
+            name="associations",
+            title="change of associations",
+            sentence="the association of two columns moved by {} on average",
+        ),
+        Figure(
+            name="distinguishable",
+            title="records that can be told from originals",
+            sentence="a classifier tells released from original records {} of the way from chance to certainty",
+        ),
+        Figure(
+            name="prediction",
+            title="loss of predictive power",
+            sentence="models learned from the release lose {} of what models learned from the originals know",
+        ),
+        Figure(
+            name="suppressed",
+            title="records left out",
+            sentence="{} of the records are not in the release",
+        ),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One plan, and the risk and the utility of the release that it made.
+
+    Parameters
+    ----------
+    number
+        Its number in the comparison, from 1.
+    method
+        The name of the method.
+    promises
+        What is promised, in short words.
+    plan
+        The plan, as the text of a plan file.
+    key
+        A fingerprint of the plan, the input and the settings, under which the point is kept.
+    seconds
+        How long the release took.
+    records
+        The number of released records.
+    private
+        Whether it promises differential privacy.
+    risk, utility
+        Figures by name, lower being better for both; None where a figure is not defined.
+    failure
+        Why there is no release, or None.
+    """
+
+    number: int
+    method: str
+    promises: str
+    plan: str = field(repr=False)
+    key: str
+    seconds: float = 0.0
+    records: int = 0
+    private: bool = False
+    risk: Mapping[str, float | None] = field(default_factory=dict)
+    utility: Mapping[str, float | None] = field(default_factory=dict)
+    failure: str | None = None
+
+    @property
+    def label(self) -> str:
+        """The method and the promises in a few words."""
+        return f"{self.method}, {self.promises}" if self.promises else self.method
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the point as plain values."""
+        return {entry.name: _plain(getattr(self, entry.name)) for entry in dataclasses.fields(self)}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Point:
+        """Read what :meth:`to_json` gave."""
+        return cls(**{entry.name: content[entry.name] for entry in dataclasses.fields(cls)})
+
+
+def _plain(value: object) -> object:
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def describe(plan: Plan) -> str:
+    """Return the promises of a plan in short words: ``k = 5, t(diagnosis) = 0.2``."""
+    return ", ".join(_promise(model.name, model.parameters()) for model in plan.models)
+
+
+def _promise(name: str, parameters: Mapping[str, object]) -> str:
+    attribute = parameters.get("attribute")
+    short = {"k-anonymity": "k", "t-closeness": "t", "distinct-l-diversity": "l", "differential-privacy": "epsilon"}
+    symbol = short.get(name, name)
+    known = {
+        key: value for key, value in parameters.items() if key not in ("attribute", "distance") and value is not None
+    }
+    subject = f"{symbol}({attribute})" if attribute else symbol
+    if name in short:
+        return f"{subject} = {known.get(symbol)}" + (f", delta = {known['delta']}" if symbol == "epsilon" else "")
+    return f"{subject} " + " ".join(f"{key} = {value}" for key, value in known.items())
