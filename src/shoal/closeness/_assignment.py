@@ -116,26 +116,28 @@ class _InStep:
     def _load(self) -> None:
         self.free = self.rows >= 0
         taken = np.where(self.free, self.rows, 0)
-        self.coordinates = [np.where(self.free, column[taken], 0.0) for column in self.points.T]
-        self._distances = np.zeros(self.rows.shape)
+        # single precision: nothing but the choice of near records depends on it
+        self.coordinates = [np.where(self.free, column[taken], 0.0).astype(np.float32) for column in self.points.T]
+        self.sums = np.stack([column.sum(axis=(1, 2), dtype=np.float64) for column in self.coordinates])
+        self.numbers = self.free.sum(axis=(1, 2))
+        self._distances = np.zeros(self.rows.shape, dtype=np.float32)
 
     def _centroids(self) -> Points:
-        number = np.maximum(self.free.sum(axis=(1, 2)), 1)
-        return np.stack([np.where(self.free, column, 0.0).sum(axis=(1, 2)) / number for column in self.coordinates])
+        return np.asarray(self.sums / np.maximum(self.numbers, 1))
 
-    def _squared(self, centres: Points) -> Points:
-        total = np.zeros(self.rows.shape)
-        for column, centre in zip(self.coordinates, centres, strict=True):
+    def _squared(self, centres: Points) -> NDArray[np.float32]:
+        total = np.zeros(self.rows.shape, dtype=np.float32)
+        for column, centre in zip(self.coordinates, centres.astype(np.float32), strict=True):
             difference = column - centre[:, None, None]
             difference *= difference
             total += difference
         return total
 
-    def _farthest(self, distances: Points) -> Points:
+    def _farthest(self, distances: NDArray[np.float32]) -> Points:
         """Return the coordinates of the free record of each block that is farthest."""
         flat = np.where(self.free, distances, -1.0).reshape(len(self.rows), -1).argmax(axis=1)
-        blocks_ = np.arange(len(self.rows))
-        return np.stack([column.reshape(len(self.rows), -1)[blocks_, flat] for column in self.coordinates])
+        numbers = np.arange(len(self.rows))
+        return np.stack([column.reshape(len(self.rows), -1)[numbers, flat] for column in self.coordinates])
 
     def _around(self, centres: Points) -> None:
         """Give out one class in each block: the quotas that fit best around the centre."""
@@ -155,9 +157,16 @@ class _InStep:
         column = columns[block, bucket, place]
         labels = self.next[numbers, emphasis[alive]]
         self.labels[self.rows[numbers[block], bucket, column]] = labels[block]
-        self.free[numbers[block], bucket, column] = False
+        self._take(numbers[block], bucket, column)
         self.next[numbers, emphasis[alive]] += 1
         self._shrink()
+
+    def _take(self, block: Rows, bucket: Rows, column: Rows) -> None:
+        """Note that records have a class."""
+        self.free[block, bucket, column] = False
+        self.numbers -= np.bincount(block, minlength=len(self.rows))
+        for total, coordinates in zip(self.sums, self.coordinates, strict=True):
+            total -= np.bincount(block, weights=coordinates[block, bucket, column], minlength=len(self.rows))
 
     def _nearest(self, most: int) -> _Chosen:
         distances = np.where(self.free, self._distances, np.inf)

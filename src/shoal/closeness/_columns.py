@@ -143,8 +143,9 @@ def quasi_identifiers(schema: Schema, encoded: EncodedRecords) -> tuple[QuasiIde
 
 
 def places_of(columns: tuple[QuasiIdentifier, ...]) -> Points:
-    """Return the records as points."""
-    return np.ascontiguousarray(np.concatenate([column.points() for column in columns], axis=1))
+    """Return the records as points; where no attribute gives them a place, they all have the same one."""
+    placed = np.concatenate([column.points() for column in columns], axis=1)
+    return np.ascontiguousarray(placed) if placed.shape[1] else np.zeros((len(placed), 1))
 
 
 def _medians(numbers: Points, partition: Partition) -> Points:

@@ -39,13 +39,15 @@ def typical_concepts(hierarchy: Hierarchy, leaves: NDArray[np.integer], partitio
         return _commonest(leaves, partition)
     firsts = [np.searchsorted(codes, np.arange(size)) for codes, size in zip(hierarchy.codes, sizes, strict=True)]
     table = np.concatenate([_distances(hierarchy, first, present, level) for level, first in enumerate(firsts)])
-    fixed = np.rint(table * 2.0**32).astype(np.int64).T
+    fixed = np.rint(table * 2.0**32).T
+    if int(partition.sizes.max()) >= 1 << 20:  # beyond, sums of whole numbers in floating point are no longer exact
+        fixed = fixed.astype(np.int64)
     result = np.empty(partition.count, dtype=np.int64)
     order, starts = partition.order(), np.append(partition.starts(), len(partition))
     for first in range(0, partition.count, CHUNK):
         last = min(first + CHUNK, partition.count)
         rows = order[starts[first] : starts[last]]
-        counts = np.zeros((last - first, len(present)), dtype=np.int64)
+        counts = np.zeros((last - first, len(present)), dtype=fixed.dtype)
         np.add.at(counts, (partition.labels[rows] - first, places[rows]), 1)
         result[first:last] = (counts @ fixed).argmin(axis=1)
     return result

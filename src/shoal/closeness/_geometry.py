@@ -14,8 +14,11 @@ __all__ = ["embedding", "points"]
 
 Points = NDArray[np.float64]
 
-DIMENSIONS = 8
+DIMENSIONS = 6
 """Coordinates kept for one categorical attribute: those in which the records differ most."""
+SHARE = 0.04
+"""A coordinate is kept if it has this part of the variance; an attribute of very many values that have nothing in
+common has none, and nothing would be gained by grouping along it."""
 VALUES = 400
 """Values placed on their own; rarer ones lie at the mean of all. Placing v values costs O(v^3)."""
 
@@ -62,7 +65,7 @@ def embedding(squared: Points, weights: NDArray[np.integer], dimensions: int = D
     roots = np.sqrt(shares)
     values, vectors = np.linalg.eigh(-0.5 * roots[:, None] * centred * roots)
     best = np.argsort(-values, kind="stable")[:dimensions]
-    best = best[values[best] > 1e-9 * max(values[-1], 0.0)]
+    best = best[values[best] > max(SHARE * values[values > 0].sum(), 0.0)]
     # an eigenvector has no sign of its own: its greatest entry is made positive
     axes = vectors[:, best]
     greatest = np.abs(axes).argmax(axis=0)
