@@ -44,7 +44,7 @@ def explore(table: Table, release: Release, folder: Path) -> dict[str, Any]:
         "after": dataclasses.asdict(release.after),
         "guessed": release.plan.schema.guessed,
         "private": release.private is not None,
-        "search": None if release.search is None else _search(release.search),
+        "search": None if release.search is None else _search(release.search, frequencies),
         "distributions": _distributions(table, release, frequencies, folder),
         "records": _records(table, release, frequencies),
         "files": sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()),
@@ -63,9 +63,13 @@ def loss(release: Release) -> float | None:
     return release.measures.get("loss") if release.private is None else release.private.loss
 
 
-def _search(found: SearchResult) -> dict[str, Any]:
+def _search(found: SearchResult, frequencies: Frequencies) -> dict[str, Any]:
     return {
         "attributes": list(found.recoding.attributes),
+        # a value of every level says more than its number
+        "examples": [
+            [labels[(len(labels) - 1) // 2] for labels in hierarchy.labels] for hierarchy in frequencies.hierarchies
+        ],
         "measure": found.measure.title,
         "value": _number(found.value),
         "bound": _number(found.bound),

@@ -83,6 +83,7 @@ def _listen(port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))
+        listener.listen()  # from here on, whoever opens the printed address waits instead of being refused
     except (OSError, OverflowError):
         listener.close()
         raise InputError(

@@ -62,7 +62,7 @@ async function preview(column) {
   try {
     const found = await call("POST", `/api/tables/${table}/columns/${column.dataset.number}/preview`, gather(column));
     const head = found.levels.map((size, level) =>
-      make("th", { scope: "col" }, level ? `Level ${level}` : "Value", make("br"), make("span", { class: "quiet" }, `${size.toLocaleString("en")} values`)));
+      make("th", { scope: "col" }, level ? `Level ${level}` : "Value", make("br"), make("span", { class: "quiet" }, size === 1 ? "1 value" : `${size.toLocaleString("en")} values`)));
     let last = [];
     const body = found.rows.map((row) => {
       const cells = row.map((cell, level) => make("td", cell === last[level] && level ? { class: "same" } : {}, cell ?? "(missing)"));
