@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
+import sys
 import time
 import zipfile
 from collections.abc import Callable
@@ -66,6 +69,25 @@ def test_the_shown_python_does_the_same(
     monkeypatch.chdir(tmp_path)
     script = browser.get(f"/api/runs/{run}").json()["python"]
     exec(compile(script, "script", "exec"), {})  # noqa: S102 - this is what the user would do
+    ours = browser.get(f"/api/runs/{run}/files/data.parquet").content
+    assert (tmp_path / "release" / "data.parquet").read_bytes() == ours
+
+
+@pytest.mark.slow
+def test_the_shown_shell_commands_do_the_same(browser: Browser, table: str, tmp_path: Path) -> None:
+    """Also with importance of columns that the schema of the table does not have."""
+    closeness = {"model": "t-closeness", "parameters": {"attribute": "illness", "t": 0.75}}
+    odd = {"model": "entropy-l-diversity", "parameters": {"attribute": "illness", "l": 1.5}}
+    method = {"name": "generalize", "parameters": {"suppression_limit": 0.2}}
+    choice = {"promises": [*K2["promises"], closeness, odd], "method": method, "weights": {"age": 3}}
+    run = browser.post(f"/api/tables/{table}/runs", json=choice).json()["id"]
+    assert browser.wait(run)["state"] == "done"
+    (tmp_path / "people.csv").write_bytes(people())
+    (tmp_path / "people.schema.toml").write_text(browser.get(f"/api/runs/{run}/schema.toml").text)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    script = browser.get(f"/api/runs/{run}").json()["shell"]
+    done = subprocess.run(["sh", "-e"], input=script, cwd=tmp_path, env=os.environ | {"PATH": path}, text=True)
+    assert done.returncode == 0
     ours = browser.get(f"/api/runs/{run}/files/data.parquet").content
     assert (tmp_path / "release" / "data.parquet").read_bytes() == ours
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from shoal import Plan
 
-__all__ = ["python", "shell"]
+__all__ = ["python", "schema_name", "shell"]
 
 
 def python(plan: Plan, name: str) -> str:
@@ -18,7 +18,7 @@ def python(plan: Plan, name: str) -> str:
     options = ", ".join(f"{key}={value!r}" for key, value in _chosen(plan.method).items())
     return (
         "import shoal\n\n"
-        f"table = shoal.read({name!r}, schema={_schema_name(name)!r})\n"
+        f"table = shoal.read({name!r}, schema={schema_name(name)!r})\n"
         "release = shoal.anonymize(\n"
         "    table,\n"
         f"{promises}"
@@ -50,7 +50,7 @@ def shell(plan: Plan, name: str) -> str:
     for key, value in options.items():
         words += ["--option", f"{key}={value}"]
     shown = [shlex.quote(word) for word in words]
-    lines = [f"shoal anonymize {shlex.quote(name)} --schema {shlex.quote(_schema_name(name))}"]
+    lines = [f"shoal anonymize {shlex.quote(name)} --schema {shlex.quote(schema_name(name))}"]
     lines += [f"{option} {value}" for option, value in zip(shown[::2], shown[1::2], strict=True)]
     lines += ["--output release"]
     return " \\\n    ".join(lines) + "\nshoal verify release\n"
@@ -77,6 +77,7 @@ def _public(value: object) -> str:
     return "shoal." if name in shoal.__all__ else f"{type(value).__module__.rpartition('._')[0]}."
 
 
-def _schema_name(name: str) -> str:
+def schema_name(name: str) -> str:
+    """Return the name of the schema file that belongs to a file."""
     stem = name.removesuffix(".gz").rpartition(".")[0] or name
     return f"{stem}.schema.toml"

@@ -9,6 +9,7 @@ from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from shoal.schema import HierarchyRule
 from shoal.web import _figures
 from shoal.web._context import Context, Here
 from shoal.web._words import HELP, PRESETS, ROLES
@@ -43,8 +44,12 @@ def home(here: Here) -> HTMLResponse:
 @router.get("/tables/{table}")
 def columns(here: Here, table: str) -> HTMLResponse:
     """Show the columns with their profiles, roles and hierarchies."""
+    from shoal import schema as schemas
+
     found = schema.get(here, table)
-    return _page("columns", step="columns", roles=ROLES, **_of(here, table), schema=found)
+    rules = [getattr(schemas, name) for name in schemas.__all__]
+    kinds = {rule.name: rule.kinds for rule in rules if isinstance(rule, type) and issubclass(rule, HierarchyRule)}
+    return _page("columns", step="columns", roles=ROLES, kinds=kinds, **_of(here, table), schema=found)
 
 
 @router.get("/tables/{table}/risk")

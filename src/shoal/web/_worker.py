@@ -14,7 +14,7 @@ from typing import Any
 from shoal.errors import ShoalError
 from shoal.web._store import now, read_json, write_json
 
-__all__ = ["EXPLORATION", "KEY", "RELEASE", "STATUS", "main", "warm"]
+__all__ = ["EXPLORATION", "KEY", "PLAN", "RELEASE", "STATUS", "main", "warm"]
 
 STATUS, PLAN, COMPARISON = "status.json", "plan.toml", "comparison.json"
 RELEASE, EXPLORATION, KEY = "release", "explore.json", "pseudonym.key"

@@ -7,13 +7,15 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from fastapi import APIRouter
-from fastapi.responses import FileResponse, StreamingResponse
+from fastapi.responses import FileResponse, PlainTextResponse, StreamingResponse
 
+from shoal.web._commands import schema_name
 from shoal.web._context import Context, Here
 from shoal.web._store import NotFound, read_json
-from shoal.web._worker import EXPLORATION, KEY, RELEASE
+from shoal.web._worker import EXPLORATION, KEY, PLAN, RELEASE
 
 __all__ = ["router"]
 
@@ -56,6 +58,21 @@ def archive(here: Here, run: str) -> StreamingResponse:
     found = _release(here, run)
     headers = {"content-disposition": 'attachment; filename="release.zip"'}
     return StreamingResponse(_zipped(found, here.store.scratch), media_type="application/zip", headers=headers)
+
+
+@router.get("/runs/{run}/schema.toml", response_class=PlainTextResponse)
+def schema_file(here: Here, run: str) -> PlainTextResponse:
+    """Return the schema that a run was made with, importance of the columns included."""
+    import shoal
+    from shoal import schema
+
+    folder, about = here.store.runs.path(run), here.store.runs.about(run)
+    if not (folder / PLAN).is_file():
+        raise NotFound("this run has no plan")
+    plan = shoal.Plan.loads((folder / PLAN).read_text(encoding="utf-8"), folder=here.store.tables.path(about["table"]))
+    name = schema_name(about["table_name"])
+    headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
+    return PlainTextResponse(schema.dumps(plan.schema), headers=headers)
 
 
 @router.get("/runs/{run}/pseudonym.key", response_class=FileResponse)

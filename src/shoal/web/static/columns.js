@@ -49,6 +49,9 @@ function gather(column) {
 }
 
 function arrange(column) {
+  const choice = field(column, "rule");
+  for (const option of choice.options) option.hidden = option.disabled = !option.dataset.kinds.split(" ").includes(text(column, "kind"));
+  if (choice.selectedOptions[0].disabled) choice.value = "flat";
   const [rule, kind, role] = ["rule", "kind", "role"].map((name) => text(column, name));
   for (const part of column.querySelectorAll("[data-rule]")) part.hidden = part.dataset.rule !== rule;
   for (const part of column.querySelectorAll("[data-kind]")) part.hidden = !part.dataset.kind.split(" ").includes(kind);
