@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from shoal import tables
 from shoal._run._domains import domains
+from shoal._run._filter import as_frequencies, filtered
 from shoal.errors import ParameterError, Problems, RequirementError
 from shoal.guarantees import (
     Dropped,
@@ -31,14 +31,13 @@ from shoal.guarantees import (
     syntactic,
 )
 from shoal.mechanisms import RandomSource
-from shoal.models import Classes, Model, keep
-from shoal.models._classes import group
+from shoal.models import Classes
 from shoal.plan import Plan
 from shoal.recoding import Progress
 from shoal.release import PrivateReport, Release
 from shoal.risk import reidentification
-from shoal.schema import Attribute, FromFile, Groups, Kind, Provenance, Schema, Taxonomy
-from shoal.tables import Frequencies, SensitiveAttribute, Table
+from shoal.schema import FromFile, Groups, Kind, Provenance, Schema, Taxonomy
+from shoal.tables import Frequencies, Table
 from shoal.truthful import DifferentialPrivacy, Drawn, Truthful, Tuples, released
 
 __all__ = ["draw"]
@@ -59,7 +58,7 @@ def draw(
     columns = tuple(attribute.name for attribute in released(plan.schema))
     sensitive = tuple(dict.fromkeys(name for model in models for name in model.capabilities.sensitive))
     _check_listed(plan.schema, sensitive)
-    table = table.with_schema(plan.schema)
+    table, left_out = table.with_schema(plan.schema), table.left_out
     frequencies = tables.encode(table, quasi_identifiers=columns, sensitive=()).frequencies
     _check_declared(frequencies)
     drawn = method.keeping(sensitive).draw(
@@ -70,13 +69,13 @@ def draw(
         cancelled=cancelled,
         source=source,
     )
-    tuples = _in_order(_filtered(drawn.tuples, models, plan.schema, sensitive))
+    tuples = _in_order(filtered(drawn.tuples, models, plan.schema, sensitive))
     if not len(tuples):
         raise RequirementError(
             "no combination of values is frequent enough to be released",
             hint="a larger epsilon or delta, coarser hierarchies, or fewer columns help",
         )
-    classes = _frequencies(tuples, plan.schema, sensitive)
+    classes = as_frequencies(tuples, plan.schema, sensitive)
     return Release(
         plan=plan,
         table=tables.repeat(table, _rows(tuples, plan.schema), tuples.counts),
@@ -86,7 +85,7 @@ def draw(
         records=classes.records,
         domains=domains(plan.schema, frequencies),
         sensitive_hierarchies=tuple(each.hierarchy for each in classes.sensitive if each.hierarchy is not None),
-        private=_private(plan, table, frequencies, tuples),
+        private=_private(plan, frequencies, tuples, left_out=left_out + table.left_out),
     )
 
 
@@ -242,60 +241,10 @@ def _in_order(tuples: Tuples) -> Tuples:
     return tuples.chosen(np.lexsort(keys[::-1])) if len(tuples) else tuples
 
 
-# -- other promises: filters on what was sampled
-
-
-def _filtered(tuples: Tuples, models: Sequence[Model], schema: Schema, sensitive: Sequence[str]) -> Tuples:
-    """Leave out the sampled classes that violate a model.
-
-    Which classes these are is a function of the sampled tuples and their counts alone. Differential privacy is closed
-    under such post-processing, so the filter costs nothing, whatever the model.
-    """
-    while models and len(tuples):
-        frequencies = _frequencies(tuples, schema, sensitive)
-        kept = keep(models, Classes.grouped(frequencies))
-        if kept.all():
-            break
-        tuples = tuples.chosen(kept[group(frequencies.codes)[0]])
-    return tuples
-
-
-def _frequencies(tuples: Tuples, schema: Schema, sensitive: Sequence[str]) -> Frequencies:
-    """Return released tuples as models look at them: classes by quasi-identifiers, histograms of sensitive values."""
-    names = [hierarchy.attribute for hierarchy in tuples.hierarchies]
-    quasi = [j for j, name in enumerate(names) if name in schema.quasi_identifiers]
-    found = [_sensitive(schema[name], tuples, names.index(name)) for name in sensitive]
-    return Frequencies(
-        hierarchies=tuple(tuples.hierarchies[j] for j in quasi),
-        codes=np.asfortranarray(tuples.positions[:, quasi].astype(np.int32)),
-        counts=tuples.counts,
-        sensitive=tuple(attribute for attribute, _ in found),
-        sensitive_codes=np.stack([codes for _, codes in found], axis=1)
-        if found
-        else np.zeros((len(tuples), 0), dtype=np.int32),
-    )
-
-
-def _sensitive(attribute: Attribute, tuples: Tuples, column: int) -> tuple[SensitiveAttribute, npt.NDArray[np.int32]]:
-    """Return a sensitive column as a checker of the release will see it."""
-    hierarchy, codes = tuples.hierarchies[column], tuples.codes[:, column]
-    ordered = attribute.kind is not Kind.CATEGORICAL
-    if attribute.hierarchy is not None:
-        labels = hierarchy.labels[0]
-        found = SensitiveAttribute(
-            name=attribute.name, size=hierarchy.size, ordered=ordered, labels=labels, hierarchy=hierarchy
-        )
-        return found, codes
-    present, ranks = np.unique(codes, return_inverse=True)
-    labels = tuple(hierarchy.labels[0][code] for code in present)
-    found = SensitiveAttribute(name=attribute.name, size=len(present), ordered=ordered, labels=labels)
-    return found, ranks.astype(np.int32)
-
-
 # -- what stays
 
 
-def _private(plan: Plan, table: Table, frequencies: Frequencies, tuples: Tuples) -> PrivateReport:
+def _private(plan: Plan, frequencies: Frequencies, tuples: Tuples, *, left_out: int) -> PrivateReport:
     quasi = [j for j, name in enumerate(frequencies.attributes) if name in plan.schema.quasi_identifiers]
     alone = replace(
         frequencies,
@@ -305,7 +254,7 @@ def _private(plan: Plan, table: Table, frequencies: Frequencies, tuples: Tuples)
     share = int(tuples.counts.sum()) / max(frequencies.records, 1)
     return PrivateReport(
         records=frequencies.records,
-        left_out=table.left_out,
+        left_out=left_out,
         released=int(tuples.counts.sum()),
         loss=1 - share * (1 - _loss(tuples, plan.schema)),
         before=reidentification(Classes.grouped(alone)),

@@ -1,0 +1,63 @@
+"""Other promises beside differential privacy: filters on what was sampled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.models import Classes, Model, keep
+from shoal.models._classes import group
+from shoal.schema import Attribute, Kind, Schema
+from shoal.tables import Frequencies, SensitiveAttribute
+from shoal.truthful import Tuples
+
+__all__ = ["as_frequencies", "filtered"]
+
+
+def filtered(tuples: Tuples, models: Sequence[Model], schema: Schema, sensitive: Sequence[str]) -> Tuples:
+    """Leave out the sampled classes that violate a model.
+
+    Which classes these are is a function of the sampled tuples and their counts alone. Differential privacy is closed
+    under such post-processing, so the filter costs nothing, whatever the model.
+    """
+    while models and len(tuples):
+        frequencies = as_frequencies(tuples, schema, sensitive)
+        kept = keep(models, Classes.grouped(frequencies))
+        if kept.all():
+            break
+        tuples = tuples.chosen(kept[group(frequencies.codes)[0]])
+    return tuples
+
+
+def as_frequencies(tuples: Tuples, schema: Schema, sensitive: Sequence[str]) -> Frequencies:
+    """Return released tuples as models look at them: classes by quasi-identifiers, histograms of sensitive values."""
+    names = [hierarchy.attribute for hierarchy in tuples.hierarchies]
+    quasi = [j for j, name in enumerate(names) if name in schema.quasi_identifiers]
+    found = [_sensitive(schema[name], tuples, names.index(name)) for name in sensitive]
+    return Frequencies(
+        hierarchies=tuple(tuples.hierarchies[j] for j in quasi),
+        codes=np.asfortranarray(tuples.positions[:, quasi].astype(np.int32)),
+        counts=tuples.counts,
+        sensitive=tuple(attribute for attribute, _ in found),
+        sensitive_codes=np.stack([codes for _, codes in found], axis=1)
+        if found
+        else np.zeros((len(tuples), 0), dtype=np.int32),
+    )
+
+
+def _sensitive(attribute: Attribute, tuples: Tuples, column: int) -> tuple[SensitiveAttribute, npt.NDArray[np.int32]]:
+    """Return a sensitive column as a checker of the release will see it."""
+    hierarchy, codes = tuples.hierarchies[column], tuples.codes[:, column]
+    ordered = attribute.kind is not Kind.CATEGORICAL
+    if attribute.hierarchy is not None:
+        labels = hierarchy.labels[0]
+        found = SensitiveAttribute(
+            name=attribute.name, size=hierarchy.size, ordered=ordered, labels=labels, hierarchy=hierarchy
+        )
+        return found, codes
+    present, ranks = np.unique(codes, return_inverse=True)
+    labels = tuple(hierarchy.labels[0][code] for code in present)
+    found = SensitiveAttribute(name=attribute.name, size=len(present), ordered=ordered, labels=labels)
+    return found, ranks.astype(np.int32)

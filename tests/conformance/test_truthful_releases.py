@@ -1,0 +1,381 @@
+"""Differential privacy on the whole way: what leaves, what does not, and what verification says."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import shoal
+from shoal import models
+from shoal._run import run
+from shoal.errors import ParameterError, PlanError, RequirementError
+from shoal.mechanisms import SeededSource
+from shoal.schema import Attribute, Domain, Groups, Intervals, Kind, Missing, Role, Schema
+
+WANTED = shoal.DifferentialPrivacy(epsilon=1, delta=1e-3)
+TOWNS = {"north": ("A", "B"), "south": ("C", "D")}
+SCHEMA = Schema(
+    attributes=(
+        Attribute(name="name", role=Role.IDENTIFIER),
+        Attribute(
+            name="age",
+            role=Role.QUASI_IDENTIFIER,
+            kind=Kind.NUMERIC,
+            domain=Domain(minimum=0, maximum=100),
+            hierarchy=Intervals(widths=(10, 20)),
+        ),
+        Attribute(name="town", role=Role.QUASI_IDENTIFIER, hierarchy=Groups(levels=(tuple(TOWNS.items()),))),
+        Attribute(
+            name="pain", role=Role.SENSITIVE, kind=Kind.ORDINAL, domain=Domain(values=("none", "mild", "severe"))
+        ),
+    )
+)
+
+
+def people(number: int = 3000, *, seed: int = 1) -> pa.Table:
+    draw = random.Random(seed)
+    return pa.table(
+        {
+            "name": [f"person {i}" for i in range(number)],
+            "age": [draw.choice((None, 20, 23, 25, 31, 38, 40)) for _ in range(number)],
+            "town": [draw.choice("AAABC") for _ in range(number)],
+            "pain": [draw.choice(("none", "mild", "severe")) for _ in range(number)],
+        }
+    )
+
+
+def table(rows: pa.Table | None = None) -> shoal.Table:
+    return shoal.read(people() if rows is None else rows).with_schema(SCHEMA)
+
+
+def release(*others: models.Model, seed: int = 1, rows: pa.Table | None = None, **method: object) -> shoal.Release:
+    chosen = shoal.Truthful(**method)  # type: ignore[arg-type]
+    plan = shoal.Plan(schema=SCHEMA, models=(WANTED, *others), method=chosen)
+    return run(plan, table(rows), source=SeededSource(seed))
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        {},
+        {"scheme": "multi-dimensional"},
+        {"score": "classification", "target": "pain"},
+        {"score": "discernibility"},
+        {"search": "walk", "steps": 3},
+        {"levels": {"age": 1, "town": 1, "pain": 0}},
+    ],
+    ids=str,
+)
+def test_a_release_verifies_and_its_plan_makes_another(method: dict[str, object], tmp_path: Path) -> None:
+    plan = shoal.Plan(schema=SCHEMA, models=(WANTED,), method=shoal.Truthful(**method))  # type: ignore[arg-type]
+    made = plan.run(table())
+    folder = made.write(tmp_path / "release", csv=True)
+    found = shoal.verify(folder)
+    assert found.passed, str(found)
+    assert [check.subject for check in found.checks if "differential-privacy" in check.subject]
+    again = shoal.Plan.load(folder / "plan.toml")
+    assert again.models == plan.models
+    assert again.method == plan.method
+    rows = pq.read_table(folder / "data.parquet").to_pylist()
+    k = json.loads((folder / "certificate.json").read_text())["promises"][0]["exact"]["k"]
+    assert min(Counter(tuple(row.values()) for row in rows).values()) >= k
+    assert set(rows[0]) == {"age", "town", "pain"}, "identifiers are dropped"
+
+
+def test_released_values_are_true_of_input_records() -> None:
+    made = release(scheme="multi-dimensional")
+    ancestors = {"A": {"A", "north", "*"}, "B": {"B", "north", "*"}, "C": {"C", "south", "*"}}
+    original = people().to_pylist()
+    for row, copies in Counter(tuple(row.items()) for row in made.table.to_arrow().to_pylist()).items():
+        values = dict(row)
+        fitting = sum(
+            values["town"] in ancestors[record["town"]]
+            and _fits(values["age"], record["age"])
+            and values["pain"] in (record["pain"], "*")
+            for record in original
+        )
+        assert copies <= fitting
+
+
+def _fits(released: object, age: int | None) -> bool:
+    if released in (None, "*") or age is None:
+        return released == age or released == "*"
+    if str(released).isdigit():
+        return str(released) == str(age)
+    low, high = str(released).strip("[)").split(", ")
+    return int(low) <= age < int(high)
+
+
+def test_columns_that_are_not_generalised_keep_their_type() -> None:
+    made = release(levels={"age": 0, "town": 1, "pain": 1})
+    assert made.table.to_arrow()["age"].type == pa.int64()
+    assert release(levels={"age": 1, "town": 1, "pain": 1}).table.to_arrow()["age"].type == pa.string()
+
+
+# -- what leaves
+
+
+def test_nothing_but_the_records_differs_between_neighbours_with_the_same_random_bits(tmp_path: Path) -> None:
+    """All fields that do not count released records are the same for neighbouring inputs."""
+    rows = people()
+    texts = []
+    for number, each in enumerate((rows, rows.slice(1))):
+        made = release(rows=each, levels={"age": 1, "town": 1, "pain": 0})
+        folder = made.write(tmp_path / str(number))
+        certificate = json.loads((folder / "certificate.json").read_text())
+        for key in ("created", "data", "files", "measures"):
+            certificate.pop(key)
+        plan = (folder / "plan.toml").read_text()
+        summary = (folder / "summary.txt").read_text().split("Quality")[0]
+        texts.append((json.dumps(certificate), plan, summary, made.explain(), repr(made.guarantee)))
+    assert texts[0] == texts[1]
+
+
+def test_figures_of_the_input_leave_only_on_request(tmp_path: Path) -> None:
+    rows = people(2917)
+    made = release(rows=rows, scheme="multi-dimensional")
+    assert made.private is not None
+    assert made.private.records == 2917
+    assert made.private.released == made.records
+    assert "NOT FOR PUBLICATION" in made.private.to_json()
+    assert made.before is None
+    assert made.search is None
+    folder = made.write(tmp_path / "release", csv=True)
+    shown = f"{made!r} {made} {made.explain()} {made.guarantee}"
+    written = [path for path in folder.rglob("*") if path.suffix in (".json", ".toml", ".txt")]
+    for text in (shown, *(path.read_text() for path in written)):
+        for figure in (2917, 2917 - made.records, f"{made.private.loss:.4f}", made.private.before.classes):
+            assert f" {figure}" not in text.replace(",", "").replace('"', " ").replace(":", " "), text
+
+
+def test_measures_are_functions_of_the_released_table() -> None:
+    made = release(levels={"age": 2, "town": 1, "pain": 1})
+    # [20, 40) covers a fifth of 0 to 100, north one value of three others, * everything
+    assert list(made.measures) == ["loss of released records"]
+    assert made.private is not None
+    value = made.measures["loss of released records"]
+    assert value is not None
+    assert made.private.loss == pytest.approx(1 - made.records / 3000 * (1 - value))
+
+
+# -- what is refused
+
+
+def test_differential_privacy_and_its_method_go_together() -> None:
+    with pytest.raises(PlanError, match="is kept by method `truthful`"):
+        shoal.Plan(schema=SCHEMA, models=(WANTED,), method=shoal.Generalize())
+    with pytest.raises(PlanError, match="keeps one promise"):
+        shoal.Plan(schema=SCHEMA, models=(models.KAnonymity(2),), method=shoal.Truthful())
+    with pytest.raises(PlanError, match="keeps one promise"):
+        shoal.Plan(schema=SCHEMA, models=(WANTED, WANTED), method=shoal.Truthful())
+
+
+def test_models_that_need_a_population_are_refused_with_the_reason() -> None:
+    with pytest.raises(PlanError, match="population"):
+        shoal.Plan(schema=SCHEMA, models=(WANTED, models.KMap(3)), method=shoal.Truthful())
+    with pytest.raises(ParameterError, match="population"):
+        run(shoal.Plan(schema=SCHEMA, models=(WANTED,), method=shoal.Truthful()), table(), population=table())
+
+
+def test_columns_without_declared_domains_are_refused_in_one_error() -> None:
+    attributes = [dataclasses.replace(each, domain=None, hierarchy=None) for each in SCHEMA if each.name != "pain"]
+    with pytest.raises(PlanError) as caught:
+        shoal.anonymize(
+            shoal.read(people().drop_columns(["pain"])).with_schema(Schema(attributes=tuple(attributes))), WANTED
+        )
+    assert sum("has no declared domain" in problem for problem in caught.value.problems) == 2
+
+
+def test_a_value_outside_the_declared_domain_is_an_error_for_the_publisher() -> None:
+    rows = people().to_pylist()
+    rows[5]["age"] = 200
+    with pytest.raises(shoal.ShoalError, match="declared bounds"):
+        shoal.anonymize(shoal.read(pa.Table.from_pylist(rows)).with_schema(SCHEMA), WANTED)
+
+
+def test_too_few_records_release_nothing() -> None:
+    with pytest.raises(RequirementError, match="frequent enough"):
+        release(rows=people(20))
+
+
+# -- other promises beside it
+
+
+def test_k_anonymity_raises_the_threshold(tmp_path: Path) -> None:
+    made = release(models.KAnonymity(80), levels={"age": 1, "town": 1, "pain": 0})
+    counts = Counter(tuple(row.values()) for row in made.table.to_arrow().to_pylist())
+    assert min(counts.values()) >= 80
+    found = shoal.verify(made.write(tmp_path / "release"))
+    assert found.passed, str(found)
+    assert any(check.subject.startswith("k-anonymity") for check in found.checks)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        models.DistinctLDiversity("pain", 3),
+        models.EntropyLDiversity("pain", 2.5),
+        models.TCloseness("pain", 0.2),
+        models.TCloseness("pain", 0.3, distance="equal"),
+    ],
+    ids=repr,
+)
+def test_a_model_of_sensitive_values_filters_what_was_sampled(model: models.Model, tmp_path: Path) -> None:
+    rows = people().to_pylist()
+    for row in rows:  # town C knows one value only, which no class of it may then show
+        row["pain"] = "none" if row["town"] == "C" else row["pain"]
+    made = release(model, rows=pa.Table.from_pylist(rows), levels={"town": 0, "age": 2})
+    values: dict[tuple[object, ...], set[object]] = {}
+    for row in made.table.to_arrow().to_pylist():
+        values.setdefault((row["age"], row["town"]), set()).add(row["pain"])
+    assert all(len(each) >= 2 for each in values.values())
+    assert not any(town == "C" for _, town in values)
+    found = shoal.verify(made.write(tmp_path / "release"))
+    assert found.passed, str(found)
+    steps = [event.name for event in made.guarantee.events]
+    assert steps.index("filtered") == steps.index("sampled") + 1
+
+
+def test_a_filter_depends_on_the_sampled_classes_alone() -> None:
+    """With the same random bits, the filter removes classes from what is released without it, and adds none."""
+    model = models.DistinctLDiversity("pain", 3)
+    fixed = {"levels": {"town": 0, "age": 1, "pain": 0}}
+    bare = Counter(tuple(row.values()) for row in release(**fixed).table.to_arrow().to_pylist())
+    kept = Counter(tuple(row.values()) for row in release(model, **fixed).table.to_arrow().to_pylist())
+    assert kept.items() <= bare.items()
+
+
+def test_hierarchies_that_would_show_which_values_occur_do_not_go_along() -> None:
+    pay = Attribute(
+        name="pay",
+        role=Role.SENSITIVE,
+        kind=Kind.NUMERIC,
+        domain=Domain(minimum=0, maximum=9),
+        hierarchy=Intervals(widths=(5,)),
+    )
+    schema = Schema(attributes=(*SCHEMA.attributes, pay))
+    rows = people().append_column("pay", pa.array([3, 7, 9] * 1000))
+    with pytest.raises(ParameterError, match="with the values that occur"):
+        shoal.anonymize(
+            shoal.read(rows).with_schema(schema), WANTED, models.TCloseness("pay", 0.5, distance="hierarchical")
+        )
+
+
+# -- verification
+
+
+def test_a_conditional_promise_says_what_it_rests_on() -> None:
+    walked = release(search="walk", steps=2).guarantee.promises[0]
+    assert walked.strength == "conditional"
+    assert any("walk" in assumption for assumption in walked.assumptions)
+    assert any("seed" in assumption for assumption in walked.assumptions)
+    plan = shoal.Plan(schema=SCHEMA, models=(WANTED,), method=shoal.Truthful())
+    assert plan.run(table()).guarantee.promises[0].strength == "unconditional"
+
+
+def _broken(certificate: dict, part: str) -> None:
+    sampled = next(step for step in certificate["steps"] if step["step"] == "sampled")
+    chosen = next(step for step in certificate["steps"] if step["step"] == "scheme-chosen")
+    promise = certificate["promises"][0]
+    match part:
+        case "budget, more than promised":
+            chosen["epsilon_spent"] = "1/2"
+        case "budget, another total":
+            certificate["budget"]["epsilon"] = "1/2"
+        case "budget, negative":
+            chosen["epsilon_spent"] = "-1/2"
+        case "sampling, k too small":
+            sampled["k"] = 2
+        case "sampling, rate too large":
+            sampled["beta"] = "9/10"
+        case "sampling, another definition":
+            sampled["definition"] = "standard"
+        case "sampling, not there":
+            certificate["steps"].remove(sampled)
+        case "sampling, not a number":
+            sampled["beta"] = "much"
+        case "classes, k too large":
+            sampled["k"] = 10**6
+        case "scheme, unknown search":
+            chosen["search"] = "exact"
+        case "scheme, walk called unconditional":
+            chosen["search"] = "published walk"
+            promise["strength"] = "unconditional"
+        case "scheme, seed called unconditional":
+            certificate["randomness"] = "a seed"
+            promise["strength"] = "unconditional"
+        case "domains, inferred":
+            certificate["domains"][0]["provenance"] = "inferred from the data"
+        case "domains, guessed":
+            certificate["roles"] = "guessed"
+        case "silence, suppressed records":
+            certificate["steps"].append({"step": "suppressed", "records": 3, "of": 30, "description": "x"})
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    plan = shoal.Plan(schema=SCHEMA, models=(WANTED,), method=shoal.Truthful())
+    return plan.run(table()).write(tmp_path_factory.mktemp("truthful") / "release")
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "budget, more than promised",
+        "budget, another total",
+        "budget, negative",
+        "sampling, k too small",
+        "sampling, rate too large",
+        "sampling, another definition",
+        "sampling, not there",
+        "sampling, not a number",
+        "classes, k too large",
+        "scheme, unknown search",
+        "scheme, walk called unconditional",
+        "scheme, seed called unconditional",
+        "domains, inferred",
+        "domains, guessed",
+        "silence, suppressed records",
+    ],
+)
+def test_a_broken_certificate_fails_where_it_is_broken(part: str, sound: Path) -> None:
+    path = sound / "certificate.json"
+    original = path.read_text()
+    certificate = json.loads(original)
+    _broken(certificate, part)
+    try:
+        path.write_text(json.dumps(certificate))
+        failed = [check.subject for check in shoal.verify(sound).checks if not check.passed]
+    finally:
+        path.write_text(original)
+    assert f"differential-privacy, {part.partition(',')[0]}" in failed
+
+
+def test_a_table_as_it_is_does_not_verify(sound: Path, tmp_path: Path) -> None:
+    import shutil
+
+    folder = tmp_path / "release"
+    shutil.copytree(sound, folder)
+    raw = people().drop_columns(["name"])
+    pq.write_table(raw.set_column(0, "age", raw["age"].cast(pa.string())), folder / "data.parquet")
+    failed = [check.subject for check in shoal.verify(folder).checks if not check.passed]
+    assert "differential-privacy, classes" in failed
+
+
+def test_records_with_missing_values_are_left_out_silently() -> None:
+    attributes = tuple(
+        dataclasses.replace(each, missing=Missing.DROP) if each.name == "age" else each for each in SCHEMA
+    )
+    data = shoal.read(people()).with_schema(Schema(attributes=attributes))
+    made = shoal.anonymize(data, WANTED, method=shoal.Truthful(levels={"age": 1, "town": 1, "pain": 0}))
+    assert None not in made.table.to_arrow()["age"].to_pylist()
+    assert "left-out" not in [event.name for event in made.guarantee.events]
+    assert made.private is not None
+    assert made.private.left_out > 0
