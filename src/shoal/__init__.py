@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from shoal.closeness import StochasticCloseness as StochasticCloseness
     from shoal.closeness import TMicroaggregate as TMicroaggregate
     from shoal.closeness import bridge as bridge
+    from shoal.comparison import Comparison as Comparison
+    from shoal.comparison import compare as compare
     from shoal.errors import ShoalError as ShoalError
     from shoal.guarantees import Guarantee as Guarantee
     from shoal.guarantees import Verification as Verification
@@ -42,7 +44,10 @@ if TYPE_CHECKING:
     from shoal.recoding import Generalize as Generalize
     from shoal.release import Release as Release
     from shoal.risk import Assessment as Assessment
+    from shoal.risk import Attacks as Attacks
     from shoal.risk import assess as assess
+    from shoal.risk import attack as attack
+    from shoal.risk import membership as membership
     from shoal.schema import Attribute as Attribute
     from shoal.schema import Cuts as Cuts
     from shoal.schema import Dates as Dates
@@ -62,6 +67,8 @@ if TYPE_CHECKING:
     from shoal.tables import read as read
     from shoal.truthful import DifferentialPrivacy as DifferentialPrivacy
     from shoal.truthful import Truthful as Truthful
+    from shoal.utility import Usefulness as Usefulness
+    from shoal.utility import usefulness as usefulness
 
 _HOMES = {
     "shoal._anonymize": (
@@ -76,6 +83,10 @@ _HOMES = {
         "StochasticCloseness",
         "TMicroaggregate",
         "bridge",
+    ),
+    "shoal.comparison": (
+        "Comparison",
+        "compare",
     ),
     "shoal.errors": ("ShoalError",),
     "shoal.guarantees": (
@@ -104,7 +115,10 @@ _HOMES = {
     "shoal.release": ("Release",),
     "shoal.risk": (
         "Assessment",
+        "Attacks",
         "assess",
+        "attack",
+        "membership",
     ),
     "shoal.schema": (
         "Attribute",
@@ -130,6 +144,10 @@ _HOMES = {
     "shoal.truthful": (
         "DifferentialPrivacy",
         "Truthful",
+    ),
+    "shoal.utility": (
+        "Usefulness",
+        "usefulness",
     ),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -16,7 +16,19 @@ from typing import Annotated, NoReturn
 import typer
 
 from shoal import __version__
-from shoal.cli import _anonymize, _assess, _bridge, _draft, _output, _parameters, _serve, _vault, _verify
+from shoal.cli import (
+    _anonymize,
+    _assess,
+    _bridge,
+    _compare,
+    _draft,
+    _output,
+    _parameters,
+    _report,
+    _serve,
+    _vault,
+    _verify,
+)
 from shoal.errors import Cancelled, ShoalError
 
 __all__ = ["main"]
@@ -34,6 +46,8 @@ app = typer.Typer(
 app.command("draft", epilog=_draft.EXAMPLES)(_draft.draft)
 app.command("assess", epilog=_assess.EXAMPLES)(_assess.assess)
 app.command("anonymize", epilog=_anonymize.EXAMPLES)(_anonymize.anonymize)
+app.command("compare", epilog=_compare.EXAMPLES)(_compare.compare)
+app.command("report", epilog=_report.EXAMPLES)(_report.report)
 app.command("verify", epilog=_verify.EXAMPLES)(_verify.verify)
 app.command("bridge", epilog=_bridge.EXAMPLES)(_bridge.bridge)
 app.command("parameters", epilog=_parameters.EXAMPLES)(_parameters.parameters)

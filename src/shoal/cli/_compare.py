@@ -1,0 +1,189 @@
+"""``shoal compare``: methods and parameters side by side."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shoal.cli import _output, _source
+from shoal.errors import ParameterError, Problems
+
+if TYPE_CHECKING:
+    from shoal import Comparison
+    from shoal.comparison import Point
+
+__all__ = ["EXAMPLES", "compare"]
+
+# as in shoal.comparison, which is not loaded for --help
+_RISKS = "average, highest, linked, partial, inference or singling-out"
+_UTILITIES = "queries, coverage, distributions, associations, distinguishable, prediction or suppressed"
+
+EXAMPLES = """\b
+Examples:
+  shoal compare patients.csv --k 2,5,10
+  shoal compare patients.csv --k 2,5,10 --t diagnosis=0.2,0.5 --epsilon 0.5,1,2 --folder comparison
+  shoal compare patients.csv --k 5,10 --methods generalize,mondrian --risk highest --utility distributions
+  shoal compare patients.csv --k 5,10 --folder comparison --export 2 plan.toml
+"""
+
+
+def compare(
+    source: _source.Source,
+    *,
+    k: Annotated[str | None, typer.Option("--k", metavar="K,...", help="Values of k for k-anonymity.")] = None,
+    l: Annotated[  # noqa: E741
+        list[str] | None, typer.Option("--l", metavar="COLUMN=L,...", help="Values of l for distinct l-diversity.")
+    ] = None,
+    t: Annotated[
+        list[str] | None, typer.Option("--t", metavar="COLUMN=T,...", help="Values of t for t-closeness.")
+    ] = None,
+    epsilon: Annotated[
+        str | None, typer.Option(metavar="EPSILON,...", help="Values of epsilon for differential privacy.")
+    ] = None,
+    delta: Annotated[float, typer.Option(help="The delta of differential privacy.")] = 1e-6,
+    methods: Annotated[
+        str | None, typer.Option(metavar="NAME,...", help="Methods to try; all that keep what is asked for by default.")
+    ] = None,
+    suppression_limit: Annotated[
+        float | None, typer.Option(help="The largest share of records that may be suppressed, in [0, 1].")
+    ] = None,
+    risk: Annotated[str, typer.Option(help=f"The risk to compare by: {_RISKS}.")] = "average",
+    utility: Annotated[str, typer.Option(help=f"The loss of utility to compare by: {_UTILITIES}.")] = "queries",
+    highest_risk: Annotated[
+        float | None, typer.Option(help="The risk that must not be exceeded; decides the recommendation.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="A column that analysts predict; runs every plan twice.")
+    ] = None,
+    learn: Annotated[bool, typer.Option(help="Whether to measure with classifiers (needs scikit-learn).")] = True,
+    folder: Annotated[
+        Path | None, typer.Option(help="Where finished points are kept, so that a stopped comparison goes on.")
+    ] = None,
+    processes: Annotated[int | None, typer.Option(help="Points to work on side by side.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the draws of the measurements.")] = 0,
+    export: Annotated[
+        tuple[int, Path] | None, typer.Option(metavar="N PLAN", help="Write the plan of point N to a file.")
+    ] = None,
+    schema: _source.SchemaOption = None,
+    table: _source.TableName = None,
+    delimiter: _source.Delimiter = None,
+    encoding: _source.Encoding = None,
+    decimal: _source.Decimal = None,
+    json: _source.Json = False,
+) -> None:
+    """Try methods and parameters on FILE, measure risk and utility of each, and recommend one."""
+    _output.json_wanted(wanted=json)
+    import shoal
+
+    problems = Problems()
+    wanted = {
+        "k": _numbers("--k", k, problems),
+        "epsilon": _numbers("--epsilon", epsilon, problems),
+        "l": _by_column("--l", l or [], problems),
+        "t": _by_column("--t", t or [], problems),
+    }
+    if not problems and not any(wanted.values()):
+        problems.add("say what to promise, for example --k 2,5,10")
+    problems.raise_as(ParameterError)
+    data = _source.read(source, table=table, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    data = _source.with_schema(data, source, schema)
+    with _output.progress("Comparing") as progress:
+        found = shoal.compare(
+            data,
+            **wanted,  # type: ignore[arg-type]
+            delta=delta,
+            methods=None if methods is None else [name.strip() for name in methods.split(",")],
+            suppression_limit=suppression_limit,
+            risk=risk,
+            utility=utility,
+            highest_risk=highest_risk,
+            target=target,
+            learn=learn,
+            folder=folder,
+            processes=processes,
+            seed=seed,
+            progress=progress,
+        )
+    if export is not None:
+        found.export(*export)
+    if json:
+        _output.print_json(found.to_json())
+        return
+    _show(found)
+    if export is not None:
+        _output.line()
+        _output.line(
+            f"The plan of point {export[0]} is in {export[1]}. Use it: "
+            f"shoal anonymize {source} --plan {export[1]} --output release"
+        )
+
+
+def _show(found: Comparison) -> None:
+    from shoal.comparison import RISKS, UTILITIES
+
+    made = [point for point in found.points if point.failure is None]
+    failed = [point for point in found.points if point.failure is not None]
+    if made:
+        _output.table(
+            f"{len(made)} of {len(found.points)} points; * is not beaten by any other in both figures",
+            ("point", "risk", "utility lost", "records", "seconds"),
+            [_row(found, point) for point in made],
+        )
+        _output.line(f"  risk: {RISKS[found.risk].title}; utility lost: {UTILITIES[found.utility].title}", style="dim")
+        _output.line()
+        for text in found.text_plot().splitlines():
+            _output.line(text)
+    if failed:
+        _output.line()
+        _output.line("No release", style="bold")
+        for point in failed:
+            _wrapped(f"{point.number} {point.label}: {point.failure}")
+    _output.line()
+    _output.line("Recommendation", style="bold")
+    for sentence in found.reasons:
+        _wrapped(sentence)
+
+
+def _row(found: Comparison, point: Point) -> list[str]:
+    mark = "*" if point.number in found.best else " "
+    chosen = "  <- recommended" if point.number == found.recommended else ""
+    return [
+        f"{mark} {point.number} {point.label}{chosen}",
+        _percentage(point.risk.get(found.risk), 2),
+        _percentage(point.utility.get(found.utility), 1),
+        f"{point.records:,}",
+        f"{point.seconds:.1f}",
+    ]
+
+
+def _percentage(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}%}"
+
+
+def _wrapped(sentence: str) -> None:
+    for text in textwrap.wrap(sentence, width=96, initial_indent="  - ", subsequent_indent="    "):
+        _output.line(text)
+
+
+def _numbers(option: str, text: str | None, problems: Problems) -> list[float]:
+    found: list[float] = []
+    for part in (text or "").split(",") if text is not None else ():
+        try:
+            found.append(int(part) if part.strip().lstrip("-").isdigit() else float(part))
+        except ValueError:
+            problems.add(f"{option} takes numbers with commas between them, for example {option} 2,5,10")
+    return found
+
+
+def _by_column(option: str, texts: list[str], problems: Problems) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    for text in texts:
+        column, equals, values = text.rpartition("=")
+        if not equals or not column:
+            problems.add(f"{option} takes COLUMN=NUMBER,..., for example {option} diagnosis=0.2,0.5")
+            continue
+        found.setdefault(column, []).extend(_numbers(option, values, problems))
+    return found
