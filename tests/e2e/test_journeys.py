@@ -11,7 +11,9 @@ import pytest
 
 import shoal
 
-from .conftest import App, serve
+from .conftest import App, serve, sync_api
+
+expect = sync_api.expect
 
 pytestmark = [pytest.mark.slow, pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
 
@@ -139,7 +141,7 @@ def test_a_rule_that_cannot_be_met_says_what_could_and_is_corrected(page: Any, a
     assert "the whole table has l = 76" in alert.inner_text()
     assert "weaken the models" in alert.inner_text()
     page.get_by_role("link", name="Change the promise").click()
-    assert page.get_by_label("l for diagnosis").input_value() == "90", "what was asked is there to be changed"
+    expect(page.get_by_label("l for diagnosis")).to_have_value("90")  # what was asked is there to be changed
     page.get_by_label("l for diagnosis").fill("2")
     anonymise(page)
     page.get_by_role("heading", name="Risk before and after").wait_for()
