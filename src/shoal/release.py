@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from shoal import hierarchies, schema, tables
 from shoal._staging import staged
 from shoal.errors import ShoalError
-from shoal.guarantees import CERTIFICATE, Guarantee, certify, fingerprint, verify
+from shoal.guarantees import CERTIFICATE, Certificate, Guarantee, certify, fingerprint, verify
 from shoal.guarantees._certificate import POPULATION, Column, Data, Domain, File, column
 from shoal.hierarchies import Hierarchy
 from shoal.plan import Plan
@@ -141,14 +141,18 @@ class Release:
         """Write the release to a new folder, which appears whole or not at all.
 
         The folder holds ``data.parquet``, or one file for each of :attr:`parts` (and CSV files beside them with
-        ``csv=True``), ``certificate.json``, ``plan.toml`` with the hierarchy files that it names, and ``summary.txt``.
-        Before it appears, it is verified as anybody would.
+        ``csv=True``), ``certificate.json``, ``plan.toml`` with the hierarchy files that it names, ``summary.txt`` and
+        ``report.html``. The summary and the report leave out what compares the release with the original table, such
+        as the risk before. Before the folder appears, it is verified as anybody would.
 
         Raises
         ------
         OutputError
             If the folder exists or cannot be written; nothing is left behind.
         """
+        # reports are made of releases, so that they lie above them
+        from shoal.report import REPORT, gather, render_html
+
         folder = Path(folder)
         with staged(folder) as staging:
             written = {part.file: part.table for part in self.parts} or {DATA: self.table}
@@ -159,11 +163,13 @@ class Release:
             for name, text in self.notes.items():
                 (staging / name).write_text(text, encoding="utf-8")
             plan, placed = self._write_plan(staging), self._write_hierarchies(staging)
-            (staging / SUMMARY).write_text(f"{self}\n", encoding="utf-8")
+            (staging / SUMMARY).write_text(f"{self._summary(public=True)}\n", encoding="utf-8")
             if self.population is not None:
                 pq.write_table(self.population, staging / POPULATION)
-            files = tuple(_fingerprints(staging))
-            (staging / CERTIFICATE).write_text(self._certificate(plan, files, placed), encoding="utf-8")
+            certificate = self._certificate(plan, tuple(_fingerprints(staging)), placed)
+            (staging / REPORT).write_text(render_html(gather(staging, certificate)), encoding="utf-8")
+            certificate = certificate.model_copy(update={"files": tuple(_fingerprints(staging))})
+            (staging / CERTIFICATE).write_text(certificate.to_json(), encoding="utf-8")
             _check(staging)
         return folder
 
@@ -174,6 +180,10 @@ class Release:
         return self.search.explain()
 
     def __str__(self) -> str:
+        return self._summary(public=False)
+
+    def _summary(self, *, public: bool) -> str:
+        """Say what is promised and what was done; ``public`` leaves out what was computed from the original table."""
         lines = ["Promised", *_bullets(promise.statement for promise in self.guarantee.promises)]
         assumptions = dict.fromkeys(text for promise in self.guarantee.promises for text in promise.assumptions)
         if assumptions:
@@ -181,14 +191,15 @@ class Release:
         if self.plan.schema.guessed:
             lines += ["Note", *_bullets(["The roles of the columns were guessed and not confirmed by a person."])]
         lines += ["Done", *_bullets(event.describe() for event in self.guarantee.events)]
-        lines += ["Quality", *(f"  {name:<26}{_figure(value)}" for name, value in self.measures.items())]
-        shown = [risk for risk in (self.before, self.after) if risk is not None]
+        if self.private is not None or not public:
+            lines += ["Quality", *(f"  {name:<26}{_figure(value)}" for name, value in self.measures.items())]
+        shown = [risk for risk in (None if public else self.before, self.after) if risk is not None]
         lines += ["Risk                      before      after" if len(shown) == 2 else "Risk"]
         for name, *cells in zip(_RISKS, *map(_risks, shown), strict=True):
             lines.append(f"  {name:<20}{' '.join(f'{cell:>10}' for cell in cells)}")
         return "\n".join(lines)
 
-    def _certificate(self, plan: Plan, files: tuple[File, ...], placed: Mapping[str, str]) -> str:
+    def _certificate(self, plan: Plan, files: tuple[File, ...], placed: Mapping[str, str]) -> Certificate:
         described = plan.schema
         parts = [part.data(placed) for part in self.parts]
         if not parts:
@@ -203,7 +214,7 @@ class Release:
             schema_text=schema.dumps(described),
             guessed=described.guessed,
             measures=dict(self.measures),
-        ).to_json()
+        )
 
     def _write_plan(self, staging: Path) -> Plan:
         """Write the plan and the hierarchy files that it names, so that it can be run from the release folder."""

@@ -1,0 +1,80 @@
+"""``shoal report``: what a release promises and shows, as a page, text or single pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shoal.cli import _output, _source
+
+if TYPE_CHECKING:
+    from shoal.report import Document
+
+__all__ = ["EXAMPLES", "report"]
+
+EXAMPLES = """\b
+Examples:
+  shoal report release
+  shoal report release --output report.html
+  shoal report release --chart class-sizes --output sizes.svg
+"""
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a release.")],
+    *,
+    public: Annotated[
+        bool, typer.Option("--public", help="Use the files of the release alone, which is the default.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write a new .html, .json or .txt file; a chart as .svg or .png."),
+    ] = None,
+    chart: Annotated[
+        str | None, typer.Option(help="One chart: levels, budget, class-sizes or column:NAME; needs --output.")
+    ] = None,
+    json: _source.Json = False,
+) -> None:
+    """Report on the release in FOLDER, in words that others may read; nothing but FOLDER is looked at."""
+    _output.json_wanted(wanted=json)
+    from shoal.report import public_report, render_text
+
+    del public
+    _check(output, chart)
+    document = public_report(folder)
+    if output is not None:
+        _write(document, output, chart)
+        _output.line(f"Wrote {output}")
+    elif json:
+        _output.line(document.to_json().rstrip())
+    else:
+        _output.line(render_text(document).rstrip())
+        _output.line()
+        _output.line(f"With pictures: {folder / 'report.html'}" if (folder / "report.html").is_file() else _ADVICE)
+
+
+_ADVICE = "With pictures: shoal report FOLDER --output report.html"
+
+
+def _check(output: Path | None, chart: str | None) -> None:
+    from shoal.errors import ParameterError
+
+    if chart is not None and output is None:
+        raise ParameterError("`--chart` needs `--output` with a .svg or .png file.")
+    wanted = (".html", ".json", ".txt") if chart is None else (".svg", ".png")
+    if output is not None and output.suffix.lower() not in wanted:
+        raise ParameterError(f"`--output` must end in {', '.join(wanted[:-1])} or {wanted[-1]}; got `{output.suffix}`.")
+
+
+def _write(document: Document, output: Path, chart: str | None) -> None:
+    from shoal.report import find_chart, render_html, render_text, svg_to_png, write_file
+
+    kind = output.suffix.lower()
+    if chart is not None:
+        drawn = find_chart(document, chart)
+        write_file(output, svg_to_png(drawn) if kind == ".png" else drawn.svg(alone=True).encode())
+        return
+    forms = {".html": render_html, ".txt": render_text, ".json": type(document).to_json}
+    write_file(output, forms[kind](document).encode())

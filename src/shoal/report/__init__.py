@@ -1,0 +1,23 @@
+"""Reports on a release: figures -> one JSON document -> terminal text, a page, single pictures."""
+
+from shoal.report._charts import Chart
+from shoal.report._document import Document, Variant
+from shoal.report._export import find_chart, svg_to_png, write_file
+from shoal.report._gather import REPORT, gather, public_report
+from shoal.report._html import charts, render_html
+from shoal.report._text import render_text
+
+__all__ = [
+    "REPORT",
+    "Chart",
+    "Document",
+    "Variant",
+    "charts",
+    "find_chart",
+    "gather",
+    "public_report",
+    "render_html",
+    "render_text",
+    "svg_to_png",
+    "write_file",
+]

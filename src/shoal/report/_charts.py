@@ -1,0 +1,239 @@
+"""Charts, drawn by hand as SVG.
+
+A plotting library would put megabytes of script into every report and ask the reader to trust it. These pictures need
+no script: a value shows on hovering (``<title>``), every chart has its figures as a table, and what differs in colour
+differs in form too, for print and for colour-blind readers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shoal.report._document import Bar, Budget, ColumnFigures, Level, Risk, Sizes, Step
+from shoal.report._markup import Html, element, join, shortened
+from shoal.report._style import CHART_CSS
+
+__all__ = ["Chart", "band", "budget_chart", "class_sizes_chart", "column_chart", "levels_chart", "share"]
+
+_WIDTH, _ROW, _LABEL, _BAR = 360, 22, 128, 160
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """A picture and the figures that it shows.
+
+    Parameters
+    ----------
+    name
+        What it is called on the command line.
+    title, note
+        What it shows.
+    width, height, content
+        The drawing, without the ``svg`` element around it.
+    header, rows
+        The same as a table.
+    """
+
+    name: str
+    title: str
+    note: str = ""
+    width: int = _WIDTH
+    height: int
+    content: Html
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def svg(self, *, alone: bool = False) -> Html:
+        """Return the picture; ``alone`` as a file of its own, else as part of a page that has the style."""
+        style = element("style", CHART_CSS) if alone else Html("")
+        return element(
+            "svg",
+            element("title", self.title),
+            style,
+            self.content,
+            xmlns="http://www.w3.org/2000/svg",
+            view_box=f"0 0 {self.width} {self.height}",
+            width=self.width if alone else None,
+            height=self.height if alone else None,
+            role="img",
+            class_="chart",
+        )
+
+    def _repr_svg_(self) -> str:
+        return self.svg(alone=True)
+
+
+def column_chart(column: ColumnFigures) -> Chart:
+    """Draw the distribution of a column; with the original's beside it where the report has it."""
+    pairs = any(bar.original is not None for bar in column.bars)
+    top = max((max(bar.released, bar.original or 0) for bar in column.bars), default=0) or 1
+    content = join(_bar(number, bar, top, pairs=pairs) for number, bar in enumerate(column.bars))
+    header = ("value", "records", "share") if not pairs else ("value", "original", "released")
+    return Chart(
+        name=f"column:{column.name}",
+        title=column.name,
+        note=""
+        if column.distinct is None
+        else f"{column.distinct:,} different value{'' if column.distinct == 1 else 's'}",
+        height=max(_ROW * len(column.bars), _ROW) + 4,
+        content=content,
+        header=header,
+        rows=tuple(_row(bar, pairs=pairs) for bar in column.bars),
+    )
+
+
+def _row(bar: Bar, *, pairs: bool) -> tuple[str, ...]:
+    if pairs:
+        return bar.label, share(bar.original or 0), share(bar.released)
+    return bar.label, f"{bar.records or 0:,}", share(bar.released)
+
+
+def _bar(number: int, bar: Bar, top: float, *, pairs: bool) -> Html:
+    y = number * _ROW + 2
+    full = shortened(bar.label, 200)
+    if pairs:
+        original = bar.original or 0
+        said = f"{full}: {share(original)} originally, {share(bar.released)} released"
+        drawn = join(_rect(y + 2, 7, original / top, "original"), _rect(y + 10, 7, bar.released / top, "released"))
+        figure = f"{share(original)} | {share(bar.released)}"
+    else:
+        said = f"{full}: {bar.records or 0:,} records, {share(bar.released)}"
+        drawn = _rect(y + 3, _ROW - 8, bar.released / top, "released" if bar.kind == "value" else "aside")
+        figure = share(bar.released)
+    return element(
+        "g",
+        element("title", said),
+        element("rect", x=0, y=y - 1, width=_WIDTH, height=_ROW, class_="row"),
+        _label(y, bar.label, kind=bar.kind),
+        drawn,
+        element("text", figure, x=_WIDTH - 2, y=y + 15, text_anchor="end", class_="figure"),
+        class_="mark",
+    )
+
+
+def _label(y: int, text: str, *, kind: str = "value") -> Html:
+    return element(
+        "text",
+        shortened(text, 20),
+        x=_LABEL - 6,
+        y=y + 15,
+        text_anchor="end",
+        unicode_bidi="isolate",
+        class_="label" if kind == "value" else "label aside",
+    )
+
+
+def _rect(y: int, height: int, part: float, class_: str) -> Html:
+    width = max(part * (_BAR - 4), 1 if part else 0)
+    return element("rect", x=_LABEL, y=y, width=f"{width:.1f}", height=height, rx=1, class_=class_)
+
+
+def class_sizes_chart(after: Risk, before: Risk | None = None) -> Chart:
+    """Draw how many records hide in classes of which size."""
+    earlier = {size.smallest: size for size in before.sizes} if before else {}
+    bars = tuple(
+        Bar(
+            label=band(size),
+            released=size.records / max(after.records, 1),
+            records=size.records,
+            original=earlier[size.smallest].records / max(before.records, 1) if before else None,
+        )
+        for size in after.sizes
+    )
+    top = max(max(bar.released, bar.original or 0) for bar in bars) or 1
+    return Chart(
+        name="class-sizes",
+        title="Share of records by the size of their class",
+        height=_ROW * len(bars) + 4,
+        content=join(_bar(number, bar, top, pairs=before is not None) for number, bar in enumerate(bars)),
+        header=("class size", "original", "released") if before else ("class size", "records", "share"),
+        rows=tuple(_row(bar, pairs=before is not None) for bar in bars),
+    )
+
+
+def levels_chart(levels: Sequence[Level]) -> Chart:
+    """Draw how far up its hierarchy every column went."""
+    return Chart(
+        name="levels",
+        title="Levels chosen: from exact (left) to hidden (right)",
+        height=_ROW * len(levels) + 4,
+        content=join(_ladder(number, level) for number, level in enumerate(levels)),
+        header=("column", "level", "released values"),
+        rows=tuple(
+            (each.column, f"{each.level} of {each.height}", ", ".join(shortened(text, 40) for text in each.examples))
+            for each in levels
+        ),
+    )
+
+
+def _ladder(number: int, level: Level) -> Html:
+    y = number * _ROW + 2
+    gap = (_BAR - 16) / max(level.height, 1)
+    steps = join(
+        element(
+            "circle",
+            cx=f"{_LABEL + 8 + gap * step:.1f}",
+            cy=y + 11,
+            r=6 if step == level.level else 3,
+            class_="released" if step == level.level else "step",
+        )
+        for step in range(level.height + 1)
+    )
+    rail = element("line", x1=_LABEL + 8, x2=_LABEL + _BAR - 8, y1=y + 11, y2=y + 11, class_="rail")
+    said = f"{shortened(level.column, 200)}: level {level.level} of {level.height}"
+    figure = f"{level.level} of {level.height}"
+    return element(
+        "g",
+        element("title", said),
+        element("rect", x=0, y=y - 1, width=_WIDTH, height=_ROW, class_="row"),
+        _label(y, level.column),
+        rail,
+        steps,
+        element("text", figure, x=_WIDTH - 2, y=y + 15, text_anchor="end", class_="figure"),
+        class_="mark",
+    )
+
+
+def budget_chart(steps: Sequence[Step], total: Budget) -> Chart:
+    """Draw what every step spent of epsilon."""
+    spending = [step for step in steps if step.epsilon or step.delta]
+    bars = [Bar(label=step.name, released=step.epsilon / (total.epsilon or 1)) for step in spending]
+    marks = [
+        element(
+            "g",
+            element("title", f"{step.name}: epsilon {step.epsilon:.4g}, delta {step.delta:.3g}"),
+            element("rect", x=0, y=number * _ROW + 1, width=_WIDTH, height=_ROW, class_="row"),
+            _label(number * _ROW + 2, step.name),
+            _rect(number * _ROW + 5, _ROW - 8, bar.released, "released"),
+            element(
+                "text",
+                f"{step.epsilon:.4g}",
+                x=_WIDTH - 2,
+                y=number * _ROW + 17,
+                text_anchor="end",
+                class_="figure",
+            ),
+            class_="mark",
+        )
+        for number, (step, bar) in enumerate(zip(spending, bars, strict=True))
+    ]
+    return Chart(
+        name="budget",
+        title=f"Epsilon by step, {total.epsilon:.4g} in all",
+        height=_ROW * max(len(spending), 1) + 4,
+        content=join(marks),
+        header=("step", "epsilon", "delta"),
+        rows=tuple((step.name, f"{step.epsilon:.6g}", f"{step.delta:.6g}") for step in spending),
+    )
+
+
+def band(sizes: Sizes) -> str:
+    """Return a band of class sizes in words."""
+    low, high = sizes.smallest, sizes.largest
+    return f"{low:,} or more" if high is None else f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def share(value: float) -> str:
+    """Return a share in percent; one that is not zero never looks like zero."""
+    return "<0.1%" if 0 < value < 0.0005 else f"{value:.1%}"

@@ -1,0 +1,107 @@
+"""The distribution of a released column, as few bars as a reader can take in."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.report._document import Bar, ColumnFigures
+from shoal.schema import Role
+from shoal.tables import Table
+
+__all__ = ["column_figures"]
+
+#: columns with at most so many values have a bar for each
+_FEW = 20
+#: bars of the commonest values otherwise, and about as many of the histogram of numbers
+_COMMON = 12
+#: the share of records that a histogram shows without its tail
+_MOST = 0.99
+#: signs of a value that are read: a report shows fewer
+_LENGTH = 400
+
+
+def column_figures(table: Table, name: str, role: Role, records: int) -> ColumnFigures:
+    """Count the values of a released column.
+
+    Numbers with many values become a histogram of equal widths; other columns with many values show the commonest.
+    Cost: O(records), on the engine; numbers with many values are fetched once per distinct value.
+    """
+    values = table.visible.select(value=table.visible[name])
+    counts = values.group_by("value").aggregate(records=lambda rows: rows.count())
+    known = counts.filter(lambda rows: rows["value"].notnull())
+    size = table.engine.fetch(
+        known.aggregate(distinct=lambda rows: rows.count(), held=lambda rows: rows["records"].sum())
+    )
+    distinct, held = int(size["distinct"][0].as_py()), int(size["held"][0].as_py() or 0)
+    if distinct > _FEW and known.schema()["value"].is_numeric():
+        bars = _histogram(table.engine.fetch(known), records)
+    else:
+        shown = known.mutate(value=lambda rows: rows["value"].cast("string").substr(0, _LENGTH), whole=known["value"])
+        common = shown.order_by(lambda rows: rows["records"].desc(), "whole").select("value", "records")
+        found = table.engine.fetch(common.limit(_FEW if distinct <= _FEW else _COMMON))
+        bars = _bars(found, records, in_order=distinct <= _FEW)
+        rest = held - sum(bar.records or 0 for bar in bars)
+        if rest:
+            bars.append(_bar(f"{distinct - len(bars):,} other values", rest, records, kind="rest"))
+    if held < records:
+        bars.append(_bar("missing", records - held, records, kind="missing"))
+    return ColumnFigures(name=name, role=role, distinct=distinct, bars=tuple(bars))
+
+
+def _bars(found: pa.Table, records: int, *, in_order: bool) -> list[Bar]:
+    rows = list(zip(found["value"].to_pylist(), found["records"].to_pylist(), strict=True))
+    if in_order:
+        rows.sort(key=lambda row: _natural(row[0]))
+    return [_bar(value, count, records) for value, count in rows]
+
+
+def _bar(label: str, count: int, records: int, *, kind: str = "value") -> Bar:
+    return Bar.model_validate({"label": label, "kind": kind, "records": count, "released": count / max(records, 1)})
+
+
+def _natural(text: str) -> list[tuple[int, float, str]]:
+    """Return a key that sorts `[5, 10)` before `[10, 20)`."""
+    parts = re.split(r"(\d{1,15}(?:\.\d{1,15})?)", text)
+    return [(0, float(part), "") if number % 2 else (1, 0.0, part) for number, part in enumerate(parts)]
+
+
+def _histogram(found: pa.Table, records: int) -> list[Bar]:
+    """Return bars of equal width with round ends; the last one takes the long tail that many amounts have."""
+    values = np.asarray(found["value"].cast(pa.float64(), safe=False).to_pylist(), dtype=np.float64)
+    counts = np.asarray(found["records"].to_pylist(), dtype=np.int64)
+    order = np.argsort(values, kind="stable")
+    values, counts = values[order], counts[order]
+    most = float(values[np.searchsorted(np.cumsum(counts), _MOST * counts.sum())])
+    whole = bool((values == np.round(values)).all())
+    step = _round_step((most - float(values[0])) / _COMMON, whole=whole)
+    first = math.floor(values[0] / step)
+    number = np.minimum(np.floor(values / step) - first, math.floor(most / step) - first).astype(np.int64)
+    held = np.bincount(number, weights=counts).astype(np.int64)
+    ends = [(first + place) * step for place in range(len(held))]
+    labels = [_between(low, low + step, whole=whole) for low in ends]
+    if values[-1] >= ends[-1] + step:
+        labels[-1] = f"{_end(ends[-1])} or more"
+    return [_bar(label, int(count), records) for label, count in zip(labels, held, strict=True)]
+
+
+def _round_step(width: float, *, whole: bool) -> float:
+    """Return the least of 1, 2, 5, 10, 20, ... (and their tenths) that is at least ``width``."""
+    if width <= 0:
+        return 1.0
+    unit = 10.0 ** math.floor(math.log10(width))
+    step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= width * (1 - 1e-9))
+    return max(step, 1.0) if whole else step
+
+
+def _between(low: float, high: float, *, whole: bool) -> str:
+    if whole:
+        return _end(low) if high - low == 1 else f"{_end(low)} to {_end(high - 1)}"
+    return f"{_end(low)} to {_end(high)}"
+
+
+def _end(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 and value == round(value) else f"{value:,.6g}"

@@ -1,0 +1,207 @@
+"""What a report says, apart from how it looks: one versioned value that is written as JSON."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from shoal.guarantees import Strength
+from shoal.risk import Reidentification
+from shoal.schema import Role
+
+__all__ = [
+    "Bar",
+    "Budget",
+    "ColumnFigures",
+    "Document",
+    "FileFigures",
+    "Level",
+    "PromiseFigures",
+    "Risk",
+    "Sizes",
+    "Step",
+    "TableFigures",
+    "Variant",
+]
+
+
+class Variant(StrEnum):
+    """Who may read a report.
+
+    ``PUBLIC``: made of the files of the release alone. ``INTERNAL``: compares the release with the original table, for
+    those who may see that table.
+    """
+
+    PUBLIC = "public"
+    INTERNAL = "internal"
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PromiseFigures(_Part):
+    """One promise in words."""
+
+    model: str
+    statement: str
+    strength: Strength
+    assumptions: tuple[str, ...] = ()
+    neighbours: str | None = None
+    unit: str
+    file: str | None = None
+    parameters: dict[str, str] = {}
+    exact: dict[str, str] = {}
+
+
+class Step(_Part):
+    """What was done, and the privacy budget that it spent."""
+
+    name: str
+    description: str
+    epsilon: float = 0.0
+    delta: float = 0.0
+
+
+class Budget(_Part):
+    """The total of what the steps spent."""
+
+    epsilon: float
+    delta: float
+
+
+class Level(_Part):
+    """How far a column was generalised: ``level`` of ``height``, with released values as examples."""
+
+    column: str
+    level: int
+    height: int
+    examples: tuple[str, ...] = ()
+
+
+class Bar(_Part):
+    """A value of a column, or several together, and the share of records that have it.
+
+    ``kind`` is ``value``, ``missing`` or ``rest`` (all values without a bar of their own). ``original`` is None in
+    public reports.
+    """
+
+    label: str
+    kind: Literal["value", "missing", "rest"] = "value"
+    released: float
+    records: int | None = None
+    original: float | None = None
+
+
+class ColumnFigures(_Part):
+    """The distribution of a released column; ``total_variation`` is its distance from the original's."""
+
+    name: str
+    role: Role
+    distinct: int | None = None
+    bars: tuple[Bar, ...]
+    total_variation: float | None = None
+
+
+class Sizes(_Part):
+    """How many classes and records have a size between ``smallest`` and ``largest``."""
+
+    smallest: int
+    largest: int | None
+    classes: int
+    records: int
+
+
+class Risk(_Part):
+    """The re-identification risk of a table; see :class:`shoal.risk.Reidentification`."""
+
+    records: int
+    classes: int
+    smallest: int
+    largest: int
+    unique: int
+    prosecutor: float
+    marketer: float
+    sizes: tuple[Sizes, ...]
+
+    @classmethod
+    def of(cls, risk: Reidentification) -> Risk:
+        """Return the figures of an assessment that a report shows."""
+        bands = tuple(
+            Sizes(smallest=band.smallest, largest=band.largest, classes=band.classes, records=band.records)
+            for band in risk.sizes
+        )
+        names = ("records", "classes", "smallest", "largest", "unique", "prosecutor", "marketer")
+        return cls(**{name: getattr(risk, name) for name in names}, sizes=bands)
+
+
+class TableFigures(_Part):
+    """A released table. ``classes_by`` says which records form a class; ``risk`` is None where none are formed."""
+
+    file: str
+    records: int
+    columns: tuple[ColumnFigures, ...]
+    classes_by: str = "the quasi-identifiers"
+    risk: Risk | None = None
+
+
+class FileFigures(_Part):
+    """A file of the release and its fingerprint."""
+
+    name: str
+    sha256: str
+    bytes: int
+
+
+class Document(_Part):
+    """A report on one release.
+
+    Parameters
+    ----------
+    variant
+        Who may read it.
+    created, software, randomness, promises, steps, budget, files
+        As certified.
+    guessed
+        Whether no person confirmed the roles of the columns.
+    private
+        Whether a promise of the release is differential privacy.
+    levels
+        How far the columns were generalised, where one level was chosen for a column.
+    tables
+        What was released, in figures.
+    measures
+        Quality measures. Public reports give them only where the release alone tells them.
+    before
+        The risk of the original table; internal reports alone.
+    associations, query_error
+        The largest changes of association between two columns, and the mean error of random counts; internal alone.
+    limitations
+        What the release does not protect from.
+    """
+
+    format: Literal["shoal-report"] = "shoal-report"
+    version: Literal[1] = 1
+    variant: Variant
+    created: str
+    software: str
+    randomness: str
+    guessed: bool
+    private: bool
+    promises: tuple[PromiseFigures, ...]
+    steps: tuple[Step, ...]
+    budget: Budget | None = None
+    levels: tuple[Level, ...] = ()
+    tables: tuple[TableFigures, ...]
+    measures: dict[str, float | None] = {}
+    before: Risk | None = None
+    associations: tuple[tuple[str, str, float, float], ...] = ()
+    query_error: float | None = None
+    limitations: tuple[str, ...]
+    files: tuple[FileFigures, ...]
+
+    def to_json(self) -> str:
+        """Return the document as JSON."""
+        return self.model_dump_json(indent=2) + "\n"

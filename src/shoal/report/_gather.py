@@ -1,0 +1,156 @@
+"""Read the figures of a report off the files of a release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shoal import tables
+from shoal.guarantees import CERTIFICATE, Certificate
+from shoal.guarantees._certificate import Data, load
+from shoal.guarantees._verify_privacy import NAME
+from shoal.models import Classes
+from shoal.report._columns import column_figures
+from shoal.report._document import (
+    Budget,
+    ColumnFigures,
+    Document,
+    FileFigures,
+    Level,
+    PromiseFigures,
+    Risk,
+    Step,
+    TableFigures,
+    Variant,
+)
+from shoal.report._limitations import limitations
+from shoal.risk import reidentification
+from shoal.schema import Role
+from shoal.tables import Table
+
+__all__ = ["REPORT", "gather", "public_report"]
+
+#: the name of the public report in the folder of a release
+REPORT = "report.html"
+#: values that a level names as examples
+_EXAMPLES = 3
+
+
+def public_report(folder: str | Path) -> Document:
+    """Return the report on the release in ``folder`` that may be published with it.
+
+    It holds what the certificate says and what the released tables show, and nothing else: whoever has the folder can
+    compute it. The quality measures of a release without differential privacy compare it with the original table and
+    are therefore left out.
+
+    Raises
+    ------
+    VerificationError
+        If there is no readable certificate.
+    """
+    folder = Path(folder)
+    return gather(folder, load(folder / CERTIFICATE))
+
+
+def gather(folder: Path, certificate: Certificate) -> Document:
+    """Return the public report on the released tables in ``folder``, which ``certificate`` speaks of."""
+    shown = tuple(_table(tables.read(folder / data.file), data) for data in certificate.tables)
+    # of the whole release: randomising one column promises something about that column alone
+    private = any(promise.model == NAME for promise in certificate.promises)
+    return Document(
+        variant=Variant.PUBLIC,
+        created=certificate.created.isoformat(),
+        software=", ".join(f"{name} {version}" for name, version in certificate.software.items()),
+        randomness=certificate.randomness,
+        guessed=certificate.roles == "guessed",
+        private=private,
+        promises=tuple(
+            PromiseFigures(
+                model=promise.model,
+                statement=promise.statement,
+                strength=promise.strength,
+                assumptions=promise.assumptions,
+                neighbours=promise.neighbours,
+                unit=promise.unit,
+                file=promise.file,
+                parameters=_texts(promise.parameters),
+                exact=_texts(promise.exact),
+            )
+            for promise in certificate.promises
+        ),
+        steps=tuple(_step(step) for step in certificate.steps),
+        budget=None
+        if certificate.budget is None
+        else Budget(epsilon=_number(certificate.budget.epsilon), delta=_number(certificate.budget.delta)),
+        levels=tuple(_levels(certificate.steps, [column for table in shown for column in table.columns])),
+        tables=shown,
+        # under differential privacy the certified measures are functions of the release
+        measures=dict(certificate.measures) if private else {},
+        limitations=tuple(limitations(certificate)),
+        files=tuple(
+            FileFigures(name=file.name, sha256=file.sha256, bytes=file.bytes)
+            for file in certificate.files
+            if file.name != REPORT
+        ),
+    )
+
+
+def _texts(values: dict[str, object]) -> dict[str, str]:
+    return {name: str(value) for name, value in values.items()}
+
+
+def _number(text: object) -> float:
+    return float(Fraction(str(text)))
+
+
+def _step(step: dict[str, Any]) -> Step:
+    return Step(
+        name=str(step.get("step", "step")),
+        description=str(step.get("description", "")),
+        epsilon=_number(step.get("epsilon_spent", 0)),
+        delta=_number(step.get("delta_spent", 0)),
+    )
+
+
+def _levels(steps: Iterable[dict[str, Any]], columns: Sequence[ColumnFigures]) -> Iterable[Level]:
+    released = {column.name: column for column in columns}
+    for step in steps:
+        if step.get("step") != "generalized":
+            continue
+        for name, level, height in zip(step["columns"], step.get("levels", ()), step.get("heights", ()), strict=False):
+            bars = released[name].bars if name in released else ()
+            common = sorted((bar for bar in bars if bar.kind == "value"), key=lambda bar: -bar.released)
+            examples = tuple(bar.label for bar in common[:_EXAMPLES])
+            yield Level(column=name, level=level, height=height, examples=examples)
+
+
+def _table(table: Table, data: Data) -> TableFigures:
+    known = [column for column in data.columns if column.name in table.columns]
+    # an identifier is here as a pseudonym, and numbers of classes are no property of anybody
+    shown = [column for column in known if column.role is not Role.IDENTIFIER and column.name != data.class_column]
+    by = [column.name for column in known if column.role is Role.QUASI_IDENTIFIER]
+    if data.class_column is not None:
+        by = [data.class_column]
+    return TableFigures(
+        file=data.file,
+        records=data.records,
+        columns=tuple(column_figures(table, column.name, column.role, data.records) for column in shown),
+        classes_by="the quasi-identifiers" if data.class_column is None else f"`{data.class_column}`",
+        risk=_risk(table, by) if by else None,
+    )
+
+
+def _risk(table: Table, by: Sequence[str]) -> Risk:
+    records = table.visible
+    keys = {f"key{number}": records[name] for number, name in enumerate(by)}
+    classes = records.select(**keys).group_by(list(keys)).aggregate(size=lambda rows: rows.count())
+    sizes = classes.group_by("size").aggregate(classes=lambda rows: rows.count()).order_by("size")
+    found = table.engine.fetch(sizes)
+    counts = np.repeat(
+        np.asarray(found["size"].to_pylist(), dtype=np.int64), np.asarray(found["classes"].to_pylist(), dtype=np.int64)
+    )
+    return Risk.of(reidentification(Classes(sizes=counts)))

@@ -1,0 +1,252 @@
+"""A report as one page that needs nothing else: no script, no font, no request."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Sequence
+
+from shoal.report._charts import (
+    Chart,
+    budget_chart,
+    class_sizes_chart,
+    column_chart,
+    levels_chart,
+    share,
+)
+from shoal.report._document import Document, PromiseFigures, Risk, TableFigures, Variant
+from shoal.report._markup import Html, element, join, shortened
+from shoal.report._style import CSS
+from shoal.report._words import STRENGTHS, notice
+
+__all__ = ["charts", "render_html"]
+
+
+def render_html(document: Document) -> str:
+    """Return the page.
+
+    The content security policy lets a browser use the style sheet of this page and nothing else, so that even a value
+    of the data that reached the page as markup could neither run nor load anything.
+    """
+    digest = base64.b64encode(hashlib.sha256(CSS.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    title = "Report on an anonymised release"
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="referrer", content="no-referrer"),
+        element("title", title),
+        # a style sheet is not escaped in HTML; it is ours, and holds nothing of the data
+        Html(f"<style>{CSS}</style>"),
+    )
+    body = element(
+        "body",
+        element("header", _choices(), element("h1", title), element("p", _made(document), class_="soft"), class_="top"),
+        element("main", _sections(document)),
+        element("footer", f"Report format {document.version}. {document.software}."),
+        class_=str(document.variant),
+    )
+    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
+
+
+def charts(document: Document) -> list[Chart]:
+    """Return every chart of the report; a name that occurs twice belongs to several released tables."""
+    found = [levels_chart(document.levels)] if document.levels else []
+    if document.budget is not None:
+        found.append(budget_chart(document.steps, document.budget))
+    for table in document.tables:
+        if table.risk is not None:
+            found.append(class_sizes_chart(table.risk, document.before))
+        found += [column_chart(column) for column in table.columns]
+    return found
+
+
+def _made(document: Document) -> str:
+    records = " and ".join(f"{table.records:,} records in {table.file}" for table in document.tables)
+    return f"{records}. Made {document.created[:10]}."
+
+
+def _choices() -> Html:
+    themes = [("auto", "as the system", "checked"), ("light", "light", None), ("dark", "dark", None)]
+    return element(
+        "div",
+        [
+            element("label", element("input", type="radio", name="theme", id=key, checked=on), f" {words}")
+            for key, words, on in themes
+        ],
+        class_="choices",
+        role="group",
+        aria_label="Colours",
+    )
+
+
+def _sections(document: Document) -> Iterable[Html]:
+    yield element("div", element("b", notice(document)[0]), " ", notice(document)[1], class_="variant", role="note")
+    if document.guessed:
+        yield element(
+            "div", "The roles of the columns were guessed and not confirmed by a person.", class_="warning", role="note"
+        )
+    yield _section("What is promised", [_promise(promise) for promise in document.promises])
+    yield _section("What was done", _done(document))
+    yield _section("How well people are hidden", _risks(document))
+    yield _section("What the data look like", _data(document))
+    yield _section(
+        "What this release does not do", element("ul", [element("li", _ticks(t)) for t in document.limitations])
+    )
+    yield _section("How to check it", _checking(document))
+
+
+def _section(title: str, *content: str | Iterable[str]) -> Html:
+    key = title.lower().replace(" ", "-")
+    return element("section", element("h2", title, id=key), *content, aria_labelledby=key)
+
+
+def _promise(promise: PromiseFigures) -> Html:
+    name, meaning = STRENGTHS[promise.strength]
+    about = [f"model {promise.model}", *(f"{key} = {value}" for key, value in promise.parameters.items())]
+    if promise.neighbours:
+        about.append(f"neighbours: {promise.neighbours}")
+    if promise.file:
+        about.append(f"about {promise.file}")
+    parts: list[Html] = [
+        element("p", _ticks(promise.statement)),
+        element("p", element("span", name, class_="badge"), " ", meaning, f" The unit is one {promise.unit}."),
+    ]
+    if promise.assumptions:
+        assumed = [element("li", _ticks(text)) for text in promise.assumptions]
+        parts += [element("h3", "Assuming"), element("ul", assumed)]
+    parts.append(element("p", "; ".join(shortened(text, 300) for text in about), class_="soft"))
+    if promise.exact:
+        rows = [(key, value) for key, value in promise.exact.items()]
+        parts.append(_details("The exact quantities", _table(("quantity", "value"), rows)))
+    return element("div", parts, class_="promise")
+
+
+def _done(document: Document) -> Iterable[Html]:
+    yield element("ol", [element("li", _ticks(step.description)) for step in document.steps])
+    yield element("p", f"Randomness: {document.randomness}.", class_="soft")
+    shown = [levels_chart(document.levels)] if document.levels else []
+    if document.budget is not None:
+        shown.append(budget_chart(document.steps, document.budget))
+        total = f"In all, the steps spend epsilon {document.budget.epsilon:.6g} and delta {document.budget.delta:.3g}."
+        yield element("p", total)
+    if shown:
+        yield element("div", [_figure(chart) for chart in shown], class_="cards")
+
+
+def _risks(document: Document) -> Iterable[Html]:
+    yield element(
+        "p",
+        "Records that look alike to an intruder form a class. In a class of ten, each record is the intruder's person "
+        "with a chance of one in ten, as far as these columns tell.",
+    )
+    for table in document.tables:
+        if table.risk is None:
+            continue
+        if len(document.tables) > 1:
+            yield element("h3", table.file)
+        yield element("div", _facts(table.risk), class_="facts")
+        if document.before is not None:
+            yield _compared(document.before, table.risk)
+        yield element("p", "Classes are formed by ", _ticks(table.classes_by), ".", class_="soft")
+        yield element("div", _figure(class_sizes_chart(table.risk, document.before)), class_="cards")
+
+
+def _facts(risk: Risk) -> list[Html]:
+    facts = [
+        ("records", f"{risk.records:,}"),
+        ("classes", f"{risk.classes:,}"),
+        ("smallest class", f"{risk.smallest:,}"),
+        ("records alone in their class", f"{risk.unique:,}"),
+        ("highest risk of one record", share(risk.prosecutor)),
+        ("average risk", share(risk.marketer)),
+    ]
+    return [element("div", element("b", figure), name, class_="fact") for name, figure in facts]
+
+
+def _compared(before: Risk, after: Risk) -> Html:
+    rows = [
+        ("records", f"{before.records:,}", f"{after.records:,}"),
+        ("classes", f"{before.classes:,}", f"{after.classes:,}"),
+        ("smallest class", f"{before.smallest:,}", f"{after.smallest:,}"),
+        ("records alone in their class", f"{before.unique:,}", f"{after.unique:,}"),
+        ("highest risk of one record", share(before.prosecutor), share(after.prosecutor)),
+        ("average risk", share(before.marketer), share(after.marketer)),
+    ]
+    return _table(("", "before", "after"), rows)
+
+
+def _data(document: Document) -> Iterable[Html]:
+    if document.variant is Variant.INTERNAL:
+        legend = (element("b", "outlined: original", class_="o"), ", ", element("b", "filled: released", class_="r"))
+        yield element("p", *legend, ". Generalised values are spread evenly over what they stand for.", class_="legend")
+    if document.measures:
+        rows = [
+            (name, "not defined" if value is None else f"{value:,.6g}") for name, value in document.measures.items()
+        ]
+        yield _table(("quality measure", "value"), rows)
+    if document.query_error is not None:
+        yield element("p", f"Random counts over the release are wrong by {share(document.query_error)} on average.")
+    if document.associations:
+        pairs = [(f"{a} and {b}", f"{before:.3f}", f"{after:.3f}") for a, b, before, after in document.associations]
+        yield _details(
+            "Associations between columns that changed most (0 none, 1 one decides the other)",
+            _table(("columns", "before", "after"), pairs),
+        )
+    for table in document.tables:
+        yield from _columns(table, named=len(document.tables) > 1)
+
+
+def _columns(table: TableFigures, *, named: bool) -> Iterable[Html]:
+    if named:
+        yield element("h3", table.file)
+    yield element(
+        "div", [_figure(column_chart(column), role=str(column.role)) for column in table.columns], class_="cards"
+    )
+
+
+def _figure(chart: Chart, *, role: str = "") -> Html:
+    words = ", ".join(part for part in (role, chart.note) if part)
+    return element(
+        "figure",
+        element(
+            "figcaption",
+            element("h3", element("bdi", shortened(chart.title, 120))),
+            element("span", words, class_="soft") if words else Html(""),
+        ),
+        chart.svg(),
+        # levels are few, and their table says what the released values look like
+        _details("The figures as a table", _table(chart.header, chart.rows), shown=chart.name == "levels"),
+    )
+
+
+def _details(title: str, content: Html, *, shown: bool = False) -> Html:
+    return element("details", element("summary", title), content, open="open" if shown else None)
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Html:
+    head = element("tr", [element("th", text, scope="col") for text in header])
+    body = [element("tr", [element("td", element("bdi", shortened(text, 200))) for text in row]) for row in rows]
+    return element("div", element("table", element("thead", head), element("tbody", body)), class_="scroll")
+
+
+def _checking(document: Document) -> Iterable[Html]:
+    yield element("p", "Whoever has the release folder can check it, with nothing else:")
+    yield element("pre", "shoal verify RELEASE_FOLDER")
+    yield element(
+        "p",
+        "This compares the fingerprints of all files with the certificate and decides again every promise that the "
+        "data alone can show. The fingerprint of this page is in certificate.json too.",
+    )
+    rows = [(file.name, f"{file.bytes:,}", file.sha256) for file in document.files]
+    yield _table(("file", "bytes", "SHA-256"), rows)
+
+
+def _ticks(text: str) -> Html:
+    """Return a sentence with what stands between backticks as code."""
+    parts = shortened(text, 2000).split("`")
+    if len(parts) % 2 == 0:
+        return join(shortened(text, 2000))
+    return join(element("code", element("bdi", part)) if number % 2 else part for number, part in enumerate(parts))

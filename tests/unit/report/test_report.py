@@ -1,0 +1,256 @@
+"""The public report: what it says, what it leaves out, and that no value of the data can do harm in it."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import shoal
+from shoal.errors import OutputError, ParameterError, VerificationError
+from shoal.report import REPORT, charts, find_chart, public_report, render_html, render_text, write_file
+from shoal.report._columns import column_figures
+from shoal.schema import Attribute, Domain, Flat, Intervals, Kind, Role, Schema
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</style></svg><img src=x onerror=alert(1)>",
+    '" onmouseover="alert(1)',
+    '=HYPERLINK("http://evil.example","x")',
+    "long " * 2000,
+    "\u202egnp.exe",
+    "مرحبا بالعالم",
+    "a\x00b\x1bc",
+    "`code` & <b>",
+    "javascript:alert(1)",
+    "]]>",
+    "<!-- x -->",
+)
+
+
+def _schema(column: str = "illness") -> Schema:
+    return Schema(
+        attributes=(
+            Attribute(
+                name="age",
+                role=Role.QUASI_IDENTIFIER,
+                kind=Kind.NUMERIC,
+                domain=Domain(minimum=0, maximum=100),
+                hierarchy=Intervals(widths=(10, 50)),
+            ),
+            Attribute(name="town", role=Role.QUASI_IDENTIFIER, hierarchy=Flat()),
+            Attribute(name=column, role=Role.SENSITIVE),
+        )
+    )
+
+
+def _release(folder: Path, rows: dict[str, list[object]], column: str = "illness") -> Path:
+    table = shoal.read(pa.table(rows)).with_schema(_schema(column))
+    return shoal.anonymize(table, shoal.KAnonymity(3), method=shoal.Generalize(suppression_limit=0.2)).write(folder)
+
+
+def _crowd(outliers: list[int]) -> dict[str, list[object]]:
+    """Return sixty people in two crowds, and some who stand out and are suppressed."""
+    return {
+        "age": [*(20 + number % 2 for number in range(60)), *outliers],
+        "town": [*(["Abe", "Bree"] * 30), *(["Faraway"] * len(outliers))],
+        "illness": [*(["flu", "cold", "cough"] * 20), *(["rare"] * len(outliers))],
+    }
+
+
+def _parsed(page: str) -> ET.Element:
+    """Return the tree of a page; one that is not well-formed is an error."""
+    return ET.fromstring(page.removeprefix("<!DOCTYPE html>"))  # noqa: S314 - a page that was made here
+
+
+def _figures(page: str) -> str:
+    """Return a page without times and fingerprints, which are of no record."""
+    return re.sub(r"\d{4}-\d\d-\d\d|[0-9a-f]{64}", "", page)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _release(tmp_path_factory.mktemp("report") / "release", _crowd([70]))
+
+
+def test_a_release_holds_its_public_report_and_verifies_with_it(folder: Path) -> None:
+    found = shoal.verify(folder)
+    assert found.passed
+    assert REPORT in {check.subject for check in found.checks}
+
+
+def test_anybody_can_make_the_same_report_from_the_folder(folder: Path) -> None:
+    assert render_html(public_report(folder)) == (folder / REPORT).read_text()
+
+
+def test_the_report_agrees_with_counting_the_released_records(folder: Path) -> None:
+    rows = pq.read_table(folder / "data.parquet").to_pylist()
+    table = public_report(folder).tables[0]
+    sizes: dict[tuple[object, ...], int] = {}
+    for row in rows:
+        key = (row["age"], row["town"])
+        sizes[key] = sizes.get(key, 0) + 1
+    assert table.risk is not None
+    assert table.risk.classes == len(sizes)
+    assert table.risk.smallest == min(sizes.values())
+    assert table.risk.marketer == pytest.approx(len(sizes) / len(rows))
+    town = next(column for column in table.columns if column.name == "town")
+    assert {bar.label: bar.records for bar in town.bars} == {
+        name: sum(row["town"] == name for row in rows) for name in {row["town"] for row in rows}
+    }
+
+
+@pytest.mark.parametrize("name", [REPORT, "summary.txt"])
+def test_what_is_published_is_the_same_whoever_was_suppressed(tmp_path: Path, name: str) -> None:
+    texts = []
+    for number, outliers in enumerate(([70, 71], [93, 5])):
+        made = _release(tmp_path / str(number), _crowd(outliers))
+        assert pq.read_table(made / "data.parquet").num_rows == 60
+        texts.append((made / name).read_text())
+    assert "Faraway" not in texts[0]
+    assert "rare" not in texts[0]
+    # plan.toml goes by its size here, which is the same
+    assert _figures(texts[0]) == _figures(texts[1])
+
+
+def test_risk_and_quality_against_the_original_stay_out_of_the_folder_s_texts(folder: Path) -> None:
+    summary = (folder / "summary.txt").read_text()
+    assert "before" not in summary
+    assert "Quality" not in summary
+    assert public_report(folder).before is None
+    assert public_report(folder).measures == {}
+
+
+def test_a_differentially_private_release_shows_its_budget_by_step(tmp_path: Path) -> None:
+    schema = Schema(
+        attributes=(
+            Attribute(name="town", role=Role.QUASI_IDENTIFIER, domain=Domain(values=("A", "B")), hierarchy=Flat()),
+        )
+    )
+    table = shoal.read(pa.table({"town": ["A", "B"] * 400})).with_schema(schema)
+    privacy = shoal.DifferentialPrivacy(epsilon=2, delta=1e-6)
+    document = public_report(shoal.anonymize(table, privacy).write(tmp_path / "release"))
+    assert document.private
+    assert document.budget is not None
+    assert sum(step.epsilon for step in document.steps) == pytest.approx(document.budget.epsilon)
+    assert document.budget.epsilon <= 2
+    page = render_html(document)
+    assert "outside the privacy budget" in page
+    assert "budget" in {chart.name for chart in charts(document)}
+    assert _parsed(page).tag == "html"
+
+
+def test_a_release_of_several_tables_shows_each(tmp_path: Path) -> None:
+    rows = _crowd([])
+    table = shoal.read(pa.table(rows)).with_schema(_schema())
+    made = shoal.anonymize(table, shoal.DistinctLDiversity("illness", l=2), method=shoal.Anatomy())
+    document = public_report(made.write(tmp_path / "release"))
+    assert len(document.tables) == 2
+    page = render_html(document)
+    for each in document.tables:
+        assert each.file in page
+
+
+# -- hostile text
+
+
+def test_hostile_values_and_names_are_shown_as_text(tmp_path: Path) -> None:
+    column = "<img src=x onerror=alert(1)>"
+    rows: dict[str, list[object]] = {
+        "age": [30] * 36,
+        "town": ["<script>alert(2)</script>"] * 36,
+        column: [value for value in HOSTILE for _ in range(3)],
+    }
+    page = (_release(tmp_path / "release", rows, column) / REPORT).read_text()
+    tree = _parsed(page)
+    tags = {each.tag.rpartition("}")[2] for each in tree.iter()}
+    assert not tags & {"script", "img", "a", "link", "iframe", "object", "embed", "form", "base", "b>"}
+    for each in tree.iter():
+        assert not [name for name in each.attrib if name.startswith("on") or name in ("href", "src", "style")]
+    text = "".join(tree.itertext())
+    assert "<script>alert(1)</script>" in text
+    assert "مرحبا بالعالم" in text
+    assert "\u202e" not in page
+    assert "\\u202egnp.exe" in text
+    assert "\x00" not in page
+    assert len(page) < 100_000
+    assert "long " * 100 not in page
+
+
+def test_a_page_asks_for_nothing_and_its_policy_allows_nothing(folder: Path) -> None:
+    page = (folder / REPORT).read_text()
+    assert not re.findall(r"(?:https?:)?//(?!www\.w3\.org/2000/svg)[a-z]", page)
+    assert "@import" not in page
+    assert "url(" not in page
+    policies = [each.get("content", "") for each in _parsed(page).iter("meta") if each.get("http-equiv")]
+    assert len(policies) == 1
+    assert policies[0].startswith("default-src 'none'; style-src 'sha256-")
+    assert "unsafe" not in policies[0]
+
+
+def test_terminal_text_holds_no_sign_that_a_terminal_obeys(tmp_path: Path) -> None:
+    column = "a\x1b[2Jb\u202ec"
+    rows: dict[str, list[object]] = {"age": [30] * 6, "town": ["x"] * 6, column: ["y"] * 6}
+    document = public_report(_release(tmp_path / "release", rows, column))
+    changed = document.model_copy(update={"limitations": (f"See `{column}`.",)})
+    text = render_text(changed)
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert "\\u001b" in text
+
+
+# -- columns and pictures
+
+
+def test_numbers_with_many_values_become_a_histogram_that_counts_everybody() -> None:
+    values = [*range(1000), 10**7, None]
+    table = shoal.read(pa.table({"x": values}))
+    found = column_figures(table, "x", Role.SENSITIVE, len(values))
+    assert found.distinct == 1001
+    assert sum(bar.records or 0 for bar in found.bars) == len(values)
+    assert found.bars[-1].kind == "missing"
+    assert found.bars[-2].label.endswith("or more")
+    assert found.bars[0].label == "0 to 99"
+    assert found.bars[0].records == 100
+
+
+def test_texts_with_many_values_show_the_commonest_and_the_rest_together() -> None:
+    values = [f"v{number}" for number in range(100)] + ["common"] * 50
+    found = column_figures(shoal.read(pa.table({"x": values})), "x", Role.SENSITIVE, len(values))
+    assert found.bars[0].label == "common"
+    assert found.bars[-1].kind == "rest"
+    assert sum(bar.records or 0 for bar in found.bars) == len(values)
+
+
+def test_few_values_stand_in_their_natural_order() -> None:
+    values = ["[10, 20)", "[5, 10)", "[100, 200)"]
+    found = column_figures(shoal.read(pa.table({"x": values})), "x", Role.QUASI_IDENTIFIER, 3)
+    assert [bar.label for bar in found.bars] == ["[5, 10)", "[10, 20)", "[100, 200)"]
+
+
+def test_every_chart_is_a_picture_of_its_own(folder: Path) -> None:
+    document = public_report(folder)
+    for chart in charts(document):
+        tree = _parsed(chart.svg(alone=True))
+        assert tree.tag == "{http://www.w3.org/2000/svg}svg"
+        assert chart.rows
+    assert find_chart(document, "column:town").title == "town"
+    with pytest.raises(ParameterError, match="no chart"):
+        find_chart(document, "nothing")
+
+
+def test_a_file_that_exists_is_not_replaced(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.html"
+    mine.write_text("mine")
+    with pytest.raises(OutputError, match="already exists"):
+        write_file(mine, b"other")
+    assert mine.read_text() == "mine"
+
+
+def test_a_folder_without_a_certificate_has_no_report(tmp_path: Path) -> None:
+    with pytest.raises(VerificationError):
+        public_report(tmp_path)
