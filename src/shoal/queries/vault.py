@@ -15,7 +15,7 @@ from shoal.queries._accounts import WHOLE
 from shoal.queries._desk import Desk, records_of
 from shoal.queries._loss import Loss
 from shoal.queries.ledger import Head, Ledger
-from shoal.schema import Schema, dumps, load
+from shoal.schema import Schema, dumps, load, toml_value
 from shoal.tables import read
 
 __all__ = ["Vault", "token_digest"]
@@ -53,8 +53,6 @@ class Vault:
         cls, folder: str | Path, source: str, *, schema: str | Path, budget: Loss, table: str | None = None
     ) -> Vault:
         """Make a vault. ``budget`` is what all analysts together may spend on one person."""
-        import tomli_w
-
         folder, schema = Path(folder), Path(schema).absolute()
         described = load(schema)
         if described.guessed:
@@ -71,7 +69,8 @@ class Vault:
             raise OutputError(f"the folder `{folder.name}` cannot be made: {_reason(error)}.") from None
         made = cls(folder=folder, source=place, schema=schema, digest=_digest(described), table=table)
         settings = {"source": place, "schema": str(schema), "digest": made.digest}
-        text = tomli_w.dumps(settings if table is None else {**settings, "table": table})
+        settings |= {} if table is None else {"table": table}
+        text = "".join(f"{name} = {toml_value(value)}\n" for name, value in settings.items())
         (folder / SETTINGS).write_text(text, encoding="utf-8")
         Ledger.create(folder / LEDGER, budget=budget).close()
         return made
