@@ -18,6 +18,7 @@ from reference.models import Domain, Group, Release
 from shoal import models
 from shoal.errors import ParameterError
 from shoal.models import Capabilities, Classes, Model, Scope
+from shoal.schema import toml_value
 
 #: Models as a user would ask for them; every registered one must be here, with more than one where it has variants.
 ASKED: dict[str, list[dict[str, object]]] = {
