@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from shoal.errors import ParameterError
@@ -15,24 +14,20 @@ from shoal.microaggregation._records import Records
 
 __all__ = ["exchange"]
 
-# A record looks at clusters whose centroid is at most a little farther than its own, as squared distances: a wider
-# look costs half as much again and finds next to nothing (partners look back at the record in their turn).
-REACH = 1.25
-
 
 def exchange(
     values: Records | ArrayLike,
     partition: Partition,
     *,
     passes: int = 1,
-    neighbours: int = 4,
+    neighbours: int = 32,
     scaling: Scaling = "z-score",
 ) -> Partition:
     """Exchange records between neighbouring clusters while that lowers the sum of squared errors.
 
-    In each pass every record, in the order of the rows, may change places with a member of one of the clusters whose
-    centroids are nearest to it: with the one that lowers the sum most. Sizes stay as they are, so what the partition
-    promised about sizes stays true.
+    In each pass every record, in the order of the rows, may change places with a member of a cluster around its own
+    whose centroid is hardly farther from it than its own: with the one that lowers the sum most. Sizes stay as they
+    are, so what the partition promised about sizes stays true.
 
     Parameters
     ----------
@@ -44,7 +39,7 @@ def exchange(
         How often to go through the records, in [0, ∞). The first takes most of what there is to gain: for MDAV
         clusters of scattered records about 5 % of the sum.
     neighbours
-        How many clusters to look at for each record, at most, in [1, ∞).
+        How many clusters around each cluster to look at, in [1, ∞).
     scaling
         What numbers are divided by before distances are taken; see `Space`.
 
@@ -55,7 +50,7 @@ def exchange(
 
     Notes
     -----
-    O(n m (k neighbours + log n)) for each pass, for clusters of about k.
+    O(n m neighbours) and O(k m) for each neighbour that is near enough, for clusters of about k.
 
     Examples
     --------
@@ -72,7 +67,6 @@ def exchange(
     points = Space.of(records, scaling).numeric
     for _ in range(passes):
         centroids = cluster_means(points, partition)
-        own = np.square(points - centroids[partition.labels]).sum(axis=1)
-        near, _ = nearest(centroids, points, neighbours, REACH * own)
+        near, _ = nearest(centroids, centroids, neighbours + 1)  # each is nearest to itself
         partition = Partition(exchange_kernel(points, partition.labels, centroids, near))
     return partition

@@ -15,7 +15,7 @@ def case(n: int, m: int, k: int, *, ties: bool) -> tuple[np.ndarray, np.ndarray,
     labels = mdav(points, k)
     sizes = np.bincount(labels)
     means = np.stack([np.bincount(labels, column) for column in points.T], axis=1) / sizes[:, None]
-    return points, labels, means, nearest(means, points, 4)[0]
+    return points, labels, means, nearest(means, means, 5)[0]
 
 
 def error(points: np.ndarray, labels: np.ndarray) -> float:

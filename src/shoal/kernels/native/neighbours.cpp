@@ -80,26 +80,35 @@ SHOAL_API int32_t shoal_count_within(const double *points, int64_t n, int32_t m,
     return OUT_OF_MEMORY;
 }
 
-// For each record in turn, exchange it with the member of one of its `near` neighbouring clusters that lowers the sum of squared
-// errors most, if any does. `members` holds the rows cluster by cluster, `starts` (one more than clusters) where each
-// cluster begins; `labels`, `members` and `centroids` are updated. Returns the number of exchanges.
+// For each record in turn, exchange it with the member of a neighbouring cluster that lowers the sum of squared errors most, if
+// any does. Row c of `neighbours` holds the `near` clusters around cluster c; one is looked at if the squared distance of
+// the record from its centroid is at most `reach` times that from its own. `members` holds the rows cluster by cluster,
+// `starts` (one more than clusters) where each cluster begins; `labels`, `members` and `centroids` are updated.
+// Returns the number of exchanges.
 //
 // Exchanging x of A (a records, centroid A) for y of B (b records, centroid B) changes the sum by
 //     2 (A - B)(x - y) - |x - y|^2 (1/a + 1/b).
 SHOAL_API int64_t shoal_exchange(const double *data, int64_t n, int32_t m, const int32_t *neighbours, int32_t near,
-                                 const int64_t *starts, int32_t *members, int32_t *labels, double *centroids) {
+                                 double reach, const int64_t *starts, int32_t *members, int32_t *labels,
+                                 double *centroids) {
+    const auto squared_distance = [m](const double *left, const double *right) {
+        double sum = 0.0;
+        for (int32_t j = 0; j < m; ++j) sum += (left[j] - right[j]) * (left[j] - right[j]);
+        return sum;
+    };
     int64_t exchanges = 0;
     for (int64_t i = 0; i < n; ++i) {
         const double *x = data + i * m;
         const int64_t a = labels[i];
         double *from = centroids + a * m;
-        const double size_a = static_cast<double>(starts[a + 1] - starts[a]);
+        const double size_a = static_cast<double>(starts[a + 1] - starts[a]), limit = reach * squared_distance(x, from);
         double best = 0.0;
         int64_t partner = -1;
         for (int32_t choice = 0; choice < near; ++choice) {
-            const int64_t b = neighbours[i * near + choice];
+            const int64_t b = neighbours[a * near + choice];
             if (b < 0 || b == a) continue;
             const double *to = centroids + b * m;
+            if (!(squared_distance(x, to) <= limit)) continue;
             const double weight = 1.0 / size_a + 1.0 / static_cast<double>(starts[b + 1] - starts[b]);
             for (int64_t at = starts[b]; at < starts[b + 1]; ++at) {
                 const double *y = data + static_cast<int64_t>(members[at]) * m;
