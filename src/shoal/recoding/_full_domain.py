@@ -30,7 +30,7 @@ class Generalize(Method):
     Parameters
     ----------
     quality
-        What to minimise: the name of a measure, or a measure.
+        What to minimise: a measure, its name, or its name and parameters as in a plan file.
     suppression_limit
         The greatest share of records that may be suppressed, in [0, 1]; compared exactly, 0.05 being 1/20.
     weights, balance
@@ -52,8 +52,8 @@ class Generalize(Method):
 
     name: ClassVar[str] = "generalize"
     title: ClassVar[str] = "Generalize"
-    quality: str | Measure = "loss"
-    suppression_limit: float | Fraction = 0.05
+    quality: str | Mapping[str, object] | Measure = "loss"
+    suppression_limit: float | str | Fraction = 0.05
     weights: Mapping[str, float] = field(default_factory=dict)
     balance: float = 0.5
     time_limit: float | None = None

@@ -36,8 +36,8 @@ class LocalMethod(Method):
     Parameters
     ----------
     quality
-        What to minimise: the name of a measure, or a measure. The method itself is guided by the cost of single cells
-        where the measure has one, else by loss.
+        What to minimise: a measure, its name, or its name and parameters as in a plan file. The method itself is
+        guided by the cost of single cells where the measure has one, else by loss.
     suppression_limit
         The greatest share of records that may be suppressed, in [0, 1]; compared exactly, 0.05 being 1/20.
     weights, balance
@@ -45,8 +45,8 @@ class LocalMethod(Method):
     """
 
     title: ClassVar[str] = "LocalMethod"
-    quality: str | Measure = "loss"
-    suppression_limit: float | Fraction = 0.05
+    quality: str | Mapping[str, object] | Measure = "loss"
+    suppression_limit: float | str | Fraction = 0.05
     weights: Mapping[str, float] = field(default_factory=dict)
     balance: float = 0.5
 

@@ -10,7 +10,7 @@ from typing import ClassVar, Protocol, Self
 
 from shoal.errors import Cancelled, ParameterError, Problems
 from shoal.models import Model
-from shoal.quality import Measure, measures
+from shoal.quality import Measure, by_name
 from shoal.recoding._result import SearchResult
 from shoal.tables import Frequencies
 
@@ -59,7 +59,8 @@ class Method(ABC):
 
     def parameters(self) -> dict[str, object]:
         """Return the parameters by name, as in plan files and certificates."""
-        return {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self)}  # type: ignore[arg-type]
+        values = {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self)}  # type: ignore[arg-type]
+        return {name: _plain(value) for name, value in values.items()}
 
 
 class Watch:
@@ -83,23 +84,40 @@ class Watch:
             self._progress(done, total, message)
 
 
-def as_measure(quality: str | Measure, weights: Mapping[str, float], balance: float, *, title: str) -> Measure:
-    """Return the measure that ``quality`` names, or the one it is."""
+def as_measure(
+    quality: str | Mapping[str, object] | Measure, weights: Mapping[str, float], balance: float, *, title: str
+) -> Measure:
+    """Return the measure that ``quality`` names, describes as in a plan file, or is."""
     if isinstance(quality, Measure):
         return quality
-    known = measures()
-    if quality not in known:
-        names = ", ".join(f'"{name}"' for name in known)
-        raise ParameterError(f"`quality` of `{title}` must be a measure or one of {names}; got {quality!r}.")
-    return known[quality](weights=weights, balance=balance)
+    described = {"name": quality} if isinstance(quality, str) else dict(quality)
+    parameters: dict[str, object] = {"weights": weights, "balance": balance, **described}
+    measure = by_name(str(parameters.pop("name", "loss")))
+    unknown = set(parameters) - {entry.name for entry in dataclasses.fields(measure)}
+    if unknown:
+        names = ", ".join(f"`{name}`" for name in sorted(unknown))
+        raise ParameterError(f"`quality` of `{title}` has {names}, which `{measure.title}` does not know.")
+    return measure(**parameters)  # type: ignore[arg-type]
 
 
-def as_limit(limit: float | Fraction, *, title: str, problems: Problems) -> Fraction:
-    """Return a share as the exact fraction that its decimal notation says: 0.05 is 1/20."""
+def as_limit(limit: float | str | Fraction, *, title: str, problems: Problems) -> Fraction:
+    """Return a share as the exact fraction that its notation says: 0.05 is 1/20, and so is "1/20"."""
     try:
         share = limit if isinstance(limit, Fraction) else Fraction(str(limit))
-    except (TypeError, ValueError):
+    except (ValueError, ZeroDivisionError):
         share = Fraction(-1)
     if not 0 <= share <= 1:
         problems.add(f"`suppression_limit` of `{title}` must be in [0, 1]; got {limit}")
     return share
+
+
+def _plain(value: object) -> object:
+    """Return a parameter as TOML and JSON know it."""
+    if isinstance(value, Measure):
+        return {
+            "name": value.name,
+            **{name: _plain(entry) for name, entry in value.parameters().items() if entry is not None},
+        }
+    if isinstance(value, Mapping):
+        return {str(name): _plain(entry) for name, entry in value.items()}
+    return str(value) if isinstance(value, Fraction) else value

@@ -54,7 +54,7 @@ class TopDown:
         self._by_size = all(model.capabilities.decided_by_size for model in task.models)
         self.labels = np.zeros(len(tuples.counts), dtype=np.int32)
         self._regions = 1
-        self._closed = np.zeros(1, dtype=np.bool_)
+        self._closed = np.array([not len(tuples.counts)])
 
     def run(self) -> Codes:
         """Return the region of every tuple."""

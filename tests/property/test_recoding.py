@@ -1,0 +1,253 @@
+"""Every recoding method against an independent look at what it releases, and the search against brute force."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from reference import recoding as reference
+from shoal.errors import RequirementError
+from shoal.models import (
+    AverageRisk,
+    BetaLikeness,
+    Classes,
+    DeltaDisclosure,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    KAnonymity,
+    KMap,
+    Model,
+    MultiplicativeCloseness,
+    RecursiveLDiversity,
+    TCloseness,
+)
+from shoal.quality import Loss, Measure, measures
+from shoal.recoding import Generalize, Iterate, Method, Mondrian, Specialize, Subtree, score_lattice
+from shoal.recoding import _any_time as any_time
+from shoal.tables import Frequencies, Recoding
+
+QUICK = settings(max_examples=25, deadline=None)
+FEW = settings(max_examples=12, deadline=None)
+LOCAL = [
+    Mondrian(suppression_limit=1),
+    Mondrian(suppression_limit=1, relaxed=True),
+    Mondrian(suppression_limit=1, relaxed=True, intervals=False),
+    Specialize(suppression_limit=1),
+    Specialize(suppression_limit=1, foresight=0, intervals=False),
+    Iterate(suppression_limit=1),
+    Iterate(suppression_limit=1, saving=0.0),
+    Subtree(suppression_limit=1),
+    Generalize(suppression_limit=1, cells=True),
+]
+
+k_anonymity = st.builds(KAnonymity, st.integers(1, 8))
+
+
+@st.composite
+def sensitive_models(draw: st.DrawFn) -> list[Model]:
+    """Draw models of one sensitive attribute, most of them with k-anonymity."""
+    number = st.sampled_from([0.1, 0.25, 0.5, 1.0])
+    model = draw(
+        st.one_of(
+            st.builds(TCloseness, st.just("s0"), number),
+            st.builds(BetaLikeness, st.just("s0"), st.sampled_from([0.2, 0.5, 1.0, 2.0])),
+            st.builds(DeltaDisclosure, st.just("s0"), st.sampled_from([0.3, 1.0])),
+            st.builds(MultiplicativeCloseness, st.just("s0"), st.sampled_from([1.5, 3.0])),
+            st.builds(EntropyLDiversity, st.just("s0"), st.sampled_from([1.5, 2, 3])),
+            st.builds(DistinctLDiversity, st.just("s0"), st.integers(1, 3)),
+            st.builds(RecursiveLDiversity, st.just("s0"), c=st.sampled_from([1, 2]), l=st.integers(1, 3)),
+        )
+    )
+    return [draw(k_anonymity), model] if draw(st.booleans()) else [model]
+
+
+def check_release(frequencies: Frequencies, recoding: Recoding, models: list[Model]) -> None:
+    """Look at the released texts alone: equal texts are the classes, and texts hold what they replace."""
+    texts = {}
+    for row, number in enumerate(recoding.classes.tolist()):
+        if number < 0:
+            continue
+        released = reference.released_texts(recoding, number)
+        for hierarchy, text, leaf in zip(frequencies.hierarchies, released, frequencies.codes[row], strict=True):
+            assert reference.covers(hierarchy, text, int(leaf))
+        texts[row] = released
+    assert len({recoding.classes[row] for row in texts}) == len(set(texts.values()))
+    found = sorted(set(texts.values()), key=str)
+    labels = np.array([found.index(texts[row]) if row in texts else -1 for row in range(len(recoding.classes))])
+    numbers = [
+        {text: code for code, text in enumerate(sorted(set(column), key=str))} for column in zip(*found, strict=True)
+    ]
+    codes = [[numbering[text] for numbering, text in zip(numbers, texts, strict=True)] for texts in found]
+    classes = Classes.of(frequencies, labels, number=len(found))
+    classes = Classes(
+        sizes=classes.sizes,
+        sensitive=classes.sensitive,
+        codes=np.array(codes, dtype=np.int32).reshape(len(found), len(frequencies.hierarchies)),
+        population=classes.population,
+    )
+    assert all(model.holds(classes) for model in models)
+    same = Counter()
+    for row, codes_of_row in enumerate(map(tuple, frequencies.codes.tolist())):
+        if frequencies.counts[row]:
+            same[codes_of_row, int(recoding.classes[row])] += 1
+    assert len(same) == len({codes for codes, _ in same}), "equal tuples have one class"
+
+
+def check_optimum(frequencies: Frequencies, models: list[Model], measure: Measure, limit: Fraction) -> None:
+    expected = reference.best(frequencies, models, measure, limit)
+    method = Generalize(quality=measure, suppression_limit=limit)
+    if expected is None:
+        with pytest.raises(RequirementError):
+            method.recode(frequencies, models)
+        return
+    found = method.recode(frequencies, models)
+    levels, value = expected
+    assert found.levels == levels
+    assert found.value == pytest.approx(value, rel=1e-12, abs=1e-12)
+    assert found.optimal
+    assert found.suppressed == reference.suppressed(frequencies, found.recoding)
+    assert found.value == pytest.approx(measure.value(found.recoding, frequencies), rel=1e-12, abs=1e-12)
+    check_release(frequencies, found.recoding, models)
+
+
+limits = st.sampled_from([Fraction(0), Fraction(1, 20), Fraction(1, 3), Fraction(1)])
+
+
+@given(reference.tables(), k_anonymity, limits)
+@QUICK
+def test_the_search_for_k_anonymity_finds_what_brute_force_finds(
+    frequencies: Frequencies, model: KAnonymity, limit: Fraction
+) -> None:
+    check_optimum(frequencies, [model], Loss(), limit)
+
+
+@given(reference.tables(sensitive=1), sensitive_models(), limits, st.integers(0, 200))
+@QUICK
+def test_the_search_under_sensitive_models_finds_what_brute_force_finds(
+    frequencies: Frequencies, models: list[Model], limit: Fraction, patience: int
+) -> None:
+    before = any_time._PATIENCE
+    any_time._PATIENCE = patience  # so that small lattices are swept as well
+    try:
+        check_optimum(frequencies, models, Loss(), limit)
+    finally:
+        any_time._PATIENCE = before
+
+
+@given(reference.tables(sensitive=2), sensitive_models(), st.integers(1, 3), limits)
+@QUICK
+def test_several_sensitive_attributes_are_searched_under_at_once(
+    frequencies: Frequencies, models: list[Model], number: int, limit: Fraction
+) -> None:
+    check_optimum(frequencies, [*models, DistinctLDiversity("s1", number)], Loss(), limit)
+
+
+@given(reference.tables(population=True), st.integers(1, 6), st.booleans(), limits)
+@QUICK
+def test_the_search_reads_the_population(frequencies: Frequencies, k: int, risk: bool, limit: Fraction) -> None:
+    check_optimum(frequencies, [KMap(k), *([AverageRisk(0.3)] if risk else [])], Loss(), limit)
+
+
+@pytest.mark.parametrize("name", sorted(set(measures()) - {"classification"}))
+@given(frequencies=reference.tables(rows=12), model=k_anonymity, limit=limits, balance=st.sampled_from([0.1, 0.5, 0.8]))
+@FEW
+def test_every_measure_is_minimised(
+    name: str, frequencies: Frequencies, model: KAnonymity, limit: Fraction, balance: float
+) -> None:
+    fixed = name in ("average-class-size", "kl-divergence")
+    check_optimum(frequencies, [model], measures()[name](balance=0.5 if fixed else balance), limit)
+
+
+@given(reference.tables(), k_anonymity, st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=3, max_size=3))
+@QUICK
+def test_weights_of_attributes_are_heeded(frequencies: Frequencies, model: KAnonymity, weights: list[float]) -> None:
+    given_weights = dict(zip(frequencies.attributes, weights, strict=False))
+    assume(any(given_weights.values()))
+    check_optimum(frequencies, [model], Loss(weights=given_weights), Fraction(1, 3))
+
+
+@given(reference.tables(), k_anonymity, st.integers(1, 6))
+@QUICK
+def test_a_search_that_stops_early_says_how_far_it_is_from_the_best(
+    frequencies: Frequencies, model: KAnonymity, steps: int
+) -> None:
+    expected = reference.best(frequencies, [model], Loss(), Fraction(1))
+    assume(expected is not None)
+    found = Generalize(suppression_limit=1, steps=steps).recode(frequencies, [model])
+    assert found.bound <= expected[1] + 1e-12
+    assert found.value >= expected[1] - 1e-12
+    check_release(frequencies, found.recoding, [model])
+
+
+@pytest.mark.parametrize("method", LOCAL, ids=repr)
+@given(frequencies=reference.tables(attributes=4), model=k_anonymity)
+@FEW
+def test_local_recoding_keeps_k_and_never_loses_more_than_the_best_node(
+    method: Method, frequencies: Frequencies, model: KAnonymity
+) -> None:
+    whole = reference.best(frequencies, [model], Loss(), Fraction(1))
+    if whole is None:
+        with pytest.raises(RequirementError):
+            method.recode(frequencies, [model])
+        return
+    found = method.recode(frequencies, [model])
+    check_release(frequencies, found.recoding, [model])
+    assert found.value <= whole[1] + 1e-12
+    assert found.value == pytest.approx(Loss().value(found.recoding, frequencies))
+    assert found.suppressed == reference.suppressed(frequencies, found.recoding)
+
+
+@pytest.mark.parametrize("method", LOCAL, ids=repr)
+@given(frequencies=reference.tables(sensitive=1), models=sensitive_models())
+@FEW
+def test_local_recoding_keeps_every_model(method: Method, frequencies: Frequencies, models: list[Model]) -> None:
+    whole = reference.best(frequencies, models, Loss(), Fraction(1))
+    try:
+        found = method.recode(frequencies, models)
+    except RequirementError:
+        assert whole is None
+        return
+    check_release(frequencies, found.recoding, models)
+    assert whole is None or found.value <= whole[1] + 1e-12
+
+
+@given(reference.tables(), st.permutations(range(25)), k_anonymity)
+@FEW
+def test_the_order_of_rows_does_not_matter(frequencies: Frequencies, order: list[int], model: KAnonymity) -> None:
+    rows = [row for row in order if row < len(frequencies.counts)]
+    shuffled = Frequencies(
+        hierarchies=frequencies.hierarchies,
+        codes=np.asfortranarray(frequencies.codes[rows]),
+        counts=frequencies.counts[rows],
+        sensitive_codes=frequencies.sensitive_codes[rows],
+    )
+    for method in (Generalize(suppression_limit=1), Specialize(suppression_limit=1), Mondrian(suppression_limit=1)):
+        try:
+            first, second = (method.recode(table, [model]) for table in (frequencies, shuffled))
+        except RequirementError:
+            continue
+        texts = [
+            {
+                codes: reference.released_texts(result.recoding, number) if number >= 0 else None
+                for codes, number in zip(map(tuple, table.codes.tolist()), result.recoding.classes, strict=True)
+            }
+            for table, result in ((frequencies, first), (shuffled, second))
+        ]
+        assert texts[0] == texts[1]
+
+
+@given(reference.tables())
+@QUICK
+def test_every_node_is_scored_as_its_classes_say(frequencies: Frequencies) -> None:
+    gains = np.sqrt(np.arange(200.0))
+    costs = tuple(tuple(shares / len(frequencies.hierarchies) for shares in h.shares) for h in frequencies.hierarchies)
+    found = score_lattice(frequencies, gains[:4], costs, slope=0.5)
+    longer = np.concatenate([gains[:4], gains[3] + 0.5 * np.arange(1, 197)])
+    assert found.shape == tuple(height + 1 for height in frequencies.heights)
+    for levels in reference.nodes(frequencies):
+        assert found[levels] == pytest.approx(reference.score(frequencies, levels, longer, costs))

@@ -1,0 +1,183 @@
+"""Recoding written down literally: dictionaries of records, one node at a time, every node of the lattice."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import strategies as st
+
+from shoal.hierarchies import Hierarchy
+from shoal.models import Classes, Model, keep
+from shoal.quality import Measure
+from shoal.schema import Provenance
+from shoal.tables import Frequencies, Recoding, SensitiveAttribute
+
+
+def hierarchy(name: str, parents: Sequence[Sequence[int]], *, ordered: bool = False) -> Hierarchy:
+    """Make a hierarchy from ``parents[level][leaf]``; leaf ``i`` is called ``i``, other values ``level.code``."""
+    size = len(parents[0])
+    leaves = [np.bincount(row) for row in parents]
+    return Hierarchy(
+        attribute=name,
+        labels=tuple(
+            tuple(
+                "*" if level == len(parents) - 1 and level else f"{code}" if not level else f"{level}.{code}"
+                for code in range(max(row) + 1)
+            )
+            for level, row in enumerate(parents)
+        ),
+        codes=tuple(np.array(row, dtype=np.int32) for row in parents),
+        shares=tuple((count - 1) / max(size - 1, 1) for count in leaves),
+        leaves=tuple(count.astype(np.int64) for count in leaves),
+        provenance=Provenance.DECLARED,
+        positions=np.arange(size) / (size - 1) if ordered and size > 1 else None,
+    )
+
+
+@st.composite
+def hierarchies(draw: st.DrawFn, name: str, *, most: int = 6, deepest: int = 3) -> Hierarchy:
+    """Draw a hierarchy whose values join neighbours level by level."""
+    size = draw(st.integers(1, most))
+    parents = [list(range(size))]
+    while len(parents) < 2 or max(parents[-1]):
+        nodes = max(parents[-1]) + 1
+        joins = [0, *(draw(st.integers(0, 1)) for _ in range(nodes - 1))]
+        numbers = np.cumsum(joins).tolist() if len(parents) < deepest else [0] * nodes
+        parents.append([numbers[code] for code in parents[-1]])
+    return hierarchy(name, parents, ordered=draw(st.booleans()))
+
+
+@st.composite
+def tables(
+    draw: st.DrawFn,
+    *,
+    attributes: int = 3,
+    rows: int = 25,
+    sensitive: int = 0,
+    population: bool = False,
+    most: int = 6,
+) -> Frequencies:
+    """Draw a small table of distinct tuples with counts."""
+    number = draw(st.integers(1, attributes))
+    found = tuple(draw(hierarchies(f"q{j}", most=most)) for j in range(number))
+    described = tuple(
+        SensitiveAttribute(name=f"s{j}", size=draw(st.integers(1, 4)), ordered=draw(st.booleans()))
+        for j in range(sensitive)
+    )
+    sizes = [h.size for h in found] + [a.size for a in described]
+    tuples = draw(
+        st.lists(st.tuples(*(st.integers(0, size - 1) for size in sizes)), min_size=1, max_size=rows, unique=True)
+    )
+    codes = np.array(tuples, dtype=np.int32).reshape(len(tuples), len(sizes))
+    least = 0 if population else 1
+    counts = np.array([draw(st.integers(least, 5)) for _ in tuples], dtype=np.int64)
+    if not counts.any():
+        counts[0] = 1
+    return Frequencies(
+        hierarchies=found,
+        codes=np.asfortranarray(codes[:, :number]),
+        counts=counts,
+        sensitive=described,
+        sensitive_codes=np.asfortranarray(codes[:, number:]),
+        population=counts + np.array([draw(st.integers(0, 3)) for _ in tuples]) if population else None,
+    )
+
+
+def nodes(frequencies: Frequencies) -> Iterator[tuple[int, ...]]:
+    """Yield every node of the lattice."""
+    return itertools.product(*(range(height + 1) for height in frequencies.heights))
+
+
+def node(frequencies: Frequencies, levels: Sequence[int]) -> tuple[list[tuple[int, ...]], list[int]]:
+    """Return the classes of a node in lexicographic order, and the class of every row."""
+    generalized = [
+        tuple(int(h.codes[level][code]) for h, level, code in zip(frequencies.hierarchies, levels, row, strict=True))
+        for row in frequencies.codes
+    ]
+    found = sorted(set(generalized))
+    return found, [found.index(entry) for entry in generalized]
+
+
+def release(frequencies: Frequencies, levels: Sequence[int], models: Sequence[Model]) -> Recoding:
+    """Return the release of a node: small classes are suppressed first, then those that violate a model."""
+    found, labels = node(frequencies, levels)
+    sizes = Counter()
+    for label, count in zip(labels, frequencies.counts.tolist(), strict=True):
+        sizes[label] += count
+    smallest = max([1, *(model.capabilities.minimal_class_size for model in models)])
+    large = [label for label in range(len(found)) if sizes[label] >= smallest]
+    rows = np.array([large.index(label) if label in large else -1 for label in labels])
+    codes = np.array([found[label] for label in large], dtype=np.int32).reshape(len(large), len(levels))
+    classes = Classes.of(frequencies, rows, number=len(large))
+    classes = Classes(sizes=classes.sizes, sensitive=classes.sensitive, codes=codes, population=classes.population)
+    kept = keep(models, classes)
+    numbers = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
+    return Recoding(
+        attributes=frequencies.attributes,
+        classes=numbers[rows].astype(np.int32),
+        codes=codes[kept],
+        labels=tuple(h.labels[level] for h, level in zip(frequencies.hierarchies, levels, strict=True)),
+        shares=tuple(h.shares[level] for h, level in zip(frequencies.hierarchies, levels, strict=True)),
+        depths=tuple(
+            np.full(len(h.labels[level]), level / max(h.height, 1))
+            for h, level in zip(frequencies.hierarchies, levels, strict=True)
+        ),
+        unchanged=tuple(level == 0 for level in levels),
+        levels=tuple(levels),
+    )
+
+
+def suppressed(frequencies: Frequencies, recoding: Recoding) -> int:
+    """Count the records that are not released."""
+    return int(frequencies.counts[recoding.classes < 0].sum())
+
+
+def best(
+    frequencies: Frequencies, models: Sequence[Model], measure: Measure, limit: Fraction
+) -> tuple[tuple[int, ...], float] | None:
+    """Try every node; return the best one and its value, or None where none keeps the promise."""
+    allowed = math.floor(limit * frequencies.records)
+    found = []
+    for levels in nodes(frequencies):
+        recoding = release(frequencies, levels, models)
+        lost = suppressed(frequencies, recoding)
+        if lost <= allowed and lost < frequencies.records:
+            value = measure.value(recoding, frequencies)
+            found.append((float(f"{value:.11e}"), lost, sum(levels), levels, value))
+    return (min(found)[3], min(found)[4]) if found else None
+
+
+def score(
+    frequencies: Frequencies, levels: Sequence[int], gain: Sequence[float], costs: Sequence[Sequence[np.ndarray]]
+) -> float:
+    """Add up the gain of every class times one minus the cost of its values."""
+    found, labels = node(frequencies, levels)
+    sizes = Counter()
+    for label, count in zip(labels, frequencies.counts.tolist(), strict=True):
+        sizes[label] += count
+    total = 0.0
+    for label, codes in enumerate(found):
+        cost = sum(table[level][code] for table, level, code in zip(costs, levels, codes, strict=True))
+        total += gain[sizes[label]] * (1 - cost)
+    return total
+
+
+def covers(hierarchy: Hierarchy, label: str | None, leaf: int) -> bool:
+    """Whether a released text holds a leaf: an ancestor's, or an interval's of leaves in order."""
+    ancestors = {hierarchy.labels[level][hierarchy.codes[level][leaf]] for level in range(hierarchy.levels)}
+    if label in ancestors:
+        return True
+    if hierarchy.positions is None or label is None or not label.startswith("["):
+        return False
+    low, high = (hierarchy.labels[0].index(end) for end in label[1:-1].split(", "))
+    return low <= leaf <= high
+
+
+def released_texts(recoding: Recoding, number: int) -> tuple[str | None, ...]:
+    """Return the texts that a class releases."""
+    return tuple(labels[code] for labels, code in zip(recoding.labels, recoding.codes[number], strict=True))

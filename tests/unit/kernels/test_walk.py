@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from shoal.kernels import _library, walk
+from shoal.kernels.walk import Axis, Proportions, Start
+
+compiled = pytest.mark.skipif(_library.library() is None, reason="the compiled kernels are not built")
+SCORES = [walk.score_numpy, pytest.param(walk.score_native, marks=compiled)]
+SCREENS = [walk.screen_numpy, pytest.param(walk.screen_native, marks=compiled)]
+
+
+def two_values(counts: list[int]) -> Start:
+    """One attribute of two values that become one; below it a sensitive attribute of two values."""
+    axis = Axis(shift=1, bits=1, maps=(np.zeros(2, dtype=np.int32),), costs=(np.zeros(2), np.ones(1)))
+    return Start(np.arange(4, dtype=np.uint64), np.array(counts), (axis,), 1)
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_sizes_beyond_the_table_gain_the_slope(score: object) -> None:
+    found = score(two_values([1, 0, 5, 0]), np.array([0.0, 1.0]), slope=10.0)
+    # sizes 1 and 5, then one class of which everything is lost
+    assert found.tolist() == [1.0 + 41.0, 0.0]
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_the_best_value_of_a_class_counts_once(score: object) -> None:
+    found = score(two_values([3, 2, 1, 1]), np.arange(10.0), slope=1.0, base=2.0, best_value=True)
+    assert found.tolist() == [2 * 3 + 2 * 1, 4.0]
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_a_node_is_left_out_if_its_classes_are_too_small(screen: object) -> None:
+    floors = [np.array([0.0, 10.0])]
+    found, bounds = screen(two_values([2, 2, 3, 3]), floors, smallest=5, allowed=10, loss=1.0, scale=10.0, best=0.5)
+    assert found.tolist() == [0]
+    assert bounds.tolist() == [0.4]
+    assert not len(screen(two_values([2, 2, 3, 3]), floors, smallest=5, allowed=3, loss=1.0, scale=10.0, best=0.5)[0])
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize(
+    ("asked", "lost"),
+    [
+        (Proportions(surplus=0.4), 0),
+        (Proportions(surplus=0.2), 8),
+        (Proportions(upper_factor=1.2, upper_offset=0.0), 8),
+        (Proportions(lower=0.3), 4),
+    ],
+)
+def test_a_class_with_other_proportions_is_lost(screen: object, asked: Proportions, lost: int) -> None:
+    # p = (1, 0) and (1/4, 3/4) against q = (5/8, 3/8)
+    found, bounds = screen(
+        two_values([4, 0, 1, 3]),
+        [np.array([0.0, 8.0])],
+        smallest=1,
+        allowed=8,
+        loss=1.0,
+        scale=8.0,
+        best=1.0,
+        proportions=asked,
+    )
+    assert bounds[found.tolist().index(0)] == lost / 8
