@@ -44,6 +44,10 @@ class Grid:
         """
         return math.floor(rational(value, "value", "Grid") / self.step + Fraction(1, 2))
 
+    def holds(self, value: Number) -> bool:
+        """Return whether ``value`` is a multiple of the step."""
+        return (rational(value, "value", "Grid") / self.step).denominator == 1
+
     def value(self, steps: int) -> int | float:
         """Return the number at a multiple of the step: an int on whole grids, else the nearest float."""
         exact = steps * self.step

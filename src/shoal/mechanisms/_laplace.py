@@ -45,7 +45,8 @@ class Laplace:
     epsilon-differential privacy (Dwork, McSherry, Nissim, Smith; [SC13 2.9], seed 000). Rounded to the grid,
     neighbours' answers differ by at most N = ceil(sensitivity / step) steps in total, and the probability of every
     output by at most the factor exp(N / scale) <= e^epsilon: ``scale`` is the smallest float that is at least N /
-    epsilon.
+    epsilon. Rounding moves a single number by at most that much; of several numbers each could gain a step, which the
+    sensitivity does not cover, so several numbers must lie on the grid already.
 
     Assumptions
     -----------
@@ -118,8 +119,16 @@ class Laplace:
         return self.release_all([value], source=source)[0]
 
     def release_all(self, values: Sequence[Number], *, source: RandomSource = SYSTEM) -> list[int | float]:
-        """Return the numbers with independent noise. A source other than the system's is for tests."""
+        """Return the numbers with independent noise. A source other than the system's is for tests.
+
+        Several numbers must be multiples of the grid's step; the sensitivity is that of all of them together.
+        """
         steps = [self.grid.steps(value) for value in values]
+        if len(values) > 1 and not all(map(self.grid.holds, values)):
+            raise ParameterError(
+                "several `values` of `Laplace` must be multiples of its grid's step.",
+                hint="round them before you work out their joint sensitivity: each rounding can add a step to it",
+            )
         if any(abs(each) > LARGEST_STEPS for each in steps):
             raise ParameterError(
                 "`value` of `Laplace` must be within 2^62 steps of its grid.", hint="choose a coarser grid"

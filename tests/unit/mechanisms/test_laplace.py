@@ -100,3 +100,12 @@ def test_importing_mechanisms_does_not_import_opendp() -> None:
     code = "import shoal.mechanisms, sys; print('opendp' in sys.modules, 'flint' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
+
+
+def test_several_numbers_off_the_grid_are_refused_because_each_rounding_adds_a_step() -> None:
+    # (1/2, 1/2) and (0, 0) differ by 1 in total and by 2 steps once rounded: epsilon would be exceeded twofold
+    mechanism = Laplace(sensitivity=1, epsilon=1)
+    assert sum(mechanism.grid.steps(value) for value in ("0.5", "0.5")) == 2
+    with pytest.raises(ParameterError, match="multiples"):
+        mechanism.release_all(["0.5", "0.5"])
+    assert isinstance(mechanism.release("0.5"), int)
