@@ -18,6 +18,7 @@ EXAMPLES = """\b
 Examples:
   shoal report release
   shoal report release --output report.html
+  shoal report release --original patients.csv
   shoal report release --chart class-sizes --output sizes.svg
 """
 
@@ -28,6 +29,13 @@ def report(
     public: Annotated[
         bool, typer.Option("--public", help="Use the files of the release alone, which is the default.")
     ] = False,
+    original: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Compare with the original table, in an internal report that is not for publication."
+        ),
+    ] = None,
+    table: _source.TableName = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Write a new .html, .json or .txt file; a chart as .svg or .png."),
@@ -37,16 +45,19 @@ def report(
     ] = None,
     json: _source.Json = False,
 ) -> None:
-    """Report on the release in FOLDER, in words that others may read; nothing but FOLDER is looked at."""
+    """Report on the release in FOLDER: from its files alone, for everybody, or compared with the original table."""
     _output.json_wanted(wanted=json)
     from shoal.report import public_report, render_text
 
-    del public
-    _check(output, chart)
-    document = public_report(folder)
+    _check(output, chart, public=public, original=original)
+    document = public_report(folder) if original is None else _internal(folder, original, table)
+    if output is None and original is not None and not json:
+        output = folder.absolute().with_name(f"{folder.absolute().name}.internal-report.html")
     if output is not None:
         _write(document, output, chart)
         _output.line(f"Wrote {output}")
+        if original is not None:
+            _output.warning("it shows figures of the original table; do not publish it.")
     elif json:
         _output.line(document.to_json().rstrip())
     else:
@@ -58,9 +69,21 @@ def report(
 _ADVICE = "With pictures: shoal report FOLDER --output report.html"
 
 
-def _check(output: Path | None, chart: str | None) -> None:
+def _internal(folder: Path, original: str, table: str | None) -> Document:
+    import shoal
+    from shoal.report import internal_report, public_report
+
+    # a folder that is no release says so before the original is read
+    public_report(folder)
+    schema = shoal.Plan.load(folder / "plan.toml").schema
+    return internal_report(folder, shoal.read(original, table=table).with_schema(schema))
+
+
+def _check(output: Path | None, chart: str | None, *, public: bool, original: str | None) -> None:
     from shoal.errors import ParameterError
 
+    if public and original is not None:
+        raise ParameterError("`--public` goes without `--original`: a public report is made of the release alone.")
     if chart is not None and output is None:
         raise ParameterError("`--chart` needs `--output` with a .svg or .png file.")
     wanted = (".html", ".json", ".txt") if chart is None else (".svg", ".png")

@@ -5,6 +5,7 @@ from shoal.report._document import Document, Variant
 from shoal.report._export import find_chart, svg_to_png, write_file
 from shoal.report._gather import REPORT, gather, public_report
 from shoal.report._html import charts, render_html
+from shoal.report._internal import internal_report
 from shoal.report._text import render_text
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "charts",
     "find_chart",
     "gather",
+    "internal_report",
     "public_report",
     "render_html",
     "render_text",

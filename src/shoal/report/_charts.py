@@ -17,6 +17,8 @@ from shoal.report._style import CHART_CSS
 __all__ = ["Chart", "band", "budget_chart", "class_sizes_chart", "column_chart", "levels_chart", "share"]
 
 _WIDTH, _ROW, _LABEL, _BAR = 360, 22, 128, 160
+#: the room for bars where two figures stand beside them
+_NARROW = 130
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,14 +75,20 @@ def column_chart(column: ColumnFigures) -> Chart:
     return Chart(
         name=f"column:{column.name}",
         title=column.name,
-        note=""
-        if column.distinct is None
-        else f"{column.distinct:,} different value{'' if column.distinct == 1 else 's'}",
+        note=_note(column),
         height=max(_ROW * len(column.bars), _ROW) + 4,
         content=content,
         header=header,
         rows=tuple(_row(bar, pairs=pairs) for bar in column.bars),
     )
+
+
+def _note(column: ColumnFigures) -> str:
+    if column.total_variation is not None:
+        return f"moved by {share(column.total_variation)} (total variation)"
+    if column.distinct is None:
+        return ""
+    return f"{column.distinct:,} different value{'' if column.distinct == 1 else 's'}"
 
 
 def _row(bar: Bar, *, pairs: bool) -> tuple[str, ...]:
@@ -95,7 +103,10 @@ def _bar(number: int, bar: Bar, top: float, *, pairs: bool) -> Html:
     if pairs:
         original = bar.original or 0
         said = f"{full}: {share(original)} originally, {share(bar.released)} released"
-        drawn = join(_rect(y + 2, 7, original / top, "original"), _rect(y + 10, 7, bar.released / top, "released"))
+        drawn = join(
+            _rect(y + 2, 7, original / top, "original", _NARROW),
+            _rect(y + 10, 7, bar.released / top, "released", _NARROW),
+        )
         figure = f"{share(original)} | {share(bar.released)}"
     else:
         said = f"{full}: {bar.records or 0:,} records, {share(bar.released)}"
@@ -124,8 +135,8 @@ def _label(y: int, text: str, *, kind: str = "value") -> Html:
     )
 
 
-def _rect(y: int, height: int, part: float, class_: str) -> Html:
-    width = max(part * (_BAR - 4), 1 if part else 0)
+def _rect(y: int, height: int, part: float, class_: str, room: int = _BAR) -> Html:
+    width = max(part * (room - 4), 1 if part else 0)
     return element("rect", x=_LABEL, y=y, width=f"{width:.1f}", height=height, rx=1, class_=class_)
 
 

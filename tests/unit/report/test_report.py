@@ -12,9 +12,21 @@ import pytest
 
 import shoal
 from shoal.errors import OutputError, ParameterError, VerificationError
-from shoal.report import REPORT, charts, find_chart, public_report, render_html, render_text, write_file
+from shoal.report import (
+    REPORT,
+    Variant,
+    charts,
+    find_chart,
+    internal_report,
+    public_report,
+    render_html,
+    render_text,
+    write_file,
+)
 from shoal.report._columns import column_figures
+from shoal.report._internal import _fewer
 from shoal.schema import Attribute, Domain, Flat, Intervals, Kind, Role, Schema
+from shoal.utility import Bin
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -254,3 +266,32 @@ def test_a_file_that_exists_is_not_replaced(tmp_path: Path) -> None:
 def test_a_folder_without_a_certificate_has_no_report(tmp_path: Path) -> None:
     with pytest.raises(VerificationError):
         public_report(tmp_path)
+
+
+# -- the internal report
+
+
+def test_an_internal_report_compares_with_the_original_and_says_that_it_is_not_for_publication(folder: Path) -> None:
+    original = shoal.read(pa.table(_crowd([70]))).with_schema(_schema())
+    document = internal_report(folder, original)
+    assert document.variant is Variant.INTERNAL
+    assert document.before is not None
+    assert (document.before.records, document.before.unique) == (61, 1)
+    town = next(column for column in document.tables[0].columns if column.name == "town")
+    assert {bar.label: bar.original for bar in town.bars} == pytest.approx(
+        {"Abe": 30 / 61, "Bree": 30 / 61, "Faraway": 1 / 61}
+    )
+    page = render_html(document)
+    assert "not for publication" in page
+    assert "outlined: original" in "".join(_parsed(page).itertext())
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_bars_put_together_keep_every_share(ordered: bool) -> None:
+    bins = [Bin(first=str(n), last=str(n), original=n / 780, released=(39 - n) / 780) for n in range(40)]
+    bins.append(Bin(first=None, last=None, original=0.0, released=0.25))
+    fewer = _fewer(bins, ordered=ordered)
+    assert len(fewer) <= 21
+    assert sum(each.original for each in fewer) == pytest.approx(sum(each.original for each in bins))
+    assert sum(each.released for each in fewer) == pytest.approx(sum(each.released for each in bins))
+    assert fewer[-1].first is None
