@@ -40,5 +40,6 @@ say shoal verify release/
 shoal verify "$release"
 
 printf '\nThe release:   %s\n' "$release/data.parquet"
+printf 'The report:    %s\n' "$release/report.html"
 printf 'What it keeps: %s\n' "$release/summary.txt"
 printf 'The promise:   %s\n' "$release/certificate.json"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import random
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -150,7 +151,9 @@ def test_figures_of_the_input_leave_only_on_request(tmp_path: Path) -> None:
     folder = made.write(tmp_path / "release", csv=True)
     shown = f"{made!r} {made} {made.explain()} {made.guarantee}"
     written = [path for path in folder.rglob("*") if path.suffix in (".json", ".toml", ".txt")]
-    for text in (shown, *(path.read_text() for path in written)):
+    for whole in (shown, *(path.read_text() for path in written)):
+        # fingerprints begin with any digits, and sizes of files are no figures of the input
+        text = re.sub(r'"(sha256|schema_sha256|hierarchy_sha256|bytes)": .*', "", whole)
         for figure in (2917, 2917 - made.records, f"{made.private.loss:.4f}", made.private.before.classes):
             assert f" {figure}" not in text.replace(",", "").replace('"', " ").replace(":", " "), text
 
