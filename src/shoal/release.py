@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,6 +24,9 @@ from shoal.recoding import SearchResult
 from shoal.risk import Reidentification
 from shoal.schema import FromFile, Role, Taxonomy
 from shoal.tables import Table
+
+if TYPE_CHECKING:
+    from shoal.report import Plots
 
 __all__ = ["Part", "PrivateReport", "Release"]
 
@@ -172,6 +176,13 @@ class Release:
             (staging / CERTIFICATE).write_text(certificate.to_json(), encoding="utf-8")
             _check(staging)
         return folder
+
+    @property
+    def plot(self) -> Plots:
+        """Pictures for notebooks; they show figures of the original table, as :meth:`explain` does."""
+        from shoal.report import Plots
+
+        return Plots(self)
 
     def explain(self) -> str:
         """Say why the chosen solution won over the others that were looked at."""

@@ -44,3 +44,11 @@ def test_public_and_original_exclude_each_other(shoal: Run, release: Path, hospi
     done = shoal("report", release, "--public", "--original", hospital / "discharges.csv")
     assert done.returncode == 2
     assert "--original" in done.stderr
+
+
+def test_nothing_is_written_into_the_release(shoal: Run, release: Path, hospital: Path) -> None:
+    before = sorted(path.name for path in release.iterdir())
+    done = shoal("report", release, "--original", hospital / "discharges.csv", "--output", release / "mine.html")
+    assert done.returncode == 2
+    assert "outside the release" in done.stderr
+    assert sorted(path.name for path in release.iterdir()) == before

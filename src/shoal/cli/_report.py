@@ -49,7 +49,7 @@ def report(
     _output.json_wanted(wanted=json)
     from shoal.report import public_report, render_text
 
-    _check(output, chart, public=public, original=original)
+    _check(folder, output, chart, public=public, original=original)
     document = public_report(folder) if original is None else _internal(folder, original, table)
     if output is None and original is not None and not json:
         output = folder.absolute().with_name(f"{folder.absolute().name}.internal-report.html")
@@ -79,11 +79,13 @@ def _internal(folder: Path, original: str, table: str | None) -> Document:
     return internal_report(folder, shoal.read(original, table=table).with_schema(schema))
 
 
-def _check(output: Path | None, chart: str | None, *, public: bool, original: str | None) -> None:
+def _check(folder: Path, output: Path | None, chart: str | None, *, public: bool, original: str | None) -> None:
     from shoal.errors import ParameterError
 
     if public and original is not None:
         raise ParameterError("`--public` goes without `--original`: a public report is made of the release alone.")
+    if output is not None and output.resolve().is_relative_to(folder.resolve()):
+        raise ParameterError("`--output` must lie outside the release, whose files are certified.")
     if chart is not None and output is None:
         raise ParameterError("`--chart` needs `--output` with a .svg or .png file.")
     wanted = (".html", ".json", ".txt") if chart is None else (".svg", ".png")

@@ -23,6 +23,7 @@ _MARKS = """
 .chart rect.original{fill:none;stroke:var(--original,#d55e00);stroke-width:1.5}
 .chart rect.aside{fill:none;stroke:var(--aside,#8c959f);stroke-width:1.5;stroke-dasharray:3 2}
 .chart .step{fill:var(--paper,#fff);stroke:var(--aside,#8c959f)}
+.chart .ring{fill:none;stroke:var(--original,#d55e00);stroke-width:3}
 .chart .rail{stroke:var(--line,#d0d7de);stroke-width:2}
 """.strip()
 

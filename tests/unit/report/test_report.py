@@ -295,3 +295,25 @@ def test_bars_put_together_keep_every_share(ordered: bool) -> None:
     assert sum(each.original for each in fewer) == pytest.approx(sum(each.original for each in bins))
     assert sum(each.released for each in fewer) == pytest.approx(sum(each.released for each in bins))
     assert fewer[-1].first is None
+
+
+# -- notebooks
+
+
+def test_a_release_in_memory_draws_its_lattice_with_the_chosen_node_ringed() -> None:
+    table = shoal.read(pa.table(_crowd([70]))).with_schema(_schema())
+    made = shoal.anonymize(table, shoal.KAnonymity(3), method=shoal.Generalize(suppression_limit=0.2))
+    assert made.search is not None
+    assert made.search.lattice is not None
+    picture = _parsed(made.plot.lattice()._repr_svg_())
+    circles = [each.get("class") for each in picture.iter("{http://www.w3.org/2000/svg}circle")]
+    assert circles.count("ring") == 1
+    assert len(circles) == 1 + len(made.search.lattice.values)
+    assert made.plot.class_sizes().header == ("class size", "original", "released")
+
+
+def test_without_a_lattice_to_show_the_plot_says_so() -> None:
+    table = shoal.read(pa.table(_crowd([]))).with_schema(_schema())
+    made = shoal.anonymize(table, shoal.DistinctLDiversity("illness", l=2), method=shoal.Anatomy())
+    with pytest.raises(ParameterError, match="lattice"):
+        made.plot.lattice()
