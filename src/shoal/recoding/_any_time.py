@@ -85,6 +85,10 @@ class BranchAndBound:
         self._reads_population = any(capabilities.population for capabilities in wanted)
         self._monotone = [model for model in models if model.capabilities.monotone_generalization]
         self._screen = self._screened()
+        # as plain numbers, which add up faster than entries of arrays
+        self._floors: list[list[float]] = []
+        if isinstance(objective, CellObjective):
+            self._floors = [(floors / objective.scale).tolist() for floors in objective.floors]
         self._records = lattice.frequencies.records
         self._bases: dict[Levels, float] = {}
         self._boxes: list[tuple[float, int, Levels, Levels, float]] = []
@@ -197,9 +201,16 @@ class BranchAndBound:
         return volume * self._lattice.leaves <= _SWEPT and self._checked + volume <= self._limits.steps
 
     def _range(self, attribute: int, low: Levels, high: Levels) -> float:
+        if self._floors:
+            return self._floors[attribute][high[attribute]] - self._floors[attribute][low[attribute]]
         raised = (*low[:attribute], high[attribute], *low[attribute + 1 :])
         difference = self._objective.floor(raised) - self._objective.floor(low)
         return difference if math.isfinite(difference) else 0.0
+
+    def _floor(self, levels: Levels) -> float:
+        if self._floors:
+            return sum([floors[level] for floors, level in zip(self._floors, levels, strict=True)])
+        return self._objective.floor(levels)
 
     def _enter(self, bound: float, low: Levels, high: Levels) -> None:
         """Check ``high`` and keep the box unless it is ruled out."""
@@ -209,7 +220,7 @@ class BranchAndBound:
         lost = self._records - int(sizes[large].sum())
         excess = self._excess(node, sizes, ~large) if lost else 0.0
         self._checked += 1
-        floor = self._base_of(node) if self._objective.reads_classes else self._objective.floor(high)
+        floor = self._base_of(node) if self._objective.reads_classes else self._floor(high)
         if lost > self._limits.suppressed:
             self._note(high, math.inf, lost)
             feasible = False
@@ -236,7 +247,7 @@ class BranchAndBound:
 
     def _base(self, low: Levels) -> float:
         if not self._objective.reads_classes:
-            return self._objective.floor(low)
+            return self._floor(low)
         if low not in self._bases:
             node = self._lattice.node(low)
             self._bases[low] = self._base_of(node)
@@ -263,7 +274,7 @@ class BranchAndBound:
         )
         kept = large.copy()
         kept[large] = first = self._once(classes)
-        if self._beaten(self._objective.floor(node.levels) + self._excess(node, sizes, ~kept)):
+        if self._beaten(self._floor(node.levels) + self._excess(node, sizes, ~kept)):
             self._note(node.levels, math.nan, self._records - int(sizes[kept].sum()))
             return self._possible_below(classes, first)
         kept[large] = keep(self._models, classes)

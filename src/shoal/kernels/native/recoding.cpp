@@ -6,10 +6,16 @@
 #include <algorithm>
 #include <vector>
 
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
+#define SHOAL_CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define SHOAL_CLONES
+#endif
+
 namespace {
 
 constexpr uint64_t LARGEST = uint64_t(1) << 62;
-constexpr uint64_t DENSE = 8;   // possible keys per row up to which a table of all keys is used
+constexpr uint64_t DENSE = 4;   // possible keys per row up to which a table of all keys is used
 constexpr int64_t BLOCK = 2048; // rows whose keys stay in the nearest cache while columns are added
 constexpr size_t FEW = 512;     // entries up to which comparing is faster than counting digits
 
@@ -48,6 +54,15 @@ void radix_sort(Entry *entries, size_t number, uint64_t space) {
     if (from != entries) std::copy(from, from + number, entries);
 }
 
+// Add one attribute to numbers that order rows as their tuples do.
+template <class Key>
+SHOAL_CLONES void add_field(Key *keys, const int32_t *column, const int32_t *mapping, Key size, int64_t rows) {
+    if (mapping)
+        for (int64_t i = 0; i < rows; ++i) keys[i] = keys[i] * size + static_cast<Key>(mapping[column[i]]);
+    else
+        for (int64_t i = 0; i < rows; ++i) keys[i] = keys[i] * size + static_cast<Key>(column[i]);
+}
+
 // Tuples as numbers that are ordered as the tuples are.
 class Keys {
   public:
@@ -57,13 +72,16 @@ class Keys {
         for (size_t j = 0; j < fields.size(); ++j) {
             const uint64_t size = std::max<uint64_t>(fields[j].size, 1);
             if (space > LARGEST / size) {
-                add(fields, from, j);
+                add<uint64_t>(fields, from, j);
                 from = j;
                 rank();
             }
             space *= size;
         }
-        add(fields, from, fields.size());
+        if (space >> 32)
+            add<uint64_t>(fields, from, fields.size());
+        else
+            add<uint32_t>(fields, from, fields.size());
     }
 
     std::vector<Entry> entries;
@@ -71,16 +89,16 @@ class Keys {
     bool ranked = false;
 
   private:
-    void add(const std::vector<Field> &fields, size_t from, size_t to) {
+    template <class Key> void add(const std::vector<Field> &fields, size_t from, size_t to) {
         const int64_t rows = static_cast<int64_t>(entries.size());
+        Key keys[BLOCK];
         for (int64_t block = 0; block < rows; block += BLOCK) {
-            const int64_t end = std::min(rows, block + BLOCK);
-            for (size_t j = from; j < to; ++j) {
-                const Field field = fields[j];
-                if (field.size <= 1) continue;
-                for (int64_t i = block; i < end; ++i)
-                    entries[i].key = entries[i].key * field.size + static_cast<uint64_t>(field.code(i));
-            }
+            const int64_t number = std::min(rows - block, BLOCK);
+            for (int64_t i = 0; i < number; ++i) keys[i] = static_cast<Key>(entries[block + i].key);
+            for (size_t j = from; j < to; ++j)
+                if (fields[j].size > 1)
+                    add_field(keys, fields[j].column + block, fields[j].mapping, static_cast<Key>(fields[j].size), number);
+            for (int64_t i = 0; i < number; ++i) entries[block + i].key = keys[i];
         }
     }
 
@@ -97,6 +115,16 @@ class Keys {
         space = number + 1;
     }
 };
+
+// Sort by counting, where the possible keys are few; equal keys keep their order.
+void counting_sort(Keys &keys) {
+    std::vector<uint32_t> starts(keys.space + 1, 0);
+    for (const Entry &entry : keys.entries) ++starts[entry.key + 1];
+    for (uint64_t key = 0; key < keys.space; ++key) starts[key + 1] += starts[key];
+    std::vector<Entry> ordered(keys.entries.size());
+    for (const Entry &entry : keys.entries) ordered[starts[entry.key]++] = entry;
+    keys.entries.swap(ordered);
+}
 
 // Rows come in lexicographic order and no mapping turns that of an attribute around. So they stay in order up to and
 // including the first attribute that changes; what agrees so far, `span` keys apart at most, has to be sorted.
@@ -176,6 +204,8 @@ SHOAL_API void shoal_roll_up(int64_t rows, int32_t attributes, int32_t leading, 
     Keys keys(rows, fields);
     if (keys.ranked)
         radix_sort(keys.entries.data(), rows, keys.space);
+    else if (keys.space <= DENSE * static_cast<uint64_t>(rows))
+        counting_sort(keys);
     else
         sort_spans(keys, span_of(keys, fields, shape));
     std::vector<int64_t> ends;
@@ -237,12 +267,89 @@ using shoal::attributes_of;
 using shoal::Row;
 using shoal::table_of;
 
+constexpr double ROUNDING = 1e-9; // a class is only refused if it fails by more than rounding can explain
+
 // What the models ask of the proportions of sensitive values, given those of the release.
-struct Screen {
+struct Proportions {
     double lower, upper_factor, upper_offset, surplus;
 };
 
-constexpr double ROUNDING = 1e-9; // a class is only refused if it fails by more than rounding can explain
+// A lower bound on the value of a node, from its classes.
+class Screen {
+  public:
+    Screen(int target, bool screened, Proportions asked, int64_t smallest, double loss)
+        : target_(target), screened_(screened), asked_(asked), smallest_(smallest), loss_(loss),
+          quota_(screened ? size_t(1) << target : 0) {}
+
+    int64_t lost = 0;    // records in classes that are suppressed for sure
+    double excess = 0.0; // what their suppression costs more than keeping them
+
+    // Suppress the classes that are too small, and note how frequent the values of the others are.
+    void suppress_small(const std::vector<Row> &table) {
+        lost = 0, excess = 0.0;
+        int64_t kept = 0;
+        std::fill(quota_.begin(), quota_.end(), 0.0);
+        for_each_class(table, [&](size_t start, size_t end, int64_t size) {
+            if (size < smallest_) return suppress(table[start], size);
+            kept += size;
+            if (screened_)
+                for (size_t i = start; i < end; ++i) quota_[value(table[i])] += static_cast<double>(table[i].count);
+        });
+        required_ = 0;
+        for (double &quota : quota_) {
+            quota /= static_cast<double>(std::max<int64_t>(kept, 1));
+            required_ += asked_.lower * quota > ROUNDING;
+        }
+    }
+
+    // Suppress the classes whose proportions are not as asked for.
+    void suppress_others(const std::vector<Row> &table) {
+        if (!screened_) return;
+        for_each_class(table, [&](size_t start, size_t end, int64_t size) {
+            if (size >= smallest_ && !satisfies(table, start, end, size)) suppress(table[start], size);
+        });
+    }
+
+  private:
+    uint64_t value(const Row &row) const { return row.key & ((uint64_t(1) << target_) - 1); }
+
+    void suppress(const Row &row, int64_t size) {
+        lost += size;
+        excess += static_cast<double>(size) * (loss_ - row.cost);
+    }
+
+    template <class Function> void for_each_class(const std::vector<Row> &table, Function function) const {
+        for (size_t start = 0, end; start < table.size(); start = end) {
+            int64_t size = 0;
+            for (end = start; end < table.size() && table[end].key >> target_ == table[start].key >> target_; ++end)
+                size += table[end].count;
+            function(start, end, size);
+        }
+    }
+
+    bool satisfies(const std::vector<Row> &table, size_t start, size_t end, int64_t size) const {
+        double surplus = 0.0;
+        int64_t present = 0;
+        for (size_t i = start; i < end; ++i) {
+            if (!table[i].count) continue;
+            const double q = quota_[value(table[i])];
+            const double p = static_cast<double>(table[i].count) / static_cast<double>(size);
+            if (p > asked_.upper_factor * q + asked_.upper_offset + ROUNDING || p < asked_.lower * q - ROUNDING)
+                return false;
+            surplus += std::max(0.0, p - q);
+            present += asked_.lower * q > ROUNDING;
+        }
+        return surplus <= asked_.surplus + ROUNDING && present >= required_;
+    }
+
+    const int target_;
+    const bool screened_;
+    const Proportions asked_;
+    const int64_t smallest_;
+    const double loss_;
+    std::vector<double> quota_;
+    int64_t required_ = 0;
+};
 
 } // namespace
 
@@ -272,84 +379,37 @@ SHOAL_API void shoal_score(int64_t rows, int32_t number, int32_t target, int32_t
 }
 
 // Walk over a box and return how many of its nodes may have a value of at most `best`; write their numbers in the walk
-// and a lower bound on their values. A class is lost if it is smaller than `smallest`, or if the proportions of the
+// and a lower bound on their values. A class is suppressed if it is smaller than `smallest`, or if the proportions of the
 // values of the sensitive attribute, the last `target` bits, are not as asked for (`screened`).
 SHOAL_API int64_t shoal_screen(int64_t rows, int32_t number, int32_t target, int32_t screened, int64_t smallest,
-                               int64_t allowed, double loss, double scale, double best, const double *limits,
+                               int64_t allowed, double loss, double scale, double best, const double *asked,
                                const uint64_t *keys, const int64_t *counts, const double *costs, const int32_t *steps,
                                const int32_t *shifts, const int32_t *bits, const int64_t *lengths, const int32_t *maps,
                                const double *changes, const double *floors, int64_t *found, double *bounds) {
     const std::vector<Attribute> attributes = attributes_of(number, steps, shifts, bits, lengths, maps, changes);
-    std::vector<size_t> floor_of(number, 0), step_of(number, 0);
-    std::vector<int64_t> volume(number + 1, 1);
-    for (int32_t d = 1; d < number; ++d) floor_of[d] = floor_of[d - 1] + attributes[d - 1].maps.size() + 1;
-    for (int32_t d = number; d-- > 0;) volume[d] = volume[d + 1] * static_cast<int64_t>(attributes[d].maps.size() + 1);
-    const Screen screen{limits[0], limits[1], limits[2], limits[3]};
-    const uint64_t values = uint64_t(1) << target;
-    std::vector<int64_t> reference(screened ? values : 0);
-    std::vector<double> quota(screened ? values : 0);
+    Screen screen(target, screened != 0, {asked[0], asked[1], asked[2], asked[3]}, smallest, loss);
+    std::vector<const double *> floors_of(number);
+    for (int32_t d = 0; d < number; floors += steps[d++] + 1) floors_of[d] = floors;
+    std::vector<size_t> taken(number, 0); // steps of the node, of later attributes those of the lowest node
     int64_t survivors = 0;
     double floor = 0.0;
+    const auto beaten = [&] { return screen.lost > allowed || (floor + screen.excess) / scale > best; };
 
     const auto enter = [&](size_t depth, size_t step) {
-        step_of[depth] = step;
+        std::fill(taken.begin() + static_cast<std::ptrdiff_t>(depth), taken.end(), 0);
+        taken[depth] = step;
         floor = 0.0;
-        for (int32_t d = 0; d < number; ++d)
-            floor += floors[floor_of[d] + (static_cast<size_t>(d) <= depth ? step_of[d] : 0)];
+        for (int32_t d = 0; d < number; ++d) floor += floors_of[d][taken[d]];
         return floor / scale <= best;
     };
     const auto visit = [&](const std::vector<Row> &table) {
-        std::fill(reference.begin(), reference.end(), 0);
-        int64_t kept = 0, all = 0;
-        double excess = 0.0;
-        size_t end;
-        for (size_t i = 0; i < table.size(); i = end) {
-            int64_t size = 0;
-            for (end = i; end < table.size() && table[end].key >> target == table[i].key >> target; ++end)
-                size += table[end].count;
-            all += size;
-            if (size < smallest)
-                excess += static_cast<double>(size) * (loss - table[i].cost);
-            else {
-                kept += size;
-                if (screened)
-                    for (size_t r = i; r < end; ++r) reference[table[r].key & (values - 1)] += table[r].count;
-            }
-        }
-        int64_t lost = all - kept;
-        if (lost > allowed || (floor + excess) / scale > best) return;
-        if (screened && kept > 0) {
-            int64_t required = 0;
-            for (uint64_t v = 0; v < values; ++v) {
-                quota[v] = static_cast<double>(reference[v]) / static_cast<double>(kept);
-                if (screen.lower * quota[v] > ROUNDING) ++required;
-            }
-            for (size_t i = 0; i < table.size(); i = end) {
-                int64_t size = 0, present = 0;
-                for (end = i; end < table.size() && table[end].key >> target == table[i].key >> target; ++end)
-                    size += table[end].count;
-                if (size < smallest) continue;
-                double surplus = 0.0;
-                bool good = true;
-                for (size_t r = i; good && r < end; ++r) {
-                    if (!table[r].count) continue;
-                    const double q = quota[table[r].key & (values - 1)];
-                    const double p = static_cast<double>(table[r].count) / static_cast<double>(size);
-                    good = p <= screen.upper_factor * q + screen.upper_offset + ROUNDING &&
-                           p >= screen.lower * q - ROUNDING;
-                    surplus += std::max(0.0, p - q);
-                    present += screen.lower * q > ROUNDING;
-                }
-                if (!good || surplus > screen.surplus + ROUNDING || present < required) {
-                    lost += size;
-                    excess += static_cast<double>(size) * (loss - table[i].cost);
-                }
-            }
-            if (lost > allowed || (floor + excess) / scale > best) return;
-        }
+        screen.suppress_small(table);
+        if (beaten()) return;
+        screen.suppress_others(table);
+        if (beaten()) return;
         int64_t node = 0;
-        for (int32_t d = 0; d < number; ++d) node += volume[d + 1] * static_cast<int64_t>(step_of[d]);
-        found[survivors] = node, bounds[survivors++] = (floor + excess) / scale;
+        for (int32_t d = 0; d < number; ++d) node = node * (steps[d] + 1) + static_cast<int64_t>(taken[d]);
+        found[survivors] = node, bounds[survivors++] = (floor + screen.excess) / scale;
     };
     shoal::Walk(attributes).run(table_of(rows, keys, counts, costs), enter, visit);
     return survivors;
