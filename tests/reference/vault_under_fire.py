@@ -123,12 +123,16 @@ def _let_some_answers_come(record: Record, server: BaseProcess) -> None:
         time.sleep(0.002)
 
 
-def spend_all(path: Path, account: str, loss: Loss) -> int:
-    """Spend what is left and return how many spendings that took."""
-    ledger, spendings = Ledger.open(path), 0
-    with suppress(BudgetSpent):
-        while True:
-            ledger.spend(account, loss)
-            spendings += 1
-    ledger.close()
-    return spendings
+def spend_the_rest(path: Path, account: str) -> Loss:
+    """Spend exactly what is left, see the next unit refused, and return what was left."""
+    ledger = Ledger.open(path)
+    left = ledger.standing(account).left
+    if left.epsilon_units:
+        ledger.spend(account, left)
+    try:
+        ledger.spend(account, Loss(1))
+    except BudgetSpent:
+        return left
+    finally:
+        ledger.close()
+    raise AssertionError("more than the budget was spent")

@@ -40,10 +40,10 @@ def test_a_vault_that_is_killed_never_overspends_and_forgets_no_answer(tmp_path:
     record = fire.run(vault, token, rounds=8, seed=3)
     assert record.kills == 8
     assert len(record.answers) > 8
-    left = fire.spend_all(vault.folder / "ledger.sqlite", "fire", fire.COST)
-    entries = vault.ledger().entries()
-    assert sum(entry.content["event"] == "spend" for entry in entries) == 400
-    assert len(record.answers) <= 400 - left
+    left = fire.spend_the_rest(vault.folder / "ledger.sqlite", "fire")
+    spent = [entry.content["epsilon"] for entry in vault.ledger().entries() if entry.content["event"] == "spend"]
+    assert sum(spent) == Loss.of("0.4").epsilon_units
+    assert len(record.answers) * fire.COST.epsilon_units <= sum(spent) - left.epsilon_units
 
 
 def test_a_ledger_whose_writers_are_killed_is_always_whole(tmp_path: Path) -> None:
