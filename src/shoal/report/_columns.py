@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -73,11 +74,14 @@ def _histogram(found: pa.Table, records: int) -> list[Bar]:
     """Return bars of equal width with round ends; the last one takes the long tail that many amounts have."""
     values = np.asarray(found["value"].cast(pa.float64(), safe=False).to_pylist(), dtype=np.float64)
     counts = np.asarray(found["records"].to_pylist(), dtype=np.int64)
+    finite = np.isfinite(values)
+    aside = int(counts[~finite].sum())
+    values, counts = values[finite], counts[finite]
     order = np.argsort(values, kind="stable")
     values, counts = values[order], counts[order]
     most = float(values[np.searchsorted(np.cumsum(counts), _MOST * counts.sum())])
     whole = bool((values == np.round(values)).all())
-    step = _round_step((most - float(values[0])) / _COMMON, whole=whole)
+    step = _round_step(most / _COMMON - float(values[0]) / _COMMON, whole=whole)
     first = math.floor(values[0] / step)
     number = np.minimum(np.floor(values / step) - first, math.floor(most / step) - first).astype(np.int64)
     held = np.bincount(number, weights=counts).astype(np.int64)
@@ -85,12 +89,13 @@ def _histogram(found: pa.Table, records: int) -> list[Bar]:
     labels = [_between(low, low + step, whole=whole) for low in ends]
     if values[-1] >= ends[-1] + step:
         labels[-1] = f"{_end(ends[-1])} or more"
-    return [_bar(label, int(count), records) for label, count in zip(labels, held, strict=True)]
+    bars = [_bar(label, int(count), records) for label, count in zip(labels, held, strict=True)]
+    return [*bars, _bar("not finite", aside, records, kind="rest")] if aside else bars
 
 
 def _round_step(width: float, *, whole: bool) -> float:
     """Return the least of 1, 2, 5, 10, 20, ... (and their tenths) that is at least ``width``."""
-    if width <= 0:
+    if width < sys.float_info.min * 10:
         return 1.0
     unit = 10.0 ** math.floor(math.log10(width))
     step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= width * (1 - 1e-9))
@@ -104,4 +109,4 @@ def _between(low: float, high: float, *, whole: bool) -> str:
 
 
 def _end(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 100 and value == round(value) else f"{value:,.6g}"
+    return f"{value:,.0f}" if 100 <= abs(value) < 1e15 and float(value).is_integer() else f"{value:,.6g}"

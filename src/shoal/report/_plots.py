@@ -59,10 +59,14 @@ def lattice_chart(lattice: ExploredLattice, *, chosen: tuple[int, ...], names: t
     for node in order.tolist():
         rows.setdefault(int(heights[node]), []).append(node)
     tall = sorted(rows, reverse=True)
-    content = join(
-        _node(lattice, node, chosen, x=_WIDTH * (place + 1) / (len(rows[height]) + 1), y=_ROW * row + _ROW / 2)
+    places = {
+        node: (_WIDTH * (place + 1) / (len(rows[height]) + 1), _ROW * row + _ROW / 2)
         for row, height in enumerate(tall)
         for place, node in enumerate(sorted(rows[height], key=lambda each: lattice.levels[each].tolist()))
+    }
+    content = join(
+        _edges(lattice, places),
+        (_node(lattice, node, chosen, x=x, y=y) for node, (x, y) in places.items()),
     )
     shown = order[:20].tolist()
     return Chart(
@@ -75,6 +79,19 @@ def lattice_chart(lattice: ExploredLattice, *, chosen: tuple[int, ...], names: t
         header=("levels", "loss", "suppressed"),
         rows=tuple((_levels(lattice, node), _value(lattice, node), f"{lattice.suppressed[node]:,}") for node in shown),
     )
+
+
+def _edges(lattice: ExploredLattice, places: dict[int, tuple[float, float]]) -> list[Html]:
+    """Draw a line between nodes that differ by one level of one column."""
+    known = {tuple(lattice.levels[node].tolist()): place for node, place in places.items()}
+    lines = []
+    for levels, (x, y) in known.items():
+        above = [(*levels[:at], level + 1, *levels[at + 1 :]) for at, level in enumerate(levels)]
+        lines += [
+            element("line", x1=f"{x:.1f}", y1=f"{y:.1f}", x2=f"{end[0]:.1f}", y2=f"{end[1]:.1f}", class_="rail")
+            for end in (known[each] for each in above if each in known)
+        ]
+    return lines
 
 
 def _node(lattice: ExploredLattice, node: int, chosen: tuple[int, ...], *, x: float, y: float) -> Html:

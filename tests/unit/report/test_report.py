@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -228,6 +229,24 @@ def test_numbers_with_many_values_become_a_histogram_that_counts_everybody() -> 
     assert found.bars[-2].label.endswith("or more")
     assert found.bars[0].label == "0 to 99"
     assert found.bars[0].records == 100
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [*range(30), math.inf, -math.inf, math.nan],
+        [number * 5e-324 for number in range(30)],
+        [number * 1e307 for number in range(-17, 17)],
+        [2.0**53 + 2 * number for number in range(40)],
+        [7.5] * 5000 + [float(number) for number in range(30)],
+    ],
+    ids=["not finite", "tiny", "huge", "far", "one value"],
+)
+def test_a_histogram_counts_everybody_whatever_the_numbers(values: list[float]) -> None:
+    column = pa.array(values, pa.float64(), from_pandas=False)
+    found = column_figures(shoal.read(pa.table({"x": column})), "x", Role.SENSITIVE, len(values))
+    assert sum(bar.records or 0 for bar in found.bars) == len(values)
+    assert len(found.bars) <= 25
 
 
 def test_texts_with_many_values_show_the_commonest_and_the_rest_together() -> None:
