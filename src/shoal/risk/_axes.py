@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +54,12 @@ class Axis:
     hierarchy: Hierarchy | None = None
     tight: frozenset[tuple[int, int]] = frozenset()
 
+    @classmethod
+    def of(cls, attribute: Attribute, leaves: Labels, hierarchy: Hierarchy | None = None) -> Axis:
+        """Return the axis of an original column: its values in the order of its leaves, the missing one last."""
+        places = _places(attribute, leaves)
+        return cls(attribute=attribute, labels=leaves, leaves=len(leaves), places=places, hierarchy=hierarchy)
+
     def __repr__(self) -> str:
         # labels are values of the data
         return f"<Axis `{self.name}`: {self.leaves:,} leaves, {len(self.labels) - self.leaves:,} other values>"
@@ -88,7 +94,7 @@ class Cover:
     high: Codes
 
 
-def cover(attribute: Attribute, leaves: Labels, released: Labels, *, hierarchy: Hierarchy | None = None) -> Cover:
+def cover(axis: Axis, released: Labels) -> Cover:
     """Say which leaves every released value covers.
 
     A value of the column covers itself. A value of a level of its hierarchy covers the leaves below it; a text that
@@ -98,16 +104,12 @@ def cover(attribute: Attribute, leaves: Labels, released: Labels, *, hierarchy: 
 
     Parameters
     ----------
-    attribute
-        What the schema says of the column.
-    leaves
-        The values of the original column, in the order of its leaves, the missing one last.
+    axis
+        The column of the original.
     released
         The distinct released values.
-    hierarchy
-        The hierarchy whose leaves they are.
     """
-    size = len(leaves)
+    size, leaves, hierarchy = axis.leaves, axis.labels[: axis.leaves], axis.hierarchy
     texts, known = pa.array(released, pa.string()), pa.array(leaves, pa.string())
     low = _index(texts, known)
     high = low.copy()
@@ -120,20 +122,20 @@ def cover(attribute: Attribute, leaves: Labels, released: Labels, *, hierarchy: 
     else:
         everything |= missing
     low[everything], high[everything] = 0, max(size - 1, 0)
-    places = _places(attribute, leaves)
-    reader = _Reader(leaves, places, date=attribute.kind is Kind.DATE)
-    for row in np.flatnonzero(low < 0).tolist():
+    unread = np.flatnonzero(low < 0).tolist()
+    if not unread:
+        return Cover(
+            axis=replace(axis, labels=leaves, places=_first(axis.places, size), tight=frozenset()), low=low, high=high
+        )
+    reader = _Reader(leaves, _first(axis.places, size), date=axis.attribute.kind is Kind.DATE)
+    for row in unread:
         label = released[row]
         low[row], high[row] = reader.read("" if label is None else label)
-    axis = Axis(
-        attribute=attribute,
-        labels=(*leaves, *(label for label, _ in reader.others)),
-        leaves=size,
-        places=None if places is None else np.append(places, [place for _, place in reader.others]),
-        hierarchy=hierarchy,
-        tight=frozenset(reader.tight),
-    )
-    return Cover(axis=axis, low=low, high=high)
+    return Cover(axis=reader.axis(axis), low=low, high=high)
+
+
+def _first(places: Floats | None, size: int) -> Floats | None:
+    return None if places is None else places[:size]
 
 
 def _index(texts: pa.Array, known: pa.Array) -> Codes:
@@ -175,6 +177,15 @@ class _Reader:
         position = len(self.leaves) + len(self.others) - 1
         return position, position
 
+    def axis(self, axis: Axis) -> Axis:
+        """Return the axis with what was read."""
+        return replace(
+            axis,
+            labels=(*self.leaves, *(label for label, _ in self.others)),
+            places=None if self.places is None else np.append(self.places, [place for _, place in self.others]),
+            tight=frozenset(self.tight),
+        )
+
     def _interval(self, label: str) -> tuple[int, int] | None:
         assert self.places is not None  # noqa: S101 - asked for ordered columns only
         between, half = _INTERVAL.match(label), _HALF.match(label)
@@ -206,8 +217,14 @@ def _places(attribute: Attribute, leaves: Labels) -> Floats | None:
         values = attribute.domain.values if attribute.domain is not None else None
         ranks = {value: float(rank) for rank, value in enumerate(values or ())}
         return np.array([ranks.get(leaf, math.nan) if leaf is not None else math.nan for leaf in leaves])
-    read = _day if attribute.kind is Kind.DATE else _number
-    return np.array([math.nan if leaf is None else read(leaf) for leaf in leaves], dtype=np.float64)
+    date = attribute.kind is Kind.DATE
+    try:
+        texts = pa.array(leaves, pa.string())
+        read = texts.cast(pa.date32()).cast(pa.int32()).cast(pa.float64()) if date else texts.cast(pa.float64())
+        return np.asarray(read.fill_null(math.nan).to_numpy(zero_copy_only=False))
+    except pa.ArrowInvalid:  # some are written in a way that Arrow does not read, or are no numbers or days at all
+        one = _day if date else _number
+        return np.array([math.nan if leaf is None else one(leaf) for leaf in leaves], dtype=np.float64)
 
 
 def _number(label: str) -> float:

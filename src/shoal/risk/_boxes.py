@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from shoal.models._classes import group, tally
 
-__all__ = ["Boxes", "Codes", "Counts", "Rows", "pairs", "totals_at", "totals_in"]
+__all__ = ["Boxes", "Codes", "Counts", "Index", "Rows", "pairs", "totals_at", "totals_in"]
 
 Codes = npt.NDArray[np.int32]
 Counts = npt.NDArray[np.int64]
@@ -100,6 +100,32 @@ def totals_in(boxes: Boxes, points: Codes, counts: Counts) -> Counts:
         running = np.concatenate([[0], np.cumsum(counts[held])])
         result[rows] += running[right] - running[left]
     return result
+
+
+class Index:
+    """Points that many boxes are asked about, one at a time: sorted by each column."""
+
+    def __init__(self, points: Codes, counts: Counts) -> None:
+        self._points, self._counts = points, counts
+        self._orders = [np.argsort(column, kind="stable") for column in points.T]
+        self._sorted = [column[order] for column, order in zip(points.T, self._orders, strict=True)]
+
+    def records(self, columns: Sequence[int], low: Codes, high: Codes) -> int:
+        """Return the number of records in the ranges of some columns.
+
+        The points of the rarest range are looked at one by one: O(columns log points + points in that range).
+        """
+        ends = [
+            np.searchsorted(self._sorted[column], [first, last + 1])
+            for column, first, last in zip(columns, low.tolist(), high.tolist(), strict=True)
+        ]
+        rarest = min(range(len(ends)), key=lambda position: int(ends[position][1] - ends[position][0]))
+        rows = self._orders[columns[rarest]][ends[rarest][0] : ends[rarest][1]]
+        for position, column in enumerate(columns):
+            if position != rarest and len(rows):
+                values = self._points[rows, column]
+                rows = rows[(values >= low[position]) & (values <= high[position])]
+        return int(self._counts[rows].sum())
 
 
 def pairs(boxes: Boxes, points: Codes) -> tuple[Rows, Rows]:

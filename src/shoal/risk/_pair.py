@@ -95,7 +95,7 @@ class Pair:
             if axis.name in present:
                 position = present.index(axis.name)
                 labels, codes = after.hierarchies[position].labels[0], after.codes[:, position]
-            found = cover(axis.attribute, axis.labels[: axis.leaves], labels, hierarchy=axis.hierarchy)
+            found = cover(axis, labels)
             covers.append(found.axis)
             low.append(found.low[codes])
             high.append(found.high[codes])
@@ -170,8 +170,7 @@ def _read_original(original: Table, schema: Schema, names: tuple[str, ...]) -> t
         *((attribute.labels, attribute.hierarchy) for attribute in frequencies.sensitive),
     ]
     axes = tuple(
-        cover(schema[name], labels, (), hierarchy=hierarchy).axis
-        for name, (labels, hierarchy) in zip(names, leaves, strict=True)
+        Axis.of(schema[name], labels, hierarchy) for name, (labels, hierarchy) in zip(names, leaves, strict=True)
     )
     codes = _matrix([*frequencies.codes.T, *frequencies.sensitive_codes.T])
     return axes, Boxes(low=codes, high=codes, counts=frequencies.counts)

@@ -121,7 +121,7 @@ class _Compared:
         labels = tuple(dict.fromkeys(mine + theirs))
         position = {label: row for row, label in enumerate(labels)}
         rows, masked_rows = (np.array([position[label] for label in column]) for column in (mine, theirs))
-        found = cover(axis.attribute, axis.labels, labels, hierarchy=axis.hierarchy)
+        found = cover(axis, labels)
         places = found.axis.places
         if places is not None and np.isfinite(places).all():
             middle = (places[found.low] + places[found.high]) / 2

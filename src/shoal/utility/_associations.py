@@ -15,8 +15,10 @@ __all__ = ["Associations", "associations"]
 Floats = npt.NDArray[np.float64]
 Square = tuple[tuple[float | None, ...], ...]
 
-#: groups that the values of a column are put into for Cramér's V, and rows that are looked at together
-_ORDERED, _CATEGORIES, _ROWS = 10, 20, 1 << 15
+#: groups that the values of a column are put into for Cramér's V
+_ORDERED, _CATEGORIES = 10, 20
+#: the largest table of pairs of ranges that is filled, and the rows that are looked at together beyond it
+_DENSE, _ROWS = 1 << 22, 1 << 15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,23 +106,44 @@ def _matrix(axes: tuple[Axis, ...], boxes: Boxes, groups: list[npt.NDArray[np.in
 
 def _contingency(boxes: Boxes, groups: list[npt.NDArray[np.int64]]) -> dict[tuple[int, int], Floats]:
     """Return the expected number of records in every pair of groups, for all pairs of columns."""
-    running = []
-    for group in groups:
-        marks = np.zeros((len(group) + 1, int(group.max(initial=0)) + 1))
+    columns = [_Spread.of_column(boxes, column, group) for column, group in enumerate(groups)]
+    return {(i, j): _together(columns[i], columns[j], boxes.counts) for j in range(len(groups)) for i in range(j)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Spread:
+    """One column: the distinct ranges, which of them each box has, and how each is spread over groups."""
+
+    of: npt.NDArray[np.int64]
+    shares: Floats
+
+    @classmethod
+    def of_column(cls, boxes: Boxes, column: int, group: npt.NDArray[np.int64]) -> _Spread:
+        number = int(group.max(initial=0)) + 1
+        if np.array_equal(boxes.low[:, column], boxes.high[:, column]):
+            return cls(group[boxes.low[:, column]], np.eye(number))
+        distinct, of = boxes.grouped([column])
+        marks = np.zeros((len(group) + 1, number))
         marks[np.arange(1, len(group) + 1), group] = 1
-        running.append(np.cumsum(marks, axis=0))
-    sizes = [each.shape[1] for each in running]
-    tables = {(i, j): np.zeros((sizes[i], sizes[j])) for j in range(len(groups)) for i in range(j)}
-    for start in range(0, len(boxes), _ROWS):
-        rows = slice(start, start + _ROWS)
-        shares = []
-        for column, total in enumerate(running):
-            low, end = boxes.low[rows, column], boxes.high[rows, column] + 1
-            shares.append((total[end] - total[low]) / (end - low)[:, None])
-        weights = boxes.counts[rows, None]
-        for (i, j), table in tables.items():
-            table += (shares[i] * weights).T @ shares[j]
-    return tables
+        running = np.cumsum(marks, axis=0)
+        low, end = distinct.low[:, 0], distinct.high[:, 0] + 1
+        return cls(of, (running[end] - running[low]) / (end - low)[:, None])
+
+
+def _together(first: _Spread, second: _Spread, counts: npt.NDArray[np.int64]) -> Floats:
+    keys = first.of * len(second.shares) + second.of
+    size = len(first.shares) * len(second.shares)
+    if size <= _DENSE:
+        both = np.bincount(keys, weights=counts, minlength=size).reshape(len(first.shares), len(second.shares))
+        return np.asarray(first.shares.T @ both @ second.shares)
+    found, inverse = np.unique(keys, return_inverse=True)
+    records = np.bincount(inverse, weights=counts)
+    table = np.zeros((first.shares.shape[1], second.shares.shape[1]))
+    for start in range(0, len(found), _ROWS):
+        rows = found[start : start + _ROWS]
+        weighted = first.shares[rows // len(second.shares)] * records[start : start + _ROWS, None]
+        table += weighted.T @ second.shares[rows % len(second.shares)]
+    return table
 
 
 def _correlation(first: Moments, second: Moments, counts: npt.NDArray[np.int64]) -> float:

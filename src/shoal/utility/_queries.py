@@ -39,7 +39,7 @@ class QueryError:
 
 
 def query_error(
-    pair: Pair, *, number: int = 1000, columns: int = 3, selectivity: float = 0.1, subsets: int = 20, seed: int = 0
+    pair: Pair, *, number: int = 500, columns: int = 3, selectivity: float = 0.1, seed: int = 0
 ) -> QueryError:
     """Ask random counts of a table and of its release.
 
@@ -50,14 +50,14 @@ def query_error(
 
     Parameters
     ----------
+    pair
+        A table and its release.
     number
         The number of queries.
     columns
         The largest number of columns in a query.
     selectivity
         The share of the domain that a query covers, in (0, 1): each of its c ranges covers the c-th root.
-    subsets
-        The number of random sets of columns that the queries are spread over.
     seed
         Of the draws.
 
@@ -65,48 +65,51 @@ def query_error(
     -----
     Cost: O(number * boxes).
     """
-    if number < 1 or columns < 1 or subsets < 1 or not 0 < selectivity < 1:
-        raise ParameterError(
-            "`number`, `columns` and `subsets` of `query_error` must be at least 1, and `selectivity` in (0, 1)."
-        )
+    if number < 1 or columns < 1 or not 0 < selectivity < 1:
+        raise ParameterError("`number` and `columns` of `query_error` must be at least 1, and `selectivity` in (0, 1).")
     generator = np.random.default_rng(seed)
-    errors: list[Floats] = []
-    asked = 0
-    for left in range(min(subsets, number), 0, -1):
+    before, after = _Counter(pair.original), _Counter(pair.released)
+    records = pair.original.records
+    scale = records / pair.released.records if len(pair.released) else 0.0
+    errors = np.empty(number)
+    for query in range(number):
         size = int(generator.integers(1, min(columns, len(pair.axes)) + 1))
-        chosen = sorted(generator.choice(len(pair.axes), size=size, replace=False).tolist())
-        batch = -(-(number - asked) // left)
-        errors.append(_errors(pair.only(chosen), batch, selectivity ** (1 / size), generator))
-        asked += batch
-    every = np.concatenate(errors)
+        chosen = generator.choice(len(pair.axes), size=size, replace=False).tolist()
+        ranges = [_range(pair.axes[column].leaves, selectivity ** (1 / size), generator) for column in chosen]
+        count, estimate = before.count(chosen, ranges), after.count(chosen, ranges) * scale
+        errors[query] = abs(estimate - count) / max(estimate, count, _SANITY * records)
     return QueryError(
-        queries=len(every),
-        median=float(np.median(every)),
-        mean=float(every.mean()),
-        ninth=float(np.quantile(every, 0.9)),
+        queries=number,
+        median=float(np.median(errors)),
+        mean=float(errors.mean()),
+        ninth=float(np.quantile(errors, 0.9)),
     )
 
 
-def _errors(pair: Pair, number: int, share: float, generator: np.random.Generator) -> Floats:
-    sizes = np.array([axis.leaves for axis in pair.axes])
-    widths = np.maximum(1, np.rint(sizes * share).astype(np.int64))
-    first = (generator.random((number, len(sizes))) * (sizes - widths + 1)).astype(np.int64)
-    last = first + widths - 1
-    before, after = (_counts(boxes, first, last) for boxes in (pair.original, pair.released))
-    records = pair.original.records
-    scale = records / pair.released.records if len(pair.released) else 0.0
-    estimate = after * scale
-    return np.asarray(np.abs(estimate - before) / np.maximum(np.maximum(estimate, before), _SANITY * records))
+def _range(leaves: int, share: float, generator: np.random.Generator) -> tuple[int, int]:
+    width = max(1, round(leaves * share))
+    first = int(generator.integers(leaves - width + 1))
+    return first, first + width - 1
 
 
-def _counts(boxes: Boxes, first: npt.NDArray[np.int64], last: npt.NDArray[np.int64]) -> Floats:
-    """Return the expected number of records in every query."""
-    ranges = [boxes.grouped([column]) for column in range(boxes.low.shape[1])]
-    result = np.empty(len(first))
-    for query in range(len(first)):
-        weights = boxes.counts.astype(np.float64)
-        for column, (distinct, of) in enumerate(ranges):
-            # there are far fewer distinct ranges than boxes
-            weights *= overlaps(distinct, 0, int(first[query, column]), int(last[query, column]))[of]
-        result[query] = weights.sum()
-    return result
+class _Counter:
+    """Counts the records of one table in ranges of some columns.
+
+    There are far fewer distinct ranges than boxes, so every query looks the distinct ones up. Types are small, since
+    this reads memory and does little else; sums are taken in double precision.
+    """
+
+    def __init__(self, boxes: Boxes) -> None:
+        self._counts = boxes.counts.astype(np.float32)
+        self._columns = []
+        for column in range(boxes.low.shape[1]):
+            distinct, of = boxes.grouped([column])
+            self._columns.append((distinct, of.astype(np.int32)))
+
+    def count(self, columns: list[int], ranges: list[tuple[int, int]]) -> float:
+        """Return the expected number of records."""
+        weights = self._counts
+        for column, (first, last) in zip(columns, ranges, strict=True):
+            distinct, of = self._columns[column]
+            weights = weights * overlaps(distinct, 0, first, last).astype(np.float32)[of]
+        return float(weights.sum(dtype=np.float64))
