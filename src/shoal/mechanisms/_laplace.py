@@ -94,9 +94,7 @@ class Laplace:
     @property
     def scale(self) -> float:
         """The scale of the noise in steps of the grid."""
-        exact = self.grid.span(self.sensitivity) / self.epsilon
-        near = float(exact)
-        return near if Fraction(near) >= exact else math.nextafter(near, math.inf)
+        return _scale(self.grid.span(self.sensitivity) / self.epsilon)
 
     @property
     def variance(self) -> float:
@@ -145,6 +143,13 @@ def check_neighbours(neighbours: str, owner: str) -> None:
     """Refuse a neighbour relation that does not exist."""
     if neighbours not in get_args(Neighbours):
         raise ParameterError(f"`neighbours` of `{owner}` must be 'add/remove' or 'replace'; got {neighbours!r}.")
+
+
+@lru_cache(maxsize=256)
+def _scale(exact: Fraction) -> float:
+    """Return the smallest float that is at least ``exact``."""
+    near = float(exact)
+    return near if Fraction(near) >= exact else math.nextafter(near, math.inf)
 
 
 @lru_cache(maxsize=256)

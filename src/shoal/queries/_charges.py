@@ -117,10 +117,15 @@ class _Numbers(_Line):
         super().__init__(start, 2)
         self._cuts: list[Cut] = [FIRST, LAST]
 
-    def touched(self, values: Ranges) -> NDArray[np.intp]:
-        found = [np.arange(bisect_right(self._cuts, a) - 1, bisect_left(self._cuts, b)) for a, b in values.parts]
-        missing = [np.array([len(self._cuts) - 1])] if values.missing else []
-        return np.unique(np.concatenate([np.empty(0, np.intp), *found, *missing]).astype(np.intp))
+    def touched(self, values: Ranges) -> slice | NDArray[np.intp]:
+        found = [slice(bisect_right(self._cuts, a) - 1, bisect_left(self._cuts, b)) for a, b in values.parts]
+        if len(found) == 1 and not values.missing:
+            return found[0]
+        held = np.zeros(len(self._cuts), dtype=np.bool_)
+        for part in found:
+            held[part] = True
+        held[-1] = values.missing
+        return np.flatnonzero(held)
 
     def divide(self, values: Ranges) -> None:
         for cut in {cut for part in values.parts for cut in part}:
