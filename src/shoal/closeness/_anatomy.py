@@ -84,7 +84,7 @@ class Anatomy(PartitionMethod):
     def classify(self, people: People, models: Sequence[Model]) -> Classified:
         """Make classes by quasi-identifiers, or by the confidential attribute."""
         if self.grouping == "quasi-identifiers":
-            made = microaggregate_points(people.points, people.sensitive, people.codes, models, "closeness-first")
+            made = microaggregate_points(people.points, people.sensitive, people.codes, models, "best")
             return Classified(partition=made)
         name = self.attribute or people.sensitive[0].name
         k = max(model.capabilities.minimal_class_size for model in models)

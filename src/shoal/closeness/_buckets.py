@@ -180,20 +180,22 @@ def _name(attribute: SensitiveAttribute, codes: Codes, members: Numbers) -> str:
     if attribute.ordered:
         return _interval(attribute, members)
     if len(members) == 1:
-        return attribute.labels[int(members[0])] or MISSING
+        return _label(attribute, members[0]) or MISSING
     return _concept(attribute, np.unique(codes), members) or _set(attribute, members)
 
 
 def _interval(attribute: SensitiveAttribute, members: Numbers) -> str:
-    known = [
-        attribute.labels[int(code)] for code in (members[0], members[-1]) if attribute.labels[int(code)] is not None
-    ]
+    known = [label for code in (members[0], members[-1]) if (label := _label(attribute, code)) is not None]
     if len(known) < 2 and len(members) > 1:  # the missing value is the last one
-        known.append(attribute.labels[int(members[-2])])
+        known.append(str(_label(attribute, members[-2])))
     if not known:
         return MISSING
-    text = str(known[0]) if known[0] == known[-1] else f"[{known[0]}, {known[-1]}]"
-    return text if attribute.labels[int(members[-1])] is not None else f"{text} or {MISSING}"
+    text = known[0] if known[0] == known[-1] else f"[{known[0]}, {known[-1]}]"
+    return text if _label(attribute, members[-1]) is not None else f"{text} or {MISSING}"
+
+
+def _label(attribute: SensitiveAttribute, code: np.integer) -> str | None:
+    return attribute.labels[int(code)] if attribute.labels else str(int(code))
 
 
 def _concept(attribute: SensitiveAttribute, present: Numbers, members: Numbers) -> str | None:
@@ -211,6 +213,6 @@ def _concept(attribute: SensitiveAttribute, present: Numbers, members: Numbers) 
 
 
 def _set(attribute: SensitiveAttribute, members: Numbers) -> str:
-    names = [attribute.labels[int(code)] or MISSING for code in members[:LISTED]]
+    names = [_label(attribute, code) or MISSING for code in members[:LISTED]]
     rest = len(members) - len(names)
     return "{" + ", ".join(names) + (f", and {rest} more" if rest else "") + "}"

@@ -78,20 +78,19 @@ def shapes(attribute: SensitiveAttribute, codes: Codes, *, t: float, k: int, hol
     *Rank groups*, where the order counts: e groups of consecutive ranks and one record of each in every class, e so
     large that the ordered distance is at most t whatever records are taken (Soria-Comas, Domingo-Ferrer, Sánchez,
     Martínez, "t-Closeness through Microaggregation", 2015, Alg. 3). *Dealt*: its share of every value, in the smallest
-    classes for which that is close enough, exactly. *Emphasis*: more of some buckets, as in bucketisation; kept if the
-    buckets themselves are no farther than t.
+    classes for which that is close enough, exactly, or in somewhat larger ones. *Emphasis*: more of some buckets or
+    values, as in bucketisation; kept if that alone is no farther than t.
     """
     found: list[Shape] = []
     few = int(np.count_nonzero(np.bincount(codes))) <= FEW
     if attribute.ordered:
         found.append(RankGroups(_least(lambda size: rank_bound(codes, size) <= t, k, len(codes))))
     if few or not attribute.ordered:
-        found.append(Dealt(_least(lambda size: _holds(Dealt(size), attribute, codes, k, holds), k, len(codes))))
+        least = _least(lambda size: _holds(Dealt(size), attribute, codes, k, holds), k, len(codes))
+        found += map(Dealt, sorted({min(int(least * more), len(codes)) for more in (1, 1.5, 2, 3)}))
     if few:
         found += [shape for shape in map(Emphasis, FACTORS) if _holds(shape, attribute, codes, k, holds)]
-    elif attribute.ordered:
-        found += _emphases(attribute, codes, t, k)
-    return found
+    return found + _emphases(attribute, codes, t, k)
 
 
 def rank_bound(codes: Codes, size: int) -> float:
@@ -153,15 +152,18 @@ def _emphases(attribute: SensitiveAttribute, codes: Codes, t: float, k: int) -> 
     found: dict[bytes, Shape] = {}
     for shape in (Emphasis(factor, count) for count in BUCKETS for factor in FACTORS):
         shares = shape.quotas(attribute, codes, k)[1].counts
-        if _bucket_distance(shares) <= t:
+        if _bucket_distance(shares, ordered=attribute.ordered) <= t:
             found.setdefault(shares.tobytes(), shape)
     return list(found.values())
 
 
-def _bucket_distance(shares: NDArray[np.int64]) -> float:
-    """Return the mean ordered distance of the classes, values inside a bucket taken as spread evenly."""
+def _bucket_distance(shares: NDArray[np.int64], *, ordered: bool) -> float:
+    """Return the mean distance of the classes, values inside a bucket taken as spread evenly."""
     sizes = shares.sum(axis=0) / shares.sum()
-    after = np.cumsum(shares / shares.sum(axis=1, keepdims=True) - sizes, axis=1)
+    differences = shares / shares.sum(axis=1, keepdims=True) - sizes
+    if not ordered:
+        return float(np.abs(differences).sum(axis=1).mean() / 2)
+    after = np.cumsum(differences, axis=1)
     before = np.concatenate((np.zeros((len(shares), 1)), after[:, :-1]), axis=1)
     # between two borders the difference is a line; this is the mean of its absolute value
     total = np.abs(before) + np.abs(after)

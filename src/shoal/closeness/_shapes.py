@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.closeness._assignment import assign
-from shoal.closeness._buckets import ordered_buckets
+from shoal.closeness._buckets import make_buckets
 from shoal.closeness._quotas import Quotas, quotas
 from shoal.microaggregation import Partition
 from shoal.microaggregation._centroids import cluster_means
@@ -30,7 +30,7 @@ Numbers = NDArray[np.int64]
 Points = NDArray[np.float64]
 T = TypeVar("T")
 
-TRIAL_RECORDS, TRIAL_WORK = 20_000, 10_000_000
+TRIAL_RECORDS, TRIAL_WORK = 10_000, 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +88,11 @@ class Emphasis(Shape):
     buckets: int | None = None
 
     def quotas(self, attribute: SensitiveAttribute, codes: Codes, k: int) -> tuple[Numbers, Quotas]:
-        """Return buckets of consecutive values and the quotas that are close by the factor."""
+        """Return buckets of near values and the quotas that are close by the factor."""
         if self.buckets is None:
             numbers = np.unique(codes, return_inverse=True)[1]
         else:
-            numbers = ordered_buckets(attribute, codes, self.buckets).numbers
+            numbers = make_buckets([attribute], codes[:, None], self.buckets).numbers
         return numbers, quotas(np.bincount(numbers), self.factor, k)
 
 

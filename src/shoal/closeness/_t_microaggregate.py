@@ -14,6 +14,7 @@ from shoal.closeness._closeness_first import closeness_first
 from shoal.closeness._geometry import points
 from shoal.closeness._merge import merged
 from shoal.closeness._method import Classified, PartitionMethod, People
+from shoal.closeness._shapes import squared_error
 from shoal.errors import ParameterError
 from shoal.microaggregation import Partition, Records, Scaling, blocked_mdav, mdav
 from shoal.models import Classes, Model
@@ -23,8 +24,9 @@ from shoal.tables import SensitiveAttribute
 __all__ = ["Strategy", "TMicroaggregate", "microaggregate_points", "satisfied", "t_microaggregate"]
 
 Points = NDArray[np.float64]
-Strategy = Literal["merge-first", "closeness-first"]
-"""Cluster by quasi-identifiers and merge what fails; or give every class its share of the confidential values."""
+Strategy = Literal["best", "closeness-first", "merge-first"]
+"""Give every class its share of the confidential values; or cluster by quasi-identifiers and merge what fails; or do
+both and keep the better."""
 
 BLOCKED = 200_000
 """Tables with more records are clustered in blocks."""
@@ -36,7 +38,7 @@ def t_microaggregate(
     codes: NDArray[np.integer],
     models: Sequence[Model],
     *,
-    strategy: Strategy = "closeness-first",
+    strategy: Strategy = "best",
     scaling: Scaling = "z-score",
 ) -> Partition:
     """Partition records into homogeneous classes that satisfy all models.
@@ -52,7 +54,8 @@ def t_microaggregate(
     strategy
         ``"merge-first"``: MDAV with clusters of the least size that the models allow; then failing clusters are merged
         with their neighbours. Good for weak promises. ``"closeness-first"``: classes have about the right distribution
-        from the beginning; better the stronger closeness is.
+        from the beginning; better the stronger closeness is. ``"best"``: both, and the one with the lower sum of
+        squared errors is kept.
     scaling
         What numbers are divided by before distances are taken; see `Space`.
 
@@ -95,11 +98,14 @@ def microaggregate_points(
 
     k = min(max((model.capabilities.minimal_class_size for model in models), default=1), len(places))
     close = [model for model in models if model.capabilities.earth_mover is not None]
+    found = []
+    if strategy != "closeness-first" or not close:
+        found.append(repair(places, np.arange(len(places)), _clusters(places, k)))
     if strategy == "merge-first" or not close:
-        return repair(places, np.arange(len(places)), _clusters(places, k))
+        return found[0]
     model = close[0]
     column = [attribute.name for attribute in sensitive].index(model.capabilities.sensitive[0])
-    return closeness_first(
+    made = closeness_first(
         places,
         sensitive[column],
         codes[:, column],
@@ -108,6 +114,7 @@ def microaggregate_points(
         holds=lambda classes: bool(satisfied([model], classes).all()),
         repair=repair,
     )
+    return min([made, *found], key=lambda partition: squared_error(places, partition))
 
 
 def satisfied(models: Sequence[Model], classes: Classes) -> NDArray[np.bool_]:
@@ -135,7 +142,7 @@ class TMicroaggregate(PartitionMethod):
     form
         What is released: ``microaggregated``, ``generalized`` or ``anatomy``; see :data:`Form`.
     strategy
-        ``"closeness-first"`` or ``"merge-first"``; see `t_microaggregate`.
+        ``"best"``, ``"closeness-first"`` or ``"merge-first"``; see `t_microaggregate`.
 
     Guarantee
     ---------
@@ -151,7 +158,7 @@ class TMicroaggregate(PartitionMethod):
     't-microaggregate'
     """
 
-    strategy: Strategy = "closeness-first"
+    strategy: Strategy = "best"
     name: ClassVar[str] = "t-microaggregate"
     title: ClassVar[str] = "TMicroaggregate"
 
