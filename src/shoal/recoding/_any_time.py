@@ -46,11 +46,13 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to stop: records that may be suppressed, and the work that may be spent."""
+    """What to look for: records that may be suppressed, the work that may be spent, and the value to beat."""
 
     suppressed: int
     deadline: float = math.inf
     steps: float = math.inf
+    #: nodes that are not better than this are of no interest
+    value: float = math.inf
 
     @property
     def finite(self) -> bool:
@@ -323,7 +325,7 @@ class BranchAndBound:
 
     @property
     def _best(self) -> float:
-        return self._solutions[0].value if self._solutions else math.inf
+        return min(self._solutions[0].value, self._limits.value) if self._solutions else self._limits.value
 
     def _beaten(self, bound: float) -> bool:
         return bound > self._best + _TIE * abs(self._best)

@@ -11,7 +11,6 @@ import numpy as np
 from shoal.errors import Problems
 from shoal.recoding._draft import Draft
 from shoal.recoding._local import LocalMethod, Task
-from shoal.recoding._result import SearchResult
 from shoal.recoding._rounds import Prices, rounds
 
 __all__ = ["Iterate"]
@@ -57,9 +56,8 @@ class Iterate(LocalMethod):
     def _prices(self) -> Prices:
         return Prices(first=self.first_price, growth=self.growth, saving=self.saving)
 
-    def drafts(self, task: Task, whole: SearchResult | None) -> Iterator[Draft]:
+    def drafts(self, task: Task) -> Iterator[Draft]:
         """Make one draft."""
-        del whole
         every = np.ones(len(task.frequencies.counts), dtype=np.bool_)
         draft = Draft(task.frequencies)
         costs = task.objective.tables

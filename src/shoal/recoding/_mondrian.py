@@ -10,7 +10,6 @@ import numpy as np
 
 from shoal.recoding._draft import Draft, Tuples
 from shoal.recoding._local import LocalMethod, Task, covers, ordered
-from shoal.recoding._result import SearchResult
 from shoal.recoding._top_down import TopDown
 
 __all__ = ["Mondrian"]
@@ -48,9 +47,8 @@ class Mondrian(LocalMethod):
     relaxed: bool = False
     intervals: bool = True
 
-    def drafts(self, task: Task, whole: SearchResult | None) -> Iterator[Draft]:
+    def drafts(self, task: Task) -> Iterator[Draft]:
         """Make one draft."""
-        del whole
         tuples = Tuples.of(task.frequencies)
         intervals = ordered(task.frequencies, intervals=self.intervals)
         labels = TopDown(task, tuples, covers(task, intervals), relaxed=self.relaxed, prefer="widest").run()

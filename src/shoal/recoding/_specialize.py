@@ -13,7 +13,6 @@ from shoal.kernels.partition import partition
 from shoal.recoding._draft import Draft, Tuples
 from shoal.recoding._lattice import smallest_class
 from shoal.recoding._local import LocalMethod, Task, covers, ordered
-from shoal.recoding._result import SearchResult
 from shoal.recoding._top_down import TopDown
 
 __all__ = ["Specialize"]
@@ -58,9 +57,8 @@ class Specialize(LocalMethod):
         if isinstance(self.foresight, bool) or not isinstance(self.foresight, int) or self.foresight < 0:
             problems.add(f"`foresight` of `{self.title}` must be an integer in [0, inf); got {self.foresight}")
 
-    def drafts(self, task: Task, whole: SearchResult | None) -> Iterator[Draft]:
+    def drafts(self, task: Task) -> Iterator[Draft]:
         """Make one draft."""
-        del whole
         tuples = Tuples.of(task.frequencies)
         intervals = ordered(task.frequencies, intervals=self.intervals)
         costs = covers(task, intervals)

@@ -10,15 +10,12 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from shoal.errors import Problems
 from shoal.hierarchies import Hierarchy
 from shoal.kernels.recoding import roll_up
 from shoal.models import keep
 from shoal.recoding._draft import Draft
 from shoal.recoding._lattice import Codes, Lattice, Levels, Node, smallest_class
 from shoal.recoding._local import LocalMethod, Task
-from shoal.recoding._method import as_limit
-from shoal.recoding._result import SearchResult
 
 __all__ = ["Subtree"]
 
@@ -49,12 +46,12 @@ class Subtree(LocalMethod):
     name: ClassVar[str] = "subtree"
     title: ClassVar[str] = "Subtree"
 
-    def drafts(self, task: Task, whole: SearchResult | None) -> Iterator[Draft]:
+    def drafts(self, task: Task) -> Iterator[Draft]:
         """Make one draft, if there is a full-domain recoding to start from."""
+        whole = task.full_domain()
         if whole is None or whole.levels is None:
             return
-        share = as_limit(self.suppression_limit, title=self.title, problems=Problems())
-        cuts = _Cuts(task, whole.levels, math.floor(share * task.frequencies.records))
+        cuts = _Cuts(task, whole.levels)
         cuts.improve()
         yield cuts.draft()
 
@@ -62,8 +59,8 @@ class Subtree(LocalMethod):
 class _Cuts:
     """The level at which every leaf of every attribute is released."""
 
-    def __init__(self, task: Task, levels: Levels, allowed: int) -> None:
-        self._task, self._allowed = task, allowed
+    def __init__(self, task: Task, levels: Levels) -> None:
+        self._task = task
         self._hierarchies = task.frequencies.hierarchies
         self._smallest = smallest_class(task.models)
         self._names = [attribute.name for attribute in task.frequencies.sensitive]
@@ -144,7 +141,7 @@ class _Cuts:
         kept[kept] = keep(self._task.models, node.classes(kept, sensitive=self._names))
         objective, records = self._task.objective, self._task.frequencies.records
         suppressed = records - int(node.sizes[kept].sum())
-        if suppressed > self._allowed:
+        if suppressed > self._task.allowed:
             return math.inf
         return (float((node.sizes[kept] * node.costs[kept]).sum()) + objective.loss * suppressed) / objective.scale
 
