@@ -79,13 +79,11 @@ class TestFigures:
             answer = session.sum("income", 'town = "Ulm"', epsilon=LOUD, noise=noise)  # type: ignore[arg-type]
             wanted = float(columns["income"][columns["town"] == "Ulm"].sum())
             assert answer.value == pytest.approx(wanted, abs=15)
-            assert answer.accuracy.low <= wanted <= answer.accuracy.high  # type: ignore[operator]
 
     def test_means(self, session: Session, columns: dict[str, Any]) -> None:
         answer = session.mean("age", epsilon=LOUD)
         wanted = float(columns["age"].mean())
         assert answer.value == pytest.approx(wanted, abs=0.1)
-        assert answer.accuracy.low <= wanted <= answer.accuracy.high  # type: ignore[operator]
         born = np.mean([day.toordinal() for day in columns["born"]])
         assert abs(dt.date.fromisoformat(str(session.mean("born", epsilon=LOUD).value)).toordinal() - born) < 20
 
