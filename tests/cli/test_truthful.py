@@ -87,7 +87,7 @@ def test_a_release_is_made_and_verified(shoal: Run, release: Path) -> None:
 
 def test_neither_the_canary_nor_figures_of_the_input_leave(folder: Path, release: Path) -> None:
     texts = [(folder / "stdout.txt").read_text()]
-    texts += [path.read_text() for path in release.rglob("*") if path.suffix in (".json", ".toml", ".txt", ".csv")]
+    texts += [path.read_text() for path in release.rglob("*") if path.suffix in (".json", ".toml", ".txt", ".csv", ".html")]
     texts.append(str(pq.read_table(release / "data.parquet").to_pylist()))
     released = len(pq.read_table(release / "data.parquet"))
     for text in texts:
