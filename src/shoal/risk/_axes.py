@@ -97,10 +97,9 @@ class Cover:
 def cover(axis: Axis, released: Labels) -> Cover:
     """Say which leaves every released value covers.
 
-    A value of the column covers itself. A value of a level of its hierarchy covers the leaves below it; a text that
-    stands at several levels is read as the highest. ``*`` and, where no value is missing in the original, the
-    missing value cover everything. ``[a, b]``, ``[a, b)``, ``< a`` and ``>= a`` of ordered columns cover the
-    leaves in between. Anything else is a value of its own that covers nobody.
+    A value of the column covers itself; a value of a level of its hierarchy covers the leaves below it. ``*`` and,
+    where no value is missing in the original, the missing value cover everything. ``[a, b]``, ``[a, b)``, ``< a`` and
+    ``>= a`` of ordered columns cover the leaves in between. Anything else is a value of its own that covers nobody.
 
     Parameters
     ----------

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from shoal.errors import DataError, ParameterError
 from shoal.hierarchies import text
+from shoal.quality import record_linkage as quality
 from shoal.risk._axes import Axis, cover
 from shoal.risk._pair import Pair
 from shoal.tables import Table
@@ -83,8 +84,6 @@ def record_linkage(original: Table, masked: Table, *, columns: Sequence[str] | N
 
 
 def _linked_percentage(compared: list[_Compared], records: int) -> float:
-    from shoal.quality import record_linkage as quality
-
     numeric = [each for each in compared if each.distances is None]
     others = [each for each in compared if each.distances is not None]
     numbers, masked_numbers = _stack([each.original for each in numeric], [each.masked for each in numeric], records)

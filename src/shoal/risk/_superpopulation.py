@@ -221,8 +221,8 @@ def slide_negative_binomial(counts: SizeCounts, fraction: float) -> float | None
         return None
     found = {
         solution
-        for a in (0.01, 0.1, 0.5, 1.0, 3.0, 10.0)
-        for b in (0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99)
+        for a in (0.1, 1.0, 5.0)
+        for b in (0.05, 0.3, 0.6, 0.9)
         if (solution := _solve(classes, fraction, wanted, a, b)) is not None
     }
     if not found:

@@ -1,0 +1,58 @@
+"""Linkage with partial knowledge, against asking every released record about every person."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+
+import shoal
+from reference.risk import boxes, linked, pair_of, points, worst_linked
+from shoal.errors import ParameterError
+from shoal.risk import Pair, linkage
+
+
+@given(points(), boxes())
+def test_links_are_counted_as_by_hand(people: list, released: list) -> None:
+    found = linkage(pair_of(people, released), targets=1000)
+    assert [each.known for each in found] == [1, 2]
+    fits, single, right = linked(people, released, (0, 1))
+    assert (found[1].fits, found[1].single, found[1].linked) == pytest.approx((fits, single, right))
+    assert found[0].worst_linked == pytest.approx(worst_linked(people, released, (0, 1), 1))
+    assert found[0].linked == pytest.approx(sum(linked(people, released, (column,))[2] for column in (0, 1)) / 2)
+
+
+def test_the_same_seed_gives_the_same_figures() -> None:
+    people = [(i % 4, i % 3, i % 5) for i in range(200)]
+    pair = pair_of(people, [tuple((value, value) for value in point) for point in people])
+    first, second, other = (linkage(pair, targets=10, seed=seed) for seed in (3, 3, 4))
+    assert first == second
+    assert first != other
+
+
+def test_sets_of_columns_are_drawn_where_there_are_many() -> None:
+    names = [f"c{i}" for i in range(8)]
+    table = pa.table({name: [str((i * (j + 3)) % 5) for i in range(40)] for j, name in enumerate(names)})
+    schema = shoal.Schema(attributes=tuple(shoal.Attribute(name=name, role="quasi-identifier") for name in names))
+    people = shoal.read(table).with_schema(schema)
+    found = linkage(Pair.of(people, people), subsets=6)
+    assert [each.subsets for each in found] == [6] * 7 + [1]
+    assert all(len(each.worst_columns) == each.known for each in found)
+
+
+def test_a_perturbed_release_is_linked_to_the_nearest_records() -> None:
+    schema = shoal.Schema(attributes=(shoal.Attribute(name="pay", role="quasi-identifier", kind="numeric"),))
+    people = shoal.read(pa.table({"pay": [10, 12, 30, 33]})).with_schema(schema)
+    released = shoal.read(pa.table({"pay": [11.0, 11.0, 31.5, 31.5]}))
+    (found,) = linkage(Pair.of(people, released))
+    assert (found.fits, found.single, found.linked) == (1.0, 0.0, 0.5)
+
+
+def test_an_empty_release_links_nobody() -> None:
+    (_, found) = linkage(pair_of([(0, 0, 0)], []))
+    assert (found.fits, found.linked) == (0.0, 0.0)
+
+
+def test_there_must_be_somebody_to_look_for() -> None:
+    with pytest.raises(ParameterError, match="at least 1"):
+        linkage(pair_of([(0, 0, 0)], []), targets=0)

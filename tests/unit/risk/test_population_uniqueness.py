@@ -1,0 +1,75 @@
+"""Population uniqueness and Dankar's rule."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoal.errors import ParameterError
+from shoal.models import Classes
+from shoal.risk import PopulationUniqueness, individual_risk, population_uniqueness
+
+MIXED = np.array([1] * 300 + [2] * 80 + [3] * 30 + [7] * 20)
+
+
+def _estimated(sizes: np.ndarray, fraction: float) -> PopulationUniqueness:
+    return population_uniqueness(Classes(sizes=sizes), fraction)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(1, 20), min_size=1, max_size=50), st.floats(0.01, 1.0))
+def test_shares_are_shares(sizes: list[int], fraction: float) -> None:
+    found = _estimated(np.array(sizes), fraction)
+    for share in (found.pitman, found.zayatz, found.snb, found.share, found.sample):
+        assert share is None or 0 <= share <= 1 + 1e-9
+    assert found.population >= sum(sizes)
+    assert found.people == pytest.approx(found.share * found.population)
+    assert 0 <= found.reidentifications <= sum(sizes) + 1e-9
+
+
+def test_small_fractions_are_left_to_pitman() -> None:
+    found = _estimated(MIXED, 0.1)
+    assert found.chosen == "pitman"
+    assert found.share == found.pitman
+
+
+def test_larger_fractions_take_the_smaller_of_two_models() -> None:
+    found = _estimated(MIXED, 0.3)
+    assert found.snb is not None
+    assert found.share == min(found.snb, found.zayatz)
+    assert found.chosen == ("snb" if found.snb <= found.zayatz else "zayatz")
+
+
+def test_zayatz_helps_out_where_a_model_has_no_solution() -> None:
+    everybody = np.ones(200, dtype=np.int64)
+    for fraction in (0.05, 0.5):
+        found = _estimated(everybody, fraction)
+        assert found.chosen == "zayatz"
+        assert found.share == pytest.approx(1.0)
+
+
+def test_the_whole_population_needs_no_estimate() -> None:
+    found = _estimated(MIXED, 1.0)
+    assert found.pitman == found.zayatz == found.snb == found.share == found.sample == 300 / MIXED.sum()
+
+
+def test_nobody_unique_in_the_sample_is_nobody_in_the_population() -> None:
+    found = _estimated(np.array([2, 3, 4]), 0.1)
+    assert (found.pitman, found.zayatz, found.snb, found.share, found.people) == (0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def test_no_records_no_risk() -> None:
+    assert _estimated(np.array([], dtype=np.int64), 0.5).share == 0.0
+
+
+def test_expected_links_add_up_over_records() -> None:
+    expected = sum(size * individual_risk([size], [size / 0.2])[0] for size in MIXED.tolist())
+    assert _estimated(MIXED, 0.2).reidentifications == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("fraction", [0.0, -0.1, 1.1, float("nan")])
+def test_fractions_are_fractions(fraction: float) -> None:
+    with pytest.raises(ParameterError, match="sampling_fraction"):
+        _estimated(MIXED, fraction)
