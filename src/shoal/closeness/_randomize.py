@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import ParameterError
+from shoal.errors import DataError, ParameterError
 from shoal.hierarchies import Hierarchy
 from shoal.mechanisms import (
     SYSTEM,
@@ -89,7 +89,7 @@ def randomized_responses(
 
 def randomize(
     attribute: Attribute,
-    values: Sequence[Any],
+    values: Sequence[str],
     epsilon: Fraction,
     mechanism: Mechanism,
     *,
@@ -103,7 +103,7 @@ def randomize(
     attribute
         What the schema declares: all values, or the bounds of a number.
     values
-        One value per record; text, or numbers for the numeric mechanisms.
+        One value per record, as text.
     epsilon, mechanism
         The privacy cost of one record, and how.
     hierarchy
@@ -117,7 +117,12 @@ def randomize(
     """
     if mechanism == "randomized-response":
         known = values_of(attribute, hierarchy)
-        numbers = np.array([known.index(value) for value in values], dtype=np.int64)
+        places = {value: place for place, value in enumerate(known)}
+        numbers = np.array([places.get(value, -1) for value in values], dtype=np.int64)
+        if (numbers < 0).any():
+            raise DataError(
+                f"column `{attribute.name}`: {int((numbers < 0).sum()):,} records have a value that is not declared"
+            )
         return [known[code] for code in randomized_responses(numbers, len(known), epsilon, source=source).tolist()]
     draw = _drawer(attribute, epsilon, mechanism, hierarchy, source)
     return [draw(value) for value in values]
@@ -152,13 +157,13 @@ def mechanism_problems(attribute: Attribute, mechanism: Mechanism, *, declared: 
 
 def _drawer(
     attribute: Attribute, epsilon: Fraction, mechanism: Mechanism, hierarchy: Hierarchy | None, source: RandomSource
-) -> Callable[[Any], Any]:
+) -> Callable[[str], Any]:
     numeric = attribute.kind is Kind.NUMERIC and attribute.domain is not None and attribute.domain.bounded
     if mechanism == "noise":
         assert attribute.domain is not None  # noqa: S101 - mechanism_problems asks for bounds
         low, high, step = _grid(attribute.domain)
         noise = OptimalNoise.minimal_variance(sensitivity=high - low, epsilon=epsilon, grid=step, neighbours="replace")
-        return lambda value: min(max(noise.release(value, source=source), float(low)), float(high))
+        return lambda value: min(max(noise.release(Fraction(value), source=source), float(low)), float(high))
     prior: NumericPrior | CategoricalPrior
     distance: AbsoluteDistance | NominalDistance
     if numeric:
@@ -169,7 +174,7 @@ def _drawer(
         prior = CategoricalPrior.uniform(values_of(attribute, hierarchy))
         distance = AbsoluteDistance() if attribute.kind is Kind.ORDINAL else NominalDistance()
     refined = Refinement(prior, epsilon=epsilon, query="statistical", distance=distance)
-    return lambda value: refined.release(value, source=source)
+    return lambda value: refined.release(Fraction(value) if numeric else value, source=source)
 
 
 def _grid(domain: Domain) -> tuple[Fraction, Fraction, Fraction]:

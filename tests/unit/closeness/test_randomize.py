@@ -12,7 +12,7 @@ from scipy import stats
 
 from shoal.closeness import randomize, randomized_responses
 from shoal.closeness._randomize import mechanism_problems
-from shoal.errors import ParameterError
+from shoal.errors import DataError, ParameterError
 from shoal.mechanisms import SeededSource
 from shoal.schema import Attribute, Domain, Kind, Role
 
@@ -60,10 +60,16 @@ def test_values_stay_in_their_domain() -> None:
     assert {*colours} <= {"red", "green", "blue"}
     pains = randomize(PAIN, ["none"] * 50, Fraction(1), "refinement", source=source)
     assert {*pains} <= {"none", "mild", "severe"}
-    pays = randomize(PAY, [Fraction(50), Fraction(0)] * 30, Fraction(1), "noise", source=source)
+    pays = randomize(PAY, ["50", "0"] * 30, Fraction(1), "noise", source=source)
     assert all(0 <= pay <= 100 for pay in pays)
-    refined = randomize(PAY, [Fraction(50)] * 30, Fraction(1), "refinement", source=source)
+    refined = randomize(PAY, ["50"] * 30, Fraction(1), "refinement", source=source)
     assert all(0 <= pay <= 100 for pay in refined)
+
+
+def test_a_value_that_is_not_declared_is_not_named() -> None:
+    with pytest.raises(DataError, match="1 records") as caught:
+        randomize(COLOUR, ["red", "ultraviolet"], Fraction(1), "randomized-response")
+    assert "ultraviolet" not in str(caught.value)
 
 
 def test_refinement_bounds_the_ratio_of_any_two_truths() -> None:

@@ -1,0 +1,66 @@
+"""Confidential values, randomised record by record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from shoal._run._class_run import ClassRun
+from shoal.closeness import StochasticCloseness, randomize
+from shoal.closeness._events import Randomized
+from shoal.closeness._promises import local_privacy, stochastic
+from shoal.errors import DataError
+from shoal.guarantees import Event, Promise
+from shoal.mechanisms import RandomSource
+from shoal.tables import SensitiveAttribute
+
+__all__ = ["Drawn", "randomized", "randomness"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Drawn:
+    """Randomised columns, what they promise, and the steps that made them."""
+
+    columns: dict[str, pa.Array]
+    promises: list[Promise]
+    events: list[Event]
+
+
+def randomized(run: ClassRun, method: StochasticCloseness) -> Drawn:
+    """Randomise every sensitive column of every record, with equal parts of epsilon."""
+    sizes = run.formed.partition.sizes
+    epsilon = method.spent(records=len(run.encoded), smallest=int(sizes.min()))
+    names = run.schema.sensitive
+    drawn = Drawn(columns={}, promises=[], events=[])
+    for j, attribute in enumerate(run.encoded.sensitive):
+        declared = run.schema[attribute.name]
+        values = _values(attribute, run.encoded.sensitive_codes[:, j])
+        mechanism = method.mechanism_for(declared)
+        released = randomize(
+            declared, values, epsilon / len(names), mechanism, hierarchy=attribute.hierarchy, source=run.source
+        )
+        drawn.columns[attribute.name] = pa.array(released)
+        drawn.events.append(Randomized(column=attribute.name, mechanism=mechanism, epsilon_spent=epsilon / len(names)))
+    drawn.promises.append(local_privacy(epsilon, names, cryptographic=run.source.cryptographic))
+    drawn.promises.append(stochastic(epsilon, records=len(run.encoded), smallest=int(sizes.min())))
+    return drawn
+
+
+def _values(attribute: SensitiveAttribute, codes: np.ndarray[tuple[int, ...], np.dtype[np.int32]]) -> list[str]:
+    labels = [attribute.labels[code] for code in codes.tolist()]
+    known = [label for label in labels if label is not None]
+    if len(known) < len(labels):
+        raise DataError(
+            f"column `{attribute.name}`: {len(labels) - len(known):,} records miss a value, which cannot be randomised",
+            hint='leave these records out: missing = "drop" in the schema',
+        )
+    return known
+
+
+def randomness(source: RandomSource) -> str:
+    """Say where random numbers came from."""
+    if source.cryptographic:
+        return "the cryptographic generator of the operating system"
+    return "a seed, for tests: whoever knows it can repeat the draw"
