@@ -43,10 +43,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with 2,500 people and a declared schema."""
     draw, place = random.Random(4), tmp_path_factory.mktemp("people")
     rows = [
-        f"person {i},{draw.choice((21, 25, 34, 38, 47))},{draw.choice('fm')},{draw.choice(('flu', 'cold', 'none'))}"
+        f"jqx{i}jqx,{draw.choice((21, 25, 34, 38, 47))},{draw.choice('fm')},{draw.choice(('flu', 'cold', 'none'))}"
         for i in range(2499)
     ]
-    rows.insert(1234, f"person x,{CANARY},f,flu")
+    rows.insert(1234, f"jqxjqx,{CANARY},f,flu")
     (place / "people.csv").write_text("\n".join(["name,age,sex,illness", *rows]) + "\n")
     (place / "people.schema.toml").write_text(SCHEMA)
     return place
@@ -92,7 +92,7 @@ def test_neither_the_canary_nor_figures_of_the_input_leave(folder: Path, release
     released = len(pq.read_table(release / "data.parquet"))
     for text in texts:
         assert CANARY not in text
-        assert "person" not in text.replace("One person has one record", "").replace("a person", "")
+        assert "jqx" not in text
         for figure in (2500, 2500 - released):
             assert f"{figure:,}" not in text
             assert f" {figure}" not in text
