@@ -1,16 +1,45 @@
-"""Truthful differential privacy: parameters, and the samplers that it rests on."""
+"""Truthful differential privacy: parameters, samplers, the loss of releases of Adult, and the time of whole runs.
+
+Adult is looked for in ``SHOAL_DATA``, else in ``../shared/data`` beside the project. `truthful_learning.py` measures
+classifiers.
+"""
 
 from __future__ import annotations
 
 import math
+import os
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
+import shoal
+from shoal import tables
 from shoal.mechanisms import ExponentialMechanism, PermuteAndFlip, binomial
+from shoal.schema import Attribute, FromFile, Kind, Role, Schema
+from shoal.tables import Frequencies
+from shoal.truthful import DifferentialPrivacy, Drawn, Truthful
+from shoal.truthful._scores import Granularity, Setting
+from shoal.truthful._survival import SCALE
 from shoal.truthful.parameters import Definition, minimal_epsilon, parameters, sampling_rate
 
+DATA = Path(os.environ.get("SHOAL_DATA", Path(__file__).parents[2] / "shared" / "data")) / "adult"
+COLUMNS = (
+    "sex",
+    "age",
+    "race",
+    "marital-status",
+    "education",
+    "native-country",
+    "workclass",
+    "occupation",
+    "salary-class",
+)
+RUNS = 20
 EPSILONS = (0.01, 0.1, 0.5, math.log(2), 0.75, 1.0, math.log(3), 1.25, 1.5, 2.0)
 DELTAS = tuple(f"1e-{i}" for i in range(4, 21))
 
@@ -21,6 +50,123 @@ def main() -> None:
     inverse_questions()
     binomial_draws()
     selections()
+    if DATA.is_dir():
+        losses()
+        whole_runs()
+
+
+def adult_schema() -> Schema:
+    return Schema(
+        attributes=tuple(
+            Attribute(
+                name=name,
+                role=Role.QUASI_IDENTIFIER,
+                kind=Kind.NUMERIC if name == "age" else Kind.CATEGORICAL,
+                hierarchy=FromFile(path=f"adult_hierarchy_{name}.csv"),
+            )
+            for name in COLUMNS
+        ),
+        folder=DATA,
+    )
+
+
+def losses() -> None:
+    """Mean loss over runs; records that are not released count as lost."""
+    table = shoal.read(DATA / "adult.csv").with_schema(adult_schema())
+    frequencies = tables.encode(table).frequencies
+    print(f"Adult, 9 columns, epsilon = 1, delta = 1e-5: mean loss of {RUNS} runs (sampling alone loses 1 - beta)")
+    for share in ("0.1", "0.05", "0.02"):
+        wanted = DifferentialPrivacy(epsilon=1, delta="1e-5", search_share=share)
+        operator = wanted.operator(searching=True)
+        best = best_node_loss(frequencies, wanted)
+        print(
+            f"  search {share}: beta = {float(operator.beta):.4f}, k = {operator.k}; best full-domain node {best:.4f}"
+        )
+        for label, method in (
+            ("one draw", Truthful()),
+            ("published walk", Truthful(search="walk")),
+            ("multi-dimensional", Truthful(scheme="multi-dimensional")),
+        ):
+            found = [loss(method.draw(frequencies, wanted), frequencies) for _ in range(RUNS)]
+            mean, error = np.mean(found), np.std(found) / math.sqrt(RUNS)
+            print(f"    {label:<18} {mean:.4f} +- {error:.4f}  ({100 * (mean / best - 1):+.1f} % of the best node)")
+
+
+def loss(drawn: Drawn, frequencies: Frequencies) -> float:
+    shares = np.mean([drawn.tuples.shares(j) for j in range(len(frequencies.hierarchies))], axis=0)
+    return 1 - float((drawn.tuples.counts * (1 - shares)).sum()) / frequencies.records
+
+
+def best_node_loss(frequencies: Frequencies, wanted: DifferentialPrivacy) -> float:
+    """Return the expected loss of the node with the best expected quality, found without privacy."""
+    operator = wanted.operator(searching=True)
+    score = Granularity(
+        Setting(
+            frequencies=frequencies,
+            low=(0,) * len(COLUMNS),
+            high=frequencies.heights,
+            beta=operator.beta,
+            k=operator.k,
+            weights={},
+        )
+    )
+    beta, k = float(operator.beta), operator.k
+    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, frequencies.records + 1)))])
+    best = 1.0
+    for number in np.argsort(-score.all())[:50]:
+        node = score.lattice.node(score.box.levels(int(number)))
+        quality = (score.base - node.costs) / SCALE
+        kept = np.array([size * beta * _tail(int(size) - 1, k - 1, beta, log_factorial) for size in node.sizes])
+        best = min(best, 1 - float((kept * quality).sum()) / frequencies.records)
+    return best
+
+
+def _tail(n: int, j: int, beta: float, log_factorial: np.ndarray) -> float:
+    if n < j:
+        return 0.0
+    i = np.arange(j, n + 1)
+    logs = log_factorial[n] - log_factorial[i] - log_factorial[n - i] + i * math.log(beta) + (n - i) * math.log1p(-beta)
+    return min(1.0, float(np.exp(logs).sum()))
+
+
+def whole_runs() -> None:
+    """Read, choose, sample, write and verify."""
+    schema = adult_schema()
+    with tempfile.TemporaryDirectory() as folder:
+        large = Path(folder) / "large.parquet"
+        pq.write_table(larger(1_200_000), large)
+        for label, source, delta in (("Adult", DATA / "adult.csv", "1e-5"), ("1.2 million rows", large, "1e-7")):
+            for scheme in ("full-domain", "multi-dimensional"):
+                start = time.perf_counter()
+                table = shoal.read(source).with_schema(schema)
+                read = time.perf_counter()
+                method = Truthful(scheme=scheme)
+                release = shoal.anonymize(table, DifferentialPrivacy(epsilon=1, delta=delta), method=method)
+                drawn = time.perf_counter()
+                release.write(Path(folder) / f"{label} {scheme}")
+                end = time.perf_counter()
+                left = release.private.loss if release.private else math.nan
+                print(
+                    f"{label}, {scheme}: {end - start:.1f} s (read {read - start:.1f}, draw {drawn - read:.1f}, write "
+                    f"and verify {end - drawn:.1f}); loss {left:.4f}"
+                )
+
+
+def larger(rows: int) -> pa.Table:
+    """Return records drawn from Adult with small changes, so that there are many more different ones."""
+    generator = np.random.default_rng(1)
+    original = shoal.read(DATA / "adult.csv").to_arrow()
+    columns = {}
+    chosen = generator.integers(0, len(original), rows)
+    for name in COLUMNS:
+        values = original[name].to_numpy(zero_copy_only=False)[chosen]
+        if name == "age":
+            moved = values.astype(np.int64) + generator.integers(-3, 4, rows) * (generator.random(rows) < 0.5)
+            columns[name] = np.clip(moved, 1, 100)
+        else:
+            other = original[name].to_numpy(zero_copy_only=False)[generator.integers(0, len(original), rows)]
+            columns[name] = np.where(generator.random(rows) < 0.05, other, values)
+    return pa.table(columns)
 
 
 def seconds(work: Callable[[], object]) -> float:

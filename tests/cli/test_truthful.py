@@ -87,7 +87,9 @@ def test_a_release_is_made_and_verified(shoal: Run, release: Path) -> None:
 
 def test_neither_the_canary_nor_figures_of_the_input_leave(folder: Path, release: Path) -> None:
     texts = [(folder / "stdout.txt").read_text()]
-    texts += [path.read_text() for path in release.rglob("*") if path.suffix in (".json", ".toml", ".txt", ".csv", ".html")]
+    texts += [
+        path.read_text() for path in release.rglob("*") if path.suffix in (".json", ".toml", ".txt", ".csv", ".html")
+    ]
     texts.append(str(pq.read_table(release / "data.parquet").to_pylist()))
     released = len(pq.read_table(release / "data.parquet"))
     for text in texts:
@@ -150,7 +152,9 @@ def test_wrong_usage_is_explained(
 
 def test_a_schema_without_domains_is_refused_column_by_column(shoal: Run, folder: Path, tmp_path: Path) -> None:
     schema = tmp_path / "bare.toml"
-    schema.write_text("\n".join(line for line in SCHEMA.splitlines() if not line.startswith(("minimum", "maximum", "values"))))
+    schema.write_text(
+        "\n".join(line for line in SCHEMA.splitlines() if not line.startswith(("minimum", "maximum", "values")))
+    )
     done = shoal(
         "anonymize",
         folder / "people.csv",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from shoal import risk, schema, tables, utility
-from shoal.errors import DataError, MissingExtraError
+from shoal.errors import DataError, MissingExtraError, RequirementError
 from shoal.models import Classes
 from shoal.plan import Plan
 from shoal.risk import Pair
@@ -94,7 +94,10 @@ def _released(plan: Plan, data: Path) -> tuple[Table, int]:
             f"compare with those of single tables"
         )
     # in memory: the lazy table would be computed again for every figure
-    return tables.read(release.table.to_arrow()), release.records
+    records = release.table.to_arrow()
+    if not records.num_rows:
+        raise RequirementError("the release has no records: all were suppressed")
+    return tables.read(records), release.records
 
 
 @lru_cache(maxsize=1)

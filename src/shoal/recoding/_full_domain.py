@@ -46,8 +46,32 @@ class Generalize(Method):
 
     Guarantee
     ---------
-    Syntactic: the classes of the release satisfy the models. Without a limit the node is optimal; ties go to fewer
+    Syntactic: the classes of the release satisfy the models [Bild24, 2.1.4]. Every released value is the ancestor of the
+    original at one level per attribute. Without a limit on time or steps no node has a lower value; ties go to fewer
     suppressed records, then a lower sum of levels, then lexicographically smaller levels.
+
+    Assumptions
+    -----------
+    The node is chosen by looking at the data. Classes smaller than any model allows are suppressed before the others
+    are decided on. Cost O(tuples * attributes) per node checked; see :class:`~shoal.recoding._any_time.BranchAndBound`.
+
+    Examples
+    --------
+    >>> import numpy as np, pyarrow as pa
+    >>> from shoal.hierarchies import build
+    >>> from shoal.models import KAnonymity
+    >>> from shoal.schema import Attribute, Intervals, Kind
+    >>> from shoal.tables import Frequencies
+    >>> age = Attribute(name="age", kind=Kind.NUMERIC, hierarchy=Intervals(widths=(10, 20)))
+    >>> table = Frequencies(
+    ...     hierarchies=(build(age, pa.array([21, 25, 38, 44])),),
+    ...     codes=np.array([[0], [1], [2], [3]], dtype=np.int32),
+    ...     counts=np.array([1, 2, 2, 1]),
+    ...     sensitive_codes=np.zeros((4, 0), dtype=np.int32),
+    ... )
+    >>> found = Generalize(suppression_limit=0.2).recode(table, [KAnonymity(2)])
+    >>> found.levels, found.suppressed
+    ((1,), 1)
     """
 
     name: ClassVar[str] = "generalize"

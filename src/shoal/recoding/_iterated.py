@@ -40,7 +40,13 @@ class Iterate(LocalMethod):
     Assumptions
     -----------
     Models that compare classes with the whole release are decided in each round on its own records and again on the
-    whole release at the end; classes that then violate them are suppressed.
+    whole release at the end; classes that then violate them are suppressed. Cost: one search or one walk over the
+    lattice per round.
+
+    Examples
+    --------
+    >>> Iterate(saving=0.1).parameters()["saving"]
+    0.1
     """
 
     name: ClassVar[str] = "iterate"

@@ -45,7 +45,13 @@ class Specialize(LocalMethod):
     Assumptions
     -----------
     Groups may overlap, so that a record could have been released in another way: only equal released values make a
-    class, as models define it. Cost O(records * attributes^2 * depth).
+    class, as models define it. The ends of an interval are values of its records, so that an extreme value shows [LQS10,
+    section 3]; without ``intervals`` it does not. Cost O(tuples * attributes^2 * depth).
+
+    Examples
+    --------
+    >>> Specialize(foresight=0).parameters()["foresight"]
+    0
     """
 
     name: ClassVar[str] = "specialize"

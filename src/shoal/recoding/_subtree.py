@@ -41,6 +41,11 @@ class Subtree(LocalMethod):
     Assumptions
     -----------
     The cuts are a local optimum: no single move saves cost. Cost O(tuples * attributes) per move tried.
+
+    Examples
+    --------
+    >>> Subtree(suppression_limit=0.1).parameters()["suppression_limit"]
+    0.1
     """
 
     name: ClassVar[str] = "subtree"

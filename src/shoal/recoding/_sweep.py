@@ -100,17 +100,33 @@ def score_lattice(
     Floats
         One axis per quasi-identifier, indexed by its level.
 
-    Raises
-    ------
-    OverflowError
-        If the codes of a tuple need more than 64 bits.
+    Notes
+    -----
+    One walk over the lattice, O(tuples) per node; tuples that need more than 64 bits are rolled up node by node.
     """
-    lattice = Lattice(frequencies)
+    lattice = Lattice(frequencies, costs)
     target = None if sensitive is None else [attribute.name for attribute in frequencies.sensitive].index(sensitive)
     box = Box(lattice, lattice.bottom, lattice.top, costs, sensitive=target)
     if not box.fits:
-        raise OverflowError("the quasi-identifiers need more than 64 bits")
+        return _score_one_by_one(lattice, gains, slope, base, target)
     return box.arranged(score(box.start, gains, slope=slope, base=base, best_value=target is not None))
+
+
+def _score_one_by_one(lattice: Lattice, gains: Floats, slope: float, base: float, target: int | None) -> Floats:
+    scores = np.zeros([height + 1 for height in lattice.heights])
+    last = len(gains) - 1
+    for levels in np.ndindex(scores.shape):
+        node = lattice.node(levels)
+        occupied = node.sizes > 0
+        counts, starts = node.sizes[occupied], None
+        if target is not None:
+            name = lattice.frequencies.sensitive[target].name
+            histogram = node.classes(occupied, sensitive=[name]).histogram(name)
+            counts, starts = histogram.counts, histogram.offsets[:-1]
+        gain = gains[np.minimum(counts, last)] + slope * np.maximum(counts - last, 0)
+        best = gain if starts is None else np.maximum.reduceat(gain, starts)
+        scores[levels] = float((best * (base - node.costs[occupied])).sum())
+    return scores
 
 
 def _start(node: Node, order: Sequence[int], axes: tuple[Axis, ...], target: int, sensitive: int | None) -> Start:
