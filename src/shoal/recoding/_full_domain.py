@@ -46,9 +46,9 @@ class Generalize(Method):
 
     Guarantee
     ---------
-    Syntactic: the classes of the release satisfy the models [Bild24, 2.1.4]. Every released value is the ancestor of the
-    original at one level per attribute. Without a limit on time or steps no node has a lower value; ties go to fewer
-    suppressed records, then a lower sum of levels, then lexicographically smaller levels.
+    Syntactic: the classes of the release satisfy the models [Bild24, 2.1.4]. Every released value is the ancestor of
+    the original at one level per attribute. Without a limit on time or steps no node has a lower value; ties go to
+    fewer suppressed records, then a lower sum of levels, then lexicographically smaller levels.
 
     Assumptions
     -----------

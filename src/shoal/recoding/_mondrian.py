@@ -38,9 +38,9 @@ class Mondrian(LocalMethod):
 
     Assumptions
     -----------
-    The models are decided on the parts of every split, the rest of the table as it is. The ends of an interval are values
-    of its records, so that an extreme value shows [LQS10, section 3]; without ``intervals`` it does not. Cost O(tuples *
-    attributes) per round, of as many rounds as the deepest region has splits.
+    The models are decided on the parts of every split, the rest of the table as it is. The ends of an interval are
+    values of its records, so that an extreme value shows [LQS10, section 3]; without ``intervals`` it does not. Cost
+    O(tuples * attributes) per round, of as many rounds as the deepest region has splits.
 
     Examples
     --------

@@ -45,8 +45,8 @@ class Specialize(LocalMethod):
     Assumptions
     -----------
     Groups may overlap, so that a record could have been released in another way: only equal released values make a
-    class, as models define it. The ends of an interval are values of its records, so that an extreme value shows [LQS10,
-    section 3]; without ``intervals`` it does not. Cost O(tuples * attributes^2 * depth).
+    class, as models define it. The ends of an interval are values of its records, so that an extreme value shows
+    [LQS10, section 3]; without ``intervals`` it does not. Cost O(tuples * attributes^2 * depth).
 
     Examples
     --------
