@@ -147,7 +147,8 @@ def whole_runs() -> None:
                 end = time.perf_counter()
                 left = release.private.loss if release.private else math.nan
                 print(
-                    f"{label}, {scheme}: {end - start:.1f} s, {time.process_time() - processor:.1f} s of processors (read {read - start:.1f}, draw {drawn - read:.1f}, write "
+                    f"{label}, {scheme}: {end - start:.1f} s, {time.process_time() - processor:.1f} s of processors "
+                    f"(read {read - start:.1f}, draw {drawn - read:.1f}, write "
                     f"and verify {end - drawn:.1f}); loss {left:.4f}"
                 )
 
