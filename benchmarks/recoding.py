@@ -200,18 +200,18 @@ def growth() -> None:
     for rows in (10_000, 100_000, 1_000_000, 10_000_000):
         frequencies = resampled(rows)
         cells = [seconds_of(method, frequencies, 5) for method in (Generalize(), Mondrian(relaxed=True), Specialize())]
-        print(f"{rows:>12,}{len(frequencies.counts):>12,}" + "".join(f"{cell:>10}" for cell in cells))
+        print(f"{rows:>12,}{len(frequencies.counts):>12,}" + "".join(f"{cell:>20}" for cell in cells))
     print("growth with attributes (30,000 rows, k = 5): nodes, best node, relaxed Mondrian, specialize")
     for number in range(5, 16, 2):
         frequencies = made_up(30_000, ((3, 4) * 8)[:number])
         nodes = math.prod(height + 1 for height in frequencies.heights)
         limited = Generalize(time_limit=20.0)
         cells = [seconds_of(method, frequencies, 5) for method in (limited, Mondrian(relaxed=True), Specialize())]
-        print(f"{number:>12}{nodes:>12,}" + "".join(f"{cell:>10}" for cell in cells))
+        print(f"{number:>12}{nodes:>14,}" + "".join(f"{cell:>20}" for cell in cells))
     print("growth with k (Adult): best node, relaxed Mondrian, specialize")
     for k in (2, 5, 10, 50, 100, 500):
         cells = [seconds_of(method, adult(), k) for method in (Generalize(), Mondrian(relaxed=True), Specialize())]
-        print(f"{k:>12}" + "".join(f"{cell:>10}" for cell in cells))
+        print(f"{k:>12}" + "".join(f"{cell:>20}" for cell in cells))
 
 
 def seconds_of(method: Method, frequencies: Frequencies, k: int) -> str:
