@@ -146,11 +146,9 @@ def whole_runs() -> None:
                 release.write(Path(folder) / f"{label} {scheme}")
                 end = time.perf_counter()
                 left = release.private.loss if release.private else math.nan
-                print(
-                    f"{label}, {scheme}: {end - start:.1f} s, {time.process_time() - processor:.1f} s of processors "
-                    f"(read {read - start:.1f}, draw {drawn - read:.1f}, write "
-                    f"and verify {end - drawn:.1f}); loss {left:.4f}"
-                )
+                parts = f"read {read - start:.1f}, draw {drawn - read:.1f}, write and verify {end - drawn:.1f}"
+                used = time.process_time() - processor
+                print(f"{label}, {scheme}: {end - start:.1f} s, {used:.1f} s of processors ({parts}); loss {left:.4f}")
 
 
 def larger(rows: int) -> pa.Table:

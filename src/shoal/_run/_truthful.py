@@ -6,7 +6,7 @@ the scheme and of the sampled classes; what else is known of the input goes into
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -80,12 +80,12 @@ def draw(
         plan=plan,
         table=tables.repeat(table, _rows(tuples, plan.schema), tuples.counts),
         guarantee=_guarantee(plan, privacy, drawn, source),
-        measures={"loss of released records": _loss(tuples, plan.schema)},
+        measures={"loss of released records": _loss(tuples, method.weights)},
         after=reidentification(Classes.grouped(classes)),
         records=classes.records,
         domains=domains(plan.schema, frequencies),
         sensitive_hierarchies=tuple(each.hierarchy for each in classes.sensitive if each.hierarchy is not None),
-        private=_private(plan, frequencies, tuples, left_out=left_out + table.left_out),
+        private=_private(plan.schema, frequencies, tuples, _loss(tuples, method.weights), left_out + table.left_out),
     )
 
 
@@ -222,11 +222,12 @@ def _typed(values: pa.StringArray, kind: Kind) -> pa.Array:
     return values
 
 
-def _loss(tuples: Tuples, schema: Schema) -> float:
+def _loss(tuples: Tuples, weights: Mapping[str, float]) -> float:
     """Return the weighted mean share of the domain that the values of the released records cover."""
-    weights = np.array([schema[hierarchy.attribute].weight for hierarchy in tuples.hierarchies])
-    shares = np.stack([tuples.shares(j) for j in range(len(weights))], axis=1) @ (weights / weights.sum())
-    return float((shares * tuples.counts).sum() / tuples.counts.sum())
+    given = np.array([weights.get(hierarchy.attribute, 1.0) for hierarchy in tuples.hierarchies])
+    given = given if given.any() else np.ones(len(given))
+    shares = np.average([tuples.shares(j) for j in range(len(given))], axis=0, weights=given)
+    return float(np.average(shares, weights=tuples.counts))
 
 
 def _in_order(tuples: Tuples) -> Tuples:
@@ -244,8 +245,8 @@ def _in_order(tuples: Tuples) -> Tuples:
 # -- what stays
 
 
-def _private(plan: Plan, frequencies: Frequencies, tuples: Tuples, *, left_out: int) -> PrivateReport:
-    quasi = [j for j, name in enumerate(frequencies.attributes) if name in plan.schema.quasi_identifiers]
+def _private(schema: Schema, frequencies: Frequencies, tuples: Tuples, loss: float, left_out: int) -> PrivateReport:
+    quasi = [j for j, name in enumerate(frequencies.attributes) if name in schema.quasi_identifiers]
     alone = replace(
         frequencies,
         hierarchies=tuple(frequencies.hierarchies[j] for j in quasi),
@@ -256,6 +257,6 @@ def _private(plan: Plan, frequencies: Frequencies, tuples: Tuples, *, left_out: 
         records=frequencies.records,
         left_out=left_out,
         released=int(tuples.counts.sum()),
-        loss=1 - share * (1 - _loss(tuples, plan.schema)),
+        loss=1 - share * (1 - loss),
         before=reidentification(Classes.grouped(alone)),
     )

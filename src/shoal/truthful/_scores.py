@@ -52,6 +52,8 @@ class Setting:
     def proportions(self) -> Floats:
         """The weights scaled to the sum 1."""
         weights = np.array([self.weights.get(name, 1.0) for name in self.frequencies.attributes], dtype=np.float64)
+        if not weights.sum() > 0:
+            raise ParameterError("`weights` of `Truthful` must not all be 0.")
         return np.asarray(weights / weights.sum())
 
 
@@ -210,8 +212,6 @@ def _qualities(setting: Setting, losses: list[tuple[Floats, ...]]) -> tuple[Tabl
 
     With tops t_j = floor(w_j 2^12) a value costs t_j - Q_j, and classes have quality sum_j t_j - cost = sum_j Q_j.
     """
-    if not setting.proportions.sum() > 0:
-        raise ParameterError("`weights` of `Truthful` must not all be 0.")
     tops = np.floor(setting.proportions * SCALE)
     costs = tuple(
         tuple(top - np.clip(np.floor(weight * (1 - loss) * SCALE), 0, top) for loss in levels)
