@@ -104,10 +104,11 @@ def _reasons(chosen: Point, frontier: Sequence[Point], points: Sequence[Point], 
             f"l-diversity or t-closeness limits that."
         )
     private = [str(point.number) for point in points if point.private and point.failure is None]
-    if private and not chosen.private:
+    if private:
         sentences.append(
             f"The figures are about the intruders that were tried. Only differential privacy (point "
-            f"{', '.join(private)}) promises something about all others."
+            f"{', '.join(private)}) promises something about all others; that promise does not cover a choice by these "
+            f"figures, which look at the data: choose on other data, or beforehand."
         )
     return sentences
 

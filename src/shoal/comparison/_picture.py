@@ -11,37 +11,48 @@ from shoal.errors import MissingExtraError
 
 __all__ = ["figure", "text_plot"]
 
+#: columns of text that a point may stand away from its place
+_NEAR = 6
+
 
 def text_plot(
     points: Sequence[Point], risk: str, utility: str, best: Sequence[int], *, width: int = 64, height: int = 16
 ) -> str:
     """Draw the points, risk to the right and loss of utility upwards; ``[3]`` is a point that no other beats.
 
-    Points that fall on the same place are shown as the one with the lowest number that is unbeaten, else the lowest.
+    A point whose place is taken stands a little beside it; where there is no room, unbeaten points and then low numbers
+    go first, and others are not drawn.
     """
     shown = comparable(points, risk, utility)
     if not shown:
         return "There is no point to draw."
     across, up = zip(*(values(point, risk, utility) for point in shown), strict=True)
     cells = [[" "] * width for _ in range(height)]
-    # the least interesting first: later ones are drawn over them
-    for point in sorted(shown, key=lambda each: (each.number in best, -each.number)):
+    for point in sorted(shown, key=lambda each: (each.number not in best, each.number)):
         x, y = values(point, risk, utility)
         label = f"[{point.number}]" if point.number in best else str(point.number)
-        column = min(round(_share(x, across) * (width - 4)), width - len(label))
-        row = height - 1 - round(_share(y, up) * (height - 1))
-        cells[row][column : column + len(label)] = label
+        row = cells[height - 1 - round(_share(y, up) * (height - 1))]
+        _put(row, label, min(round(_share(x, across) * (width - 4)), width - len(label)))
     high, low = f"{max(up):.1%}", f"{min(up):.1%}"
     margin = max(len(high), len(low))
     lines = [UTILITIES[utility].title]
-    for row, cell in enumerate(cells):
-        mark = high if row == 0 else low if row == height - 1 else ""
-        lines.append(f"{mark:>{margin}} |{''.join(cell).rstrip()}")
+    for number, row in enumerate(cells):
+        mark = high if number == 0 else low if number == height - 1 else ""
+        lines.append(f"{mark:>{margin}} |{''.join(row).rstrip()}")
     left, right = f"{min(across):.2%}", f"{max(across):.2%}"
     lines.append(f"{'':>{margin}} +{'-' * width}")
     lines.append(f"{'':>{margin}}  {left}{right:>{width - len(left)}}")
     lines.append(f"{'':>{margin}}  {RISKS[risk].title}")
     return "\n".join(lines)
+
+
+def _put(row: list[str], label: str, column: int) -> None:
+    """Write a label into a row at a column, or as near to it as there is room, but not far away."""
+    for shift in sorted(range(-_NEAR, _NEAR + 1), key=lambda each: (abs(each), -each)):
+        start, end = column + shift, column + shift + len(label)
+        if start >= 0 and end <= len(row) and not "".join(row[max(start - 1, 0) : end + 1]).strip():
+            row[start:end] = label
+            return
 
 
 def _share(value: float, every: Sequence[float]) -> float:

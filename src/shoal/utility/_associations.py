@@ -52,8 +52,7 @@ def associations(pair: Pair) -> Associations:
 
     For Cramér's V, ordered columns are cut into ten groups of about the same number of original records, and others
     keep their 19 commonest values; the groups are those of the original for both. Spreading makes columns of one record
-    independent inside their ranges, so associations can only be kept or weakened by it. Cost: O(boxes * columns *
-    groups^2).
+    independent inside their ranges, so associations mostly fade. Cost: O(boxes * columns^2).
     """
     groups = [_groups(pair, column) for column in range(len(pair.axes))]
     before, after = (_matrix(pair.axes, boxes, groups) for boxes in (pair.original, pair.released))

@@ -40,9 +40,12 @@ def test_points_stand_where_their_figures_say() -> None:
     assert all(len(line) <= 48 for line in drawn)
 
 
-def test_unbeaten_points_are_drawn_over_others() -> None:
+def test_points_on_the_same_place_stand_side_by_side_unbeaten_ones_first() -> None:
     drawn = text_plot([_point(1, 0.5, 0.5), _point(2, 0.5, 0.5)], "average", "queries", (2,))
-    assert "[2]" in drawn
+    assert "|[2] 1" in drawn
+    many = text_plot([_point(number, 0.5, 0.5) for number in range(1, 9)], "average", "queries", (7,))
+    assert "[7]" in many
+    assert "8" not in many.replace("80", "")
 
 
 def test_nothing_to_draw_is_said() -> None:
