@@ -148,7 +148,8 @@ def best(
         lost = suppressed(frequencies, recoding)
         if lost <= allowed and lost < frequencies.records:
             value = measure.value(recoding, frequencies)
-            found.append((float(f"{value:.11e}"), lost, sum(levels), levels, value))
+            rank = round(value, 12) if abs(value) < 1 else float(f"{value:.11e}")
+            found.append((rank, lost, sum(levels), levels, value))
     return (min(found)[3], min(found)[4]) if found else None
 
 

@@ -24,7 +24,7 @@ __all__ = ["BranchAndBound", "Found", "Limits"]
 _SHOWN = 100_000
 #: Solutions listed.
 _LISTED = 10
-#: A bound this much above the best value, relatively, rules out even a tie in the 12 digits that rank solutions.
+#: A bound this much above the best value (relatively, above 1) rules out even a tie in the 12 digits of a rank.
 _TIE = 1e-11
 #: Nodes checked one by one before boxes are swept.
 _PATIENCE = 128
@@ -186,7 +186,7 @@ class BranchAndBound:
             allowed=self._limits.suppressed,
             loss=objective.loss,
             scale=objective.scale,
-            best=self._best * (1 + _TIE),
+            best=self._to_beat,
             proportions=self._screen[1],
         )
         for bound, number in sorted(zip(bounds.tolist(), found.tolist(), strict=True)):
@@ -328,7 +328,11 @@ class BranchAndBound:
         return min(self._solutions[0].value, self._limits.value) if self._solutions else self._limits.value
 
     def _beaten(self, bound: float) -> bool:
-        return bound > self._best + _TIE * abs(self._best)
+        return bound > self._to_beat
+
+    @property
+    def _to_beat(self) -> float:
+        return self._best + _TIE * max(abs(self._best), 1.0) if math.isfinite(self._best) else self._best
 
     def _out_of_time(self) -> bool:
         return self._checked + len(self._climbed) >= self._limits.steps or time.monotonic() >= self._limits.deadline

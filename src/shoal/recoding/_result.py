@@ -36,10 +36,11 @@ class Solution:
     def order(self) -> tuple[float, int, int, tuple[int, ...]]:
         """How solutions are ranked.
 
-        By value (to 12 significant digits, so that rounding errors do not decide), then fewer suppressed records, then
-        a lower sum of levels, then the lexicographically smaller levels.
+        By value (to 12 digits, and to no more than 12 decimals, so that rounding errors do not decide), then fewer
+        suppressed records, then a lower sum of levels, then the lexicographically smaller levels.
         """
-        return float(f"{self.value:.11e}"), self.suppressed, sum(self.levels), self.levels
+        value = round(self.value, 12) if abs(self.value) < 1 else float(f"{self.value:.11e}")
+        return value, self.suppressed, sum(self.levels), self.levels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
