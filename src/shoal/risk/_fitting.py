@@ -9,12 +9,14 @@ from shoal.risk._axes import Axis
 from shoal.risk._boxes import Boxes, Codes, Counts, Rows, pairs, totals_at
 from shoal.risk._pair import Pair
 
-__all__ = ["candidates", "fitting"]
+__all__ = ["affordable", "candidates", "fitting"]
 
 Floats = npt.NDArray[np.float64]
 
 #: distances held at a time, and the relative difference up to which two are the same
 _CELLS, _TIE = 1 << 22, 1e-9
+#: distances per set of columns that are worth computing
+_MANY = 20_000_000
 
 
 def candidates(pair: Pair, targets: Codes) -> Counts:
@@ -29,6 +31,11 @@ def candidates(pair: Pair, targets: Codes) -> Counts:
     rows, boxes = _nearest(pair, targets)
     np.add.at(result, rows, pair.released.counts[boxes])
     return result
+
+
+def affordable(pair: Pair, targets: int) -> int:
+    """Return how many targets can be looked for many times over."""
+    return min(targets, max(50, _MANY // max(len(pair.released), 1))) if _perturbed(pair) else targets
 
 
 def fitting(pair: Pair, targets: Codes) -> tuple[Rows, Rows]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import ParameterError
 from shoal.risk._attack import Attack, Rate
-from shoal.risk._axes import Axis
-from shoal.risk._boxes import Boxes, Codes, Counts, Rows
+from shoal.risk._boxes import Codes, Rows
 from shoal.risk._fitting import fitting
 from shoal.risk._pair import Pair, draw
 
@@ -47,81 +48,116 @@ def inference(pair: Pair, *, targets: int = 1000, tolerance: float = 0.05, seed:
     if targets < 1 or not 0 <= tolerance < 1:
         raise ParameterError("`targets` of `inference` must be at least 1, and `tolerance` in [0, 1).")
     generator = np.random.default_rng(seed)
-    rows = draw(pair.original.counts, targets, generator)
     known = list(pair.quasi_identifiers)
+    people = pair.original.low[draw(pair.original.counts, targets, generator)]
     boxes, owners = pair.released.grouped(known)
-    people = pair.original.low[rows]
-    people_rows, people_boxes = fitting(pair.only(known), people[:, known])
-    return tuple(
-        _guess(pair, column, people[:, column], people_rows, people_boxes, owners, len(boxes), tolerance)
-        for column in pair.sensitive
-    )
+    fits = _Fits.of(*fitting(pair.only(known), people[:, known]), number=len(people), boxes=len(boxes))
+    return tuple(_guess(pair, column, people[:, column], fits, owners, tolerance) for column in pair.sensitive)
 
 
-def _guess(
-    pair: Pair, column: int, truth: Codes, people: Rows, boxes: Rows, owners: Rows, classes: int, tolerance: float
-) -> Attack:
-    axis, released = pair.axes[column], pair.released
-    order = np.argsort(owners, kind="stable")
-    starts = np.searchsorted(owners[order], np.arange(classes + 1))
-    lengths = (starts[1:] - starts[:-1])[boxes]
-    offsets = np.repeat(starts[boxes] - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths)
-    records = order[offsets + np.arange(lengths.sum())]
-    right = _Values(axis, released, column)
-    everywhere = right.best(np.zeros(len(released), dtype=np.int64), np.arange(len(released)), 1)[0]
-    guesses = right.best(np.repeat(people, lengths), records, len(truth))
-    guesses = np.where(guesses < 0, everywhere, guesses)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Fits:
+    """The boxes that each person fits: ``boxes[edges[i]:edges[i + 1]]``; there are ``number`` boxes in all."""
+
+    boxes: Rows
+    edges: Rows
+    number: int
+
+    @classmethod
+    def of(cls, people: Rows, fitted: Rows, *, number: int, boxes: int) -> _Fits:
+        order = np.argsort(people, kind="stable")
+        edges = np.concatenate([[0], np.cumsum(np.bincount(people, minlength=number))])
+        return cls(boxes=fitted[order], edges=edges, number=boxes)
+
+    def of_person(self, person: int) -> Rows:
+        return self.boxes[self.edges[person] : self.edges[person + 1]]
+
+
+def _guess(pair: Pair, column: int, truth: Codes, fits: _Fits, owners: Rows, tolerance: float) -> Attack:
+    axis, values = pair.axes[column], _Values(pair, column)
+    everywhere = int(values.best(values.counted(np.zeros(len(owners), dtype=np.int64)), 1)[0])
+    counted = values.counted(owners)
+    by_box = np.where((best := values.best(counted, fits.number)) < 0, everywhere, best)
+    alone = np.diff(fits.edges) == 1
+    guesses = np.full(len(truth), everywhere, dtype=np.int64)
+    guesses[alone] = by_box[fits.boxes[fits.edges[:-1][alone]]]
+    for person in np.flatnonzero(np.diff(fits.edges) > 1).tolist():
+        guesses[person] = values.best(counted.only(fits.of_person(person)), 1)[0]
     width = _width(pair, column) * tolerance
     return Attack(
         name="inference",
         question=f"Does the release tell what a person's `{axis.name}` is?",
-        success=Rate.of(float(right.hits(guesses, truth, width).sum()), len(truth)),
-        baseline=Rate.of(float(right.hits(np.full(len(truth), everywhere), truth, width).sum()), len(truth)),
+        success=Rate.of(float(values.hits(guesses, truth, width).sum()), len(truth)),
+        baseline=Rate.of(float(values.hits(np.full(len(truth), everywhere), truth, width).sum()), len(truth)),
         columns=(axis.name,),
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Counted:
+    """How often each value occurs in each group, ascending by group."""
+
+    groups: Rows
+    values: Rows
+    counts: Floats
+
+    def only(self, groups: Rows) -> _Counted:
+        """Return some groups, taken together."""
+        ends = np.searchsorted(self.groups, np.stack([groups, groups + 1]))
+        rows = np.concatenate([np.arange(first, last) for first, last in ends.T.tolist()])
+        values, inverse = np.unique(self.values[rows], return_inverse=True)
+        return _Counted(
+            groups=np.zeros(len(values), dtype=np.int64),
+            values=values,
+            counts=np.bincount(inverse, weights=self.counts[rows]).astype(np.float64),
+        )
+
+
 class _Values:
-    """The distinct released values of one column, and which of them is the best guess for a set of records."""
+    """The distinct released values of one column, and which of them is the best guess for a group of records."""
 
-    def __init__(self, axis: Axis, released: Boxes, column: int) -> None:
-        self.axis = axis
-        self.values, self.of = released.grouped([column])
-        self.counts: Counts = released.counts
-        if axis.places is not None:
-            middle = (axis.places[self.values.low[:, 0]] + axis.places[self.values.high[:, 0]]) / 2
-            self.places: Floats | None = np.nan_to_num(middle, nan=np.inf)
-        else:
-            self.places = None
+    def __init__(self, pair: Pair, column: int) -> None:
+        self._places = pair.axes[column].places
+        self._values, self._of = pair.released.grouped([column])
+        self._records = pair.released.counts
+        self._middles: Floats | None = None
+        if self._places is not None:
+            middle = (self._places[self._values.low[:, 0]] + self._places[self._values.high[:, 0]]) / 2
+            self._middles = np.nan_to_num(middle, nan=np.inf)
 
-    def best(self, groups: Rows, records: Rows, number: int) -> Rows:
-        """Return the best guess for every group of records; -1 for an empty one."""
-        keys = groups * max(len(self.values), 1) + self.of[records]
-        found, inverse = np.unique(keys, return_inverse=True)
-        weights = np.bincount(inverse, weights=self.counts[records], minlength=len(found))
-        group, value = found // max(len(self.values), 1), found % max(len(self.values), 1)
+    def counted(self, groups: Rows) -> _Counted:
+        """Count the values of all released records by group."""
+        width = max(len(self._values), 1)
+        keys, inverse = np.unique(groups * width + self._of, return_inverse=True)
+        counts = np.bincount(inverse, weights=self._records, minlength=len(keys)).astype(np.float64)
+        return _Counted(groups=keys // width, values=keys % width, counts=counts)
+
+    def best(self, counted: _Counted, number: int) -> Rows:
+        """Return the best guess for every group: the commonest value, of ordered columns the median; -1 for none."""
+        group, value, counts = counted.groups, counted.values, counted.counts
         result = np.full(number, -1, dtype=np.int64)
-        if self.places is None:
-            order = np.lexsort([-value, weights, group])  # the heaviest last; the lowest code wins a tie
+        if self._middles is None:
+            order = np.lexsort([-value, counts, group])  # the commonest last; the lowest code wins a tie
             result[group[order]] = value[order]
             return result
-        order = np.lexsort([self.places[value], group])
-        group, value, weights = group[order], value[order], weights[order]
-        total = np.bincount(group, weights=weights, minlength=number)
+        order = np.lexsort([self._middles[value], group])
+        group, value, counts = group[order], value[order], counts[order]
+        total = np.bincount(group, weights=counts, minlength=number)
         before = np.concatenate([[0.0], np.cumsum(total)])[group]
-        reached = np.cumsum(weights) - before >= total[group] / 2
+        reached = np.cumsum(counts) - before >= total[group] / 2
         first = np.flatnonzero(reached)[::-1]  # the first to reach half of its group is written last
         result[group[first]] = value[first]
         return result
 
     def hits(self, guesses: Rows, truth: Codes, width: float) -> Floats:
         """Return the chance that each guess is right."""
-        low, high = self.values.low[guesses, 0], self.values.high[guesses, 0]
-        inside = (low <= truth) & (truth <= high)
-        exact = np.where(inside, 1.0 / (high - low + 1), 0.0)
-        if self.places is None or self.axis.places is None:
-            return np.asarray(exact)
-        near = np.abs(self.places[guesses] - self.axis.places[truth]) <= width
+        if not len(self._values):
+            return np.zeros(len(truth))
+        low, high = self._values.low[guesses, 0], self._values.high[guesses, 0]
+        exact = np.where((low <= truth) & (truth <= high), 1.0 / (high - low + 1), 0.0)
+        if self._middles is None or self._places is None:
+            return exact
+        near = np.abs(self._middles[guesses] - self._places[truth]) <= width
         return np.where(near, 1.0, exact)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.risk._fitting import candidates
+from shoal.risk._fitting import affordable, candidates
 from shoal.risk._pair import Pair
 
 __all__ = ["Knowledge", "linkage"]
@@ -53,7 +53,8 @@ def linkage(pair: Pair, *, targets: int = 1000, subsets: int = 10, seed: int = 0
     pair
         A table and its release; a table and itself for the risk as it is.
     targets
-        The number of people to look for, drawn from the table.
+        The number of people to look for, drawn from the table; fewer where a large release was perturbed, since every
+        record must then be compared with everybody.
     subsets
         At most this many sets of columns for each number of columns; drawn where there are more.
     seed
@@ -77,7 +78,7 @@ def linkage(pair: Pair, *, targets: int = 1000, subsets: int = 10, seed: int = 0
         raise ParameterError("`targets` and `subsets` of `linkage` must be at least 1.")
     generator = np.random.default_rng(seed)
     known = pair.only(pair.quasi_identifiers)
-    people = known.targets(targets, generator)
+    people = known.targets(affordable(known, targets), generator)
     return tuple(
         _knowledge(known, people, _subsets(len(known.axes), size, subsets, generator))
         for size in range(1, len(known.axes) + 1)

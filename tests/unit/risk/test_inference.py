@@ -67,6 +67,11 @@ def test_people_who_are_not_in_the_release_can_be_compared() -> None:
     assert inference(others)[0].success.rate == 0.0
 
 
+def test_an_empty_release_tells_nothing() -> None:
+    (found,) = inference(pair_of([(0, 0, 0)], []))
+    assert (found.success.rate, found.baseline.rate, found.risk) == (0.0, 0.0, 0.0)
+
+
 def test_no_sensitive_column_no_attack() -> None:
     assert inference(pair_of([(0, 0, 0)], [((0, 0),) * 3], roles=("quasi-identifier",) * 3)) == ()
 

@@ -49,6 +49,15 @@ def test_a_perturbed_release_is_linked_to_the_nearest_records() -> None:
     assert (found.fits, found.single, found.linked) == (1.0, 0.0, 0.5)
 
 
+def test_fewer_people_are_looked_for_in_a_large_perturbed_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = shoal.Schema(attributes=(shoal.Attribute(name="pay", role="quasi-identifier", kind="numeric"),))
+    people = shoal.read(pa.table({"pay": list(range(200))})).with_schema(schema)
+    noisy = shoal.read(pa.table({"pay": [value + 0.25 for value in range(200)]}))
+    monkeypatch.setattr("shoal.risk._fitting._MANY", 200 * 60)
+    assert linkage(Pair.of(people, noisy))[0].targets == 60
+    assert linkage(Pair.of(people, people))[0].targets == 200
+
+
 def test_an_empty_release_links_nobody() -> None:
     (_, found) = linkage(pair_of([(0, 0, 0)], []))
     assert (found.fits, found.linked) == (0.0, 0.0)
