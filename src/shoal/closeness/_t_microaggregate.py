@@ -28,8 +28,8 @@ Strategy = Literal["best", "closeness-first", "merge-first"]
 """Give every class its share of the confidential values; or cluster by quasi-identifiers and merge what fails; or do
 both and keep the better."""
 
-BLOCKED = 200_000
-"""Tables with more records are clustered in blocks."""
+BLOCKED, BLOCK_ROWS = 200_000, 50_000
+"""Tables with more records are clustered in blocks of so many."""
 
 
 def t_microaggregate(
@@ -55,7 +55,7 @@ def t_microaggregate(
         ``"merge-first"``: MDAV with clusters of the least size that the models allow; then failing clusters are merged
         with their neighbours. Good for weak promises. ``"closeness-first"``: classes have about the right distribution
         from the beginning; better the stronger closeness is. ``"best"``: both, and the one with the lower sum of
-        squared errors is kept.
+        squared errors is kept; closeness first alone where there are more than 200,000 records.
     scaling
         What numbers are divided by before distances are taken; see `Space`.
 
@@ -99,7 +99,7 @@ def microaggregate_points(
     k = min(max((model.capabilities.minimal_class_size for model in models), default=1), len(places))
     close = [model for model in models if model.capabilities.earth_mover is not None]
     found = []
-    if strategy != "closeness-first" or not close:
+    if strategy == "merge-first" or not close or (strategy == "best" and len(places) <= BLOCKED):
         found.append(repair(places, np.arange(len(places)), _clusters(places, k)))
     if strategy == "merge-first" or not close:
         return found[0]
@@ -128,7 +128,9 @@ def satisfied(models: Sequence[Model], classes: Classes) -> NDArray[np.bool_]:
 
 def _clusters(places: Points, k: int) -> Partition:
     # points are scaled already, and categories are points too, so MDAV runs in the compiled kernel
-    return (blocked_mdav if len(places) > BLOCKED else mdav)(places, k, scaling="none")
+    if len(places) > BLOCKED:
+        return blocked_mdav(places, k, block_rows=BLOCK_ROWS, repair=0, scaling="none")
+    return mdav(places, k, scaling="none")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
