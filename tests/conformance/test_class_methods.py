@@ -416,3 +416,14 @@ def test_people_with_the_same_quasi_identifiers_may_be_in_different_classes(
     for row in _rows(folder, "quasi-identifiers.parquet"):
         classes[row["age"], row["town"]].add(row["class"])
     assert max(len(found) for found in classes.values()) > 1
+
+
+def test_a_value_that_is_called_missing_and_a_missing_one(tmp_path: Path) -> None:
+    pain = Attribute(
+        name="pain", role=Role.SENSITIVE, kind=Kind.ORDINAL, domain=Domain(values=("none", "mild", "missing"))
+    )
+    rows = pa.table({"age": [20, 30] * 30, "pain": ["none", "mild", "missing", None, None, None] * 10})
+    table = shoal.read(rows).with_schema(Schema(attributes=(SCHEMA["age"], pain)))
+    method = shoal.Bucketize(buckets=4)
+    release = shoal.anonymize(table, KAnonymity(4), MultiplicativeCloseness("pain", 2), method=method)
+    assert shoal.verify(release.write(tmp_path / "release")).passed

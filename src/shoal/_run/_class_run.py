@@ -61,7 +61,7 @@ class ClassRun:
         if name not in self.found.bucketized or self.found.buckets is None:
             return column(self.schema[name])
         labels = self.found.buckets.labels[self.found.bucketized.index(name)]
-        ordered = len(self.found.bucketized) == 1 and self.schema[name].kind is not Kind.CATEGORICAL
+        ordered = self.schema[name].kind is not Kind.CATEGORICAL and _in_order(self.found, labels)
         return Column(
             name=name,
             role=Role.SENSITIVE,
@@ -93,11 +93,16 @@ def _released_sensitive(
     attributes, codes = list(encoded.sensitive), encoded.sensitive_codes.copy()
     for name, labels in zip(found.bucketized, found.buckets.labels, strict=True):
         j = [attribute.name for attribute in attributes].index(name)
-        ordered = attributes[j].ordered and len(found.bucketized) == 1
+        ordered = attributes[j].ordered and _in_order(found, labels)
         different = list(dict.fromkeys(labels))
         attributes[j] = SensitiveAttribute(name=name, size=len(different), ordered=ordered, labels=tuple(different))
         codes[:, j] = np.array([different.index(label) for label in labels])[found.buckets.numbers]
     return tuple(attributes), codes
+
+
+def _in_order(found: Classified, labels: Sequence[str]) -> bool:
+    """Return whether buckets are intervals of one attribute; a value that is called "missing" may look like another."""
+    return len(found.bucketized) == 1 and len({*labels}) == len(labels)
 
 
 def views(run: ClassRun) -> list[Promise]:
