@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import textwrap
 from collections.abc import Iterable, Mapping
@@ -233,8 +234,7 @@ class Release:
         for number, attribute in enumerate(self.plan.schema, start=1):
             rule = attribute.hierarchy
             if isinstance(rule, FromFile | Taxonomy) and rule.path is not None:
-                # a column's name is not always a file's name
-                name = f"{HIERARCHIES}/{number}.csv"
+                name = f"{HIERARCHIES}/{_file_stem(attribute.name, number)}.csv"
                 (staging / HIERARCHIES).mkdir(exist_ok=True)
                 shutil.copyfile(self.plan.schema.folder / rule.path, staging / name)
                 attributes.append(replace(attribute, hierarchy=replace(rule, path=name)))
@@ -252,6 +252,11 @@ class Release:
             hierarchies.write_arx(hierarchy, staging / name)
             placed[hierarchy.attribute] = name
         return placed
+
+
+def _file_stem(column: str, number: int) -> str:
+    """Return a file's name for a column; the number keeps columns apart whose names a file system cannot."""
+    return f"{number}-{re.sub('[^a-z0-9_]+', '-', column.casefold())[:60]}".rstrip("-")
 
 
 _RISKS = ("records", "equivalence classes", "smallest class", "unique records", "highest risk", "average risk")
