@@ -16,7 +16,7 @@ import shoal
 from shoal import methods, models
 from shoal.models import Model
 from shoal.recoding import Method
-from shoal.schema import Attribute, Domain, Groups, Intervals, Kind, Role, Schema
+from shoal.schema import Attribute, Domain, Groups, Intervals, Kind, Missing, Role, Schema
 
 ILLNESSES = {"infection": ("cold", "flu", "measles"), "injury": ("burn", "fracture")}
 
@@ -188,3 +188,23 @@ def test_a_guessed_schema_is_marked_in_the_certificate(people: shoal.Table, tmp_
     folder = shoal.anonymize(people.with_schema(guessed), models.KAnonymity(2)).write(tmp_path / "release")
     assert json.loads((folder / "certificate.json").read_text())["roles"] == "guessed"
     assert "guessed" in (folder / "summary.txt").read_text()
+
+
+@pytest.mark.parametrize("empty", ["age", "illness"])
+def test_a_column_without_a_value_in_any_released_record_verifies(tmp_path: Path, empty: str) -> None:
+    rows: dict[str, list[object]] = {"age": [20, 21, 45, 75], "illness": ["cold", "flu", "cold", "flu"]}
+    rows[empty][:2] = [None, None]
+    known = Schema(attributes=(SCHEMA["age"], SCHEMA["illness"]))
+    method = shoal.Generalize(suppression_limit=0.5)
+    release = shoal.anonymize(shoal.read(pa.table(rows)).with_schema(known), shoal.KAnonymity(2), method=method)
+    folder = release.write(tmp_path / "release")
+    assert pq.read_table(folder / "data.parquet")[empty].to_pylist() == [None, None]
+    assert shoal.verify(folder).passed
+
+
+def test_records_that_the_schema_leaves_out_are_said_once(tmp_path: Path) -> None:
+    age = dataclasses.replace(SCHEMA["age"], missing=Missing.DROP)
+    rows = pa.table({"age": [20, 21, 22, None], "illness": ["cold", "flu", "cold", "flu"]})
+    table = shoal.read(rows).with_schema(Schema(attributes=(age, SCHEMA["illness"])))
+    release = shoal.anonymize(table, shoal.KAnonymity(2))
+    assert "Left out 1 record with missing values in column `age`." in str(release)

@@ -58,7 +58,7 @@ def draw(
     columns = tuple(attribute.name for attribute in released(plan.schema))
     sensitive = tuple(dict.fromkeys(name for model in models for name in model.capabilities.sensitive))
     _check_listed(plan.schema, sensitive)
-    table, left_out = table.with_schema(plan.schema), table.left_out
+    table = table.with_schema(plan.schema)
     frequencies = tables.encode(table, quasi_identifiers=columns, sensitive=()).frequencies
     _check_declared(frequencies)
     drawn = method.keeping(sensitive).draw(
@@ -85,7 +85,7 @@ def draw(
         records=classes.records,
         domains=domains(plan.schema, frequencies),
         sensitive_hierarchies=tuple(each.hierarchy for each in classes.sensitive if each.hierarchy is not None),
-        private=_private(plan.schema, frequencies, tuples, _loss(tuples, method.weights), left_out + table.left_out),
+        private=_private(plan.schema, frequencies, tuples, _loss(tuples, method.weights), table.left_out),
     )
 
 

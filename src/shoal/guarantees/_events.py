@@ -90,7 +90,8 @@ class LeftOut(Event):
 
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
-        return f"Left out {self.records:,} records with missing values in {_columns(self.columns)}."
+        records = "1 record" if self.records == 1 else f"{self.records:,} records"
+        return f"Left out {records} with missing values in {_columns(self.columns)}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

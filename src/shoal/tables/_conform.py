@@ -46,7 +46,8 @@ def conform(table: Table, schema: Schema) -> Table:
     problems.raise_as(SchemaError, hint=_hint(table, schema, found))
     typed, left_out = _leave_out(table, typed, schema, found)
     hidden = [ROW] if ROW in typed.columns else []
-    return replace(table, expression=typed.select(*schema.names, *hidden), schema=schema, left_out=left_out)
+    chosen = typed.select(*schema.names, *hidden)
+    return replace(table, expression=chosen, schema=schema, left_out=table.left_out + left_out)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -180,9 +181,7 @@ def _judge(table: Table, reading: _Reading, found: dict[str, int], problems: Pro
             first = _first(table, found.get(f"{name}/{what}/first", -1))
             problems.add(f"column `{name}`: {_are(number)} {wanted}{first}")
     missing = found[f"{name}/missing"]
-    if missing == found["records"]:
-        problems.add(f"column `{name}` has no value in any record")
-    elif missing > 0 and attribute.missing is Missing.REFUSE:
+    if missing > 0 and attribute.missing is Missing.REFUSE:
         first = _first(table, found.get(f"{name}/missing/first", -1))
         problems.add(f"column `{name}`: {_are(missing)} missing, which the schema refuses{first}")
 
