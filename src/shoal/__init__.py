@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     from shoal.models import TCloseness as TCloseness
     from shoal.plan import Plan as Plan
     from shoal.recoding import Generalize as Generalize
+    from shoal.recoding import Iterate as Iterate
+    from shoal.recoding import Mondrian as Mondrian
+    from shoal.recoding import Specialize as Specialize
+    from shoal.recoding import Subtree as Subtree
     from shoal.release import Release as Release
     from shoal.risk import Assessment as Assessment
     from shoal.risk import Attacks as Attacks
@@ -111,7 +115,13 @@ _HOMES = {
         "TCloseness",
     ),
     "shoal.plan": ("Plan",),
-    "shoal.recoding": ("Generalize",),
+    "shoal.recoding": (
+        "Generalize",
+        "Iterate",
+        "Mondrian",
+        "Specialize",
+        "Subtree",
+    ),
     "shoal.release": ("Release",),
     "shoal.risk": (
         "Assessment",
