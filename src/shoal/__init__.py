@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from shoal.models import KMAnonymity as KMAnonymity
     from shoal.models import KMap as KMap
     from shoal.models import MultiplicativeCloseness as MultiplicativeCloseness
+    from shoal.models import ProbabilisticKAnonymity as ProbabilisticKAnonymity
     from shoal.models import PSensitive as PSensitive
     from shoal.models import RecursiveLDiversity as RecursiveLDiversity
     from shoal.models import SampleUniqueness as SampleUniqueness
@@ -110,6 +111,7 @@ _HOMES = {
         "KMap",
         "MultiplicativeCloseness",
         "PSensitive",
+        "ProbabilisticKAnonymity",
         "RecursiveLDiversity",
         "SampleUniqueness",
         "TCloseness",

@@ -23,6 +23,7 @@ from shoal.schema import toml_value
 #: Models as a user would ask for them; every registered one must be here, with more than one where it has variants.
 ASKED: dict[str, list[dict[str, object]]] = {
     "k-anonymity": [{"k": 1}, {"k": 3}],
+    "probabilistic-k-anonymity": [{"k": 3}],
     "k-map": [{"k": 3}],
     "p-sensitive-k-anonymity": [{"attributes": ["s"], "p": 2, "k": 3}],
     "distinct-l-diversity": [{"attribute": "s", "l": 2}],
@@ -240,7 +241,7 @@ def test_the_docstring_states_guarantee_assumptions_cost_and_example(name: str) 
     for heading in ("Parameters", "Guarantee", "Assumptions", "Examples"):
         assert f"\n{heading}\n{'-' * len(heading)}\n" in text, heading
     assert "Cost O(" in text
-    assert any(f"{source}," in text for source in ("Bild24", "DFSC15"))
+    assert any(f"{source}," in text for source in ("Bild24", "DFSC15", "SC13"))
 
 
 @pytest.mark.parametrize("name", models.names())

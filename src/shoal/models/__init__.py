@@ -13,6 +13,7 @@ from shoal.models._km_anonymity import KMAnonymity
 from shoal.models._model import Achieved, Capabilities, Model, Scope, keep
 from shoal.models._multiplicative_closeness import MultiplicativeCloseness
 from shoal.models._p_sensitive import PSensitive
+from shoal.models._probabilistic_k_anonymity import ProbabilisticKAnonymity
 from shoal.models._recursive_l_diversity import RecursiveLDiversity
 from shoal.models._registry import by_name, from_parameters, names
 from shoal.models._sample_uniqueness import SampleUniqueness
@@ -35,6 +36,7 @@ __all__ = [
     "Model",
     "MultiplicativeCloseness",
     "PSensitive",
+    "ProbabilisticKAnonymity",
     "RecursiveLDiversity",
     "SampleUniqueness",
     "Scope",

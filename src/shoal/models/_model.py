@@ -65,6 +65,9 @@ class Capabilities:
         None where the model bounds none. For constructions that meet it.
     earth_mover
         The greatest earth mover's distance between a class and the release; None where the model bounds none.
+    linkage
+        Whether the model bounds the probability of finding a record and nothing else, so that exchanging values at
+        random inside classes keeps it.
     """
 
     monotone_generalization: bool
@@ -77,6 +80,7 @@ class Capabilities:
     decided_by_size: bool = False
     factor: Fraction | None = None
     earth_mover: Fraction | None = None
+    linkage: bool = False
 
 
 class Achieved(dict[str, Quantity]):

@@ -19,6 +19,7 @@ from shoal.models._km_anonymity import KMAnonymity
 from shoal.models._model import Model
 from shoal.models._multiplicative_closeness import MultiplicativeCloseness
 from shoal.models._p_sensitive import PSensitive
+from shoal.models._probabilistic_k_anonymity import ProbabilisticKAnonymity
 from shoal.models._recursive_l_diversity import RecursiveLDiversity
 from shoal.models._sample_uniqueness import SampleUniqueness
 from shoal.models._t_closeness import TCloseness
@@ -29,6 +30,7 @@ _MODELS: dict[str, type[Model]] = {
     model.name: model
     for model in (
         KAnonymity,
+        ProbabilisticKAnonymity,
         KMap,
         PSensitive,
         DistinctLDiversity,

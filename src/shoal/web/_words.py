@@ -9,6 +9,8 @@ __all__ = ["HELP", "PRESETS", "ROLES"]
 HELP: dict[str, str] = {
     "k-anonymity": "Every person looks like at least k - 1 others in all that an outsider may know. "
     "Common choices: 3 among colleagues who signed an agreement, 5 for researchers, 11 or more for the public.",
+    "probabilistic-k-anonymity": "Nobody is found with a chance of more than one in k. Enough for the methods that "
+    "exchange values between people who are alike.",
     "distinct-l-diversity": "Everybody who looks alike must have at least l different secrets among them, "
     "so that finding a person's group does not give the secret away. 2 or 3 is usual.",
     "entropy-l-diversity": "Like l-diversity, but rare secrets do not count fully: the mix must be as uncertain as l "

@@ -57,6 +57,7 @@ def test_a_class_that_only_the_population_holds_is_not_released() -> None:
 
 EASY: dict[str, dict[str, object]] = {
     "k-anonymity": {"k": 1},
+    "probabilistic-k-anonymity": {"k": 1},
     "k-map": {"k": 1},
     "p-sensitive-k-anonymity": {"attributes": ["s"], "p": 1, "k": 1},
     "distinct-l-diversity": {"attribute": "s", "l": 1},

@@ -9,7 +9,7 @@ from shoal.models import KAnonymity
 
 def test_names_are_the_models_own_names() -> None:
     assert all(models.by_name(name).name == name for name in models.names())
-    assert len(models.names()) == 14
+    assert len(models.names()) == 15
 
 
 def test_every_model_that_the_package_offers_is_registered() -> None:

@@ -1,0 +1,89 @@
+"""Probabilistic k-anonymity: nobody's record is found with a probability above 1/k."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.models._arguments import Arguments
+from shoal.models._classes import Classes
+from shoal.models._model import Achieved, Capabilities, Mask, Model, released_classes
+
+__all__ = ["ProbabilisticKAnonymity"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ProbabilisticKAnonymity(Model):
+    """An intruder finds the record of a person with probability at most 1/k.
+
+    Weaker than k-anonymity, which implies it: quasi-identifiers need not look alike. Methods that exchange values
+    inside classes that nobody publishes (:class:`shoal.Swap`, :class:`shoal.IndividualRankingSwap`) keep it with the
+    quasi-identifiers as they are. Cost O(classes).
+
+    Parameters
+    ----------
+    k
+        One over the greatest probability allowed, an integer in [1, inf).
+
+    Guarantee
+    ---------
+    P(Rid(e) = Id(e)) <= 1/k for every person e of an external data set and every way Rid to link records [SC13, Def.
+    5]. Where records of a class share their quasi-identifiers, or exchanged values at random, every record of the
+    class is equally likely: it holds if ``|E| >= k`` for every class E [SC13, section 3.3.1].
+
+    Assumptions
+    -----------
+    The quasi-identifiers are what the intruder knows. Sensitive values that the records of a class share are not
+    protected. What a method adds to this, its certificate says.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ProbabilisticKAnonymity(3).keep(Classes(sizes=np.array([2, 3])), np.array([True, True])).tolist()
+    [False, True]
+    """
+
+    k: int
+    name: ClassVar[str] = "probabilistic-k-anonymity"
+    title: ClassVar[str] = "ProbabilisticKAnonymity"
+
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        object.__setattr__(self, "k", arguments.whole("k", self.k))
+        arguments.finish()
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What a search may rely on."""
+        return Capabilities(
+            monotone_generalization=True,
+            monotone_suppression=True,
+            minimal_class_size=self.k,
+            decided_by_size=True,
+            linkage=True,
+        )
+
+    def keep(self, classes: Classes, kept: Mask) -> Mask:
+        """Return the kept classes of at least k records."""
+        return np.asarray(kept & (classes.sizes >= self.k))
+
+    def achieved(self, classes: Classes, kept: Mask | None = None) -> Achieved:
+        """Return the size of the smallest kept class."""
+        sizes = classes.sizes[released_classes(classes, kept)]
+        return Achieved(k=int(sizes.min())) if len(sizes) else Achieved()
+
+    def statement(self) -> str:
+        """Say what is promised, in one plain sentence."""
+        return (
+            "An intruder who knows the quasi-identifiers of a person finds the person's record with probability at "
+            f"most 1/{self.k}."
+        )
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what must hold for the promise to mean what it says, and what it does not cover."""
+        return (
+            "An intruder knows at most the columns declared as quasi-identifiers.",
+            "Sensitive values are not covered: the records of a class may all share one.",
+        )

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from shoal.errors import ParameterError
+from shoal.models import Classes, KAnonymity, ProbabilisticKAnonymity
+
+
+def test_classes_of_at_least_k_records_are_kept() -> None:
+    classes = Classes(sizes=np.array([1, 4, 5, 6]))
+    assert ProbabilisticKAnonymity(5).keep(classes, np.array([True, True, True, False])).tolist() == [
+        False,
+        False,
+        True,
+        False,
+    ]
+
+
+def test_the_achieved_k_is_the_smallest_released_class() -> None:
+    classes = Classes(sizes=np.array([1, 4, 5, 6]))
+    assert ProbabilisticKAnonymity(5).achieved(classes) == {"k": 1}
+    assert ProbabilisticKAnonymity(5).achieved(classes, np.array([False, False, True, True])) == {"k": 5}
+    assert ProbabilisticKAnonymity(5).achieved(classes, np.zeros(4, dtype=np.bool_)) == {}
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.5, True, "5"])
+def test_k_must_be_a_positive_integer(k: object) -> None:
+    with pytest.raises(ParameterError, match=r"`k` of `ProbabilisticKAnonymity` must be an integer in \[1, inf\)"):
+        ProbabilisticKAnonymity(k)  # type: ignore[arg-type]
+
+
+def test_the_statement_is_about_a_probability_and_not_about_looking_alike() -> None:
+    assert ProbabilisticKAnonymity(5).statement().endswith("with probability at most 1/5.")
+    assert "shares" not in ProbabilisticKAnonymity(5).statement()
+
+
+def test_it_can_be_kept_by_exchanging_values() -> None:
+    assert ProbabilisticKAnonymity(2).capabilities.linkage
+    assert not KAnonymity(2).capabilities.linkage
