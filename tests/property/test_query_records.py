@@ -16,7 +16,10 @@ from shoal.queries._memory_records import MemoryRecords
 def test_figures_are_the_same_everywhere(records: list[reference.Record], where: Condition | None) -> None:
     table = reference.table(records)
     wanted = reference.expected(records, where)
-    assert reference.figures(MemoryRecords(table), where) == wanted
+    for most_cells in (1 << 16, 4, 0):
+        memory = MemoryRecords(table, most_cells=most_cells)
+        assert reference.figures(memory, where) == wanted
+        assert reference.figures(memory, where) == wanted, "kept figures are the same ones"
     assert reference.figures(EngineRecords(table), where) == wanted
 
 
