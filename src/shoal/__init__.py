@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from shoal.guarantees import Guarantee as Guarantee
     from shoal.guarantees import Verification as Verification
     from shoal.guarantees import verify as verify
+    from shoal.microaggregation import DPMicroaggregation as DPMicroaggregation
+    from shoal.microaggregation import EpsilonBudget as EpsilonBudget
     from shoal.models import AverageRisk as AverageRisk
     from shoal.models import BetaLikeness as BetaLikeness
     from shoal.models import DeltaDisclosure as DeltaDisclosure
@@ -42,6 +44,12 @@ if TYPE_CHECKING:
     from shoal.models import SampleUniqueness as SampleUniqueness
     from shoal.models import TCloseness as TCloseness
     from shoal.plan import Plan as Plan
+    from shoal.queries import BudgetSpent as BudgetSpent
+    from shoal.queries import Client as Client
+    from shoal.queries import Ledger as Ledger
+    from shoal.queries import Loss as Loss
+    from shoal.queries import Session as Session
+    from shoal.queries import Vault as Vault
     from shoal.recoding import Generalize as Generalize
     from shoal.recoding import Iterate as Iterate
     from shoal.recoding import Mondrian as Mondrian
@@ -99,6 +107,10 @@ _HOMES = {
         "Verification",
         "verify",
     ),
+    "shoal.microaggregation": (
+        "DPMicroaggregation",
+        "EpsilonBudget",
+    ),
     "shoal.models": (
         "AverageRisk",
         "BetaLikeness",
@@ -117,6 +129,14 @@ _HOMES = {
         "TCloseness",
     ),
     "shoal.plan": ("Plan",),
+    "shoal.queries": (
+        "BudgetSpent",
+        "Client",
+        "Ledger",
+        "Loss",
+        "Session",
+        "Vault",
+    ),
     "shoal.recoding": (
         "Generalize",
         "Iterate",
@@ -167,7 +187,13 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = ["__version__", *sorted(_HOME)]
 
 
+# packages that are reached as attributes, too: shoal.queries.Session
+_PACKAGES = ("closeness", "mechanisms", "models", "queries", "risk", "testing")
+
+
 def __getattr__(name: str) -> object:
+    if name in _PACKAGES:
+        return import_module(f"shoal.{name}")
     if name not in _HOME:
         raise AttributeError(f"module `shoal` has no attribute `{name}`")
     value = getattr(import_module(_HOME[name]), name)

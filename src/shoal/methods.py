@@ -8,21 +8,22 @@ from collections.abc import Iterable, Mapping
 from shoal import closeness, recoding
 from shoal.closeness import PartitionMethod, Slice
 from shoal.errors import ParameterError, Problems
+from shoal.microaggregation import DPMicroaggregation, EpsilonBudget
 from shoal.recoding import Generalize, Method
 from shoal.truthful import DifferentialPrivacy, Truthful
 
 __all__ = ["AnyMethod", "by_name", "default", "from_parameters", "names"]
 
 #: A method recodes a table so that models hold, puts records into classes, divides the columns, or draws a release that
-#: is differentially private.
-AnyMethod = Method | PartitionMethod | Slice | Truthful
+#: is differentially private, with noise or without.
+AnyMethod = Method | PartitionMethod | Slice | Truthful | DPMicroaggregation
 
 
 def _all() -> dict[str, type[AnyMethod]]:
     values = [getattr(home, name) for home in (recoding, closeness) for name in home.__all__]
     bases = (Method, PartitionMethod)
     found = [value for value in values if isinstance(value, type) and issubclass(value, bases) and value not in bases]
-    known: list[type[AnyMethod]] = [*found, Slice, Truthful]
+    known: list[type[AnyMethod]] = [*found, Slice, Truthful, DPMicroaggregation]
     return {method.name: method for method in known}
 
 
@@ -33,8 +34,10 @@ def names() -> tuple[str, ...]:
 
 def default(promises: Iterable[object]) -> AnyMethod:
     """Return the method for promises where none is asked for: one that keeps them."""
-    private = any(isinstance(promise, DifferentialPrivacy) for promise in promises)
-    return Truthful() if private else Generalize()
+    asked = tuple(promises)
+    if any(isinstance(promise, EpsilonBudget) for promise in asked):
+        return DPMicroaggregation()
+    return Truthful() if any(isinstance(promise, DifferentialPrivacy) for promise in asked) else Generalize()
 
 
 def by_name(name: str) -> type[AnyMethod]:

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, TypeVar
 from shoal import methods, promises, quality, schema
 from shoal.errors import InputError, ParameterError, PlanError, Problems
 from shoal.methods import AnyMethod
+from shoal.microaggregation import DPMicroaggregation, EpsilonBudget
 from shoal.models import Model
 from shoal.promises import Requirement
 from shoal.recoding import Generalize, Method
@@ -104,6 +105,11 @@ class Plan:
 
     def _mismatches(self) -> list[str]:
         """Return what does not go together."""
+        if isinstance(self.method, DPMicroaggregation):
+            return [*self.method.problems(self.schema, self.models), *self._compared()]
+        if any(isinstance(model, EpsilonBudget) for model in self.models):
+            kept = f"`{EpsilonBudget.title}` is kept by method `{DPMicroaggregation.name}`"
+            return [f"{kept}, not by `{self.method.name}`; with --delta, `{Truthful.name}` keeps --epsilon"]
         private = len(self.models) - len(self.class_models)
         if not isinstance(self.method, Truthful):
             kept = f"`{DifferentialPrivacy.title}` is kept by method `{Truthful.name}`, not by `{self.method.name}`"
@@ -118,9 +124,13 @@ class Plan:
             for model in self.class_models
             if model.capabilities.population
         ]
-        if set(self.measures) - {"loss"}:
-            problems.append("measures other than `loss` compare with the input, which differential privacy keeps back")
-        return problems
+        return [*problems, *self._compared()]
+
+    def _compared(self) -> list[str]:
+        """Say which measures would tell about the input what privacy keeps back."""
+        if not set(self.measures) - {"loss"}:
+            return []
+        return ["measures other than `loss` compare with the input, which differential privacy keeps back"]
 
     def run(
         self,

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shoal._run._classes import classify
+from shoal._run._dp_microaggregation import perturb
 from shoal._run._recoding import recode
 from shoal._run._slices import cut
 from shoal._run._truthful import draw
 from shoal.closeness import PartitionMethod, Slice
 from shoal.errors import ParameterError
 from shoal.mechanisms import SYSTEM, RandomSource
+from shoal.microaggregation import DPMicroaggregation
 from shoal.plan import Plan
 from shoal.recoding import Progress
 from shoal.release import Release
@@ -34,6 +36,10 @@ def run(
         if population is not None or pseudonym_key is not None:
             raise ParameterError(f"`{plan.privacy.title}` goes without a population and without pseudonyms.")
         return draw(plan, table, progress=progress, cancelled=cancelled, source=source)
+    if isinstance(plan.method, DPMicroaggregation):
+        if population is not None or pseudonym_key is not None:
+            raise ParameterError(f"method `{plan.method.name}` goes without a population and without pseudonyms.")
+        return perturb(plan, table, progress=progress, cancelled=cancelled, source=source)
     if isinstance(plan.method, PartitionMethod | Slice):
         if population is not None:
             raise ParameterError(f"method `{plan.method.name}` goes without a population.")

@@ -24,6 +24,7 @@ Examples:
   shoal anonymize patients.csv --k 5 --t diagnosis=0.2 --suppression-limit 0.02 --output release
   shoal anonymize patients.csv --k 5 --promise "entropy-l-diversity attribute=diagnosis l=3" --output release
   shoal anonymize patients.csv --epsilon 1 --delta 1e-6 --output release
+  shoal anonymize patients.csv --epsilon 1 --method dp-microaggregation --option target=original --output release
   shoal anonymize postgresql://localhost/hospital --table patients --plan plan.toml --output release
 """
 
@@ -101,7 +102,7 @@ def anonymize(
         chosen = _load(plan)
     else:
         privacy = {"epsilon": epsilon, "delta": delta, "search_share": search_share, "definition": definition}
-        models = _models(k, l or [], t or [], promise or [], privacy)
+        models = _models(k, l or [], t or [], promise or [], privacy, method)
         chosen = _plan(
             _source.with_schema(data, source, schema), models, _method(method, models, option or [], suppression_limit)
         )
@@ -157,6 +158,7 @@ def _models(
     t: list[str],
     promises: list[str],
     privacy: dict[str, str | None],
+    method: str | None,
 ) -> tuple[Requirement, ...]:
     from shoal.promises import from_parameters
 
@@ -164,7 +166,8 @@ def _models(
     wanted: list[tuple[str, dict[str, object]]] = []
     if any(value is not None for value in privacy.values()):
         given = {name: _value(value) for name, value in privacy.items() if value is not None}
-        wanted.append(("differential-privacy", given))
+        noisy = method == "dp-microaggregation"
+        wanted.append(("epsilon-budget" if noisy else "differential-privacy", given))
     if k is not None:
         wanted.append(("k-anonymity", {"k": k}))
     for option, name, parameter, texts in (("--l", "distinct-l-diversity", "l", l), ("--t", "t-closeness", "t", t)):

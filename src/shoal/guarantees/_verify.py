@@ -17,6 +17,7 @@ from shoal.guarantees._certificate import CERTIFICATE, POPULATION, Certificate, 
 from shoal.guarantees._check import Check, Verification
 from shoal.guarantees._promise import Strength
 from shoal.guarantees._verify_closeness import CLOSENESS, check_closeness, check_links
+from shoal.guarantees._verify_noise import NOISE, check_noise
 from shoal.guarantees._verify_privacy import NAME, check_privacy
 from shoal.models import Classes, Model
 from shoal.schema import Attribute, Domain, Flat, FromFile, HierarchyRule, Kind, Role, Schema
@@ -116,6 +117,8 @@ def _check_promises(folder: Path, opened: Mapping[str, Table], certificate: Cert
             continue
         if entry.model == NAME:
             checks.extend(check_privacy(entry, certificate, opened[certificate.data.file]))
+        elif entry.model in NOISE:
+            checks.extend(check_noise(entry, certificate, opened, folder))
         elif entry.model in CLOSENESS:
             checks.append(check_closeness(entry, certificate, opened))
         else:

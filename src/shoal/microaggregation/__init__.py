@@ -7,13 +7,16 @@ for a differentially private data set.
 """
 
 from shoal.microaggregation._blocked import blocked_mdav, blocks
+from shoal.microaggregation._budget import EpsilonBudget
 from shoal.microaggregation._centroids import aggregate, centroids
 from shoal.microaggregation._distance import Scaling, Space, standardize
 from shoal.microaggregation._dp import DPRelease, NoisyCentroids, dp_microaggregate
+from shoal.microaggregation._dp_method import DPMicroaggregation
 from shoal.microaggregation._exchange import exchange
 from shoal.microaggregation._groups import AttributeSet, aggregate_by_sets, partition_by_sets
 from shoal.microaggregation._insensitive import corners, fixed_orders, insensitive, insensitive_orders
 from shoal.microaggregation._mdav import mdav
+from shoal.microaggregation._noise import centroid_noise
 from shoal.microaggregation._partition import Partition
 from shoal.microaggregation._records import Records
 from shoal.microaggregation._sensitivity import (
@@ -31,7 +34,9 @@ from shoal.microaggregation._vmdav import vmdav
 
 __all__ = [
     "AttributeSet",
+    "DPMicroaggregation",
     "DPRelease",
+    "EpsilonBudget",
     "NoisyCentroids",
     "Partition",
     "Records",
@@ -45,6 +50,7 @@ __all__ = [
     "automatic_k",
     "blocked_mdav",
     "blocks",
+    "centroid_noise",
     "centroid_sensitivity",
     "centroids",
     "corners",

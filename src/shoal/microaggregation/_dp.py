@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
-from shoal.guarantees import Neighbours, Promise, Strength
-from shoal.mechanisms import SYSTEM, ExponentialMechanism, Grid, Laplace, RandomSource
+from shoal.guarantees import Promise
+from shoal.mechanisms import SYSTEM, ExponentialMechanism, RandomSource
+from shoal.microaggregation._dp_promise import privacy_promise
 from shoal.microaggregation._groups import AttributeSet, require_disjoint
 from shoal.microaggregation._insensitive import insensitive
 from shoal.microaggregation._mdav import mdav
+from shoal.microaggregation._noise import centroid_noise
 from shoal.microaggregation._partition import Partition
 from shoal.microaggregation._records import Records
 from shoal.microaggregation._sensitivity import (
@@ -23,7 +25,6 @@ from shoal.microaggregation._sensitivity import (
     Split,
     Target,
     automatic_k,
-    centroid_sensitivity,
     marginality_sensitivity,
     split_budget,
     widths,
@@ -32,10 +33,9 @@ from shoal.microaggregation._swapping import permutation_within
 from shoal.microaggregation._taxonomy import FIXED_POINT, Taxonomy
 from shoal.microaggregation._univariate import individual_ranking
 
-__all__ = ["DPRelease", "NoisyCentroids", "dp_microaggregate"]
+__all__ = ["Clustering", "DPRelease", "NoisyCentroids", "dp_microaggregate"]
 
-FINE, COARSE = 2**32, 2**16
-"""The grid of the noise has so many steps in the width of a domain; the coarse one for noise beyond 2^19 widths."""
+Clustering = Literal["insensitive", "natural order", "mdav", "individual ranking"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,6 +54,8 @@ class NoisyCentroids:
         The cluster of each input row, where the target lets it be known; else None.
     scales
         For each numeric attribute the scale of the Laplace noise of each cluster.
+    clustering
+        How the clusters were found; ``"natural order"`` is insensitive and of one number.
     """
 
     attributes: AttributeSet
@@ -61,6 +63,7 @@ class NoisyCentroids:
     sizes: NDArray[np.int64]
     labels: NDArray[np.int32] | None
     scales: NDArray[np.float64]
+    clustering: Clustering
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -135,8 +138,9 @@ def dp_microaggregate(
     scaled to (`centroid_sensitivity`), since corresponding clusters differ in at most one record [SC13 Prop. 7];
     attributes compose by adding their ε_j. Sizes depend on n and k alone. ``"partition"``: ε-differential privacy
     of the values *conditional on the partition*, which is computed from the data and not protected [SCDF17 Prop. 2].
-    ``"record-query"``: conditional: the answer about one record, not the data set; [SC13 Prop. 8] claims the whole data
-    set by parallel composition, which does not apply, since one record's change may reach every cluster.
+    ``"record-query"``: conditional: the answer about one record that stays in its cluster, not the data set. [SC13
+    Prop. 8] claims the whole data set by parallel composition, which does not apply, since one record's change may
+    reach every cluster; and it says nothing of a record that changes its cluster.
 
     A concept is chosen by the exponential mechanism over all concepts, with quality -marginality [SC13 Alg. 6.3]; under
     ``"original"`` each of the c choices gets ε_j / c.
@@ -168,9 +172,8 @@ def dp_microaggregate(
     parts = tuple(
         _release(records, attributes, size, target, epsilons, reference_points, source) for attributes in chosen
     )
-    return DPRelease(
-        parts=parts, target=target, k=size, epsilons=epsilons, promise=_promise(target, size, epsilons, source)
-    )
+    promise = privacy_promise(target, k=size, epsilon=sum(epsilons, Fraction(0)), cryptographic=source.cryptographic)
+    return DPRelease(parts=parts, target=target, k=size, epsilons=epsilons, promise=promise)
 
 
 def _release(
@@ -183,14 +186,9 @@ def _release(
     source: RandomSource,
 ) -> NoisyCentroids:
     own = attributes.of(records)
-    natural = _is_one_number(attributes)
-    if target == "partition":
-        partition = individual_ranking(own.numeric[:, 0], k) if natural else mdav(own, k, scaling="domain")
-    else:
-        points = 1 if natural and target == "original" else reference_points
-        natural = natural and points == 1
-        partition = insensitive(own, k, reference_points=points)
+    partition, clustering = _clusters(own, attributes, k, target, reference_points)
     budgets = [epsilons[column] for column in attributes.numeric]
+    natural = clustering == "natural order"
     numeric, scales = _noisy_means(own, partition, target, budgets, k, natural_order=natural, source=source)
     first = records.numeric.shape[1]
     codes = np.empty((partition.count, len(attributes.categorical)), np.int32)
@@ -206,7 +204,21 @@ def _release(
         sizes=partition.sizes[order],
         labels=labels,
         scales=scales[:, order],
+        clustering=clustering,
     )
+
+
+def _clusters(
+    own: Records, attributes: AttributeSet, k: int, target: Target, reference_points: int | None
+) -> tuple[Partition, Clustering]:
+    one_number = _is_one_number(attributes)
+    if target == "partition" and one_number:
+        return individual_ranking(own.numeric[:, 0], k), "individual ranking"
+    if target == "partition":
+        return mdav(own, k, scaling="domain"), "mdav"
+    points = 1 if one_number and target == "original" else reference_points
+    natural = one_number and points == 1
+    return insensitive(own, k, reference_points=points), "natural order" if natural else "insensitive"
 
 
 def _noisy_means(
@@ -227,17 +239,20 @@ def _noisy_means(
     spans = widths(own)
     for column, budget in enumerate(budgets):
         for size, members in _alike(partition, target, k):
-            reach = centroid_sensitivity(
-                target, width=spans[column], size=size, clusters=partition.count, natural_order=natural_order
+            noise = centroid_noise(
+                target,
+                width=spans[column],
+                size=size,
+                clusters=partition.count,
+                natural_order=natural_order,
+                epsilon=budget,
             )
-            steps = FINE if reach / (spans[column] * budget) < 2**19 else COARSE  # OpenDP's scales end at 2^52 steps
-            grid = Grid(spans[column] / steps)
-            means = _grid_means(own.numeric[:, column] - lower[column], float(grid.step), steps, partition)[members]
-            rounded = partition.count if target == "original" else 1
-            noise = Laplace(sensitivity=reach + rounded * grid.step, epsilon=budget, grid=grid, neighbours="replace")
-            released = noise.release_all([int(mean) * grid.step for mean in means], source=source)
+            step = noise.grid.step
+            steps = int(spans[column] / step)
+            means = _grid_means(own.numeric[:, column] - lower[column], float(step), steps, partition)[members]
+            released = noise.release_all([int(mean) * step for mean in means], source=source)
             noisy[members, column] = lower[column] + np.array(released, np.float64)
-            scales[column, members] = noise.scale * float(grid.step)
+            scales[column, members] = noise.scale * float(step)
     return np.clip(noisy, lower, upper), scales
 
 
@@ -286,38 +301,3 @@ def _size(
 
 def _is_one_number(attributes: AttributeSet) -> bool:
     return len(attributes.numeric) == 1 and not attributes.categorical
-
-
-STATEMENTS: dict[Target, str] = {
-    "original": "Nobody who sees the release can tell whether any one record had other values, beyond the factor "
-    "e^epsilon in any probability.",
-    "partition": "Given which records share a cluster, nobody who sees the release can tell whether any one record "
-    "had other values, beyond the factor e^epsilon in any probability.",
-    "record-query": "The answer to a query for any one record differs by at most the factor e^epsilon in any "
-    "probability if one record had other values.",
-}
-ASSUMPTIONS: dict[Target, tuple[str, ...]] = {
-    "original": (),
-    "partition": (
-        "The partition into clusters is public: it was computed from the records, and what it reveals about them is "
-        "not protected.",
-    ),
-    "record-query": (
-        "Only one record's query is asked. The whole data set answers one query per record, and a change of one "
-        "record may reach every cluster; the data set as a whole is not protected by this epsilon.",
-    ),
-}
-
-
-def _promise(target: Target, k: int, epsilons: tuple[Fraction, ...], source: RandomSource) -> Promise:
-    declared = "Bounds and taxonomies were declared without looking at the records."
-    seeded = () if source.cryptographic else ("The random bits came from a seed that nobody else knows.",)
-    return Promise(
-        model="differential-privacy",
-        parameters={"epsilon": float(sum(epsilons, Fraction(0))), "target": target, "k": k},
-        strength=Strength.CONDITIONAL if ASSUMPTIONS[target] or seeded else Strength.UNCONDITIONAL,
-        statement=STATEMENTS[target],
-        assumptions=(*ASSUMPTIONS[target], declared, *seeded),
-        neighbours=Neighbours.REPLACE,
-        exact={"epsilon by attribute": ", ".join(map(str, epsilons))},
-    )

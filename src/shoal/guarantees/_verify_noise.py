@@ -1,0 +1,274 @@
+"""Check what a data set of noisy centroids promises: its arithmetic, computed again, and what the data files show.
+
+Whether the noise was drawn as the certificate says, no file can show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from shoal import schema
+from shoal.errors import ShoalError
+from shoal.guarantees._certificate import Certificate, PromiseEntry
+from shoal.guarantees._check import Check
+from shoal.guarantees._events import LeftOut, Suppressed
+from shoal.guarantees._promise import Neighbours, Strength
+from shoal.models._arguments import fraction
+from shoal.schema import Provenance
+from shoal.tables import Table
+
+if TYPE_CHECKING:
+    from shoal.microaggregation._dp_columns import ConceptColumn, NumberColumn
+    from shoal.plan import Plan
+
+__all__ = ["NOISE", "check_noise"]
+
+#: names of promises, with the target that each is about
+NOISE = {
+    "bounded-differential-privacy": "original",
+    "privacy-given-partition": "partition",
+    "record-query-privacy": "record-query",
+}
+PLAN = "plan.toml"
+
+Step = Mapping[str, Any]
+Decision = tuple[bool, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Checked:
+    """What is compared: the promise, the certificate, the tables, and the domains as the plan declares them."""
+
+    entry: PromiseEntry
+    certificate: Certificate
+    rows: Mapping[str, pa.Table]
+    plan: Plan
+    numbers: Mapping[str, NumberColumn]
+    concepts: Mapping[str, ConceptColumn]
+
+    @property
+    def target(self) -> str:
+        return NOISE[self.entry.model]
+
+    def steps(self, *names: str) -> list[Step]:
+        return [step for step in self.certificate.steps if step.get("step") in names]
+
+    def cluster_step(self, column: str) -> Step:
+        """Return the one step that clustered by a column."""
+        (found,) = (step for step in self.steps("clustered") if column in step["columns"])
+        return found
+
+
+def check_noise(
+    entry: PromiseEntry, certificate: Certificate, opened: Mapping[str, Table], folder: Path
+) -> list[Check]:
+    """Return one check per part of the promise."""
+    made: list[_Checked] = []
+
+    def declared() -> Decision:
+        made.append(_read(entry, certificate, opened, folder))
+        return _domains(made[0])
+
+    checks = [_check(f"{entry.model}, domains", declared)]
+    if not made:
+        return checks
+    parts: dict[str, Callable[[_Checked], Decision]] = {
+        "budget": _budget,
+        "noise": _noise,
+        "choices": _choices,
+        "clusters": _clusters,
+        "cells": _cells,
+        "strength": _strength,
+        "silence": _silence,
+    }
+    return [*checks, *(_check(f"{entry.model}, {part}", _bound(decide, made[0])) for part, decide in parts.items())]
+
+
+def _bound(decide: Callable[[_Checked], Decision], checked: _Checked) -> Callable[[], Decision]:
+    return lambda: decide(checked)
+
+
+def _check(subject: str, decide: Callable[[], Decision]) -> Check:
+    try:
+        passed, detail = decide()
+    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
+        passed, detail = False, "the certificate does not say what is needed to check it"
+    except ShoalError as error:
+        passed, detail = False, "; ".join(error.problems)
+    return Check(subject=subject, passed=passed, detail=detail)
+
+
+def _read(entry: PromiseEntry, certificate: Certificate, opened: Mapping[str, Table], folder: Path) -> _Checked:
+    from shoal.microaggregation._dp_columns import concept_columns, number_columns
+    from shoal.plan import Plan
+
+    plan = Plan.load(folder / PLAN)
+    return _Checked(
+        entry=entry,
+        certificate=certificate,
+        rows={name: table.to_arrow() for name, table in opened.items()},
+        plan=plan,
+        numbers={column.name: column for column in number_columns(plan.schema)},
+        concepts={column.name: column for column in concept_columns(plan.schema)},
+    )
+
+
+def _domains(checked: _Checked) -> Decision:
+    """Compare the plan with the certificate, and look whether all domains are declared in it."""
+    certificate = checked.certificate
+    if sha256(schema.dumps(checked.plan.schema).encode()).hexdigest() != certificate.schema_sha256:
+        return False, f"the schema in {PLAN} is not the certified one"
+    if certificate.roles != "declared" or checked.plan.schema.guessed:
+        return False, "the schema was guessed from the data"
+    names = [column.name for data in certificate.tables for column in data.columns]
+    known = {domain.column for domain in certificate.domains if domain.provenance is Provenance.DECLARED}
+    if sorted(names) != sorted([*checked.numbers, *checked.concepts]) or not known >= set(names):
+        return False, "not every released column has a declared domain"
+    return True, f"declared for all {len(names):,} columns"
+
+
+def _budget(checked: _Checked) -> Decision:
+    """Add up the parts of epsilon, one per column that can vary, and compare with what is promised and stated."""
+    steps = checked.steps("noised", "concepts-drawn")
+    shares = [_fraction(step["share"]) for step in steps]
+    total, promised = sum(shares, Fraction(0)), fraction(checked.entry.parameters["epsilon"])  # type: ignore[arg-type]
+    varying = [name for name, column in checked.numbers.items() if column.width] + [*checked.concepts]
+    stated = checked.certificate.budget
+    if sorted(str(step["column"]) for step in steps) != sorted(varying):
+        return False, "not every column has one part of epsilon"
+    if min(shares) <= 0 or total > promised or total > fraction(checked.plan.models[0].parameters()["epsilon"]):  # type: ignore[arg-type]
+        return False, f"the columns share epsilon {float(total):.6g}, which is not what is promised"
+    if checked.target == "record-query":
+        return stated is None, f"the columns share epsilon {float(total):.6g} of a query; the table's is not limited"
+    spent = stated is not None and (Fraction(stated.epsilon), Fraction(stated.delta)) == (total, Fraction(0))
+    return spent, f"the {len(shares):,} columns share epsilon {float(total):.6g} in all"
+
+
+def _noise(checked: _Checked) -> Decision:
+    """Compute sensitivities, grids and scales again from the declared widths, the sizes of clusters and epsilon."""
+    from shoal.microaggregation import centroid_noise
+
+    steps = checked.steps("noised")
+    for step in steps:
+        column, around = checked.numbers[step["column"]], checked.cluster_step(step["column"])
+        sizes, clusters = _sizes(around), sum(count for _, count in around["sizes"])
+        natural = around["clustering"] == "natural order"
+        if natural and list(around["columns"]) != [column.name]:
+            return False, f"the clusters of `{column.name}` do not follow its order"
+        if _fraction(step["width"]) != column.width or step["natural_order"] is not natural:
+            return False, f"the width or the order of `{column.name}` is not the declared one"
+        wanted = sizes if checked.target == "partition" else [int(around["k"])]
+        if [noise["size"] for noise in step["noise"]] != wanted:
+            return False, f"the noise of `{column.name}` is not about the sizes of its clusters"
+        for noise in step["noise"]:
+            again = centroid_noise(
+                checked.target,  # type: ignore[arg-type]
+                width=column.width,
+                size=noise["size"],
+                clusters=clusters,
+                natural_order=natural,
+                epsilon=_fraction(step["share"]),
+            )
+            said = (_fraction(noise["sensitivity"]), _fraction(noise["grid"]), noise["scale in steps of the grid"])
+            if said != (again.sensitivity, again.grid.step, again.scale):
+                return False, f"the noise of `{column.name}` is not what its sensitivity asks for"
+    return True, f"the scales of {len(steps):,} columns are as they must be; that they were drawn so, no file can show"
+
+
+def _choices(checked: _Checked) -> Decision:
+    """Compute again how far one record moves the marginality of concepts, and the epsilon of every choice."""
+    from shoal.microaggregation import marginality_sensitivity
+
+    steps = checked.steps("concepts-drawn")
+    for step in steps:
+        column, around = checked.concepts[step["column"]], checked.cluster_step(step["column"])
+        clusters = sum(count for _, count in around["sizes"])
+        part = clusters if checked.target == "original" else 1
+        said = (int(step["concepts"]), int(step["clusters"]), _fraction(step["sensitivity"]), _fraction(step["choice"]))
+        reach = marginality_sensitivity(column.taxonomy)
+        if said != (column.taxonomy.count, clusters, reach, _fraction(step["share"]) / part):
+            return False, f"the choices of `{column.name}` are not what its hierarchy and epsilon ask for"
+    if not steps:
+        return True, "there are none"
+    return True, f"the choices of {len(steps):,} columns are as they must be; that they were drawn so, no file can show"
+
+
+def _clusters(checked: _Checked) -> Decision:
+    """Compare the sizes of clusters with the rule that they follow, and with how often released values occur."""
+    k = int(str(checked.entry.parameters["k"]))
+    known = {"mdav", "individual ranking"} if checked.target == "partition" else {"insensitive", "natural order"}
+    for step in checked.steps("clustered"):
+        rows = checked.rows[step["file"]].select(list(step["columns"]))
+        sizes = {int(size): int(count) for size, count in step["sizes"]}
+        if step["k"] != k or step["clustering"] not in known or step["target"] != checked.target:
+            return False, "the records were not clustered as the promise says"
+        if sum(size * count for size, count in sizes.items()) != len(rows) or min(sizes) < k:
+            return False, "the clusters are too small, or do not add up to the records"
+        if checked.target != "partition" and sizes != _by_rule(len(rows), k):
+            return False, "the sizes of the clusters do not follow from the number of records and k"
+        counts = rows.group_by(rows.column_names).aggregate([([], "count_all")])["count_all"].to_numpy()
+        if int(np.min(counts)) < min(sizes) or len(counts) > sum(sizes.values()):
+            return False, f"released values occur fewer than {k:,} times, or more differ than there are clusters"
+    return True, f"every combination of values that were averaged together occurs at least {k:,} times"
+
+
+def _cells(checked: _Checked) -> Decision:
+    """Look at every released cell: it lies in the declared domain and on the stated grid."""
+    rounded = {step["column"]: _fraction(step["rounded_to"]) for step in checked.steps("noised")}
+    cells = 0
+    for rows in checked.rows.values():
+        for name in rows.column_names:
+            number = checked.numbers.get(name)
+            if number is not None:
+                lost = number.strange(rows[name], rounded.get(name, Fraction(1)))
+            else:
+                lost = checked.concepts[name].strange(rows[name])
+            if lost:
+                return False, f"{lost:,} values of `{name}` are outside its declared domain, or not rounded as stated"
+            cells += len(rows)
+    return True, f"all {cells:,} lie in the declared domains, on the stated grids"
+
+
+def _strength(checked: _Checked) -> Decision:
+    """Compare what the promise calls itself with its target and with where the random numbers came from."""
+    entry = checked.entry
+    targets = {str(step["target"]) for step in checked.steps("clustered", "noised", "concepts-drawn")}
+    method = checked.plan.method.parameters().get("target")
+    if {checked.target, entry.parameters["target"], method} | targets != {checked.target}:
+        return False, "the steps or the plan are about another target than the promise"
+    if entry.neighbours is not Neighbours.REPLACE:
+        return False, "neighbours must differ by one record replaced"
+    covered = checked.target == "original" and "operating system" in checked.certificate.randomness
+    if entry.strength is not Strength.CONDITIONAL and not (covered and entry.strength is Strength.UNCONDITIONAL):
+        return False, "the promise calls itself stronger than its target and its random numbers allow"
+    return True, f"target `{checked.target}`; the promise is {entry.strength}"
+
+
+def _silence(checked: _Checked) -> Decision:
+    telling = {Suppressed.name, LeftOut.name} & {str(step.get("step")) for step in checked.certificate.steps}
+    if telling:
+        return False, f"the step `{sorted(telling)[0]}` tells figures of the input"
+    return True, "no step tells figures of the input but the number of records"
+
+
+def _by_rule(records: int, k: int) -> dict[int, int]:
+    """Return how many clusters of each size insensitive clustering makes: of k records, the last of what is left."""
+    clusters = max(records // k, 1)
+    last = records - (clusters - 1) * k
+    return {last: 1} if clusters == 1 else {k: clusters} if last == k else {k: clusters - 1, last: 1}
+
+
+def _sizes(step: Step) -> list[int]:
+    return [int(size) for size, _ in step["sizes"]]
+
+
+def _fraction(value: object) -> Fraction:
+    return Fraction(str(value))
