@@ -25,12 +25,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from shoal import methods, promises, quality, schema
+from shoal import methods, promises, schema
 from shoal.errors import InputError, ParameterError, PlanError, Problems
 from shoal.methods import AnyMethod
 from shoal.microaggregation import DPMicroaggregation, EpsilonBudget
 from shoal.models import Model
 from shoal.promises import Requirement
+from shoal.quality import Measure, as_measure
 from shoal.recoding import Generalize, Method
 from shoal.schema import Schema
 from shoal.truthful import DifferentialPrivacy, Truthful
@@ -59,7 +60,8 @@ class Plan:
     method
         How to change the data.
     measures
-        Names of quality measures to report.
+        Quality measures to report, by name, or by name and parameters as in ``{"name": "classification", "target":
+        "income"}``.
 
     Examples
     --------
@@ -74,7 +76,7 @@ class Plan:
     schema: Schema
     models: tuple[Requirement, ...]
     method: AnyMethod = field(default_factory=Generalize)
-    measures: tuple[str, ...] = ("loss",)
+    measures: tuple[str | Mapping[str, object], ...] = ("loss",)
 
     def __post_init__(self) -> None:
         problems = Problems()
@@ -82,10 +84,10 @@ class Plan:
             problems.add("a plan needs at least one promise, for example `KAnonymity(5)`")
         if not self.schema.quasi_identifiers:
             problems.add('the schema names no quasi-identifier; give at least one column `role = "quasi-identifier"`')
-        for name in self.measures:
-            if name not in quality.measures():
-                known = ", ".join(f"`{each}`" for each in quality.measures())
-                problems.add(f"there is no measure `{name}`; there are {known}")
+        for described in self.measures:
+            _collect(problems, partial(self._measure, described))
+        if isinstance(self.method, Method):
+            _collect(problems, partial(self.method.resolved, self.schema))
         for model in self.models:
             for problem in model.problems(self.schema):
                 problems.add(problem)
@@ -102,6 +104,15 @@ class Plan:
     def class_models(self) -> tuple[Model, ...]:
         """The promises about the classes of the release: all but differential privacy."""
         return tuple(model for model in self.models if isinstance(model, Model))
+
+    @property
+    def reported(self) -> tuple[Measure, ...]:
+        """The measures to report, with the weights of the schema."""
+        return tuple(map(self._measure, self.measures))
+
+    def _measure(self, described: str | Mapping[str, object]) -> Measure:
+        weights = {name: self.schema[name].weight for name in self.schema.quasi_identifiers}
+        return as_measure(described, weights=weights).resolved(self.schema)
 
     def _mismatches(self) -> list[str]:
         """Return what does not go together."""
@@ -128,7 +139,7 @@ class Plan:
 
     def _compared(self) -> list[str]:
         """Say which measures would tell about the input what privacy keeps back."""
-        if not set(self.measures) - {"loss"}:
+        if all(measure.name == "loss" for measure in self.reported):
             return []
         return ["measures other than `loss` compare with the input, which differential privacy keeps back"]
 
@@ -203,24 +214,14 @@ def _plan(content: dict[str, object], folder: Path) -> Plan:
         problems.add(f"a plan file starts with `shoal = {VERSION}`, the version of its format")
     asked = _collect(problems, lambda: _promises(content.pop("promises", [])))
     method = _collect(problems, lambda: _method(content.pop("method", {}), asked or ()))
-    measures = content.pop("measures", None)
-    if measures is not None and not (isinstance(measures, list) and all(isinstance(name, str) for name in measures)):
-        problems.add("`measures` of a plan must be a list of names")
+    measures = content.pop("measures", ["loss"])
+    if not (isinstance(measures, list) and all(isinstance(each, str | dict) for each in measures)):
+        problems.add('`measures` of a plan must be a list of names, or of tables such as `{ name = "loss" }`')
     described = _collect(problems, lambda: schema.from_document(content, folder))
     problems.raise_as(PlanError)
     if asked is None or method is None or described is None:  # pragma: no cover - a problem was raised above
         raise PlanError("the plan is not complete")
-    plan = Plan(schema=described, models=asked, method=method)
-    return (
-        plan
-        if measures is None
-        else Plan(
-            schema=described,
-            models=asked,
-            method=method,
-            measures=tuple(map(str, measures)),  # type: ignore[call-overload]
-        )
-    )
+    return Plan(schema=described, models=asked, method=method, measures=tuple(measures))  # type: ignore[arg-type]
 
 
 def _promises(entries: object) -> tuple[Requirement, ...]:

@@ -204,7 +204,11 @@ class Release:
             lines += ["Note", *_bullets(["The roles of the columns were guessed and not confirmed by a person."])]
         lines += ["Done", *_bullets(event.describe() for event in self.guarantee.events)]
         if self.private is not None or not public:
-            lines += ["Quality", *(f"  {name:<26}{_figure(value)}" for name, value in self.measures.items())]
+            width = max(map(len, self.measures), default=0)
+            lines += [
+                "Quality",
+                *(f"  {name:<{max(width, 24)}}  {_figure(value)}" for name, value in self.measures.items()),
+            ]
         shown = [risk for risk in (None if public else self.before, self.after) if risk is not None]
         lines += ["Risk                      before      after" if len(shown) == 2 else "Risk"]
         for name, *cells in zip(_RISKS, *map(_risks, shown), strict=True):

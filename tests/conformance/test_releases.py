@@ -208,3 +208,24 @@ def test_records_that_the_schema_leaves_out_are_said_once(tmp_path: Path) -> Non
     table = shoal.read(rows).with_schema(Schema(attributes=(age, SCHEMA["illness"])))
     release = shoal.anonymize(table, shoal.KAnonymity(2))
     assert "Left out 1 record with missing values in column `age`." in str(release)
+
+
+def test_a_measure_names_what_it_predicts_as_objective_and_in_the_report(tmp_path: Path) -> None:
+    wanted = {"name": "classification", "target": "illness"}
+    table = shoal.read(_people(400, seed=3)).with_schema(SCHEMA)
+    plan = shoal.Plan(
+        schema=SCHEMA,
+        models=(shoal.KAnonymity(4),),
+        method=shoal.Generalize(quality=wanted),
+        measures=("loss", wanted, {"name": "classification", "target": "pain"}),
+    )
+    release = plan.run(table)
+    assert list(release.measures) == ["loss", "classification of illness", "classification of pain"]
+    by_loss = shoal.Plan(schema=SCHEMA, models=plan.models, measures=(wanted,)).run(table)
+    assert release.measures["classification of illness"] < by_loss.measures["classification of illness"]  # type: ignore[operator]
+    assert shoal.Plan.load(release.write(tmp_path / "release") / "plan.toml").reported == plan.reported
+
+
+def test_a_measure_without_its_target_is_a_problem_of_the_plan() -> None:
+    with pytest.raises(shoal.ShoalError, match=r"`target` of `Classification` .* there is no default"):
+        shoal.Plan(schema=SCHEMA, models=(shoal.KAnonymity(4),), method=shoal.Generalize(quality="classification"))

@@ -122,7 +122,7 @@ def test_a_promise_that_cannot_be_kept_says_what_could(browser: Browser, table: 
         ({"promises": [{"model": "q-anonymity"}]}, "no model"),
         ({**K2, "method": {"name": "magic"}}, "no method `magic`"),
         ({**K2, "method": {"name": "generalize", "parameters": {"suppression_limit": 2}}}, "suppression_limit"),
-        ({**K2, "measures": ["beauty"]}, "no measure `beauty`"),
+        ({**K2, "measures": ["beauty"]}, "no quality measure `beauty`"),
         ({"promises": [{"model": "t-closeness", "parameters": {"attribute": "town", "t": 0.2}}]}, "not sensitive"),
     ],
 )

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from shoal import quality, tables
+from shoal import tables
 from shoal._run._domains import domains
 from shoal.errors import DataError, ParameterError, Problems, ShoalError
 from shoal.guarantees import (
@@ -46,16 +46,14 @@ def recode(
     """Carry out a plan whose promises are about classes."""
     _check_key(plan.schema, pseudonym_key)
     weights = {name: plan.schema[name].weight for name in plan.schema.quasi_identifiers}
-    plan = replace(
-        plan,
-        models=tuple(model.resolved(plan.schema) for model in plan.models),
-        method=plan.method.weighted(weights),
-    )
-    models, method = plan.class_models, plan.method
-    assert isinstance(method, Method)  # noqa: S101 - the plan says so
+    assert isinstance(plan.method, Method)  # noqa: S101 - the plan says so
+    method = plan.method.weighted(weights).resolved(plan.schema)
+    plan = replace(plan, models=tuple(model.resolved(plan.schema) for model in plan.models), method=method)
+    models, measures = plan.class_models, plan.reported
     table = table.with_schema(plan.schema)
-    wanted = tuple(dict.fromkeys(name for model in models for name in model.capabilities.sensitive))
-    encoded = tables.encode(table, sensitive=wanted, population=population)
+    wanted = [name for model in models for name in model.capabilities.sensitive]
+    wanted = [*wanted, *(name for measure in (method.measure, *measures) for name in measure.sensitive)]
+    encoded = tables.encode(table, sensitive=tuple(dict.fromkeys(wanted)), population=population)
     frequencies = encoded.frequencies
     _check_size(plan, frequencies)
     found = method.recode(frequencies, models, progress=progress, cancelled=cancelled)
@@ -68,9 +66,7 @@ def recode(
             events=tuple(_events(plan, table, frequencies, found)),
             randomness="none used" if pseudonym_key is None else "none used, but for the secret key of the pseudonyms",
         ),
-        measures={
-            name: quality.measures()[name](weights=weights).value(found.recoding, frequencies) for name in plan.measures
-        },
+        measures={measure.label: measure.value(found.recoding, frequencies) for measure in measures},
         before=reidentification(Classes.grouped(frequencies)),
         after=reidentification(after),
         records=after.records,

@@ -12,7 +12,7 @@ from shoal.cli import _output, _source
 from shoal.errors import OutputError, ParameterError, Problems
 
 if TYPE_CHECKING:
-    from shoal import Plan, Release, Table
+    from shoal import Plan, Release, Schema
     from shoal.methods import AnyMethod
     from shoal.promises import Requirement
 
@@ -65,6 +65,10 @@ def anonymize(
     suppression_limit: Annotated[
         float | None, typer.Option(help="The largest share of records that may be suppressed, in [0, 1].")
     ] = None,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(metavar='"NAME NAME=VALUE ..."', help="A quality measure to report; loss by default."),
+    ] = None,
     population: Annotated[
         str | None, typer.Option(help="A table of everybody an intruder may think of, for k-map and delta-presence.")
     ] = None,
@@ -96,16 +100,29 @@ def anonymize(
     data = _source.read(source, table=table, delimiter=delimiter, encoding=encoding, decimal=decimal)
     people = None if population is None else shoal.read(population)
     if plan is not None:
-        given = (k, l, t, epsilon, delta, search_share, definition, promise, method, option, suppression_limit, schema)
+        given = (
+            k,
+            l,
+            t,
+            epsilon,
+            delta,
+            search_share,
+            definition,
+            promise,
+            method,
+            option,
+            suppression_limit,
+            schema,
+            measure,
+        )
         if any(value not in (None, []) for value in given):
             raise ParameterError("--plan holds the promises, the method and the schema; leave out the other options")
         chosen = _load(plan)
     else:
         privacy = {"epsilon": epsilon, "delta": delta, "search_share": search_share, "definition": definition}
         models = _models(k, l or [], t or [], promise or [], privacy, method)
-        chosen = _plan(
-            _source.with_schema(data, source, schema), models, _method(method, models, option or [], suppression_limit)
-        )
+        described = _source.with_schema(data, source, schema).schema
+        chosen = _plan(described, models, _method(method, models, option or [], suppression_limit), measure or ["loss"])
     with _output.progress("Searching") as progress:
         release = chosen.run(data, progress=progress, pseudonym_key=key, population=people)
         if private_report is not None and release.private is None:
@@ -145,11 +162,16 @@ def _load(path: Path) -> Plan:
     return shoal.Plan.load(path)
 
 
-def _plan(table: Table, models: tuple[Requirement, ...], method: AnyMethod) -> Plan:
+def _plan(schema: Schema | None, models: tuple[Requirement, ...], method: AnyMethod, measures: list[str]) -> Plan:
     import shoal
 
-    assert table.schema is not None  # noqa: S101
-    return shoal.Plan(schema=table.schema, models=models, method=method)
+    assert schema is not None  # noqa: S101 - with_schema was called
+    problems, wanted = Problems(), []
+    for text in measures:
+        name, *pairs = text.split() or [""]
+        wanted.append({"name": name, **_pairs("--measure", pairs, problems)} if pairs else name)
+    problems.raise_as(ParameterError)
+    return shoal.Plan(schema=schema, models=models, method=method, measures=tuple(wanted))
 
 
 def _models(
@@ -178,7 +200,7 @@ def _models(
             else:
                 wanted.append((name, {"attribute": column, parameter: _value(value)}))
     for text in promises:
-        name, *pairs = text.split()
+        name, *pairs = text.split() or [""]
         wanted.append((name, _pairs("--promise", pairs, problems)))
     for name, parameters in wanted:
         try:

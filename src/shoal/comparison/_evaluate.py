@@ -12,20 +12,19 @@ from typing import Any
 import numpy as np
 
 from shoal import risk, schema, tables, utility
+from shoal.comparison._joined import Records, joined
 from shoal.errors import DataError, MissingExtraError, RequirementError
 from shoal.models import Classes
 from shoal.plan import Plan
-from shoal.risk import Pair
+from shoal.release import Release
+from shoal.risk import Pair, Reidentification
 from shoal.schema import Role
-from shoal.tables import Table
 
 __all__ = ["Measured", "Settings", "as_json", "evaluate", "from_json"]
 
 #: records that classifiers look at; half the default, since there is one run per point
 _LEARN = 10_000
 
-#: the column of a joined Anatomy release that says how likely a record is
-_WEIGHTS = "probability"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +57,7 @@ class Measured:
 
     seconds: float
     records: int
+    separated: bool
     risk: Mapping[str, float | None]
     utility: Mapping[str, float | None]
 
@@ -65,27 +65,27 @@ class Measured:
 def evaluate(plan: Plan, settings: Settings) -> Measured:
     """Carry out ``plan`` and measure the release."""
     started = time.perf_counter()
-    released, records = _released(plan, settings.data)
+    release = plan.run(tables.read(settings.data))
+    released = _in_memory(plan, release)
     seconds = time.perf_counter() - started
     original = _original(settings.data, plan.schema.folder, schema.dumps(plan.schema))
-    pair = original.with_release(released)
-    weighted = original.with_release(released, weights=_WEIGHTS) if _WEIGHTS in released.columns else pair
+    pair, weighted = released.pairs(original)
     return Measured(
         seconds=seconds,
-        records=records,
-        risk=_risk(pair, settings.seed),
+        records=release.records,
+        separated=released.separated,
+        risk=_risk(pair, release.after if released.separated else None, settings.seed),
         utility={
             **_utility(weighted, settings),
-            "coverage": _coverage(pair),
-            "suppressed": 1 - records / pair.original.records,
+            "coverage": _coverage(weighted),
+            "suppressed": 1 - release.records / pair.original.records,
             "prediction": _prediction(plan, settings),
         },
     )
 
 
-def _released(plan: Plan, data: Path) -> tuple[Table, int]:
-    """Return the released table and the number of people in it."""
-    release = plan.run(tables.read(data))
+def _in_memory(plan: Plan, release: Release) -> Records:
+    """Return the released records; lazy ones would be computed again for every figure."""
     wanted = [attribute.name for attribute in plan.schema if attribute.role is not Role.IDENTIFIER]
     absent = [name for name in wanted if name not in release.table.columns]
     if absent and release.parts:
@@ -93,11 +93,11 @@ def _released(plan: Plan, data: Path) -> tuple[Table, int]:
             f"the release is in {len(release.parts)} tables that are not meant to be joined, so its figures would not "
             f"compare with those of single tables"
         )
-    # in memory: the lazy table would be computed again for every figure
-    records = release.table.to_arrow()
-    if not records.num_rows:
+    if not release.records:
         raise RequirementError("the release has no records: all were suppressed")
-    return tables.read(records), release.records
+    if len(release.parts) == 2:  # noqa: PLR2004 - the two tables of Anatomy
+        return joined(*release.parts)
+    return Records(table=tables.read(release.table.to_arrow()))
 
 
 @lru_cache(maxsize=1)
@@ -106,8 +106,9 @@ def _original(data: Path, folder: Path, described: str) -> Pair:
     return Pair.of(table, table)
 
 
-def _risk(pair: Pair, seed: int) -> dict[str, float | None]:
-    classes = risk.reidentification(Classes(sizes=pair.released.only(pair.quasi_identifiers).counts))
+def _risk(pair: Pair, classes: Reidentification | None, seed: int) -> dict[str, float | None]:
+    """Measure the risk of a release; ``classes`` where equal quasi-identifiers are not what a class is."""
+    classes = classes or risk.reidentification(Classes(sizes=pair.released.only(pair.quasi_identifiers).counts))
     linked = risk.linkage(pair, seed=seed)
     inferred = [attack.risk for attack in risk.inference(pair, seed=seed)]
     return {
@@ -157,10 +158,10 @@ def _prediction(plan: Plan, settings: Settings) -> float | None:
     """
     if settings.target is None or settings.train is None or settings.test is None:
         return None
-    train = tables.read(settings.train).with_schema(plan.schema)
+    train = tables.read(settings.train).with_schema(plan.schema, allow_empty=True)
     found = utility.prediction(
         train,
-        _released(plan, settings.train)[0],
+        _in_memory(plan, plan.run(tables.read(settings.train))).table,
         tables.read(settings.test),
         settings.target,
         limit=_LEARN,

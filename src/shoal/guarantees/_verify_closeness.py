@@ -203,7 +203,7 @@ def _counted(table: Table, data: Data, names: Sequence[str]) -> Frequencies:
         )
         for column in data.columns
     )
-    return tables.encode(table.with_schema(Schema(attributes=attributes)), sensitive=()).frequencies
+    return tables.encode(table.with_schema(Schema(attributes=attributes), allow_empty=True), sensitive=()).frequencies
 
 
 def _tallied(table: Table, data: Data, names: Sequence[str]) -> dict[tuple[str | None, ...], int]:

@@ -92,7 +92,9 @@ def _classes(certificate: Certificate, table: Table) -> tuple[bool, str]:
     attributes = tuple(
         Attribute(name=column.name, role=Role.QUASI_IDENTIFIER, hierarchy=Flat()) for column in certificate.data.columns
     )
-    frequencies = tables.encode(table.with_schema(Schema(attributes=attributes)), sensitive=()).frequencies
+    frequencies = tables.encode(
+        table.with_schema(Schema(attributes=attributes), allow_empty=True), sensitive=()
+    ).frequencies
     smallest = int(Classes.grouped(frequencies).sizes.min())
     return smallest >= k, f"every combination of values occurs at least {smallest:,} times; k = {k:,}"
 

@@ -10,7 +10,7 @@ from shoal.quality._measure import Measure, measures, released
 from shoal.quality._non_uniform_entropy import NonUniformEntropy
 from shoal.quality._objective import CellObjective, ClassObjective, Objective
 from shoal.quality._precision import Precision
-from shoal.quality._registry import by_name
+from shoal.quality._registry import as_measure, by_name
 
 __all__ = [
     "Ambiguity",
@@ -25,6 +25,7 @@ __all__ = [
     "NonUniformEntropy",
     "Objective",
     "Precision",
+    "as_measure",
     "by_name",
     "measures",
     "released",

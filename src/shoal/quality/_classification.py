@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +12,7 @@ from shoal.errors import ParameterError
 from shoal.models import Classes
 from shoal.quality._measure import Measure, released
 from shoal.quality._objective import ClassObjective, Costs
+from shoal.schema import Schema
 from shoal.tables import Frequencies, Recoding
 
 __all__ = ["Classification"]
@@ -44,6 +45,20 @@ class Classification(Measure):
     title: ClassVar[str] = "Classification"
     target: str | None = None
 
+    @property
+    def label(self) -> str:
+        """What reports call it."""
+        return self.name if self.target is None else f"{self.name} of {self.target}"
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The sensitive attribute that it predicts."""
+        return () if self.target is None else (self.target,)
+
+    def resolved(self, schema: Schema) -> Classification:
+        """Return it with the schema's only sensitive attribute as target, where none is given."""
+        return replace(self, target=self._chosen(schema.sensitive))
+
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
         """Measure any recoding of the table, suppressed records included."""
         objective = self.objective(frequencies)
@@ -56,13 +71,16 @@ class Classification(Measure):
         return ClassificationObjective(frequencies, self._target(frequencies), *self.factors)
 
     def _target(self, frequencies: Frequencies) -> str:
-        names = [attribute.name for attribute in frequencies.sensitive]
+        return self._chosen([attribute.name for attribute in frequencies.sensitive])
+
+    def _chosen(self, names: Sequence[str]) -> str:
         if self.target is None and len(names) == 1:
             return names[0]
         if self.target is None or self.target not in names:
             known = ", ".join(f"`{name}`" for name in names) or "none"
+            got = "; there is no default" if self.target is None else f"; got {self.target}"
             raise ParameterError(
-                f"`target` of `{self.title}` must be one of the sensitive attributes used, {known}; got {self.target}.",
+                f"`target` of `{self.title}` must be one of the sensitive columns ({known}){got}.",
                 hint="give the attribute to predict the role `sensitive` and name it as `target`",
             )
         return self.target

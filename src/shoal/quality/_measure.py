@@ -15,6 +15,7 @@ import numpy.typing as npt
 from shoal.errors import ParameterError, Problems
 from shoal.models import Classes
 from shoal.quality._objective import Objective
+from shoal.schema import Schema
 from shoal.tables import Frequencies, Recoding
 
 __all__ = ["Measure", "measures", "released"]
@@ -42,10 +43,12 @@ class Measure(ABC):
 
     def __post_init__(self) -> None:
         problems = Problems()
+        if not isinstance(self.weights, Mapping):
+            raise ParameterError(f"`weights` of `{self.title}` must give a number per column.")
         for attribute, weight in self.weights.items():
-            if not (math.isfinite(weight) and weight >= 0):
+            if not (isinstance(weight, int | float) and math.isfinite(weight) and weight >= 0):
                 problems.add(f"the weight of column `{attribute}` in `{self.title}` must be in [0, inf); got {weight}")
-        if not 0 <= self.balance <= 1:
+        if not isinstance(self.balance, int | float) or not 0 <= self.balance <= 1:
             problems.add(f"`balance` of `{self.title}` must be in [0, 1]; got {self.balance}")
         problems.raise_as(ParameterError)
 
@@ -72,6 +75,20 @@ class Measure(ABC):
         if not weights.sum():
             raise ParameterError(f"`weights` of `{self.title}` must not all be 0.")
         return np.asarray(weights / weights.sum())
+
+    @property
+    def label(self) -> str:
+        """What reports call it."""
+        return self.name
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The sensitive attributes that it looks at."""
+        return ()
+
+    def resolved(self, schema: Schema) -> Measure:
+        """Return it with everything filled in that the schema decides, or raise :class:`ParameterError`."""
+        return self
 
     def parameters(self) -> dict[str, object]:
         """Return the parameters by name, as in plan files and certificates."""

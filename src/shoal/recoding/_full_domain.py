@@ -15,7 +15,7 @@ from shoal.quality import CellObjective, Measure
 from shoal.recoding._any_time import BranchAndBound, Limits
 from shoal.recoding._cells import suppress_cells
 from shoal.recoding._lattice import Lattice
-from shoal.recoding._method import Method, Progress, Watch, as_limit, as_measure
+from shoal.recoding._method import Method, Progress, Watch, as_limit
 from shoal.recoding._requirement import no_solution
 from shoal.recoding._result import SearchResult
 from shoal.tables import Frequencies
@@ -92,7 +92,7 @@ class Generalize(Method):
         if self.steps is not None and (not isinstance(self.steps, int) or self.steps < 1):
             problems.add(f"`steps` of `{self.title}` must be an integer in [1, inf); got {self.steps}")
         problems.raise_as(ParameterError)
-        as_measure(self.quality, self.weights, self.balance, title=self.title)
+        self.measure  # noqa: B018 - raises where the parameters make none
 
     def recode(
         self,
@@ -103,7 +103,7 @@ class Generalize(Method):
         cancelled: Callable[[], bool] | None = None,
     ) -> SearchResult:
         """Find the best node under which every released class satisfies every model."""
-        measure = as_measure(self.quality, self.weights, self.balance, title=self.title)
+        measure = self.measure
         objective = measure.objective(frequencies)
         lattice = Lattice(frequencies, objective.tables if isinstance(objective, CellObjective) else ())
         limits = self.limits(frequencies)

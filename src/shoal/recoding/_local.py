@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -17,7 +18,7 @@ from shoal.quality import CellObjective, Loss, Measure
 from shoal.recoding._any_time import BranchAndBound, Limits
 from shoal.recoding._draft import Draft
 from shoal.recoding._lattice import Lattice
-from shoal.recoding._method import Method, Progress, Watch, as_limit, as_measure
+from shoal.recoding._method import Method, Progress, Watch, as_limit
 from shoal.recoding._requirement import no_solution
 from shoal.recoding._result import SearchResult
 from shoal.tables import Frequencies
@@ -57,7 +58,7 @@ class LocalMethod(Method):
         as_limit(self.suppression_limit, title=self.title, problems=problems)
         self._check(problems)
         problems.raise_as(ParameterError)
-        as_measure(self.quality, self.weights, self.balance, title=self.title)
+        self.measure  # noqa: B018 - raises where the parameters make none
 
     def _check(self, problems: Problems) -> None:
         """Note what is wrong with the method's own parameters."""
@@ -71,7 +72,7 @@ class LocalMethod(Method):
         cancelled: Callable[[], bool] | None = None,
     ) -> SearchResult:
         """Find a recoding under which every released class satisfies every model."""
-        measure = as_measure(self.quality, self.weights, self.balance, title=self.title)
+        measure = self.measure
         share = as_limit(self.suppression_limit, title=self.title, problems=Problems())
         allowed = math.floor(share * frequencies.records)
         task = Task(frequencies, tuple(models), measure, allowed, Watch(progress, cancelled))
@@ -85,9 +86,9 @@ class LocalMethod(Method):
             note = "No full-domain recoding loses less."
         return replace(whole or best or task.failed(), notes=(note,), bound=None, solutions=(), lattice=None, nodes=0)
 
+    @abstractmethod
     def drafts(self, task: Task) -> Iterable[Draft]:
         """Make drafts."""
-        raise NotImplementedError
 
 
 class Task:

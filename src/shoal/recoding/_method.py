@@ -8,13 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import ClassVar, Protocol, Self
 
-from shoal.errors import Cancelled, ParameterError, Problems
+from shoal.errors import Cancelled, Problems
 from shoal.models import Model
-from shoal.quality import Measure, by_name
+from shoal.quality import Measure, as_measure
 from shoal.recoding._result import SearchResult
+from shoal.schema import Schema
 from shoal.tables import Frequencies
 
-__all__ = ["Method", "Progress", "Watch", "as_limit", "as_measure"]
+__all__ = ["Method", "Progress", "Watch", "as_limit"]
 
 
 class Progress(Protocol):
@@ -30,6 +31,9 @@ class Method(ABC):
     name: ClassVar[str]
     title: ClassVar[str]
     __slots__ = ()
+    quality: str | Mapping[str, object] | Measure
+    weights: Mapping[str, float]
+    balance: float
 
     @abstractmethod
     def recode(
@@ -51,11 +55,21 @@ class Method(ABC):
         """
 
     def weighted(self, weights: Mapping[str, float]) -> Self:
-        """Return the method with these weights of attributes, unless it has some of its own or takes none."""
+        """Return the method with these weights of attributes, unless it has some of its own."""
         given = {name: weight for name, weight in weights.items() if weight != 1}
-        if not given or getattr(self, "weights", True):
+        if not given or self.weights:
             return self
         return dataclasses.replace(self, weights=given)  # type: ignore[type-var]
+
+    @property
+    def measure(self) -> Measure:
+        """What the method minimises."""
+        return as_measure(self.quality, weights=self.weights, balance=self.balance, owner=f"`{self.title}`")
+
+    def resolved(self, schema: Schema) -> Self:
+        """Return the method with the measure's target filled in, where the schema decides it."""
+        found = self.measure.resolved(schema)
+        return self if found == self.measure else dataclasses.replace(self, quality=found)  # type: ignore[type-var]
 
     def parameters(self) -> dict[str, object]:
         """Return the parameters by name, as in plan files and certificates."""
@@ -82,22 +96,6 @@ class Watch:
             raise Cancelled
         if self._progress is not None:
             self._progress(done, total, message)
-
-
-def as_measure(
-    quality: str | Mapping[str, object] | Measure, weights: Mapping[str, float], balance: float, *, title: str
-) -> Measure:
-    """Return the measure that ``quality`` names, describes as in a plan file, or is."""
-    if isinstance(quality, Measure):
-        return quality
-    described = {"name": quality} if isinstance(quality, str) else dict(quality)
-    parameters: dict[str, object] = {"weights": weights, "balance": balance, **described}
-    measure = by_name(str(parameters.pop("name", "loss")))
-    unknown = set(parameters) - {entry.name for entry in dataclasses.fields(measure)}
-    if unknown:
-        names = ", ".join(f"`{name}`" for name in sorted(unknown))
-        raise ParameterError(f"`quality` of `{title}` has {names}, which `{measure.title}` does not know.")
-    return measure(**parameters)  # type: ignore[arg-type]
 
 
 def as_limit(limit: float | str | Fraction, *, title: str, problems: Problems) -> Fraction:

@@ -83,7 +83,7 @@ def membership(
         if progress is not None:
             progress(shadow, shadows, "shadow releases")
         chosen = generator.random(records.num_rows) < 0.5
-        half = tables.read(records.filter(pa.array(chosen))).with_schema(schema)
+        half = tables.read(records.filter(pa.array(chosen))).with_schema(schema, allow_empty=True)
         try:
             made = release(half)
         except RequirementError:  # this half cannot be released: the intruder sees nothing

@@ -61,7 +61,7 @@ class Pair:
         >>> import pyarrow, shoal
         >>> age = shoal.Attribute(name="age", role="quasi-identifier", kind="numeric")
         >>> schema = shoal.Schema(attributes=(age,))
-        >>> people = shoal.read(pyarrow.table({"age": [31, 34, 38, 52]})).with_schema(schema)
+        >>> people = shoal.read(pyarrow.table({"age": [31, 34, 38, 52]})).with_schema(schema, allow_empty=True)
         >>> made = shoal.read(pyarrow.table({"age": ["[31, 38]", "[31, 38]", "[31, 38]", "*"]}))
         >>> pair = Pair.of(people, made)
         >>> pair.released.low.ravel().tolist(), pair.released.high.ravel().tolist(), pair.released.counts.tolist()
@@ -181,7 +181,7 @@ def _encode_released(released: Table, names: Sequence[str]) -> Frequencies:
     flat = Schema(
         attributes=tuple(Attribute(name=name, role=Role.QUASI_IDENTIFIER, hierarchy=Flat()) for name in names)
     )
-    table = replace(released.select(*names), schema=None).with_schema(flat)
+    table = replace(released.select(*names), schema=None).with_schema(flat, allow_empty=True)
     return tables.encode(table, sensitive=()).frequencies
 
 

@@ -26,7 +26,7 @@ _WRONG = {
 }
 
 
-def conform(table: Table, schema: Schema) -> Table:
+def conform(table: Table, schema: Schema, *, allow_empty: bool) -> Table:
     """Return ``table`` typed by ``schema``; see :meth:`shoal.tables.Table.with_schema`.
 
     Two passes over the records: one counts everything that can be wrong, one more per column with declared values
@@ -39,6 +39,8 @@ def conform(table: Table, schema: Schema) -> Table:
     problems = Problems()
     for attribute in schema:
         _judge(table, readings[attribute.name], found, problems)
+        if not allow_empty and found[f"{attribute.name}/missing"] == found["records"]:
+            problems.add(f"column `{attribute.name}` has no value in any record")
     typed = table.expression.mutate(**{name: reading.value(found) for name, reading in readings.items()})
     for attribute in schema:
         if readings[attribute.name].problem is None:
@@ -181,7 +183,7 @@ def _judge(table: Table, reading: _Reading, found: dict[str, int], problems: Pro
             first = _first(table, found.get(f"{name}/{what}/first", -1))
             problems.add(f"column `{name}`: {_are(number)} {wanted}{first}")
     missing = found[f"{name}/missing"]
-    if missing > 0 and attribute.missing is Missing.REFUSE:
+    if 0 < missing < found["records"] and attribute.missing is Missing.REFUSE:
         first = _first(table, found.get(f"{name}/missing/first", -1))
         problems.add(f"column `{name}`: {_are(missing)} missing, which the schema refuses{first}")
 

@@ -99,11 +99,18 @@ class Table:
                 self.engine.fetch(self.expression.aggregate(records=self.expression.count()))["records"][0].as_py()
             )
 
-    def with_schema(self, schema: Schema | str | Path) -> Table:
+    def with_schema(self, schema: Schema | str | Path, *, allow_empty: bool = False) -> Table:
         """Return the table typed by a schema, after checking that the records fit it.
 
         Text becomes numbers and days where the schema says so, and records are left out where the ``drop`` policy
         says so (see :attr:`left_out`). All problems are reported at once.
+
+        Parameters
+        ----------
+        schema
+            What the columns mean, or the file that says so.
+        allow_empty
+            Whether a column may be without a value in any record, as happens in releases and samples.
 
         Raises
         ------
@@ -113,7 +120,10 @@ class Table:
         """
         from shoal.tables._conform import conform
 
-        return conform(self, load_schema(schema))
+        wanted = load_schema(schema)
+        if self.schema == wanted and self.columns == wanted.names:
+            return self
+        return conform(self, wanted, allow_empty=allow_empty)
 
     def select(self, *columns: str) -> Table:
         """Return the table with these columns only."""

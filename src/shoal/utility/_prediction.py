@@ -68,7 +68,8 @@ def hold_out(table: Table, *, share: float = 0.3, seed: int = 0) -> tuple[Table,
     if tested.all() or not tested.any():
         raise DataError(f"{table.source.name} has too few records to hold some out.")
     return tuple(  # type: ignore[return-value]
-        tables.read(records.filter(pa.array(mask))).with_schema(table.schema) for mask in (~tested, tested)
+        tables.read(records.filter(pa.array(mask))).with_schema(table.schema, allow_empty=True)
+        for mask in (~tested, tested)
     )
 
 

@@ -38,7 +38,7 @@ def several() -> Frequencies:
 
 @pytest.mark.parametrize("target", [None, "pay"])
 def test_the_target_must_be_clear(target: str | None) -> None:
-    with pytest.raises(ParameterError, match=r"`target` of `Classification` must be one of .* `target`, `other`"):
+    with pytest.raises(ParameterError, match=r"`target` of `Classification` must be one of .*`target`, `other`"):
         Classification(target=target).objective(several())
 
 
