@@ -29,14 +29,15 @@ if TYPE_CHECKING:
     from shoal.microaggregation._dp_columns import ConceptColumn, NumberColumn
     from shoal.plan import Plan
 
-__all__ = ["NOISE", "check_noise"]
+__all__ = ["BOUNDED", "GIVEN_PARTITION", "NOISE", "RECORD_QUERY", "check_noise"]
 
-#: names of promises, with the target that each is about
-NOISE = {
-    "bounded-differential-privacy": "original",
-    "privacy-given-partition": "partition",
-    "record-query-privacy": "record-query",
-}
+#: names of promises, with the target that each is about; only the first is differential privacy of the records
+BOUNDED, GIVEN_PARTITION, RECORD_QUERY = (
+    "bounded-differential-privacy",
+    "privacy-given-partition",
+    "record-query-privacy",
+)
+NOISE = {BOUNDED: "original", GIVEN_PARTITION: "partition", RECORD_QUERY: "record-query"}
 PLAN = "plan.toml"
 
 Step = Mapping[str, Any]

@@ -170,8 +170,6 @@ class DPMicroaggregation:
         if attribute.kind is Kind.ORDINAL and (domain is None or domain.values is None):
             return f"{start} has no declared domain; list its `values` in order"
         if attribute.kind is Kind.CATEGORICAL and provenance(attribute) is not Provenance.DECLARED:
-            if attribute.hierarchy is not None and attribute.hierarchy.data_dependent:
-                return f"{start} has the hierarchy `{attribute.hierarchy.name}`, which looks at the data; list groups"
             return f"{start} has no declared domain; list its `values`, or give a hierarchy that does (a file, groups)"
         return None
 

@@ -19,6 +19,9 @@ PROMISES: dict[Target, str] = {
 }
 """What the promise of each target is called; only the first is differential privacy of the records."""
 
+LARGEST_SHOWN = 100
+"""From this epsilon on, the factor that it stands for is not written out: it says nothing any more."""
+
 _STATEMENTS: dict[Target, str] = {
     "original": "Replacing any one record by another changes the probability of what is released by a factor of at "
     "most {factor}.",
@@ -74,7 +77,7 @@ def privacy_promise(
         model=PROMISES[target],
         parameters={"epsilon": plain(epsilon), "target": target, "k": k},
         strength=Strength.CONDITIONAL if doubts else Strength.UNCONDITIONAL,
-        statement=_STATEMENTS[target].format(factor=f"e^{plain(epsilon)} = {math.exp(epsilon):.3g}"),
+        statement=_STATEMENTS[target].format(factor=_factor(epsilon)),
         assumptions=(
             *doubts,
             "The number of records is public; the promise hides what a record says, not that it is there.",
@@ -86,3 +89,7 @@ def privacy_promise(
         ),
         neighbours=Neighbours.REPLACE,
     )
+
+
+def _factor(epsilon: Fraction) -> str:
+    return f"e^{plain(epsilon)}" + (f" = {math.exp(epsilon):.3g}" if epsilon < LARGEST_SHOWN else "")

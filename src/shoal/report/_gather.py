@@ -12,6 +12,7 @@ import numpy as np
 from shoal import tables
 from shoal.guarantees import CERTIFICATE, Certificate
 from shoal.guarantees._certificate import Data, load
+from shoal.guarantees._verify_noise import BOUNDED, NOISE
 from shoal.guarantees._verify_privacy import NAME
 from shoal.models import Classes
 from shoal.report._columns import column_figures
@@ -60,7 +61,7 @@ def gather(folder: Path, certificate: Certificate) -> Document:
     """Return the public report on the released tables in ``folder``, which ``certificate`` speaks of."""
     shown = tuple(_table(tables.read(folder / data.file), data) for data in certificate.tables)
     # of the whole release: randomising one column promises something about that column alone
-    private = any(promise.model == NAME for promise in certificate.promises)
+    private = any(promise.model in (NAME, BOUNDED) for promise in certificate.promises)
     return Document(
         variant=Variant.PUBLIC,
         created=certificate.created.isoformat(),
@@ -88,8 +89,8 @@ def gather(folder: Path, certificate: Certificate) -> Document:
         else Budget(epsilon=_number(certificate.budget.epsilon), delta=_number(certificate.budget.delta)),
         levels=tuple(_levels(certificate.steps, [column for table in shown for column in table.columns])),
         tables=shown,
-        # under differential privacy the certified measures are functions of the release
-        measures=dict(certificate.measures) if private else {},
+        # where there is noise or differential privacy, the certified measures are functions of the release
+        measures=dict(certificate.measures) if private or _noisy(certificate) else {},
         limitations=tuple(limitations(certificate)),
         files=tuple(
             FileFigures(name=file.name, sha256=file.sha256, bytes=file.bytes)
@@ -97,6 +98,10 @@ def gather(folder: Path, certificate: Certificate) -> Document:
             if file.name != REPORT
         ),
     )
+
+
+def _noisy(certificate: Certificate) -> bool:
+    return any(promise.model in NOISE for promise in certificate.promises)
 
 
 def _texts(values: dict[str, object]) -> dict[str, str]:
@@ -109,7 +114,7 @@ def _number(text: object) -> float:
 
 def _step(step: dict[str, Any]) -> Step:
     return Step(
-        name=str(step.get("step", "step")),
+        name=" ".join(str(step[key]) for key in ("step", "column") if key in step) or "step",
         description=str(step.get("description", "")),
         epsilon=_number(step.get("epsilon_spent", 0)),
         delta=_number(step.get("delta_spent", 0)),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from shoal.guarantees import Certificate, Strength
+from shoal.guarantees._verify_noise import GIVEN_PARTITION, NOISE, RECORD_QUERY
 from shoal.schema import Provenance, Role
 
 __all__ = ["limitations"]
@@ -13,6 +14,7 @@ __all__ = ["limitations"]
 def limitations(certificate: Certificate) -> Iterable[str]:
     """Return what a reader must not take the promises for, one sentence or two each."""
     strengths = {promise.strength for promise in certificate.promises}
+    models = {promise.model for promise in certificate.promises}
     if certificate.roles == "guessed":
         yield (
             "A program guessed which columns identify people, and no person confirmed it. If a guess is wrong, the "
@@ -25,6 +27,8 @@ def limitations(certificate: Certificate) -> Iterable[str]:
         )
         yield "A person with several records is protected less: the privacy loss grows with their number."
         yield "The budget adds up: another release of the same people spends more."
+    elif models & NOISE.keys():
+        yield from _noisy(models)
     else:
         yield (
             "An intruder who knows more than the declared quasi-identifiers, or has another release of the same "
@@ -43,6 +47,20 @@ def limitations(certificate: Certificate) -> Iterable[str]:
     if read_off:
         names = ", ".join(f"`{name}`" for name in read_off)
         yield f"Nobody declared the domain of {names}: it was read off the data, and the released labels may tell so."
+
+
+def _noisy(models: Collection[str]) -> Iterable[str]:
+    """Say what noise is not, where it does not protect the records themselves."""
+    if GIVEN_PARTITION in models:
+        yield (
+            "This is not differential privacy of the original table. The clusters were found by looking at the records "
+            "without protection: that records were put together, or kept apart, may tell about single ones."
+        )
+    if RECORD_QUERY in models:
+        yield (
+            "This is not differential privacy of the released table. It shows the answers to one query per record; "
+            "whoever sees several of them learns more than epsilon says. It is for comparison with published tables."
+        )
 
 
 def _reads_alike(certificate: Certificate) -> bool:
