@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from shoal.guarantees import verify as verify
     from shoal.microaggregation import DPMicroaggregation as DPMicroaggregation
     from shoal.microaggregation import EpsilonBudget as EpsilonBudget
+    from shoal.microaggregation.methods import IndividualRankingSwap as IndividualRankingSwap
+    from shoal.microaggregation.methods import Mdav as Mdav
+    from shoal.microaggregation.methods import Swap as Swap
+    from shoal.microaggregation.methods import VMdav as VMdav
     from shoal.models import AverageRisk as AverageRisk
     from shoal.models import BetaLikeness as BetaLikeness
     from shoal.models import DeltaDisclosure as DeltaDisclosure
@@ -110,6 +114,12 @@ _HOMES = {
     "shoal.microaggregation": (
         "DPMicroaggregation",
         "EpsilonBudget",
+    ),
+    "shoal.microaggregation.methods": (
+        "IndividualRankingSwap",
+        "Mdav",
+        "Swap",
+        "VMdav",
     ),
     "shoal.models": (
         "AverageRisk",

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
+from inspect import isabstract
 
 from shoal import closeness, recoding
 from shoal.closeness import PartitionMethod, Slice
 from shoal.errors import ParameterError, Problems
 from shoal.microaggregation import DPMicroaggregation, EpsilonBudget
+from shoal.microaggregation import methods as microaggregation_methods
 from shoal.recoding import Generalize, Method
 from shoal.truthful import DifferentialPrivacy, Truthful
 
-__all__ = ["AnyMethod", "by_name", "default", "from_parameters", "names"]
+__all__ = ["AnyMethod", "by_name", "crowd", "default", "from_parameters", "names"]
 
 #: A method recodes a table so that models hold, puts records into classes, divides the columns, or draws a release that
 #: is differentially private, with noise or without.
@@ -20,9 +22,12 @@ AnyMethod = Method | PartitionMethod | Slice | Truthful | DPMicroaggregation
 
 
 def _all() -> dict[str, type[AnyMethod]]:
-    values = [getattr(home, name) for home in (recoding, closeness) for name in home.__all__]
+    homes = (recoding, closeness, microaggregation_methods)
+    values = [getattr(home, name) for home in homes for name in home.__all__]
     bases = (Method, PartitionMethod)
-    found = [value for value in values if isinstance(value, type) and issubclass(value, bases) and value not in bases]
+    found = [
+        value for value in values if isinstance(value, type) and issubclass(value, bases) and not isabstract(value)
+    ]
     known: list[type[AnyMethod]] = [*found, Slice, Truthful, DPMicroaggregation]
     return {method.name: method for method in known}
 
@@ -38,6 +43,17 @@ def default(promises: Iterable[object]) -> AnyMethod:
     if any(isinstance(promise, EpsilonBudget) for promise in asked):
         return DPMicroaggregation()
     return Truthful() if any(isinstance(promise, DifferentialPrivacy) for promise in asked) else Generalize()
+
+
+def crowd(name: str | None) -> str:
+    """Return the promise that a plain k stands for with the method of that name: what the method keeps.
+
+    Examples
+    --------
+    >>> crowd("generalize"), crowd("swap")
+    ('k-anonymity', 'probabilistic-k-anonymity')
+    """
+    return str(getattr(None if name is None else by_name(name), "crowd", "k-anonymity"))
 
 
 def by_name(name: str) -> type[AnyMethod]:

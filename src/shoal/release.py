@@ -211,7 +211,9 @@ class Release:
             ]
         shown = [risk for risk in (None if public else self.before, self.after) if risk is not None]
         lines += ["Risk                      before      after" if len(shown) == 2 else "Risk"]
-        for name, *cells in zip(_RISKS, *map(_risks, shown), strict=True):
+        # classes that are not published are called by another name than those that anybody sees
+        names = _HIDDEN_RISKS if getattr(self.plan.method, "form", "") == "permuted" else _RISKS
+        for name, *cells in zip(names, *map(_risks, shown), strict=True):
             lines.append(f"  {name:<20}{' '.join(f'{cell:>10}' for cell in cells)}")
         return "\n".join(lines)
 
@@ -264,6 +266,7 @@ def _file_stem(column: str, number: int) -> str:
 
 
 _RISKS = ("records", "equivalence classes", "smallest class", "unique records", "highest risk", "average risk")
+_HIDDEN_RISKS = ("records", "hidden classes", "smallest class", "alone in a class", "highest risk", "average risk")
 
 
 def _risks(risk: Reidentification) -> list[str]:

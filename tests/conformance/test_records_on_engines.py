@@ -54,13 +54,26 @@ def test_columns_are_replaced_record_by_record(load: Load) -> None:
 def test_columns_change_places(load: Load) -> None:
     encoded = encode_records(load(ROWS).with_schema(SCHEMA), sensitive=("ill",))
     order = np.array([1, 2, 3, 0])
-    released = release_records(encoded, ("age", "ill", "shoe"), {}, moved=(("ill", "shoe"), order)).to_arrow()
+    released = release_records(encoded, ("age", "ill", "shoe"), {}, moved=[(("ill", "shoe"), order)]).to_arrow()
     before = release_records(encoded, ("age", "ill", "shoe"), {}).to_arrow()
     for names in (["age"], ["ill", "shoe"]):
         assert Counter(map(str, released.select(names).to_pylist())) == Counter(
             map(str, before.select(names).to_pylist())
         )
     assert Counter(map(str, released.to_pylist())) != Counter(map(str, before.to_pylist()))
+
+
+def test_columns_change_places_each_in_its_own_way(load: Load) -> None:
+    encoded = encode_records(load(ROWS).with_schema(SCHEMA), sensitive=("ill", "shoe"))
+    (dictionary,) = encoded.dictionaries
+    ages = [dictionary.values[int(place)].as_py() for place in encoded.places[:, 0]]
+    labels = [attribute.labels for attribute in encoded.sensitive]
+    ills, shoes = ([labels[j][code] for code in encoded.sensitive_codes[:, j]] for j in (0, 1))
+    first, second = np.array([1, 2, 3, 0]), np.array([3, 2, 1, 0])
+    moved = [(("ill",), first), (("shoe",), second)]
+    released = release_records(encoded, ("age", "ill", "shoe"), {}, moved=moved).to_arrow().to_pylist()
+    wanted = zip(ages, (ills[row] for row in first), (shoes[row] for row in second), strict=True)
+    assert Counter((row["age"], row["ill"], str(row["shoe"])) for row in released) == Counter(wanted)
 
 
 def test_identifiers_are_released_as_pseudonyms_or_not_at_all(load: Load) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from shoal._run._classes import classify
 from shoal._run._dp_microaggregation import perturb
+from shoal._run._microaggregation import aggregate_apart, rank_and_swap, swap
 from shoal._run._recoding import recode
 from shoal._run._slices import cut
 from shoal._run._truthful import draw
@@ -13,6 +14,7 @@ from shoal.closeness import PartitionMethod, Slice
 from shoal.errors import ParameterError
 from shoal.mechanisms import SYSTEM, RandomSource
 from shoal.microaggregation import DPMicroaggregation
+from shoal.microaggregation.methods import IndividualRankingSwap, Microaggregation, Swap
 from shoal.plan import Plan
 from shoal.recoding import Progress
 from shoal.release import Release
@@ -53,7 +55,12 @@ def run(
                 pseudonym_key=pseudonym_key,
                 source=source,
             )
-        return classify(plan, table, progress=progress, cancelled=cancelled, pseudonym_key=pseudonym_key, source=source)
+        make = classify
+        if isinstance(plan.method, Swap | IndividualRankingSwap):
+            make = swap if isinstance(plan.method, Swap) else rank_and_swap
+        elif isinstance(plan.method, Microaggregation) and plan.method.groups is not None:
+            make = aggregate_apart
+        return make(plan, table, progress=progress, cancelled=cancelled, pseudonym_key=pseudonym_key, source=source)
     return recode(
         plan,
         table,

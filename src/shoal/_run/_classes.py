@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,7 @@ from shoal._run._recoding import _check_key, _check_size
 from shoal.closeness import PartitionMethod, People, StochasticCloseness, joined_view
 from shoal.closeness._columns import quasi_identifiers
 from shoal.closeness._events import Classed, Permuted, Separated
-from shoal.closeness._forms import formed
+from shoal.closeness._forms import Formed, formed
 from shoal.closeness._promises import stated
 from shoal.guarantees import Dropped, Event, Guarantee, LeftOut, Ordered, Pseudonymized
 from shoal.guarantees._certificate import Column
@@ -29,9 +29,9 @@ from shoal.recoding._method import Watch
 from shoal.release import DATA, Part, Release
 from shoal.risk import reidentification
 from shoal.schema import Kind, Missing, Role, Schema
-from shoal.tables import Table
+from shoal.tables import EncodedRecords, Table
 
-__all__ = ["classify"]
+__all__ = ["Outcome", "assembled", "classed", "classify", "open_records"]
 
 IDENTIFYING, CONFIDENTIAL, VIEW = "quasi-identifiers.parquet", "confidential.parquet", "joined.sql"
 
@@ -46,9 +46,41 @@ def classify(
     source: RandomSource,
 ) -> Release:
     """Carry out a plan whose method puts records into classes."""
-    _check_key(plan.schema, pseudonym_key)
+    watch = Watch(progress, cancelled)
+    opened = open_records(plan, table, watch, pseudonym_key)
+    method = opened.method
+    found = method.classify(opened.people, opened.plan.class_models)
+    made = formed(opened.people, found, method.form)
+    watch.step(2, 3, "checking the promises")
+    run = ClassRun(
+        plan=opened.plan,
+        method=method,
+        encoded=opened.encoded,
+        found=found,
+        formed=made,
+        classes=checked(opened.plan, opened.encoded, found, made),
+        key=pseudonym_key,
+        source=source,
+    )
+    return assembled(run, _FORMS.get(method.form, _whole)(run), opened.table)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Opened:
+    """A plan with everything spelt out, and the records that it is about, in memory."""
+
+    plan: Plan
+    method: PartitionMethod
+    table: Table
+    encoded: EncodedRecords
+    people: People
+
+
+def open_records(plan: Plan, table: Table, watch: Watch, key: bytes | None) -> Opened:
+    """Read the records of a plan whose method looks at each of them."""
+    _check_key(plan.schema, key)
     plan = replace(plan, models=tuple(model.resolved(plan.schema) for model in plan.models))
-    method, watch = plan.method, Watch(progress, cancelled)
+    method = plan.method
     assert isinstance(method, PartitionMethod)  # noqa: S101 - the plan says so
     table = table.with_schema(plan.schema)
     watch.step(0, 3, "reading the records")
@@ -60,26 +92,19 @@ def classify(
         codes=encoded.sensitive_codes,
     )
     watch.step(1, 3, "making classes")
-    found = method.classify(people, plan.class_models)
-    made = formed(people, found, method.form)
-    watch.step(2, 3, "checking the promises")
-    run = ClassRun(
-        plan=plan,
-        method=method,
-        encoded=encoded,
-        found=found,
-        formed=made,
-        classes=checked(plan, encoded, found, made),
-        key=pseudonym_key,
-        source=source,
-    )
-    parts, guarantee, notes = _FORMS.get(method.form, _whole)(run)
+    return Opened(plan=plan, method=method, table=table, encoded=encoded, people=people)
+
+
+def assembled(run: ClassRun, outcome: Outcome, table: Table) -> Release:
+    """Put a release together, from what is known of the run and what leaves."""
+    plan, encoded, found, made = run.plan, run.encoded, run.found, run.formed
+    parts, guarantee, notes = outcome
     guarantee = replace(guarantee, events=(*_before(plan.schema, table), *guarantee.events, Ordered()))
     return Release(
         plan=plan,
         table=_shown(run, parts),
         guarantee=guarantee,
-        measures={name: made.measures.get(name) for name in dict.fromkeys((*plan.measures, "sse"))},
+        measures=_measures(plan, made),
         before=reidentification(Classes.grouped(encoded.frequencies)),
         after=reidentification(run.classes),
         records=len(encoded),
@@ -94,6 +119,12 @@ def classify(
     )
 
 
+def _measures(plan: Plan, made: Formed) -> dict[str, float | None]:
+    """Return the measures asked for and those of the form; the loss only where values are generalised."""
+    names = dict.fromkeys((*(each.label for each in plan.reported), *made.measures))
+    return {name: made.measures.get(name) for name in names if name != "loss" or name in made.measures}
+
+
 Outcome = tuple[tuple[Part, ...], Guarantee, Mapping[str, str]]
 
 
@@ -101,7 +132,7 @@ def _whole(run: ClassRun) -> Outcome:
     """Release one table, whose quasi-identifiers are those of the class; randomise what is to be randomised."""
     names, columns = released_columns(run.schema), dict(run.formed.columns)
     promises = [stated(model, run.classes, run.method.form) for model in run.plan.class_models]
-    events: list[Event] = [*run.found.events, _classed(run)]
+    events: list[Event] = [*run.found.events, classed(run), *run.found.details]
     promises += views(run)
     bits = "none used"
     if isinstance(run.method, StochasticCloseness):
@@ -120,12 +151,12 @@ def _permuted(run: ClassRun) -> Outcome:
     names = released_columns(run.schema)
     order = permutation_within(run.formed.partition, source=run.source)
     columns = {name: values.take(pa.array(order)) for name, values in run.formed.columns.items()}
-    table = tables.release_records(run.encoded, names, columns, moved=(run.confidential, order), key=run.key)
+    table = tables.release_records(run.encoded, names, columns, moved=[(run.confidential, order)], key=run.key)
     part = Part(file=DATA, table=table, records=len(run.encoded), columns=run.described(names))
     promise = hidden_classes(run)
     guarantee = Guarantee(
         promises=(promise, *views(run)),
-        events=(*run.found.events, _classed(run), Permuted(columns=run.confidential)),
+        events=(*run.found.events, classed(run), Permuted(columns=run.confidential)),
         randomness=randomness(run.source),
     )
     return (part,), guarantee, {}
@@ -150,7 +181,7 @@ def _anatomy(run: ClassRun) -> Outcome:
     promises = [replace(stated(model, run.classes, "anatomy"), file=CONFIDENTIAL) for model in run.plan.class_models]
     separated = Separated(identifying=run.identifying, confidential=run.confidential, class_column=link)
     promises += [replace(promise, file=CONFIDENTIAL) for promise in views(run)]
-    guarantee = Guarantee(promises=tuple(promises), events=(*run.found.events, _classed(run), separated))
+    guarantee = Guarantee(promises=tuple(promises), events=(*run.found.events, classed(run), separated))
     return tuple(parts), guarantee, {VIEW: joined_view(IDENTIFYING, CONFIDENTIAL, run.confidential, link) + "\n"}
 
 
@@ -181,7 +212,8 @@ def _shown(run: ClassRun, parts: tuple[Part, ...]) -> Table:
     return tables.join_classes(identifying.table, confidential.table, link, run.confidential)
 
 
-def _classed(run: ClassRun) -> Classed:
+def classed(run: ClassRun) -> Classed:
+    """Say which classes were made."""
     sizes = run.formed.partition.sizes
     return Classed(
         method=run.method.name,

@@ -57,7 +57,7 @@ def anonymize(
         typer.Option(metavar='"MODEL NAME=VALUE ..."', help="Any other promise, by its name in plan files."),
     ] = None,
     method: Annotated[
-        str | None, typer.Option(help="How to change the data; generalize, or truthful with --epsilon.")
+        str | None, typer.Option(help="How to change the data: generalize, mdav, swap ...; truthful with --epsilon.")
     ] = None,
     option: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the method, as in plan files.")
@@ -182,6 +182,7 @@ def _models(
     privacy: dict[str, str | None],
     method: str | None,
 ) -> tuple[Requirement, ...]:
+    from shoal import methods
     from shoal.promises import from_parameters
 
     problems, found = Problems(), []
@@ -191,7 +192,7 @@ def _models(
         noisy = method == "dp-microaggregation"
         wanted.append(("epsilon-budget" if noisy else "differential-privacy", given))
     if k is not None:
-        wanted.append(("k-anonymity", {"k": k}))
+        wanted.append((methods.crowd(method), {"k": k}))
     for option, name, parameter, texts in (("--l", "distinct-l-diversity", "l", l), ("--t", "t-closeness", "t", t)):
         for text in texts:
             column, equals, value = text.rpartition("=")

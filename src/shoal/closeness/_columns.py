@@ -14,6 +14,7 @@ from shoal.closeness._geometry import embedding
 from shoal.hierarchies import Hierarchy, text
 from shoal.microaggregation import Partition, standardize
 from shoal.microaggregation._centroids import cluster_means
+from shoal.microaggregation._errors import Errors, concept_errors, number_errors
 from shoal.schema import Attribute, Kind, Schema
 from shoal.tables import EncodedRecords
 
@@ -60,19 +61,23 @@ class QuasiIdentifier:
 
     def numbers(self) -> Points | None:
         """Return the records as numbers, days or ranks, NaN where missing; None for names."""
-        kind = self.attribute.kind
-        if kind is Kind.CATEGORICAL:
-            return None
-        if kind is Kind.NUMERIC:
-            found = self.values.cast(pa.float64())
-        elif kind is Kind.DATE:
-            found = self.values.cast(pa.date32()).cast(pa.int32()).cast(pa.float64())
-        else:
-            found = pc.index_in(text(self.values), value_set=self._ranking(), skip_nulls=True).cast(pa.float64())
-        return np.asarray(found.fill_null(float("nan")).to_numpy(zero_copy_only=False))[self.places]
+        return None if self.attribute.kind is Kind.CATEGORICAL else self._as_numbers(self.values)[self.places]
 
-    def averaged(self, partition: Partition) -> pa.Array:
-        """Return the middle of each class: mean number or day, median rank, most typical concept; null if none."""
+    def _as_numbers(self, values: pa.Array) -> Points:
+        kind = self.attribute.kind
+        if kind is Kind.NUMERIC:
+            found = values.cast(pa.float64())
+        elif kind is Kind.DATE:
+            found = values.cast(pa.date32()).cast(pa.int32()).cast(pa.float64())
+        else:
+            found = pc.index_in(text(values), value_set=self._ranking(), skip_nulls=True).cast(pa.float64())
+        return np.asarray(found.fill_null(float("nan")).to_numpy(zero_copy_only=False))
+
+    def averaged(self, partition: Partition, decimals: int | None = None) -> pa.Array:
+        """Return the middle of each class: mean number or day, median rank, most typical concept; null if none.
+
+        Days are rounded to whole ones, numbers to ``decimals`` where given.
+        """
         numbers = self.numbers()
         if numbers is None:
             return self._concepts(partition)
@@ -87,7 +92,28 @@ class QuasiIdentifier:
             means = sums / np.maximum(present, 1)
         if self.attribute.kind is Kind.DATE:
             return pa.array(np.rint(means).astype(np.int32), mask=present == 0).cast(pa.date32())
-        return pa.array(means, mask=present == 0)
+        return pa.array(means if decimals is None else np.round(means, decimals), mask=present == 0)
+
+    def errors(self, middle: pa.Array, partition: Partition) -> Errors:
+        """Return the squared errors of releasing ``middle``, which `averaged` gave, for the records of each class."""
+        numbers = self.numbers()
+        if numbers is not None:
+            return number_errors(numbers, self._as_numbers(middle)[partition.labels])
+        leaves = self.leaves[self.places]
+        released = typical_concepts(self.hierarchy, leaves, partition)[partition.labels]
+        return concept_errors(self.hierarchy, leaves, released, self._middle())
+
+    def moved_errors(self, order: Numbers) -> Errors:
+        """Return the squared errors of releasing for every record the value of another."""
+        numbers = self.numbers()
+        if numbers is not None:
+            return number_errors(numbers, numbers[order])
+        leaves = self.leaves[self.places]
+        return concept_errors(self.hierarchy, leaves, leaves[order].astype(np.int64), self._middle())
+
+    def _middle(self) -> int:
+        leaves = self.leaves[self.places]
+        return int(typical_concepts(self.hierarchy, leaves, Partition(np.zeros(len(leaves), dtype=np.int32)))[0])
 
     def generalized(self, partition: Partition) -> tuple[pa.Array, Points]:
         """Return the lowest common ancestor of each class, and the share of the domain that it covers.

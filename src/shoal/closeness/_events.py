@@ -46,7 +46,7 @@ class Classed(Event):
             "anatomy": f"and left their {_listed(self.columns)} as they are",
         }[self.form]
         return (
-            f"Put the records into {self.classes:,} classes of {self.smallest:,} to {self.largest:,} with method "
+            f"Put the records into {self.classes:,} classes of {sizes(self.smallest, self.largest)} with method "
             f"`{self.method}`, {done}."
         )
 
@@ -114,6 +114,15 @@ class Sliced(Event):
     def to_json(self) -> dict[str, object]:
         """Return the event as it stands in a certificate."""
         return {"step": self.name, "groups": [list(group) for group in self.groups], "description": self.describe()}
+
+
+def sizes(smallest: int, largest: int) -> str:
+    """Return the sizes of classes in words.
+
+    >>> sizes(5, 5), sizes(5, 1200)
+    ('5', '5 to 1,200')
+    """
+    return f"{smallest:,}" if smallest == largest else f"{smallest:,} to {largest:,}"
 
 
 def _listed(names: tuple[str, ...]) -> str:

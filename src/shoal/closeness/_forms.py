@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from shoal.closeness._buckets import Buckets
 from shoal.closeness._method import Classified, Form, People
-from shoal.closeness._shapes import squared_error
 from shoal.microaggregation import Partition
+from shoal.microaggregation._errors import Errors
 from shoal.models._classes import group
 
 __all__ = ["Formed", "bucket_columns", "formed", "joined_view"]
@@ -29,17 +29,20 @@ class Formed:
         The released classes: those that the same quasi-identifiers make the same are one.
     measures
         What the quasi-identifiers lost, by the names of measures.
+    errors
+        The sums of squares that the measures of means come from.
     """
 
     columns: dict[str, pa.Array]
     partition: Partition
     measures: dict[str, float] = field(default_factory=dict)
+    errors: Errors = field(default_factory=Errors)
 
 
 def formed(people: People, found: Classified, form: Form) -> Formed:
     """Give the quasi-identifiers of every class the form asked for, and confidential values their buckets."""
     columns = bucket_columns(found.buckets, found.bucketized) if found.buckets is not None else {}
-    partition, measures = found.partition, {"loss": 0.0, "sse": 0.0}
+    partition, measures, errors = found.partition, {"loss": 0.0, "sse": 0.0, "sse/sst": 0.0}, Errors()
     if form in ("microaggregated", "generalized"):
         values, losses = [], []
         for column in people.quasi_identifiers:
@@ -47,16 +50,16 @@ def formed(people: People, found: Classified, form: Form) -> Formed:
                 of_class, shares = column.generalized(partition)
                 losses.append(float(shares @ partition.sizes) / len(people))
             else:
-                of_class = column.averaged(partition)
+                of_class = column.averaged(partition, found.decimals)
+                errors += column.errors(of_class, partition).weighted(column.attribute.weight)
             values.append(of_class)
             columns[column.attribute.name] = of_class.take(pa.array(partition.labels))
-        total = squared_error(people.points, Partition(np.zeros(len(people), dtype=np.int32)))
-        measures = {"sse": squared_error(people.points, partition) / total if total else 0.0}
+        measures = errors.measures()
         if losses:
             weights = np.array([column.attribute.weight for column in people.quasi_identifiers])
-            measures["loss"] = float(np.average(losses, weights=weights if weights.any() else None))
+            measures = {"loss": float(np.average(losses, weights=weights if weights.any() else None))}
         partition = _same_values(values, partition)
-    return Formed(columns=columns, partition=partition, measures=measures)
+    return Formed(columns=columns, partition=partition, measures=measures, errors=errors)
 
 
 def bucket_columns(buckets: Buckets, names: tuple[str, ...]) -> dict[str, pa.Array]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from shoal.closeness._buckets import Buckets
 from shoal.closeness._columns import QuasiIdentifier, places_of
-from shoal.closeness._events import Bucketized
+from shoal.guarantees import Event
 from shoal.microaggregation import Partition
 from shoal.models import Model
 from shoal.schema import Schema
@@ -69,14 +69,18 @@ class Classified:
         The classes.
     buckets
         The buckets that are released in place of confidential values; None where these stay as they are.
-    events
-        What was done besides.
+    events, details
+        What was done before the classes were made, and what there is to say of them afterwards.
+    decimals
+        To how many decimals means are rounded; None: they are not.
     """
 
     partition: Partition
     buckets: Buckets | None = None
     bucketized: tuple[str, ...] = ()
-    events: tuple[Bucketized, ...] = ()
+    events: tuple[Event, ...] = ()
+    details: tuple[Event, ...] = ()
+    decimals: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

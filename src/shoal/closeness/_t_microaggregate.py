@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
@@ -89,8 +89,12 @@ def microaggregate_points(
     codes: NDArray[np.integer],
     models: Sequence[Model],
     strategy: Strategy,
+    clusters: Callable[[int], Partition] | None = None,
 ) -> Partition:
-    """As `t_microaggregate`, for quasi-identifiers that are points already."""
+    """As `t_microaggregate`, for quasi-identifiers that are points already.
+
+    ``clusters`` makes the classes to begin with, of at least so many records; by default MDAV does.
+    """
 
     def repair(some: Points, rows: NDArray[np.int64], start: Partition) -> Partition:
         chosen = codes[rows]
@@ -100,7 +104,8 @@ def microaggregate_points(
     close = [model for model in models if model.capabilities.earth_mover is not None]
     found = []
     if strategy == "merge-first" or not close or (strategy == "best" and len(places) <= BLOCKED):
-        found.append(repair(places, np.arange(len(places)), _clusters(places, k)))
+        start = _clusters(places, k) if clusters is None else clusters(k)
+        found.append(repair(places, np.arange(len(places)), start))
     if strategy == "merge-first" or not close:
         return found[0]
     model = close[0]

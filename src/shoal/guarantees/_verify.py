@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from shoal.guarantees._certificate import CERTIFICATE, POPULATION, Certificate, 
 from shoal.guarantees._check import Check, Verification
 from shoal.guarantees._promise import Strength
 from shoal.guarantees._verify_closeness import CLOSENESS, check_closeness, check_links
+from shoal.guarantees._verify_microaggregation import ATTRIBUTE_SET, MICROAGGREGATION, check_microaggregation
 from shoal.guarantees._verify_noise import NOISE, check_noise
 from shoal.guarantees._verify_privacy import NAME, check_privacy
 from shoal.models import Classes, Model
@@ -103,17 +105,17 @@ def _check_records(table: Table, data: Data, suffix: str) -> Check:
 
 def _check_promises(folder: Path, opened: Mapping[str, Table], certificate: Certificate) -> list[Check]:
     checks = []
-    syntactic = [entry for entry in certificate.promises if entry.strength is Strength.SYNTACTIC]
+    syntactic = [entry for entry in certificate.promises if _is_model(entry)]
     for data in certificate.tables:
         mine = [entry for entry in syntactic if (entry.file or certificate.data.file) == data.file]
         decided = [_model(entry) for entry in mine]
         if decided:
             classes = _classes(folder, opened[data.file], data.columns, decided)
-            checks += [_check_model(model, classes) for model in decided]
+            checks += [_check_model(model, classes, entry.file) for entry, model in zip(mine, decided, strict=True)]
     astray = [entry for entry in syntactic if entry.file not in (None, *opened)]
     checks += [_check_other(entry) for entry in astray]
     for entry in certificate.promises:
-        if entry.strength is Strength.SYNTACTIC:
+        if _is_model(entry):
             continue
         if entry.model == NAME:
             checks.extend(check_privacy(entry, certificate, opened[certificate.data.file]))
@@ -121,20 +123,27 @@ def _check_promises(folder: Path, opened: Mapping[str, Table], certificate: Cert
             checks.extend(check_noise(entry, certificate, opened, folder))
         elif entry.model in CLOSENESS:
             checks.append(check_closeness(entry, certificate, opened))
+        elif entry.model in MICROAGGREGATION:
+            checks.append(check_microaggregation(entry, certificate, opened, partial(_classes, folder)))
         else:
             checks.append(_check_other(entry))
     return checks
+
+
+def _is_model(entry: PromiseEntry) -> bool:
+    """Say whether a promise is a model that the whole table decides."""
+    return entry.strength is Strength.SYNTACTIC and entry.model != ATTRIBUTE_SET
 
 
 def _model(entry: PromiseEntry) -> Model:
     return models.from_parameters(entry.model, entry.parameters)
 
 
-def _check_model(model: Model, classes: Classes) -> Check:
+def _check_model(model: Model, classes: Classes, file: str | None) -> Check:
     everything = np.ones(len(classes), dtype=np.bool_)
     failing = int(np.count_nonzero(~model.keep(classes, everything)))
     detail = f"{failing:,} of {len(classes):,} classes fail" if failing else f"holds for all {len(classes):,} classes"
-    subject = f"{model.name} {_parameters(model)}".strip()
+    subject = f"{model.name} {_parameters(model)}".strip() + (f" of {file}" if file else "")
     return Check(subject=subject, passed=not failing, detail=f"{detail}; the release has {model.achieved(classes)}")
 
 
@@ -150,7 +159,7 @@ def _classes(folder: Path, table: Table, columns: Sequence[Column], decided: Seq
     """Group the released records on the released quasi-identifiers, whatever they look like."""
     wanted = tuple(dict.fromkeys(name for model in decided for name in model.capabilities.sensitive))
     schema = Schema(attributes=tuple(_attribute(column, wanted) for column in columns), folder=folder)
-    frequencies = tables.encode(table.with_schema(schema), sensitive=wanted).frequencies
+    frequencies = tables.encode(table.with_schema(schema, allow_empty=True), sensitive=wanted).frequencies
     classes = Classes.grouped(frequencies)
     if any(model.capabilities.population for model in decided):
         return replace(classes, population=_population(folder / POPULATION, frequencies, classes))

@@ -118,7 +118,7 @@ def release_records(
     names: Sequence[str],
     columns: Mapping[str, pa.Array],
     *,
-    moved: tuple[Sequence[str], Numbers] | None = None,
+    moved: Sequence[tuple[Sequence[str], Numbers]] = (),
     key: bytes | None = None,
 ) -> Table:
     """Return a table of some columns, some of them replaced record by record.
@@ -130,7 +130,8 @@ def release_records(
     columns
         New values, one per record of ``encoded``; other columns are released as they are.
     moved
-        Columns whose values change places, and the record (its position in ``encoded``) that each takes them from.
+        Columns whose values change places together, and the record (its position in ``encoded``) that each takes them
+        from; as often as there are such exchanges. No column is in two.
     key
         The secret key of pseudonyms; identifiers are released in no other way.
 
@@ -147,23 +148,22 @@ def release_records(
         raise ParameterError(f"column `{plain[0]}` is an identifier: it is not released")
     staged: dict[str, Any] = {"record": pa.array(encoded.rows)}
     staged |= {f"new{i}": columns[name] for i, name in enumerate(names) if name in columns}
-    others = [] if moved is None else [name for name in moved[0] if name in names and name not in columns]
-    if moved is not None and others:
-        staged["other"] = pa.array(encoded.rows[moved[1]])
+    exchanges = [([name for name in some if name in names and name not in columns], order) for some, order in moved]
+    staged |= {f"other{i}": pa.array(encoded.rows[order]) for i, (some, order) in enumerate(exchanges) if some}
     with quiet(table.source.name):
         rows = table.engine.stage(pa.table(staged))
         records = table.expression.inner_join(rows, [table.expression[ROW] == rows["record"]])
-        if others:
-            theirs = {f"moved{i}": table.expression[name] for i, name in enumerate(others)}
-            given = table.engine.apart(table.expression.select(giver=table.expression[ROW], **theirs))
-            records = records.inner_join(given, [records["other"] == given["giver"]])
+        places: dict[str, str] = {}
+        for i, (some, _) in enumerate(exchanges):
+            if some:
+                mine = {name: f"moved{i}_{j}" for j, name in enumerate(some)}
+                theirs = {mine[name]: table.expression[name] for name in some}
+                given = table.engine.apart(table.expression.select(**{f"giver{i}": table.expression[ROW]}, **theirs))
+                records = records.inner_join(given, [records[f"other{i}"] == given[f"giver{i}"]])
+                places |= mine
         records = _pseudonyms(table, records, list(names), key)
         chosen = {
-            name: records[f"new{i}"]
-            if name in columns
-            else records[f"moved{others.index(name)}"]
-            if name in others
-            else records[name]
+            name: records[f"new{i}"] if name in columns else records[places.get(name, name)]
             for i, name in enumerate(names)
         }
         return replace(table, expression=sorted_by_values(records.select(**chosen)), schema=None, left_out=0)

@@ -1,0 +1,211 @@
+"""Releases of microaggregation that are not one partition of the records into visible classes.
+
+Sets of quasi-identifiers that are clustered apart; values that are exchanged inside clusters nobody publishes.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal import tables
+from shoal._run._class_run import ClassRun, checked, released_columns
+from shoal._run._classes import Opened, Outcome, assembled, classed, open_records
+from shoal._run._randomized import randomness
+from shoal.closeness import Classified, classes_of
+from shoal.closeness._events import Permuted
+from shoal.closeness._forms import Formed, formed
+from shoal.guarantees import Event, Guarantee, Promise
+from shoal.mechanisms import RandomSource
+from shoal.microaggregation import Partition, individual_ranking, permutation_within
+from shoal.microaggregation._errors import Errors, concept_errors, number_errors
+from shoal.microaggregation._events import Ranked
+from shoal.microaggregation._promises import informed, of_attribute_set, of_clusters, uninformed
+from shoal.microaggregation.methods import Microaggregation
+from shoal.models._classes import group
+from shoal.plan import Plan
+from shoal.recoding import Progress
+from shoal.recoding._method import Watch
+from shoal.release import DATA, Part, Release
+from shoal.schema import Kind
+from shoal.tables import Table
+
+__all__ = ["aggregate_apart", "rank_and_swap", "swap"]
+
+Numbers = NDArray[np.int64]
+Points = NDArray[np.float64]
+
+
+def aggregate_apart(
+    plan: Plan,
+    table: Table,
+    *,
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] | None = None,
+    pseudonym_key: bytes | None = None,
+    source: RandomSource,
+) -> Release:
+    """Microaggregate sets of quasi-identifiers independently; what is promised holds for each set on its own."""
+    watch = Watch(progress, cancelled)
+    opened = open_records(plan, table, watch, pseudonym_key)
+    plan, encoded, method = opened.plan, opened.encoded, opened.method
+    assert isinstance(method, Microaggregation) and method.groups is not None  # noqa: S101, PT018 - why we are here
+    promises: list[Promise] = []
+    events: list[Event] = []
+    columns: dict[str, pa.Array] = {}
+    labels, errors = [], Errors()
+    for number, names in enumerate(method.groups):
+        watch.step(1 + number, 2 + len(method.groups), "making classes")
+        chosen = tuple(each for each in opened.people.quasi_identifiers if each.attribute.name in names)
+        people = replace(opened.people, quasi_identifiers=chosen)
+        found = method.classify(people, plan.class_models)
+        made = formed(people, found, "microaggregated")
+        classes = checked(plan, encoded, found, made)
+        promises += [of_attribute_set(model, classes, names) for model in plan.class_models]
+        events += [
+            *found.events,
+            replace(classed(_run(opened, found, made, pseudonym_key, source)), columns=tuple(names)),
+        ]
+        events += found.details
+        columns |= made.columns
+        labels.append(made.partition.labels)
+        errors += made.errors
+    partition = Partition.numbered(group(np.stack(labels, axis=1))[0])
+    together = Formed(columns=columns, partition=partition, measures=errors.measures())
+    run = _run(opened, Classified(partition=partition), together, pseudonym_key, source)
+    guarantee = Guarantee(promises=tuple(promises), events=tuple(events))
+    return assembled(run, _one_table(run, (), guarantee), opened.table)
+
+
+def swap(
+    plan: Plan,
+    table: Table,
+    *,
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] | None = None,
+    pseudonym_key: bytes | None = None,
+    source: RandomSource,
+) -> Release:
+    """Exchange all but the quasi-identifiers inside clusters of near records (MDAV-SWAP)."""
+    watch = Watch(progress, cancelled)
+    opened = open_records(plan, table, watch, pseudonym_key)
+    found = opened.method.classify(opened.people, opened.plan.class_models)
+    order = permutation_within(found.partition, source=source)
+    watch.step(2, 3, "checking the promises")
+    errors = Errors()
+    for column in opened.people.quasi_identifiers:
+        errors += column.moved_errors(order).weighted(column.attribute.weight)
+    made = Formed(columns={}, partition=found.partition, measures=errors.measures())
+    checked(opened.plan, opened.encoded, found, made)
+    run = _run(opened, found, made, pseudonym_key, source)
+    linked = uninformed(int(found.partition.sizes.min()), run.confidential, cryptographic=source.cryptographic)
+    others = [model for model in run.plan.class_models if not model.capabilities.linkage]
+    guarantee = Guarantee(
+        promises=(linked, *(of_clusters(model, run.classes) for model in others)),
+        events=(*found.events, classed(run), Permuted(columns=run.confidential)),
+        randomness=randomness(source),
+    )
+    return assembled(run, _one_table(run, [(run.confidential, order)], guarantee), opened.table)
+
+
+def rank_and_swap(
+    plan: Plan,
+    table: Table,
+    *,
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] | None = None,
+    pseudonym_key: bytes | None = None,
+    source: RandomSource,
+) -> Release:
+    """Exchange the values of every sensitive column between records of near ranks (IR-SWAP)."""
+    watch = Watch(progress, cancelled)
+    opened = open_records(plan, table, watch, pseudonym_key)
+    k = max(model.capabilities.minimal_class_size for model in opened.plan.class_models)
+    moved: list[tuple[tuple[str, ...], Numbers]] = []
+    events: list[Event] = []
+    partitions, errors = [], Errors()
+    for j, attribute in enumerate(opened.encoded.sensitive):
+        watch.step(1 + j, 2 + len(opened.encoded.sensitive), "making classes")
+        partition = individual_ranking(_ranks(opened, j), k)
+        order = permutation_within(partition, source=source)
+        sizes = partition.sizes
+        events.append(
+            Ranked(column=attribute.name, clusters=len(sizes), smallest=int(sizes.min()), largest=int(sizes.max()))
+        )
+        moved.append(((attribute.name,), order))
+        partitions.append(partition)
+        errors += _moved_errors(opened, j, order).weighted(opened.plan.schema[attribute.name].weight)
+    worst = min(partitions, key=lambda partition: int(partition.sizes.min()))
+    made = Formed(columns={}, partition=worst, measures=errors.measures())
+    run = _run(opened, Classified(partition=worst), made, pseudonym_key, source)
+    promise = informed(int(worst.sizes.min()), opened.plan.schema.sensitive, cryptographic=source.cryptographic)
+    guarantee = Guarantee(promises=(promise,), events=tuple(events), randomness=randomness(source))
+    return assembled(run, _one_table(run, moved, guarantee), opened.table)
+
+
+def _run(opened: Opened, found: Classified, made: Formed, key: bytes | None, source: RandomSource) -> ClassRun:
+    encoded = opened.encoded
+    return ClassRun(
+        plan=opened.plan,
+        method=opened.method,
+        encoded=encoded,
+        found=found,
+        formed=made,
+        classes=classes_of(made.partition, encoded.sensitive, encoded.sensitive_codes),
+        key=key,
+        source=source,
+    )
+
+
+def _one_table(run: ClassRun, moved: Sequence[tuple[Sequence[str], Numbers]], guarantee: Guarantee) -> Outcome:
+    names = released_columns(run.schema)
+    table = tables.release_records(run.encoded, names, run.formed.columns, moved=moved, key=run.key)
+    part = Part(file=DATA, table=table, records=len(run.encoded), columns=run.described(names))
+    return (part,), guarantee, {}
+
+
+# -- one sensitive column
+
+
+def _ranks(opened: Opened, j: int) -> Points:
+    """Return numbers in the order of a sensitive column; missing values come last."""
+    attribute = opened.encoded.sensitive[j]
+    values = _values(opened, j)
+    if values is None:  # categories: neighbours in their hierarchy are near each other
+        values = np.arange(attribute.size, dtype=np.float64)
+    present = values[~np.isnan(values)]
+    last = float(present.max()) + 1.0 if len(present) else 0.0
+    return np.nan_to_num(values, nan=last)[opened.encoded.sensitive_codes[:, j]]
+
+
+def _moved_errors(opened: Opened, j: int, order: Numbers) -> Errors:
+    attribute, codes = opened.encoded.sensitive[j], opened.encoded.sensitive_codes[:, j]
+    values = _values(opened, j)
+    if values is not None:
+        return number_errors(values[codes], values[codes][order])
+    if attribute.hierarchy is not None:
+        middle = int(np.bincount(codes).argmax())
+        return concept_errors(attribute.hierarchy, codes, codes[order].astype(np.int64), middle)
+    common = int(np.bincount(codes).max())
+    return Errors(sse=float((codes != codes[order]).sum()), sst=float(len(codes) - common))
+
+
+def _values(opened: Opened, j: int) -> Points | None:
+    """Return the number, day or rank of every code of a sensitive column, NaN where missing; None for names."""
+    attribute = opened.encoded.sensitive[j]
+    declared = opened.plan.schema[attribute.name]
+    if declared.kind is Kind.CATEGORICAL:
+        return None
+    if declared.kind is Kind.ORDINAL:
+        assert declared.domain is not None and declared.domain.values is not None  # noqa: S101, PT018 - Attribute asks
+        ranks = {label: rank for rank, label in enumerate(declared.domain.values)}
+        return np.array([np.nan if label is None else ranks[label] for label in attribute.labels])
+    if declared.kind is Kind.DATE:
+        days = [np.nan if label is None else dt.date.fromisoformat(label).toordinal() for label in attribute.labels]
+        return np.array(days, dtype=np.float64)
+    return np.array([np.nan if label is None else float(label) for label in attribute.labels])
