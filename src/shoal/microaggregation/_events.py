@@ -69,7 +69,9 @@ class Averaged(Event):
             (self.concepts, "the concept with the least sum of distances"),
         )
         said = "; ".join(f"of {_listed(names)} {what}" for names, what in kinds if names)
-        return f"Typical values of a class are: {said}. Missing values are left out."
+        counted = self.means or self.days or self.medians
+        missing = " Members without a value do not count in means and medians." if counted else ""
+        return f"Typical values of a class are: {said}.{missing}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

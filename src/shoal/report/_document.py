@@ -138,13 +138,17 @@ class Risk(_Part):
 
 
 class TableFigures(_Part):
-    """A released table. ``classes_by`` says which records form a class; ``risk`` is None where none are formed."""
+    """A released table. ``classes_by`` says which records form a class; ``risk`` is None where none are formed.
+
+    ``hidden_among`` is the least size of the classes, not published, inside which values were exchanged.
+    """
 
     file: str
     records: int
     columns: tuple[ColumnFigures, ...]
     classes_by: str = "the quasi-identifiers"
     risk: Risk | None = None
+    hidden_among: int | None = None
 
 
 class FileFigures(_Part):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from shoal import tables
-from shoal.guarantees import CERTIFICATE, Certificate
+from shoal.guarantees import CERTIFICATE, Certificate, Strength
 from shoal.guarantees._certificate import Data, load
 from shoal.guarantees._verify_noise import BOUNDED, NOISE
 from shoal.guarantees._verify_privacy import NAME
@@ -39,6 +39,8 @@ __all__ = ["REPORT", "gather", "public_report"]
 REPORT = "report.html"
 #: values that a level names as examples
 _EXAMPLES = 3
+#: promises about classes that are not published
+_EXCHANGED = ("probabilistic-k-anonymity", "hidden-classes")
 
 
 def public_report(folder: str | Path) -> Document:
@@ -59,7 +61,9 @@ def public_report(folder: str | Path) -> Document:
 
 def gather(folder: Path, certificate: Certificate) -> Document:
     """Return the public report on the released tables in ``folder``, which ``certificate`` speaks of."""
-    shown = tuple(_table(tables.read(folder / data.file), data) for data in certificate.tables)
+    shown = tuple(
+        _table(tables.read(folder / data.file), data, _hidden_among(certificate, data)) for data in certificate.tables
+    )
     # of the whole release: randomising one column promises something about that column alone
     private = any(promise.model in (NAME, BOUNDED) for promise in certificate.promises)
     return Document(
@@ -114,7 +118,7 @@ def _number(text: object) -> float:
 
 def _step(step: dict[str, Any]) -> Step:
     return Step(
-        name=" ".join(str(step[key]) for key in ("step", "column") if key in step) or "step",
+        name=str(step.get("column", step.get("step", "step"))),
         description=str(step.get("description", "")),
         epsilon=_number(step.get("epsilon_spent", 0)),
         delta=_number(step.get("delta_spent", 0)),
@@ -133,7 +137,19 @@ def _levels(steps: Iterable[dict[str, Any]], columns: Sequence[ColumnFigures]) -
             yield Level(column=name, level=level, height=height, examples=examples)
 
 
-def _table(table: Table, data: Data) -> TableFigures:
+def _hidden_among(certificate: Certificate, data: Data) -> int | None:
+    """Return the size of the classes inside which values were exchanged, where a promise speaks of them."""
+    sizes = [
+        int(str(promise.parameters["k"]))
+        for promise in certificate.promises
+        if promise.model in _EXCHANGED
+        and promise.strength is Strength.CONDITIONAL
+        and (promise.file or certificate.data.file) == data.file
+    ]
+    return min(sizes, default=None)
+
+
+def _table(table: Table, data: Data, hidden_among: int | None) -> TableFigures:
     known = [column for column in data.columns if column.name in table.columns]
     # an identifier is here as a pseudonym, and numbers of classes are no property of anybody
     shown = [column for column in known if column.role is not Role.IDENTIFIER and column.name != data.class_column]
@@ -145,7 +161,9 @@ def _table(table: Table, data: Data) -> TableFigures:
         records=data.records,
         columns=tuple(column_figures(table, column.name, column.role, data.records) for column in shown),
         classes_by="the quasi-identifiers" if data.class_column is None else f"`{data.class_column}`",
-        risk=_risk(table, by) if by else None,
+        # whose quasi-identifiers look alike says nothing where it is not known whose values the others are
+        risk=_risk(table, by) if by and hidden_among is None else None,
+        hidden_among=hidden_among,
     )
 
 

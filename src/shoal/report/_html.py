@@ -17,7 +17,7 @@ from shoal.report._charts import (
 from shoal.report._document import Document, PromiseFigures, Risk, TableFigures, Variant
 from shoal.report._markup import Html, element, join, shortened
 from shoal.report._style import CSS
-from shoal.report._words import STRENGTHS, notice
+from shoal.report._words import STRENGTHS, hidden, notice
 
 __all__ = ["charts", "render_html"]
 
@@ -137,16 +137,21 @@ def _done(document: Document) -> Iterable[Html]:
 
 
 def _risks(document: Document) -> Iterable[Html]:
-    yield element(
-        "p",
-        "Records that look alike to an intruder form a class. In a class of ten, each record is the intruder's person "
-        "with a chance of one in ten, as far as these columns tell.",
-    )
+    if any(table.risk is not None for table in document.tables):
+        yield element(
+            "p",
+            "Records that look alike to an intruder form a class. In a class of ten, each record is the intruder's "
+            "person with a chance of one in ten, as far as these columns tell.",
+        )
     for table in document.tables:
-        if table.risk is None:
+        if table.risk is None and table.hidden_among is None:
             continue
         if len(document.tables) > 1:
             yield element("h3", table.file)
+        if table.hidden_among is not None:
+            yield element("p", hidden(table.hidden_among))
+        if table.risk is None:
+            continue
         yield element("div", _facts(table.risk), class_="facts")
         if document.before is not None:
             yield _compared(document.before, table.risk)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from shoal.report._charts import share
 from shoal.report._document import Document, Risk
 from shoal.report._markup import clean, shortened
-from shoal.report._words import STRENGTHS, notice
+from shoal.report._words import STRENGTHS, hidden, notice
 
 __all__ = ["render_text"]
 
@@ -26,6 +26,8 @@ def render_text(document: Document) -> str:
     for table in document.tables:
         if table.risk is not None:
             lines += [f"Risk, {table.file}", *_risk(table.risk, document.before)]
+        elif table.hidden_among is not None:
+            lines += [f"Risk, {table.file}", *_bullets([hidden(table.hidden_among)])]
     if document.measures:
         lines += ["Quality"]
         lines += [

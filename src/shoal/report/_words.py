@@ -5,13 +5,22 @@ from __future__ import annotations
 from shoal.guarantees import Strength
 from shoal.report._document import Document, Variant
 
-__all__ = ["STRENGTHS", "notice"]
+__all__ = ["STRENGTHS", "hidden", "notice"]
 
 STRENGTHS = {
     Strength.SYNTACTIC: ("syntactic", "A property of the released table: anybody can check it on the data."),
     Strength.UNCONDITIONAL: ("unconditional", "It holds whatever an intruder knows or will ever learn."),
     Strength.CONDITIONAL: ("conditional", "It holds if, and only if, its assumptions do."),
 }
+
+
+def hidden(among: int) -> str:
+    """Say how people are hidden where values were exchanged."""
+    return (
+        "Quasi-identifiers are released as they are. What is hidden is which of the exchanged values are a person's: "
+        f"those of at least {among:,} records changed places at random, inside classes that are not published. As far "
+        f"as the promise holds, each of them is the person's with a chance of at most one in {among:,}."
+    )
 
 
 def notice(document: Document) -> tuple[str, str]:
