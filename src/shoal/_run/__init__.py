@@ -58,7 +58,7 @@ def run(
         make = classify
         if isinstance(plan.method, Swap | IndividualRankingSwap):
             make = swap if isinstance(plan.method, Swap) else rank_and_swap
-        elif isinstance(plan.method, Microaggregation) and plan.method.groups is not None:
+        elif isinstance(plan.method, Microaggregation) and len(plan.method.groups or ()) > 1:
             make = aggregate_apart
         return make(plan, table, progress=progress, cancelled=cancelled, pseudonym_key=pseudonym_key, source=source)
     return recode(

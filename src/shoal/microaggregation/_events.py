@@ -27,7 +27,7 @@ class Measured(Event):
         if self.scaled:
             how.append(f"{_listed(self.scaled)} in standard deviations (z-scores)")
         if self.concepts:
-            exact = "" if self.distance == "semantic" else ", nearly: as points"
+            exact = "" if self.distance == "semantic" else ", approximated by points"
             how.append(f"{_listed(self.concepts)} by semantic distance{exact}")
         return f"Compared records by {' and '.join(how)}{', times their weights' if self.weighted else ''}."
 

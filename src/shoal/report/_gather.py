@@ -109,7 +109,15 @@ def _noisy(certificate: Certificate) -> bool:
 
 
 def _texts(values: dict[str, object]) -> dict[str, str]:
-    return {name: str(value) for name, value in values.items()}
+    return {name: _text(value) for name, value in values.items()}
+
+
+def _text(value: object) -> str:
+    """Return a value as people write it: names one after the other, parameters as ``k = 5``."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} = {_text(inner)}" for name, inner in value.items())
+    named = isinstance(value, (list, tuple)) and all(isinstance(each, str) for each in value)
+    return ", ".join(value) if named else str(value)  # type: ignore[arg-type]
 
 
 def _number(text: object) -> float:
