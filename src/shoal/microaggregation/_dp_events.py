@@ -15,6 +15,9 @@ from shoal.models._arguments import plain
 
 __all__ = ["Clustered", "ConceptsDrawn", "Noised"]
 
+WIDE = Fraction(1, 4)
+"""Noise of so large a share of its domain leaves nothing to read off a single value."""
+
 _WORDS: dict[Clustering, str] = {
     "insensitive": "in fixed orders, so that one record moves at most one record of every cluster",
     "natural order": "in the order of their numbers, so that what one record moves telescopes",
@@ -130,8 +133,12 @@ class Noised(_Spending):
         return (
             f"Added Laplace noise of scale {least}{_figure(widest)}{unit} to the means of `{self.column}`, whose "
             f"domain is {_figure(float(self.width))}{unit} wide ({self._cost()}), and rounded them to multiples of "
-            f"{plain(self.rounded_to)} inside the domain."
+            f"{plain(self.rounded_to)} inside the domain.{self._warning()}"
         )
+
+    def _warning(self) -> str:
+        wide = self.scale(min(self.sizes)) > WIDE * self.width
+        return " That is so wide that single values tell next to nothing." if wide else ""
 
     def to_json(self) -> dict[str, object]:
         """Return the event as it stands in a certificate, with the noise of each size."""

@@ -1,0 +1,393 @@
+"""Data sets of noisy centroids on the whole way: what leaves, what does not, and what verification says."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import json
+import random
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import shoal
+from shoal._run import run
+from shoal.errors import DataError, ParameterError
+from shoal.mechanisms import SeededSource
+from shoal.schema import Attribute, Domain, Groups, Kind, Missing, Role, Schema
+from shoal.tables import Table
+
+TOWNS = {"north": ("A", "B"), "south": ("C", "D")}
+FIRST, LAST = dt.date(2024, 1, 1), dt.date(2024, 12, 31)
+SCHEMA = Schema(
+    attributes=(
+        Attribute(name="name", role=Role.IDENTIFIER),
+        Attribute(name="age", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC, domain=Domain(minimum=0, maximum=100)),
+        Attribute(name="town", role=Role.QUASI_IDENTIFIER, hierarchy=Groups(levels=(tuple(TOWNS.items()),))),
+        Attribute(name="day", role=Role.SENSITIVE, kind=Kind.DATE, domain=Domain(minimum=FIRST, maximum=LAST)),
+        Attribute(
+            name="pain", role=Role.SENSITIVE, kind=Kind.ORDINAL, domain=Domain(values=("none", "mild", "severe"))
+        ),
+        Attribute(name="planet", kind=Kind.NUMERIC, domain=Domain(minimum=3, maximum=3)),
+    )
+)
+CONCEPTS = {"A", "B", "C", "D", "north", "south", "*", None}
+
+
+def people(number: int = 203, *, seed: int = 1) -> pa.Table:
+    draw = random.Random(seed)
+    return pa.table(
+        {
+            "name": [f"person {i}" for i in range(number)],
+            "age": [draw.choice((20, 23, 25, 31, 38, 40)) for _ in range(number)],
+            "town": [draw.choice(("A", "A", "B", "C", None)) for _ in range(number)],
+            "day": [FIRST + dt.timedelta(days=draw.randrange(366)) for _ in range(number)],
+            "pain": [draw.choice(("none", "mild", "severe")) for _ in range(number)],
+            "planet": [3] * number,
+        }
+    )
+
+
+def release(
+    rows: pa.Table | None = None, *, seed: int | None = 1, schema: Schema = SCHEMA, epsilon: float = 2, **method: Any
+) -> shoal.Release:
+    plan = shoal.Plan(schema=schema, models=(shoal.EpsilonBudget(epsilon),), method=shoal.DPMicroaggregation(**method))
+    table = shoal.read(people() if rows is None else rows)
+    return plan.run(table) if seed is None else run(plan, table, source=SeededSource(seed))
+
+
+def tables(made: shoal.Release) -> list[pa.Table]:
+    return [part.table.to_arrow() for part in made.parts] or [made.table.to_arrow()]
+
+
+VARIANTS: list[dict[str, Any]] = [
+    {"target": target, **others}
+    for target in ("original", "partition", "record-query")
+    for others in (
+        {},
+        {"k": 7, "split": "proportional"},
+        {"k": 10, "sets": "each"},
+        {"k": 4, "sets": (("age", "town"), ("day", "pain", "planet"))},
+        {"k": 203, "split": {"age": 0.5, "town": "1/3", "day": 0.5, "pain": 0.1, "planet": 0.1}},
+        {"k": 5, "reference_points": 1, "decimals": {"age": 3}},
+    )
+]
+
+
+@pytest.mark.parametrize("method", VARIANTS, ids=str)
+def test_every_variant_is_inside_the_domains_and_verifies(method: dict[str, Any], tmp_path: Path) -> None:
+    made = release(**method)
+    columns = {name: column for each in tables(made) for name, column in each.to_pydict().items()}
+    assert sorted(columns) == ["age", "day", "pain", "planet", "town"]
+    assert all(len(each) == 203 for each in tables(made))
+    assert all(0 <= age <= 100 for age in columns["age"])
+    assert all(FIRST <= day <= LAST for day in columns["day"])
+    assert set(columns["pain"]) <= {"none", "mild", "severe"}
+    assert set(columns["town"]) <= CONCEPTS
+    assert set(columns["planet"]) == {3}
+    found = shoal.verify(made.write(tmp_path / "release"))
+    assert found.passed, str(found)
+    assert sum("no file can show" in check.detail for check in found.checks) == 2
+
+
+@pytest.mark.parametrize("target", ["original", "partition", "record-query"])
+def test_the_plan_of_a_release_runs_again(target: str, tmp_path: Path) -> None:
+    folder = release(target=target, k=20, decimals={"age": 1}).write(tmp_path / "first")
+    again = shoal.Plan.load(folder / "plan.toml").run(shoal.read(people()))
+    assert shoal.verify(again.write(tmp_path / "second")).passed
+    assert [p.model for p in again.guarantee.promises] == [
+        {
+            "original": "bounded-differential-privacy",
+            "partition": "privacy-given-partition",
+            "record-query": "record-query-privacy",
+        }[target]
+    ]
+
+
+# -- order, counts and tables
+
+
+@pytest.mark.parametrize("target", ["original", "partition", "record-query"])
+def test_records_are_ordered_by_what_is_released(target: str) -> None:
+    rows = tables(release(target=target, k=9))[0]
+    assert rows == rows.sort_by([(name, "ascending") for name in rows.column_names])
+
+
+def test_under_original_the_order_of_the_input_changes_nothing() -> None:
+    rows = people().to_pylist()
+    random.Random(3).shuffle(rows)
+    for method in ({"k": 9}, {"k": 9, "sets": "each"}):
+        assert tables(release(**method)) == tables(release(pa.Table.from_pylist(rows), **method))
+
+
+def test_every_centroid_stands_for_its_cluster() -> None:
+    counts = Counter(tuple(row.items()) for row in tables(release(k=10, epsilon=100))[0].to_pylist())
+    assert sorted(counts.values()) == [10] * 19 + [13]
+
+
+def test_sets_of_original_records_become_tables_that_nothing_links(tmp_path: Path) -> None:
+    made = release(sets=(("age", "town"), ("day", "pain", "planet")), k=8)
+    assert [part.file for part in made.parts] == ["set-1.parquet", "set-2.parquet"]
+    assert [list(part.table.columns) for part in made.parts] == [["age", "town", "planet"], ["day", "pain"]]
+    checks = shoal.verify(made.write(tmp_path / "release")).checks
+    assert any(check.subject == "columns of all tables" and check.passed for check in checks)
+
+
+def test_sets_of_a_public_partition_stay_in_one_table() -> None:
+    made = release(target="partition", sets="each", k=8)
+    assert made.parts == ()
+    # records of different clusters of age share clusters of other columns
+    combinations = Counter(tuple(row.items()) for row in made.table.to_arrow().to_pylist())
+    assert min(combinations.values()) < 8
+
+
+# -- what leaves
+
+
+def test_nothing_but_the_released_values_differs_between_neighbours(tmp_path: Path) -> None:
+    """Under ``original``, all that is published besides the data is the same for neighbouring inputs."""
+    rows = people().to_pylist()
+    rows[17] |= {"age": 100, "town": "D", "day": LAST, "pain": "severe"}
+    texts = []
+    for number, each in enumerate((people(), pa.Table.from_pylist(rows))):
+        made = release(each, k=9)
+        folder = made.write(tmp_path / str(number))
+        certificate = json.loads((folder / "certificate.json").read_text())
+        for key in ("created", "files"):
+            certificate.pop(key)
+        summary = (folder / "summary.txt").read_text().split("Risk")[0]
+        texts.append((json.dumps(certificate), (folder / "plan.toml").read_text(), summary, made.explain()))
+    assert texts[0] == texts[1]
+
+
+def test_figures_of_the_input_leave_only_on_request(tmp_path: Path) -> None:
+    schema = dataclasses.replace(
+        SCHEMA,
+        attributes=tuple(
+            dataclasses.replace(each, missing=Missing.DROP) if each.name == "town" else each for each in SCHEMA
+        ),
+    )
+    made = release(schema=schema, k=9)
+    assert made.private is not None
+    dropped = people()["town"].null_count
+    assert (made.private.left_out, made.private.records, made.records) == (dropped, 203 - dropped, 203 - dropped)
+    assert 0 <= made.private.loss <= 1
+    assert made.before is None
+    folder = made.write(tmp_path / "release")
+    texts = [path.read_text() for path in folder.rglob("*") if path.suffix in (".json", ".toml", ".txt")]
+    assert not any(f"{made.private.loss:.4f}" in text or "left-out" in text for text in texts)
+    assert any("how many are left is public" in text for text in made.guarantee.promises[0].assumptions)
+
+
+def test_measures_are_the_width_of_the_noise() -> None:
+    made = release(k=20, epsilon=4)
+    # 10 clusters of 20, four columns with a fourth of epsilon each
+    assert made.measures["noise of age, share of domain"] == pytest.approx(10 / 20, rel=1e-6)
+    assert set(made.measures) == {f"noise of {name}, share of domain" for name in ("age", "day", "pain")}
+
+
+def test_only_records_under_original_are_called_differentially_private(tmp_path: Path) -> None:
+    for target in ("partition", "record-query"):
+        folder = release(target=target, k=9, seed=None).write(tmp_path / target)
+        for name in ("summary.txt", "certificate.json", "plan.toml"):
+            assert "differential" not in (folder / name).read_text().lower(), name
+        report = (folder / "report.html").read_text()
+        assert report.lower().count("differential") == 1
+        assert "This is not differential privacy of the" in report
+    assert json.loads((tmp_path / "record-query" / "certificate.json").read_text()).get("budget") is None
+
+
+def test_random_bits_of_the_system_make_the_promise_unconditional() -> None:
+    assert release(seed=None, k=50).guarantee.promises[0].strength == "unconditional"
+    assert release(seed=1, k=50).guarantee.promises[0].strength == "conditional"
+
+
+# -- missing values and bounds
+
+
+def test_a_missing_number_needs_something_that_stands_for_it() -> None:
+    rows = people().to_pylist()
+    rows[3]["age"] = rows[4]["age"] = rows[5]["pain"] = None
+    with pytest.raises(DataError) as caught:
+        release(pa.Table.from_pylist(rows), k=9)
+    assert sum("miss a value" in problem and "fill" in problem for problem in caught.value.problems) == 2
+    assert "2 records" in caught.value.problems[0]
+    filled = release(pa.Table.from_pylist(rows), k=9, fill={"age": 40, "pain": "mild"})
+    rows[3]["age"] = rows[4]["age"] = 40
+    rows[5]["pain"] = "mild"
+    assert tables(filled) == tables(release(pa.Table.from_pylist(rows), k=9))
+
+
+def test_a_value_outside_the_bounds_is_an_error_for_the_publisher() -> None:
+    rows = people().to_pylist()
+    rows[5]["age"] = 101
+    with pytest.raises(shoal.ShoalError, match="age"):
+        release(pa.Table.from_pylist(rows), k=9)
+
+
+def test_k_is_at_most_the_number_of_records() -> None:
+    with pytest.raises(ParameterError, match="must be at most the number of records"):
+        release(k=204)
+    assert release(people(4), k="auto").records == 4
+
+
+def test_a_population_and_pseudonyms_have_no_place() -> None:
+    plan = shoal.Plan(schema=SCHEMA, models=(shoal.EpsilonBudget(1),), method=shoal.DPMicroaggregation())
+    with pytest.raises(ParameterError, match="without a population"):
+        plan.run(shoal.read(people()), population=shoal.read(people()))
+
+
+# -- engines
+
+
+def test_the_same_random_bits_give_the_same_release_on_every_engine(load: Callable[[pa.Table], Table]) -> None:
+    plan = shoal.Plan(schema=SCHEMA, models=(shoal.EpsilonBudget(2),), method=shoal.DPMicroaggregation(k=9))
+    found = run(plan, load(people()), source=SeededSource(8)).table.to_arrow()
+    expected = run(plan, shoal.read(people()), source=SeededSource(8)).table.to_arrow()
+    assert found.to_pylist() == expected.to_pylist()
+
+
+# -- verification
+
+
+def _broken(certificate: dict[str, Any], part: str) -> None:
+    steps = {(step["step"], step.get("column")): step for step in certificate["steps"]}
+    clustered, noised, drawn = steps["clustered", None], steps["noised", "age"], steps["concepts-drawn", "town"]
+    promise = certificate["promises"][0]
+    match part:
+        case "budget, more than promised":
+            noised["share"] = "2"
+        case "budget, another total":
+            certificate["budget"]["epsilon"] = "1/2"
+        case "budget, a column without":
+            certificate["steps"].remove(noised)
+        case "budget, twice the same column":
+            certificate["steps"].append(noised)
+        case "noise, scale":
+            noised["noise"][0]["scale in steps of the grid"] *= 0.9
+        case "noise, for a larger k":
+            noised["noise"][0]["size"] += 1
+        case "noise, width":
+            noised["width"] = "50"
+        case "noise, natural order claimed":
+            clustered["clustering"] = "natural order"
+        case "noise, fewer clusters":
+            clustered["sizes"] = [[203, 1]]
+        case "noise, grid":
+            noised["noise"][0]["grid"] = "1"
+        case "choices, epsilon of each":
+            drawn["choice"] = drawn["share"]
+        case "choices, sensitivity":
+            drawn["sensitivity"] = "1/2"
+        case "clusters, another k":
+            promise["parameters"]["k"] = 20
+        case "clusters, found by distance":
+            clustered["clustering"] = "mdav"
+        case "clusters, sizes":
+            clustered["sizes"] = [[10, 18], [23, 1]]
+        case "cells, coarser grid":
+            noised["rounded_to"] = "1000"
+        case "domains, another schema":
+            certificate["schema_sha256"] = "0" * 64
+        case "domains, guessed":
+            certificate["roles"] = "guessed"
+        case "domains, inferred":
+            certificate["domains"][0]["provenance"] = "inferred from the data"
+        case "strength, another target":
+            noised["target"] = "partition"
+        case "strength, seed called unconditional":
+            certificate["randomness"] = "a seed"
+        case "strength, other neighbours":
+            promise["neighbours"] = "add or remove one record"
+        case "silence, left out":
+            certificate["steps"].append({"step": "left-out", "records": 3, "columns": ["age"], "description": "x"})
+
+
+PARTS = [
+    "budget, more than promised",
+    "budget, another total",
+    "budget, a column without",
+    "budget, twice the same column",
+    "noise, scale",
+    "noise, for a larger k",
+    "noise, width",
+    "noise, natural order claimed",
+    "noise, fewer clusters",
+    "noise, grid",
+    "choices, epsilon of each",
+    "choices, sensitivity",
+    "clusters, another k",
+    "clusters, found by distance",
+    "clusters, sizes",
+    "cells, coarser grid",
+    "domains, another schema",
+    "domains, guessed",
+    "domains, inferred",
+    "strength, another target",
+    "strength, seed called unconditional",
+    "strength, other neighbours",
+    "silence, left out",
+]
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return release(seed=None, k=10, decimals={"age": 2}).write(tmp_path_factory.mktemp("noise") / "release")
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_broken_certificate_fails_where_it_is_broken(part: str, sound: Path) -> None:
+    path = sound / "certificate.json"
+    original = path.read_text()
+    certificate = json.loads(original)
+    _broken(certificate, part)
+    assert certificate != json.loads(original)
+    try:
+        path.write_text(json.dumps(certificate))
+        failed = [check.subject for check in shoal.verify(sound).checks if not check.passed]
+    finally:
+        path.write_text(original)
+    assert f"bounded-differential-privacy, {part.partition(',')[0]}" in failed
+
+
+def test_a_partition_or_a_query_that_calls_itself_more_fails(tmp_path: Path) -> None:
+    for target in ("partition", "record-query"):
+        folder = release(target=target, seed=None, k=10).write(tmp_path / target)
+        path = folder / "certificate.json"
+        certificate = json.loads(path.read_text())
+        certificate["promises"][0]["strength"] = "unconditional"
+        path.write_text(json.dumps(certificate))
+        failed = [check.subject for check in shoal.verify(folder).checks if not check.passed]
+        assert len(failed) == 1
+        assert failed[0].endswith(", strength")
+        certificate["promises"][0] |= {"model": "bounded-differential-privacy"}
+        path.write_text(json.dumps(certificate))
+        failed = [check.subject for check in shoal.verify(folder).checks if not check.passed]
+        assert {"bounded-differential-privacy, strength", "bounded-differential-privacy, clusters"} & {*failed}
+
+
+def test_a_table_as_it_is_does_not_verify(sound: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "release"
+    shutil.copytree(sound, folder)
+    pq.write_table(people().drop_columns(["name"]), folder / "data.parquet")
+    failed = [check.subject for check in shoal.verify(folder).checks if not check.passed]
+    assert "bounded-differential-privacy, clusters" in failed
+    rows = people().drop_columns(["name"]).to_pylist()
+    pq.write_table(pa.Table.from_pylist([row | {"age": 130} for row in rows]), folder / "data.parquet")
+    failed = [check.subject for check in shoal.verify(folder).checks if not check.passed]
+    assert "bounded-differential-privacy, cells" in failed
+
+
+def test_without_its_plan_nothing_is_verified(sound: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "release"
+    shutil.copytree(sound, folder)
+    (folder / "plan.toml").unlink()
+    found = shoal.verify(folder)
+    assert not found.passed
+    assert any(check.subject.endswith(", domains") and not check.passed for check in found.checks)
