@@ -47,6 +47,9 @@ def test_an_analyst_asks_a_served_vault(shoal: Run, vault: Path) -> None:
                 if knock.connect_ex(("127.0.0.1", port)) == 0:
                     break
             time.sleep(0.1)
+        second = shoal("vault", "serve", vault, "--port", port)
+        assert second.returncode == 2
+        assert "choose another --port" in second.stderr
         ask = ("--address", address, "--epsilon", "0.5")
         done = shoal("vault", "ask", "count where age >= 65", *ask, SHOAL_TOKEN=token)
         assert done.returncode == 0, done.stderr
@@ -61,6 +64,9 @@ def test_an_analyst_asks_a_served_vault(shoal: Run, vault: Path) -> None:
     finally:
         server.send_signal(signal.SIGTERM)
         server.wait(30)
+    assert server.stderr is not None
+    assert "what was spent stands in its ledger" in server.stderr.read().decode()
+    assert server.returncode == 0
     shown = shoal("vault", "budget", vault, "alice", "--json")
     assert json.loads(shown.stdout)["alice"]["spent"] == "epsilon 1"
 
@@ -122,3 +128,15 @@ def test_a_question_needs_a_token(shoal: Run) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX modes")
 def test_the_vault_is_private(vault: Path) -> None:
     assert vault.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.slow
+def test_a_vault_for_other_machines_needs_a_certificate(shoal: Run, vault: Path, tmp_path: Path) -> None:
+    done = shoal("vault", "serve", vault, "--host", "0.0.0.0")  # noqa: S104 - refused
+    assert done.returncode == 2
+    assert "clear text" in done.stderr
+    (tmp_path / "not.pem").write_text("no certificate")
+    for file in (tmp_path / "nothing.pem", tmp_path / "not.pem"):
+        done = shoal("vault", "serve", vault, "--port", 0, "--certificate", file, "--private-key", file)
+        assert done.returncode == 2, done.stderr
+        assert "PEM" in done.stderr

@@ -147,7 +147,13 @@ def _as_part(release: Release, file: str) -> tuple[Part, Release, tuple[Promise,
     else:
         columns = tuple(column(release.plan.schema[name]) for name in release.table.columns)
         part = Part(file=file, table=release.table, records=release.records, columns=columns)
-    return part, release, tuple(replace(promise, file=file) for promise in release.guarantee.promises)
+    return part, release, tuple(_of_file(promise, file) for promise in release.guarantee.promises)
+
+
+def _of_file(promise: Promise, file: str) -> Promise:
+    """Return a promise that says which table it is about."""
+    first, rest = promise.statement[:1], promise.statement[1:]
+    return replace(promise, file=file, statement=f"In {file}: {first.lower()}{rest}")
 
 
 def _together(

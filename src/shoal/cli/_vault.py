@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -197,17 +198,31 @@ def serve(
     app = create_app(opened.desk(book), book, limits=Limits(rate=rate, burst=burst, pace=pace))
     scheme = "http" if certificate is None else "https"
     _output.warning(f"the vault answers at {scheme}://{host}:{port}; stop it with Ctrl-C.")
-    uvicorn.run(
-        app,
-        host=host,
-        port=port,
-        ssl_certfile=certificate,
-        ssl_keyfile=private_key,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        timeout_keep_alive=30,
-    )
+    # the server stops on these signals, then sends them once more to whoever was there before
+    for interrupt in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(interrupt, lambda _number, _frame: None)
+    try:
+        uvicorn.run(
+            app,
+            host=host,
+            port=port,
+            ssl_certfile=certificate,
+            ssl_keyfile=private_key,
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+            timeout_keep_alive=30,
+        )
+    except OSError:
+        # also what TLS says of files that hold something else
+        raise ParameterError("--certificate and --private-key must be readable files of one PEM certificate.") from None
+    except SystemExit:
+        raise ParameterError(
+            f"the vault cannot listen at {host}, port {port}.", hint="another program may use it: choose another --port"
+        ) from None
+    finally:
+        book.close()
+    _output.warning("the vault is closed; what was spent stands in its ledger.")
 
 
 @vault.command("ask", epilog="The token is read from the variable SHOAL_TOKEN, so that no command line shows it.")

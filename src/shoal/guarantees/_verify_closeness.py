@@ -63,7 +63,10 @@ def _view(entry: PromiseEntry, certificate: Certificate, opened: Opened) -> Deci
     columns = _texts(entry.parameters["columns"])
     found = _joint_factor(entry, certificate, opened, columns)
     passed = found <= t and closeness_epsilon(t) <= epsilon
-    shown = f"the joint distribution of {len(columns)} columns differs by a factor of at most {float(found):.6g}"
+    named = " and ".join(f"`{name}`" for name in columns)
+    shown = (
+        f"the {'joint ' * (len(columns) > 1)}distribution of {named} differs by a factor of at most {float(found):.6g}"
+    )
     return passed, shown if passed else f"{shown}, which is not what it says"
 
 

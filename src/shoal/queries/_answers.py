@@ -12,6 +12,8 @@ from shoal.queries._loss import Loss
 __all__ = ["CONFIDENCE", "Accuracy", "Answer", "Value", "amounts", "between", "within"]
 
 CONFIDENCE = 0.95
+# six digits are shown: from here on none of them is behind the point
+WHOLE = 1e6
 
 Value = int | float | str | Mapping[str, int] | Mapping[str, int | float | str]
 
@@ -116,4 +118,6 @@ def amounts(loss: Loss) -> dict[str, str]:
 def _shown(value: Value) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{label}: {_shown(each)}" for label, each in value.items())
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= WHOLE else f"{value:,.6g}"
     return value if isinstance(value, str) else f"{value:,}"

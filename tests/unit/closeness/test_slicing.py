@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+import shoal
 from shoal.closeness import Slice, associations, closeness_epsilon, composition, grouped
 from shoal.closeness._promises import local_privacy
 from shoal.errors import ParameterError
 from shoal.guarantees import Strength, syntactic
 from shoal.models import DeltaPresence, KAnonymity, MultiplicativeCloseness, PSensitive
-from shoal.schema import Attribute, Role, Schema
+from shoal.schema import Attribute, Flat, Role, Schema
 
 SCHEMA = Schema(
     attributes=(
@@ -99,3 +102,23 @@ def test_epsilons_of_randomised_values_add() -> None:
         [syntactic(KAnonymity(2)), local_privacy(Fraction(1, 2), ["pay"], cryptographic=True)],
     ]
     assert composition(parts).parameters["local epsilon"] == 1.5
+
+
+def test_promises_and_checks_say_which_table_they_are_about(tmp_path: Path) -> None:
+    table = pa.table({"age": [30, 30, 40, 40], "illness": list("abab"), "zip": ["1", "1", "2", "2"]})
+    schema = Schema(
+        attributes=(
+            Attribute(name="age", role=Role.QUASI_IDENTIFIER, hierarchy=Flat()),
+            Attribute(name="illness", role=Role.SENSITIVE),
+            Attribute(name="zip", role=Role.QUASI_IDENTIFIER, hierarchy=Flat()),
+        )
+    )
+    method = Slice(groups=[["age", "illness"], ["zip"]])
+    release = shoal.anonymize(shoal.read(table, schema=schema), KAnonymity(2), method=method)
+    assert [promise.statement.split(":")[0] for promise in release.guarantee.promises[:2]] == [
+        "In slice-1.parquet",
+        "In slice-2.parquet",
+    ]
+    release.write(tmp_path / "release")
+    checked = [check.subject for check in shoal.verify(tmp_path / "release").checks]
+    assert {"k-anonymity k = 2 of slice-1.parquet", "k-anonymity k = 2 of slice-2.parquet"} <= set(checked)

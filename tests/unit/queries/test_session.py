@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -390,3 +392,8 @@ def test_somebody_who_is_there_twice_is_answered_from_the_prior() -> None:
         session = Session(twice, 10**6, in_memory=in_memory, source=QuickSource(9))
         assert len({session.look_up("id", "a", "age", epsilon=1000).value for _ in range(20)}) > 10
         assert {session.look_up("id", "b", "age", epsilon=1000).value for _ in range(20)} == {90}
+
+
+def test_a_session_is_reached_from_the_package() -> None:
+    code = "import shoal; assert shoal.queries.Session is shoal.Session; assert shoal.Vault and shoal.Ledger"
+    subprocess.run([sys.executable, "-c", code], check=True)
