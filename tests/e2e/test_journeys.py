@@ -183,13 +183,25 @@ def test_two_tabs_work_side_by_side(page: Any, window: Any, app: App) -> None:
     other.close()
 
 
-def test_methods_are_compared(page: Any, app: App) -> None:
+def test_methods_are_compared_and_a_point_is_used(page: Any, app: App, tmp_path: Path) -> None:
     page.goto(f"{open_example(page, app)}/compare")
     page.get_by_label("Values of k").fill("3, 9")
     page.get_by_label("iterate").uncheck()
+    page.get_by_text("Protect what is secret, too").click()
+    page.get_by_label("Values of t for diagnosis").fill("0.5")
     page.get_by_role("button", name="Compare").click()
     page.get_by_role("heading", name="Methods side by side").wait_for()
-    assert page.get_by_role("row", name="generalize k = 9").is_visible()
+    assert page.get_by_role("row", name=re.compile(r"generalize k = 9, t\(diagnosis\) = 0.5")).is_visible()
+    assert page.get_by_role("img", name=re.compile("against average risk")).is_visible()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Plan of point 2").click()
+    download.value.save_as(tmp_path / "plan.zip")
+    with zipfile.ZipFile(tmp_path / "plan.zip") as archive:
+        assert "plan.toml" in archive.namelist()
+    page.get_by_role("link", name=re.compile("^Use point")).first.click()
+    expect(page.get_by_label("t for diagnosis")).to_have_value("0.5")
+    anonymise(page)
+    page.get_by_role("heading", name="Risk before and after").wait_for()
 
 
 def test_the_way_can_be_gone_with_the_keyboard_alone(page: Any, app: App) -> None:

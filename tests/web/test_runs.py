@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 
 import shoal
-from shoal import methods
+from shoal import methods, schema
 from shoal.web._store import write_json
 
 from .conftest import K2, OCTETS, Browser, people
@@ -225,21 +226,120 @@ def test_every_method_gives_a_page_or_says_what_it_needs(browser: Browser, table
         assert not any("internal error" in problem for problem in status["error"]["problems"]), status
 
 
-def test_methods_are_compared(browser: Browser, table: str) -> None:
-    wanted = {"k": [2, 5, 41], "methods": [{"name": "generalize"}, {"name": "mondrian"}]}
-    run = browser.post(f"/api/tables/{table}/comparisons", json=wanted).json()["id"]
+@pytest.fixture(scope="module")
+def comparison(browser: Browser, table: str) -> str:
+    """A comparison that is done."""
+    wanted = {"k": [5, 2, 41], "t": {"illness": [0.9]}, "methods": ["generalize", "mondrian"]}
+    run = str(browser.post(f"/api/tables/{table}/comparisons", json=wanted).json()["id"])
     assert browser.wait(run)["state"] == "done"
-    rows = browser.get(f"/api/runs/{run}/exploration").json()["rows"]
-    assert [(row["method"], row["strength"]) for row in rows][:3] == [
-        ("generalize", "k = 2"),
-        ("generalize", "k = 5"),
-        ("generalize", "k = 41"),
+    return run
+
+
+def test_methods_are_compared_as_the_library_does(
+    browser: Browser, table: str, comparison: str, tmp_path: Path
+) -> None:
+    found = browser.get(f"/api/runs/{comparison}/exploration").json()
+    assert [(point["method"], point["promises"]) for point in found["points"]][:3] == [
+        ("generalize", "k = 2, t(illness) = 0.9"),
+        ("generalize", "k = 5, t(illness) = 0.9"),
+        ("generalize", "k = 41, t(illness) = 0.9"),
     ]
-    assert rows[0]["loss"] <= rows[1]["loss"]
-    assert "the table has 40" in rows[2]["problems"][0]
-    assert "Methods side by side" in browser.get(f"/runs/{run}").text
-    nothing = browser.post(f"/api/tables/{table}/comparisons", json={"k": [2]})
-    assert nothing.status_code == 422
+    assert "the table has 40" in found["points"][2]["failure"]
+    assert found["recommended"] in found["best"]
+    page = browser.get(f"/runs/{comparison}").text
+    for words in ("Methods side by side", "Recommendation", f"Take point {found['recommended']}", "No release", "<svg"):
+        assert words in page
+    assert "shoal compare people.csv --schema people.schema.toml" in page
+    assert "--t illness=0.9" in page
+    (tmp_path / "people.csv").write_bytes(people())
+    declared = schema.loads(browser.get(f"/api/tables/{table}/schema.toml").text, tmp_path)
+    again = shoal.compare(
+        shoal.read(tmp_path / "people.csv").with_schema(declared),
+        k=(2, 5, 41),
+        t={"illness": (0.9,)},
+        methods=("generalize", "mondrian"),
+        learn=False,
+    )
+    assert [point.risk for point in again.points] == [point["risk"] for point in found["points"]]
+    assert list(again.reasons) == found["reasons"]
+
+
+def test_the_plan_of_a_point_is_downloaded_and_used(
+    browser: Browser, table: str, comparison: str, tmp_path: Path
+) -> None:
+    answer = browser.get(f"/api/runs/{comparison}/points/2/plan.zip")
+    assert answer.status_code == 200
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        assert archive.namelist() == ["plan.toml"]
+        archive.extractall(tmp_path)
+    assert shoal.Plan.load(tmp_path / "plan.toml").models[0] == shoal.KAnonymity(5)
+    page = browser.get(f"/tables/{table}/promise?run={comparison}&point=2")
+    assert page.status_code == 200
+    assert '"k": 5' in page.text
+    for number in (0, 99):
+        assert browser.get(f"/api/runs/{comparison}/points/{number}/plan.zip").status_code in (404, 422)
+
+
+def test_a_plan_of_a_point_brings_its_hierarchies_along(browser: Browser) -> None:
+    example = browser.post("/api/tables/example").json()["id"]
+    wanted = {"k": [5], "methods": ["generalize"]}
+    run = browser.post(f"/api/tables/{example}/comparisons", json=wanted).json()["id"]
+    assert browser.wait(run)["state"] == "done"
+    answer = browser.get(f"/api/runs/{run}/points/1/plan.zip")
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        assert {"plan.toml", "hierarchies/zip.csv"} <= set(archive.namelist())
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        ({"k": [2]}, "nothing to compare"),
+        ({}, "something to promise"),
+        ({"k": [2], "methods": ["magic"]}, "no method `magic`"),
+        ({"k": [2], "methods": ["generalize"], "risk": "luck"}, "`risk` must be one of"),
+        ({"k": [2], "methods": ["generalize"], "t": {"town": [0.2]}}, "not sensitive"),
+        (
+            {
+                "k": [*range(1, 13)],
+                "t": {"illness": [i / 12 for i in range(12)]},
+                "methods": ["generalize", "mondrian"],
+            },
+            "at most 200",
+        ),
+    ],
+)
+def test_a_comparison_that_makes_no_sense_is_explained(
+    browser: Browser, table: str, wanted: dict[str, Any], words: str
+) -> None:
+    answer = browser.post(f"/api/tables/{table}/comparisons", json=wanted)
+    assert answer.status_code == 422
+    assert words in " ".join(answer.json()["problems"])
+
+
+def test_a_comparison_is_stopped_with_all_of_its_processes_and_goes_on(browser: Browser, heavy: str) -> None:
+    before = set(_workers())
+    wanted = {"k": [2, 3, 4], "methods": ["generalize"]}
+    run = browser.post(f"/api/tables/{heavy}/comparisons", json=wanted).json()["id"]
+    until = time.monotonic() + 30
+    while not set(_workers()) - before and time.monotonic() < until:
+        time.sleep(0.05)
+    assert set(_workers()) - before
+    browser.post(f"/api/runs/{run}/cancel")
+    assert browser.wait(run, 10)["state"] == "cancelled"
+    until = time.monotonic() + 10
+    while set(_workers()) - before and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not set(_workers()) - before, "the processes that made the releases end with it"
+
+
+def _workers() -> list[str]:
+    """Return the processes that make releases for comparisons."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if b"shoal.comparison._worker" in path.read_bytes():
+                found.append(path.parent.name)
+    return found
 
 
 def _files(browser: Browser, run: str) -> dict[str, bytes]:

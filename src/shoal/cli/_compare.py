@@ -67,6 +67,9 @@ def compare(
     export: Annotated[
         tuple[int, Path] | None, typer.Option(metavar="N PLAN", help="Write the plan of point N to a file.")
     ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the frontier into a new .svg or .png file.")
+    ] = None,
     schema: _source.SchemaOption = None,
     table: _source.TableName = None,
     delimiter: _source.Delimiter = None,
@@ -87,6 +90,8 @@ def compare(
     }
     if not problems and not any(wanted.values()):
         problems.add("say what to promise, for example --k 2,5,10")
+    if picture is not None and picture.suffix.lower() not in (".svg", ".png"):
+        problems.add(f"--picture takes a .svg or .png file; got `{picture.suffix}`")
     problems.raise_as(ParameterError)
     data = _source.read(source, table=table, delimiter=delimiter, encoding=encoding, decimal=decimal)
     data = _source.with_schema(data, source, schema)
@@ -109,6 +114,8 @@ def compare(
         )
     if export is not None:
         found.export(*export)
+    if picture is not None:
+        _draw(found, picture)
     if json:
         _output.print_json(found.to_json())
         return
@@ -121,16 +128,24 @@ def compare(
         )
 
 
+def _draw(found: Comparison, path: Path) -> None:
+    from shoal.report import svg_to_png, write_file
+
+    chart = found.chart()
+    write_file(path, svg_to_png(chart) if path.suffix.lower() == ".png" else chart.svg(alone=True).encode())
+
+
 def _show(found: Comparison) -> None:
     from shoal.comparison import RISKS, UTILITIES
 
     made = [point for point in found.points if point.failure is None]
+    width = len(str(len(found.points)))
     failed = [point for point in found.points if point.failure is not None]
     if made:
         _output.table(
             f"{len(made)} of {len(found.points)} points; * is not beaten by any other in both figures",
             ("point", "risk", "utility lost", "records", "seconds"),
-            [_row(found, point) for point in made],
+            [_row(found, point, width) for point in made],
         )
         _output.line(f"  risk: {RISKS[found.risk].title}; utility lost: {UTILITIES[found.utility].title}", style="dim")
         _output.line()
@@ -147,11 +162,11 @@ def _show(found: Comparison) -> None:
         _wrapped(sentence)
 
 
-def _row(found: Comparison, point: Point) -> list[str]:
+def _row(found: Comparison, point: Point, width: int) -> list[str]:
     mark = "*" if point.number in found.best else " "
     chosen = "  <- recommended" if point.number == found.recommended else ""
     return [
-        f"{mark} {point.number} {point.label}{chosen}",
+        f"{mark} {point.number:>{width}} {point.label}{chosen}",
         _percentage(point.risk.get(found.risk), 2),
         _percentage(point.utility.get(found.utility), 1),
         f"{point.records:,}",

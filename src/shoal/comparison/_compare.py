@@ -15,10 +15,11 @@ from shoal import tables, utility
 from shoal.comparison._comparison import Comparison
 from shoal.comparison._evaluate import Settings, as_json
 from shoal.comparison._fingerprint import input_fingerprint, point_key
-from shoal.comparison._frontier import non_dominated, recommend
+from shoal.comparison._frontier import non_dominated
 from shoal.comparison._grid import DELTA, Candidate, Grid
-from shoal.comparison._point import RISKS, UTILITIES, Point
+from shoal.comparison._point import RISKS, UTILITIES, Point, strengths
 from shoal.comparison._pool import run_all
+from shoal.comparison._recommend import recommend
 from shoal.comparison._store import Store
 from shoal.errors import MissingExtraError, ParameterError, Problems, SchemaError
 from shoal.tables import Table
@@ -180,6 +181,7 @@ def _point(number: int, candidate: Candidate, fingerprint: str, settings: Mappin
         plan=candidate.plan.dumps(),
         key=point_key(candidate.plan, fingerprint, settings),
         private=candidate.plan.privacy is not None,
+        strengths=strengths(candidate.plan),
     )
 
 
@@ -194,6 +196,7 @@ def _answered(point: Point, answer: Mapping[str, Any]) -> Point:
         point,
         seconds=float(answer["seconds"]),
         records=int(answer["records"]),
+        separated=bool(answer["separated"]),
         risk=dict(answer["risk"]),
         utility=dict(answer["utility"]),
     )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from shoal.comparison._picture import figure, text_plot
+from shoal.comparison._picture import chart, text_plot
 from shoal.comparison._point import Point
 from shoal.errors import OutputError, ParameterError
 from shoal.plan import Plan
+from shoal.report import Chart
 from shoal.schema import FromFile, Taxonomy
 
 __all__ = ["Comparison"]
@@ -83,9 +85,9 @@ class Comparison:
         """Return the frontier drawn in text."""
         return text_plot(self.points, self.risk, self.utility, self.best, width=width, height=height)
 
-    def figure(self) -> Any:
-        """Return the frontier as a Plotly figure; needs ``pip install 'shoal[report]'``."""
-        return figure(self.points, self.risk, self.utility, self.best)
+    def chart(self) -> Chart:
+        """Return the frontier as a picture, which notebooks show; ``chart().svg(alone=True)`` is a file's content."""
+        return chart(self.points, self.risk, self.utility, self.best, self.recommended)
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain values."""
@@ -99,6 +101,17 @@ class Comparison:
             "reasons": list(self.reasons),
             "points": [point.to_json() for point in self.points],
         }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any], *, folder: str | Path = ".") -> Comparison:
+        """Read what :meth:`to_json` gave; ``folder`` is where paths of hierarchy files start."""
+        return cls(
+            points=tuple(Point.from_json(point) for point in content["points"]),
+            best=tuple(content["best"]),
+            reasons=tuple(content["reasons"]),
+            folder=Path(folder),
+            **{name: content[name] for name in ("risk", "utility", "recommended", "records", "seed")},
+        )
 
 
 def _moved(plan: Plan, folder: Path) -> Plan:

@@ -26,7 +26,6 @@ __all__ = ["Measured", "Settings", "as_json", "evaluate", "from_json"]
 _LEARN = 10_000
 
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """What all points of a comparison share.
@@ -95,7 +94,7 @@ def _in_memory(plan: Plan, release: Release) -> Records:
         )
     if not release.records:
         raise RequirementError("the release has no records: all were suppressed")
-    if len(release.parts) == 2:  # noqa: PLR2004 - the two tables of Anatomy
+    if len(release.parts) == 2:
         return joined(*release.parts)
     return Records(table=tables.read(release.table.to_arrow()))
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 from shoal.plan import Plan
 
-__all__ = ["RISKS", "UTILITIES", "Figure", "Point", "describe"]
+__all__ = ["RISKS", "UTILITIES", "Figure", "Point", "describe", "strengths"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,11 +25,14 @@ class Figure:
         What a picture calls it.
     sentence
         What a value means, with ``{}`` in place of the value as a percentage.
+    short
+        What a sentence calls it, for utilities.
     """
 
     name: str
     title: str
     sentence: str
+    short: str = ""
 
 
 RISKS: Mapping[str, Figure] = {
@@ -72,36 +76,43 @@ UTILITIES: Mapping[str, Figure] = {
     for figure in (
         Figure(
             name="queries",
+            short="an error of counts",
             title="error of random counts (mean)",
             sentence="random counts over up to three columns are off by {} on average",
         ),
         Figure(
             name="coverage",
+            short="a coverage",
             title="share of the domain that values cover",
             sentence="a released quasi-identifier covers {} of its domain on average, suppressed records counted whole",
         ),
         Figure(
             name="distributions",
+            short="a change of distributions",
             title="change of distributions (total variation)",
             sentence="the distribution of a column moved by {} on average",
         ),
         Figure(
             name="associations",
+            short="a change of associations",
             title="change of associations",
             sentence="the association of two columns moved by {} on average",
         ),
         Figure(
             name="distinguishable",
+            short="a difference",
             title="records that can be told from originals",
             sentence="a classifier tells released from original records {} of the way from chance to certainty",
         ),
         Figure(
             name="prediction",
+            short="a loss of predictive power",
             title="loss of predictive power",
             sentence="models learned from the release lose {} of what models learned from the originals know",
         ),
         Figure(
             name="suppressed",
+            short="a share of records left out",
             title="records left out",
             sentence="{} of the records are not in the release",
         ),
@@ -131,6 +142,10 @@ class Point:
         The number of released records.
     private
         Whether it promises differential privacy.
+    strengths
+        The numbers of its promises by symbol, such as ``{"k": 5, "t(diagnosis)": 0.2}``.
+    separated
+        Whether the release is in tables that only classes link, as Anatomy's: quasi-identifiers are then as they were.
     risk, utility
         Figures by name, lower being better for both; None where a figure is not defined.
     failure
@@ -145,6 +160,8 @@ class Point:
     seconds: float = 0.0
     records: int = 0
     private: bool = False
+    strengths: Mapping[str, float] = field(default_factory=dict)
+    separated: bool = False
     risk: Mapping[str, float | None] = field(default_factory=dict)
     utility: Mapping[str, float | None] = field(default_factory=dict)
     failure: str | None = None
@@ -168,6 +185,20 @@ def _plain(value: object) -> object:
     return dict(value) if isinstance(value, Mapping) else value
 
 
+_SYMBOLS = {"k-anonymity": "k", "t-closeness": "t", "distinct-l-diversity": "l", "differential-privacy": "epsilon"}
+
+
+def strengths(plan: Plan) -> dict[str, float]:
+    """Return the numbers that say how strong the promises of a plan are, by symbol."""
+    found = {}
+    for model in plan.models:
+        parameters = model.parameters()
+        attribute, symbol = parameters.get("attribute"), _SYMBOLS.get(model.name)
+        if symbol is not None:
+            found[f"{symbol}({attribute})" if attribute else symbol] = float(Fraction(str(parameters[symbol])))
+    return found
+
+
 def describe(plan: Plan) -> str:
     """Return the promises of a plan in short words: ``k = 5, t(diagnosis) = 0.2``."""
     return ", ".join(_promise(model.name, model.parameters()) for model in plan.models)
@@ -175,12 +206,11 @@ def describe(plan: Plan) -> str:
 
 def _promise(name: str, parameters: Mapping[str, object]) -> str:
     attribute = parameters.get("attribute")
-    short = {"k-anonymity": "k", "t-closeness": "t", "distinct-l-diversity": "l", "differential-privacy": "epsilon"}
-    symbol = short.get(name, name)
+    symbol = _SYMBOLS.get(name, name)
     known = {
         key: value for key, value in parameters.items() if key not in ("attribute", "distance") and value is not None
     }
     subject = f"{symbol}({attribute})" if attribute else symbol
-    if name in short:
+    if name in _SYMBOLS:
         return f"{subject} = {known.get(symbol)}" + (f", delta = {known['delta']}" if symbol == "epsilon" else "")
     return f"{subject} " + " ".join(f"{key} = {value}" for key, value in known.items())

@@ -12,7 +12,7 @@ from shoal.errors import OutputError
 
 __all__ = ["Store"]
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 class Store:

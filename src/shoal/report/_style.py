@@ -25,7 +25,16 @@ _MARKS = """
 .chart .step{fill:var(--paper,#fff);stroke:var(--aside,#8c959f)}
 .chart .ring{fill:none;stroke:var(--original,#d55e00);stroke-width:3}
 .chart .rail{stroke:var(--line,#d0d7de);stroke-width:2}
-""".strip()
+.chart .frontier{stroke:var(--aside,#8c959f);stroke-width:1.5;stroke-dasharray:4 3}
+.chart .point{stroke-width:1.8}
+.chart .point.beaten{fill:var(--paper,#fff)}
+"""
+#: Okabe and Ito's colours but for yellow, which is not seen on white
+_METHODS = "".join(
+    f".chart .method{number}{{fill:{colour};stroke:{colour}}}"
+    for number, colour in enumerate(("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#7b4fb5"))
+)
+_MARKS = f"{_METHODS}{_MARKS}".strip()
 
 #: goes into a picture that is a file of its own
 CHART_CSS = ".chart{background:#fff}" + _MARKS.replace("\n", "")

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from shoal import Plan
 
-__all__ = ["python", "schema_name", "shell"]
+__all__ = ["chosen", "compare_python", "compare_shell", "python", "schema_name", "shell"]
 
 
 def python(plan: Plan, name: str) -> str:
     """Return a script that does what the plan says to the file ``name``."""
     promises = "".join(f"    {_public(model)}{model!r},\n" for model in plan.models)
-    options = ", ".join(f"{key}={value!r}" for key, value in _chosen(plan.method).items())
+    options = ", ".join(f"{key}={value!r}" for key, value in chosen(plan.method).items())
     return (
         "import shoal\n\n"
         f"table = shoal.read({name!r}, schema={schema_name(name)!r})\n"
@@ -44,7 +44,7 @@ def shell(plan: Plan, name: str) -> str:
             case _:
                 pairs = " ".join(f"{key}={value}" for key, value in parameters.items())
                 words += ["--promise", f"{model.name} {pairs}".strip()]
-    options = _chosen(plan.method)
+    options = chosen(plan.method)
     if plan.method.name != "generalize":
         words += ["--method", plan.method.name]
     for key, value in options.items():
@@ -56,7 +56,51 @@ def shell(plan: Plan, name: str) -> str:
     return " \\\n    ".join(lines) + "\nshoal verify release\n"
 
 
-def _chosen(method: Any) -> dict[str, Any]:
+def compare_python(choice: dict[str, Any], name: str) -> str:
+    """Return a script that compares what ``choice`` says on the file ``name``."""
+    options = "".join(f"    {key}={_written(value)},\n" for key, value in _asked(choice).items())
+    return (
+        "import shoal\n\n"
+        f"table = shoal.read({name!r}, schema={schema_name(name)!r})\n"
+        f'found = shoal.compare(\n    table,\n{options}    folder="comparison",\n)\n'
+        'print("\\n".join(found.reasons))\n'
+    )
+
+
+def compare_shell(choice: dict[str, Any], name: str) -> str:
+    """Return the command that compares what ``choice`` says on the file ``name``."""
+    words: list[tuple[str, str]] = []
+    for key, value in _asked(choice).items():
+        option = f"--{key.replace('_', '-')}"
+        if isinstance(value, dict):
+            words += [(option, f"{column}={_listed(values)}") for column, values in value.items()]
+        else:
+            words.append((option, _listed(value) if isinstance(value, list) else f"{value}"))
+    lines = [f"shoal compare {shlex.quote(name)} --schema {shlex.quote(schema_name(name))}"]
+    lines += [f"{option} {shlex.quote(value)}" for option, value in words]
+    return " \\\n    ".join([*lines, "--folder comparison"]) + "\n"
+
+
+def _asked(choice: dict[str, Any]) -> dict[str, Any]:
+    """Return what was asked for and is not the default; a delta without an epsilon says nothing."""
+    found = {key: value for key, value in choice.items() if value not in ([], {}, None)}
+    if not choice["epsilon"]:
+        found.pop("delta", None)
+    return {key: value for key, value in found.items() if _DEFAULTS.get(key) != value}
+
+
+_DEFAULTS = {"risk": "average", "utility": "queries"}
+
+
+def _listed(values: list[Any]) -> str:
+    return ",".join(value if isinstance(value, str) else f"{value:g}" for value in values)
+
+
+def _written(value: Any) -> str:
+    return f"({', '.join(map(repr, value))},)" if isinstance(value, list) else repr(value)
+
+
+def chosen(method: Any) -> dict[str, Any]:
     """Return the parameters that are not the defaults."""
     found = {}
     for field in dataclasses.fields(method):

@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from shoal.schema import HierarchyRule
 from shoal.web import _figures
@@ -28,7 +29,7 @@ _templates = Environment(
 )
 _templates.filters |= _figures.FILTERS
 _templates.globals |= {"lattice_picture": _figures.lattice_picture, "frontier": _figures.frontier}
-del compare, verify
+del verify
 
 
 def _page(name: str, **values: Any) -> HTMLResponse:
@@ -59,9 +60,13 @@ def today(here: Here, table: str) -> HTMLResponse:
 
 
 @router.get("/tables/{table}/promise")
-def promise(here: Here, table: str, run: str | None = None) -> HTMLResponse:
-    """Choose what to promise and what to keep useful."""
-    chosen = here.store.runs.about(run).get("choice") if run is not None else None
+def promise(here: Here, table: str, run: str | None = None, point: int | None = None) -> HTMLResponse:
+    """Choose what to promise and what to keep useful, from the start or from an earlier run or point of one."""
+    chosen: Any
+    if run is not None and point is not None:
+        chosen = plans.choice_of(compare.point_plan(here, run, point))
+    else:
+        chosen = here.store.runs.about(run).get("choice") if run is not None else None
     found = schema.get(here, table)
     return _page(
         "promise",
@@ -78,8 +83,17 @@ def promise(here: Here, table: str, run: str | None = None) -> HTMLResponse:
 @router.get("/tables/{table}/compare")
 def comparison(here: Here, table: str) -> HTMLResponse:
     """Choose methods and strengths to compare."""
-    found = schema.get(here, table)
-    return _page("compare", step="compare", **_of(here, table), schema=found, catalogue=plans.catalogue())
+    from shoal.comparison import RISKS, UTILITIES
+
+    return _page(
+        "compare",
+        step="compare",
+        **_of(here, table),
+        schema=schema.get(here, table),
+        catalogue=plans.catalogue(),
+        risks=RISKS.values(),
+        utilities=[each for each in UTILITIES.values() if each.name != "prediction"],
+    )
 
 
 @router.get("/runs/{run}")
@@ -89,9 +103,27 @@ def one_run(here: Here, run: str) -> HTMLResponse:
     done = about["status"]["state"] == "done"
     found = releases.exploration(here, run) if done else None
     files = releases.files(here, run) if done else []
-    name = "comparison" if about["kind"] == "comparison" and done else "release" if done else "progress"
+    if done and about["kind"] == "comparison":
+        return _compared(here, run, about)
+    name = "release" if done else "progress"
     key = (here.store.runs.path(run) / "pseudonym.key").is_file()
     return _page(name, step="runs", run=about, found=found, files=files, key=key, **_of(here, about["table"]))
+
+
+def _compared(here: Context, run: str, about: dict[str, Any]) -> HTMLResponse:
+    from shoal.comparison import RISKS, UTILITIES
+
+    found = compare.compared(here, run)
+    return _page(
+        "comparison",
+        step="runs",
+        run=about,
+        found=found,
+        picture=Markup(found.chart().svg()),  # noqa: S704 - made of escaped texts, as in reports
+        risk=RISKS[found.risk],
+        utility=UTILITIES[found.utility],
+        **_of(here, about["table"]),
+    )
 
 
 @router.get("/verify")

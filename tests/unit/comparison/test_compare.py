@@ -98,7 +98,7 @@ def test_the_promise_is_kept_by_the_figures(found: shoal.Comparison) -> None:
 
 def test_a_recommendation_is_made_of_the_unbeaten_points(found: shoal.Comparison) -> None:
     assert found.recommended in found.best
-    assert f"Point {found.recommended}" in found.reasons[0]
+    assert f"Take point {found.recommended} " in found.reasons[0]
     assert f"[{found.recommended}]" in found.text_plot()
 
 
@@ -203,3 +203,9 @@ def test_points_are_values(found: shoal.Comparison) -> None:
         found.points[0].number = 3  # type: ignore[misc]
     repeated: Callable[[], object] = found.points[0].to_json
     assert shoal.comparison.Point.from_json(repeated()) == found.points[0]
+
+
+def test_a_comparison_is_read_from_what_it_wrote(found: shoal.Comparison) -> None:
+    again = shoal.Comparison.from_json(json.loads(json.dumps(found.to_json())), folder=found.folder)
+    assert again == found
+    assert again.plan(1) == found.plan(1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -46,7 +48,7 @@ def test_the_frontier_is_sorted_by_risk_and_the_choice_is_on_it(figures: list[tu
     assert losses == sorted(losses, reverse=True)
     chosen, reasons = recommend(points, "average", "queries")
     assert chosen in best
-    assert f"Point {chosen} " in reasons[0]
+    assert f"Take point {chosen} " in reasons[0]
 
 
 @settings(deadline=None)
@@ -68,9 +70,10 @@ def test_the_knee_is_taken() -> None:
     chosen, reasons = recommend(_points([(0.0, 1.0), (0.1, 0.1), (1.0, 0.0), (0.9, 0.9)]), "average", "queries")
     assert chosen == 2
     text = " ".join(reasons)
-    assert "3 points that no other point beats" in text
-    assert "next safer one is point 1" in text
-    assert "next more useful one is point 3" in text
+    assert "among the 3 choices that no other beats in both figures" in text
+    assert "A safer choice is point 1" in text
+    assert "A more useful choice is point 3" in text
+    assert "with a limit of 5%, that is point 1 " in text
     assert "10.00%" in text
 
 
@@ -93,3 +96,40 @@ def test_what_the_figures_do_not_cover_is_said() -> None:
     _, reasons = recommend([private[0], risky, private[2]], "average", "queries")
     assert any("Sensitive values are less safe" in text and "40%" in text for text in reasons)
     assert any("Only differential privacy (point 1)" in text for text in reasons)
+
+
+def test_of_points_that_are_nearly_the_same_the_strongest_promise_is_taken() -> None:
+    points = [
+        replace(point, strengths={"k": k, "t(illness)": t})
+        for point, (k, t) in zip(
+            _points([(0.1, 0.1), (0.1, 0.101), (0.1, 0.1), (1.0, 0.0), (0.0, 1.0)]),
+            [(2, 0.2), (10, 0.2), (5, 0.2), (10, 0.5), (2, 0.1)],
+            strict=True,
+        )
+    ]
+    chosen, reasons = recommend(points, "average", "queries")
+    assert chosen == 2
+    assert "Points 1 and 3 have nearly the same figures but promise less." in reasons[0]
+    other_method = [replace(points[1], method="mondrian"), *points[:1], *points[2:]]
+    assert recommend(other_method, "average", "queries")[0] == 3, "methods do not stand for one another"
+
+
+def test_a_release_that_shows_who_is_in_the_table_is_told_but_not_taken() -> None:
+    points = _points([(0.2, 0.2), (0.1, 0.1), (0.3, 0.3)])
+    points[1] = replace(points[1], method="anatomy", separated=True)
+    chosen, reasons = recommend(points, "average", "queries")
+    assert chosen == 1
+    assert "of those that hide who is in the table" in reasons[0]
+    assert any("If it may be seen who is in the table, consider point 2" in text for text in reasons)
+    chosen, reasons = recommend(points, "average", "queries", highest_risk=0.15)
+    assert chosen is None
+    assert "Point 2 (anatomy, k = 2) stays below it, but shows who is in the table." in reasons[0]
+    chosen, reasons = recommend(points[1:2], "average", "queries")
+    assert chosen == 2
+    assert any("It publishes the quasi-identifiers as they are" in text for text in reasons)
+
+
+def test_records_that_can_be_singled_out_are_told() -> None:
+    point = replace(_points([(0.1, 0.1)])[0], risk={"average": 0.1, "singling-out": 0.67})
+    _, reasons = recommend([point], "average", "queries")
+    assert any("67% of the descriptions" in text for text in reasons)

@@ -1,77 +1,136 @@
-"""Comparison: several methods and strengths on one table."""
+"""Comparison: several methods and strengths on one table, and the plan of every point."""
 
 from __future__ import annotations
 
+import io
 import json
-from typing import Annotated, Any
+import zipfile
+from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Path
+from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from shoal.errors import ParameterError, ShoalError
+from shoal.errors import ParameterError, Problems
+from shoal.web._commands import compare_python, compare_shell
 from shoal.web._context import Context, Here
-from shoal.web.api.plans import Choice, MethodChoice, Promise, make_plan
+from shoal.web._store import NotFound
+from shoal.web.api.releases import exploration
 from shoal.web.api.runs import begin
+
+if TYPE_CHECKING:
+    import shoal
 
 __all__ = ["router"]
 
 router = APIRouter()
 
+#: releases that one comparison may ask for
+_MOST = 200
+Values = Annotated[list[float], Field(max_length=12)]
+Number = Annotated[int, Path(ge=1, le=10**6)]
+
 
 class Comparison(BaseModel):
-    """Every method with every k, and truthful differential privacy with every epsilon, beside the other promises."""
+    """Every method with every combination of k, l and t, and differential privacy with every epsilon."""
 
     model_config = ConfigDict(extra="forbid")
     k: list[Annotated[int, Field(ge=1, le=10**9)]] = Field(default=[], max_length=12)
-    methods: list[MethodChoice] = Field(default=[], max_length=40)
-    epsilon: list[float] = Field(default=[], max_length=12)
+    l: dict[str, Values] = Field(default={}, max_length=20, description="values of l by sensitive column")  # noqa: E741
+    t: dict[str, Values] = Field(default={}, max_length=20, description="values of t by sensitive column")
+    epsilon: Values = []
     delta: float = 1e-6
-    promises: list[Promise] = Field(default=[], max_length=10)
+    methods: list[Annotated[str, Field(max_length=60)]] = Field(default=[], max_length=40)
+    suppression_limit: float | None = None
+    risk: str = Field(default="average", max_length=60)
+    utility: str = Field(default="queries", max_length=60)
+    highest_risk: float | None = Field(default=None, ge=0, le=1, description="decides the recommendation")
 
 
 @router.post("/tables/{table}/comparisons", status_code=201)
 def start(here: Here, table: str, comparison: Comparison) -> dict[str, Any]:
-    """Start a comparison; it is a run whose exploration holds one row per combination."""
+    """Start a comparison; it is a run whose exploration holds all points, the frontier and a recommendation."""
     from shoal import schema
 
-    entries = _entries(comparison)
-    if not entries:
-        raise ParameterError("there is nothing to compare", hint="choose a method and values of k, or of epsilon")
-    _check(here, table, entries)
-    strengths = list(dict.fromkeys(strength for _, strength in entries))
+    chosen = _sorted(comparison)
+    _check(here, table, chosen)
+    strengths = [f"k = {value}" for value in chosen["k"]]
+    strengths += [
+        f"{column}: {name} = {value:g}" for name in "lt" for column, of in chosen[name].items() for value in of
+    ]
+    strengths += [f"epsilon = {value:g}" for value in chosen["epsilon"]]
+    name = here.store.tables.about(table)["name"]
     about = {
         "kind": "comparison",
         "title": ", ".join(strengths),
-        "method": ", ".join(dict.fromkeys(method for method, _ in entries)),
-        "statements": [f"{len(entries)} releases are made and measured; none is kept."],
+        "method": ", ".join(chosen["methods"]) or "truthful",
+        "statements": ["The releases are made and measured; none is kept."],
+        "python": compare_python(chosen, name),
+        "shell": compare_shell(chosen, name),
     }
-    wanted = {
-        "schema": schema.dumps(here.schema(table)),
-        "entries": [{"strength": strength} | choice.model_dump() for (_, strength), choice in entries.items()],
-    }
+    wanted = {"schema": schema.dumps(here.schema(table)), "choice": chosen}
     return begin(here, table, about, {"comparison.json": json.dumps(wanted)})
 
 
-def _check(here: Context, table: str, entries: dict[tuple[str, str], Choice]) -> None:
+@router.get("/runs/{run}/points/{number}/plan.zip", response_class=Response)
+def plan(here: Here, run: str, number: Number) -> Response:
+    """Download the plan of a point with the hierarchy files that it names."""
+    made = point_plan(here, run, number)
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("plan.toml", made.dumps())
+        for attribute in made.schema:
+            path = getattr(attribute.hierarchy, "path", None)
+            if path is not None:
+                file.write(made.schema.folder / path, path)
+    headers = {"content-disposition": f'attachment; filename="plan-{number}.zip"'}
+    return Response(archive.getvalue(), media_type="application/zip", headers=headers)
+
+
+def point_plan(here: Context, run: str, number: int) -> shoal.Plan:
+    """Return the plan of a point of a comparison."""
+    found = compared(here, run)
+    if not any(point.number == number and point.plan for point in found.points):
+        raise NotFound("the comparison has no such point, or it has no plan")
+    return found.plan(number)
+
+
+def compared(here: Context, run: str) -> shoal.Comparison:
+    """Return what a run compared."""
+    import shoal
+
+    about = here.store.runs.about(run)
+    if about.get("kind") != "comparison":
+        raise NotFound("this run is no comparison")
+    return shoal.Comparison.from_json(exploration(here, run), folder=here.store.tables.path(about["table"]))
+
+
+def _sorted(comparison: Comparison) -> dict[str, Any]:
+    """Return the choice as plain values, every number once."""
+    found = comparison.model_dump()
+    for name in ("k", "epsilon"):
+        found[name] = sorted(set(found[name]))
+    for name in ("l", "t"):
+        found[name] = {column: sorted(set(values)) for column, values in found[name].items() if values}
+    return found | {"methods": list(dict.fromkeys(comparison.methods))}
+
+
+def _check(here: Context, table: str, chosen: dict[str, Any]) -> None:
     """Refuse a comparison of which nothing can run; where something can, the rest says why it cannot."""
-    errors: list[ShoalError] = []
-    for choice in entries.values():
-        try:
-            make_plan(here, table, choice)
-        except ShoalError as error:
-            errors.append(error)
-    if len(errors) == len(entries):
-        raise errors[0]
+    from shoal.comparison import RISKS, UTILITIES, Grid
 
-
-def _entries(comparison: Comparison) -> dict[tuple[str, str], Choice]:
-    entries = {}
-    for method in comparison.methods:
-        for k in sorted(set(comparison.k)):
-            crowd = Promise(model="k-anonymity", parameters={"k": k})
-            entries[method.name, f"k = {k}"] = Choice(promises=[crowd, *comparison.promises], method=method)
-    for epsilon in sorted(set(comparison.epsilon)):
-        private = Promise(model="differential-privacy", parameters={"epsilon": epsilon, "delta": comparison.delta})
-        choice = Choice(promises=[private, *comparison.promises], method=MethodChoice(name="truthful"))
-        entries["truthful", f"epsilon = {epsilon:g}"] = choice
-    return entries
+    problems = Problems()
+    for name, known in (("risk", RISKS), ("utility", [each for each in UTILITIES if each != "prediction"])):
+        if chosen[name] not in known:
+            problems.add(f"`{name}` must be one of {', '.join(known)}")
+    problems.raise_as(ParameterError)
+    grid = Grid(**{name: chosen[name] for name in ("k", "l", "t", "epsilon", "delta", "methods", "suppression_limit")})
+    points = grid.candidates(here.schema(table))
+    if not points:
+        raise ParameterError("there is nothing to compare", hint="choose a method and values of k, or of epsilon")
+    if len(points) > _MOST:
+        raise ParameterError(f"these are {len(points):,} releases; a comparison makes at most {_MOST}")
+    if not any(point.plan for point in points):
+        for problem in dict.fromkeys(point.problem or "" for point in points):
+            problems.add(problem)
+        problems.raise_as(ParameterError)

@@ -10,14 +10,14 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from shoal.errors import InputError, ParameterError, Problems
-from shoal.web._commands import python, shell
+from shoal.web._commands import chosen, python, shell
 from shoal.web._context import Context, Here
 from shoal.web._words import HELP, PRESETS
 
 if TYPE_CHECKING:
     from shoal import Plan
 
-__all__ = ["Choice", "catalogue", "make_plan", "router"]
+__all__ = ["Choice", "catalogue", "choice_of", "make_plan", "router"]
 
 router = APIRouter()
 
@@ -106,6 +106,15 @@ def make_plan(here: Context, table: str, choice: Choice) -> Plan:
         )
         schema = dataclasses.replace(schema, attributes=attributes)
     return shoal.Plan(schema=schema, models=tuple(promises), method=method, measures=tuple(choice.measures))
+
+
+def choice_of(plan: Plan) -> dict[str, Any]:
+    """Return the choice that makes a plan, as the page of the promise takes it."""
+    return {
+        "promises": [{"model": model.name, "parameters": model.parameters()} for model in plan.models],
+        "method": {"name": plan.method.name, "parameters": chosen(plan.method)},
+        "weights": {attribute.name: attribute.weight for attribute in plan.schema},
+    }
 
 
 def _described(kind: Any) -> dict[str, Any]:

@@ -1,19 +1,29 @@
-// Compare methods: start one run that does all combinations.
+// Compare methods: start one run that makes and measures all combinations.
 import { busy, call, numbers } from "./app.js";
 
 const form = document.querySelector("#compare");
+
+/** A number, or null where nothing was given. */
+const optional = (name) => (form.elements[name].value.trim() === "" ? null : Number(form.elements[name].value));
+
+/** Lists of numbers by sensitive column. */
+const bySecret = (name) =>
+  Object.fromEntries([...form.querySelectorAll("[data-secret]")].map((row) => [row.dataset.secret, numbers(row.querySelector(`[name=${name}]`).value)]).filter(([, values]) => values.length));
+
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   busy(form.querySelector("[type=submit]"), async () => {
-    const limit = Number(form.elements.suppression_limit.value);
-    const methods = [...form.querySelectorAll("[name=methods]:checked")].map((box) => ({
-      name: box.value,
-      parameters: box.dataset.limited ? { suppression_limit: limit } : {},
-    }));
-    const attribute = form.elements.attribute?.value;
-    const promises = attribute ? [{ model: "t-closeness", parameters: { attribute, t: Number(form.elements.t.value) } }] : [];
     const run = await call("POST", `/api/tables/${form.dataset.table}/comparisons`, {
-      k: numbers(form.elements.k.value), epsilon: numbers(form.elements.epsilon.value), delta: Number(form.elements.delta.value), methods, promises,
+      k: numbers(form.elements.k.value),
+      l: bySecret("l"),
+      t: bySecret("t"),
+      epsilon: numbers(form.elements.epsilon.value),
+      delta: Number(form.elements.delta.value),
+      methods: [...form.querySelectorAll("[name=methods]:checked")].map((box) => box.value),
+      suppression_limit: optional("suppression_limit"),
+      risk: form.elements.risk.value,
+      utility: form.elements.utility.value,
+      highest_risk: optional("highest_risk"),
     });
     location.assign(`/runs/${run.id}`);
   });

@@ -1,0 +1,163 @@
+"""Which point to take, and why, in words for somebody who has to answer for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from shoal.comparison._choice import Choice
+from shoal.comparison._frontier import comparable
+from shoal.comparison._point import RISKS, UTILITIES, Point
+
+__all__ = ["recommend"]
+
+#: the limit on the risk that a recommendation without one tells about
+_USUAL = 0.05
+#: attacks that succeed more often than this are told
+_NOTEWORTHY = 0.1
+
+
+def recommend(
+    points: Sequence[Point], risk: str, utility: str, *, highest_risk: float | None = None
+) -> tuple[int | None, tuple[str, ...]]:
+    """Choose a point and say why, in sentences.
+
+    With ``highest_risk``: the most useful point that does not exceed it. Without: of the points that no other beats,
+    the one nearest to "no risk and nothing lost", both figures scaled to the range that these points span. Of points
+    of one method whose figures are nearly the same, the one with the strongest promises stands for all. A release that
+    shows who is in the table, as Anatomy's does, is recommended only where there is no other.
+    """
+    candidates = comparable(points, risk, utility)
+    if not candidates:
+        return None, ("No point has both figures, so there is nothing to recommend.",)
+    hiding = [point for point in candidates if not point.separated] or candidates
+    every = Choice(candidates, risk, utility)
+    choice = Choice(hiding, risk, utility)
+    if highest_risk is None:
+        chosen = choice.nearest()
+    else:
+        found = choice.most_useful(highest_risk)
+        if found is None:
+            return None, (_too_risky(choice, every, highest_risk),)
+        chosen = found
+    return chosen.number, tuple(_reasons(chosen, choice, every, points, highest_risk))
+
+
+def _reasons(
+    chosen: Point, choice: Choice, every: Choice, points: Sequence[Point], highest_risk: float | None
+) -> Iterator[str]:
+    yield _why(chosen, choice, every, highest_risk)
+    first, second = choice.values(chosen)
+    yield (
+        f"With it, {RISKS[choice.risk].sentence.format(f'{first:.2%}')}, and "
+        f"{UTILITIES[choice.utility].sentence.format(f'{second:.1%}')}."
+    )
+    around = choice.representatives
+    if chosen in around:
+        position = around.index(chosen)
+        if position:
+            yield _versus("A safer choice", around[position - 1], chosen, choice)
+        if position + 1 < len(around):
+            yield _versus("A more useful choice", around[position + 1], chosen, choice)
+    if highest_risk is None:
+        yield from _limit(chosen, choice)
+    yield from _presence(chosen, choice, every, highest_risk)
+    yield from _attacks(chosen, choice.risk)
+    private = [point.number for point in points if point.private and point.failure is None]
+    if private:
+        yield (
+            f"The figures are about the intruders that were tried. Only differential privacy ({_listed(private)}) "
+            f"promises something about all others. But whoever picks one of these points by its figures has looked at "
+            f"the data, which that promise does not cover: choose on other data, or beforehand."
+        )
+
+
+def _why(chosen: Point, choice: Choice, every: Choice, highest_risk: float | None) -> str:
+    hiding = " of those that hide who is in the table" if len(choice.points) < len(every.points) else ""
+    if highest_risk is not None:
+        why = f"the most useful one{hiding} with a risk of at most {highest_risk:.2%}"
+    elif len(choice.representatives) > 1:
+        those = "hide who is in the table and that no other of these beats" if hiding else "no other beats"
+        why = f"the best compromise among the {len(choice.representatives)} choices that {those} in both figures"
+    else:
+        why = f"better than all others{hiding}, or equal to them, in both figures"
+    sentence = f"Take point {chosen.number} ({chosen.label}): it is {why}."
+    weaker = [
+        point.number for point in choice.frontier if point is not chosen and choice.strongest(point, [chosen]) is chosen
+    ]
+    if weaker:
+        stands = (
+            "has nearly the same figures but promises"
+            if len(weaker) == 1
+            else "have nearly the same figures but promise"
+        )
+        sentence += f" {_listed(weaker).capitalize()} {stands} less."
+    return sentence
+
+
+def _versus(words: str, other: Point, chosen: Point, choice: Choice) -> str:
+    (risk, lost), (risk_chosen, lost_chosen) = choice.values(other), choice.values(chosen)
+    return (
+        f"{words} is point {other.number} ({other.label}): a risk of {risk:.2%} instead of {risk_chosen:.2%}, for "
+        f"{UTILITIES[choice.utility].short} of {lost:.1%} instead of {lost_chosen:.1%}."
+    )
+
+
+def _limit(chosen: Point, choice: Choice) -> Iterator[str]:
+    """Say what a limit on the risk, which many rules have, would change."""
+    found = choice.most_useful(_USUAL)
+    if found is not None and found.number != chosen.number:
+        yield (
+            f"If your rule is a limit on the risk, take the most useful point within it: with a limit of {_USUAL:.0%}, "
+            f"that is point {found.number} ({found.label})."
+        )
+
+
+def _presence(chosen: Point, choice: Choice, every: Choice, highest_risk: float | None) -> Iterator[str]:
+    """Say which releases show who is in the table, and what they would give."""
+    if chosen.separated:
+        yield (
+            "It publishes the quasi-identifiers as they are: whoever knows a person's sees that the person is in the "
+            "table. The risk is that of picking the person's sensitive values among those of the class."
+        )
+        return
+    other = every.nearest() if highest_risk is None else every.most_useful(highest_risk)
+    if other is not None and other.separated:
+        risk, lost = choice.values(other)
+        yield (
+            f"If it may be seen who is in the table, consider point {other.number} ({other.label}) with "
+            f"{UTILITIES[choice.utility].short} of {lost:.1%}. It publishes the quasi-identifiers as they are; its "
+            f"risk, {risk:.2%}, is that of picking the person's sensitive values among those of the class."
+        )
+
+
+def _attacks(chosen: Point, risk: str) -> Iterator[str]:
+    inferred, single = chosen.risk.get("inference"), chosen.risk.get("singling-out")
+    if inferred is not None and inferred > _NOTEWORTHY and risk != "inference":
+        yield (
+            f"Sensitive values are less safe than records: {RISKS['inference'].sentence.format(f'{inferred:.0%}')}. "
+            f"l-diversity or t-closeness limits that."
+        )
+    if single is not None and single > _NOTEWORTHY and risk != "singling-out":
+        yield (
+            f"Look at the sensitive columns once more: {RISKS['singling-out'].sentence.format(f'{single:.0%}')}, "
+            f"often by exact values that are released as they are. Whoever knows such a value finds the record; round "
+            f"it, or make the column a quasi-identifier."
+        )
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    """Return `point 3` or `points 3, 4 and 5`."""
+    texts = [str(number) for number in numbers]
+    return f"point {texts[0]}" if len(texts) == 1 else f"points {', '.join(texts[:-1])} and {texts[-1]}"
+
+
+def _too_risky(choice: Choice, every: Choice, highest_risk: float) -> str:
+    lowest = min(choice.frontier, key=choice.values)
+    words = (
+        f"No point stays at or below a risk of {highest_risk:.2%}; the lowest is "
+        f"{choice.values(lowest)[0]:.2%} of point {lowest.number} ({lowest.label})."
+    )
+    other = every.most_useful(highest_risk)
+    if other is None:
+        return words
+    return f"{words} Point {other.number} ({other.label}) stays below it, but shows who is in the table."
