@@ -47,6 +47,8 @@ class DuckDBEngine:
             python_enable_replacements=False,
             **limits,
         )
+        # our own progress is shown on a terminal; DuckDB would draw its own into pipes too
+        self._backend.con.execute("SET enable_progress_bar_print = false")
         self._closer = weakref.finalize(self, _close, self._backend.con, scratch)
 
     @property
