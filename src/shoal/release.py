@@ -23,7 +23,7 @@ from shoal.hierarchies import Hierarchy
 from shoal.plan import Plan
 from shoal.recoding import SearchResult
 from shoal.risk import Reidentification
-from shoal.schema import FromFile, Role, Taxonomy
+from shoal.schema import FromFile, Provenance, Role, Taxonomy
 from shoal.tables import Table
 
 if TYPE_CHECKING:
@@ -231,7 +231,8 @@ class Release:
             domains=self.domains,
             schema_text=schema.dumps(described),
             guessed=described.guessed,
-            measures=dict(self.measures),
+            # without differential privacy they compare the release with the original: no promise covers what they tell
+            measures={} if self.private is None else dict(self.measures),
         )
 
     def _write_plan(self, staging: Path) -> Plan:
@@ -255,9 +256,21 @@ class Release:
         for number, hierarchy in enumerate(self.sensitive_hierarchies, start=1):
             name = f"{HIERARCHIES}/sensitive-{number}.csv"
             (staging / HIERARCHIES).mkdir(exist_ok=True)
-            hierarchies.write_arx(hierarchy, staging / name)
+            # a hierarchy that was read off the data names values of suppressed records, too
+            declared = hierarchy.provenance is Provenance.DECLARED
+            only = None if declared else self._released_values(staging, hierarchy.attribute)
+            hierarchies.write_arx(hierarchy, staging / name, only=only)
             placed[hierarchy.attribute] = name
         return placed
+
+    def _released_values(self, staging: Path, column: str) -> set[str | None]:
+        found: set[str | None] = set()
+        for file in [part.file for part in self.parts] or [DATA]:
+            table = tables.read(staging / file)
+            if column in table.columns:
+                values = table.engine.fetch(table.visible.select(column).distinct())
+                found |= set(hierarchies.text(values.column(0)).to_pylist())
+        return found
 
 
 def _file_stem(column: str, number: int) -> str:

@@ -76,7 +76,7 @@ def evaluate(plan: Plan, settings: Settings) -> Measured:
         risk=_risk(pair, release.after if released.separated else None, settings.seed),
         utility={
             **_utility(weighted, settings),
-            "coverage": _coverage(weighted),
+            "coverage": utility.coverage(weighted),
             "suppressed": 1 - release.records / pair.original.records,
             "prediction": _prediction(plan, settings),
         },
@@ -127,18 +127,6 @@ def _utility(pair: Pair, settings: Settings) -> dict[str, float | None]:
         "associations": utility.associations(pair).difference,
         "distinguishable": _distinguishable(pair, settings),
     }
-
-
-def _coverage(pair: Pair) -> float | None:
-    """Return the mean share of the leaves that a quasi-identifier covers, in [0, 1]; 1 where a record is left out."""
-    columns = list(pair.quasi_identifiers)
-    if any(pair.axes[column].perturbed for column in columns):  # noise and means cover nothing, and are not exact
-        return None
-    others = np.maximum([pair.axes[column].leaves - 1 for column in columns], 1)
-    widths = (pair.released.high[:, columns] - pair.released.low[:, columns]) / others
-    records = max(pair.original.records, pair.released.records)
-    covered = float((widths.mean(axis=1) * pair.released.counts).sum()) if len(widths) else 0.0
-    return (covered + records - pair.released.records) / records
 
 
 def _distinguishable(pair: Pair, settings: Settings) -> float | None:

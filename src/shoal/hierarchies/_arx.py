@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import os
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,11 +67,26 @@ def read_arx(
     )
 
 
-def write_arx(hierarchy: Hierarchy, path: str | os.PathLike[str], *, delimiter: str = ";") -> None:
-    """Write a hierarchy in ARX format; the missing value, which the format cannot tell from a text, is left out."""
+def write_arx(
+    hierarchy: Hierarchy,
+    path: str | os.PathLike[str],
+    *,
+    delimiter: str = ";",
+    only: Container[str | None] | None = None,
+) -> None:
+    """Write a hierarchy in ARX format; the missing value, which the format cannot tell from a text, is left out.
+
+    Parameters
+    ----------
+    hierarchy, path, delimiter
+        What to write, and how.
+    only
+        The values to write, where not all may be seen.
+    """
     size = hierarchy.size if hierarchy.missing is None else hierarchy.missing
+    shown = [leaf for leaf in range(size) if only is None or hierarchy.labels[0][leaf] in only]
     columns = [
-        np.array(labels, dtype=object)[codes[:size]]
+        np.array(labels, dtype=object)[codes[shown]]
         for labels, codes in zip(hierarchy.labels, hierarchy.codes, strict=True)
     ]
     # the writer leaves a lone carriage return unquoted, which readers take for the end of a row

@@ -14,7 +14,7 @@ from shoal.report._document import Bar, ColumnFigures, Document, Risk, TableFigu
 from shoal.report._gather import gather
 from shoal.risk import Pair, assess
 from shoal.tables import Table
-from shoal.utility import Associations, Bin, Distribution, associations, distributions, query_error
+from shoal.utility import Associations, Bin, Distribution, associations, coverage, distributions, query_error
 
 __all__ = ["internal_report"]
 
@@ -43,7 +43,6 @@ def internal_report(folder: str | Path, original: Table) -> Document:
     public = gather(folder, certificate)
     changes: dict[str, object] = {
         "variant": Variant.INTERNAL,
-        "measures": dict(certificate.measures),
         "before": Risk.of(assess(original).reidentification),
     }
     if len(public.tables) == 1:
@@ -52,6 +51,7 @@ def internal_report(folder: str | Path, original: Table) -> Document:
         changes["tables"] = (_compared(public.tables[0], found),)
         changes["associations"] = tuple(_changed(associations(pair)))
         changes["query_error"] = query_error(pair).mean
+        changes["measures"] = {**certificate.measures, "share of the domain that values cover": coverage(pair)}
     return public.model_copy(update=changes)
 
 

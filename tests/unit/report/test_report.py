@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import xml.etree.ElementTree as ET
@@ -26,7 +27,7 @@ from shoal.report import (
 )
 from shoal.report._columns import column_figures
 from shoal.report._internal import _fewer
-from shoal.schema import Attribute, Domain, Flat, Intervals, Kind, Role, Schema
+from shoal.schema import Attribute, Domain, Flat, Intervals, Kind, Mask, Role, Schema
 from shoal.utility import Bin
 
 HOSTILE = (
@@ -82,7 +83,7 @@ def _parsed(page: str) -> ET.Element:
 
 def _figures(page: str) -> str:
     """Return a page without times and fingerprints, which are of no record."""
-    return re.sub(r"\d{4}-\d\d-\d\d|[0-9a-f]{64}", "", page)
+    return re.sub(r"\d{4}-\d\d-\d\d(T[\d:]+Z)?|[0-9a-f]{64}", "", page)
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +118,7 @@ def test_the_report_agrees_with_counting_the_released_records(folder: Path) -> N
     }
 
 
-@pytest.mark.parametrize("name", [REPORT, "summary.txt"])
+@pytest.mark.parametrize("name", [REPORT, "summary.txt", "certificate.json"])
 def test_what_is_published_is_the_same_whoever_was_suppressed(tmp_path: Path, name: str) -> None:
     texts = []
     for number, outliers in enumerate(([70, 71], [93, 5])):
@@ -128,6 +129,27 @@ def test_what_is_published_is_the_same_whoever_was_suppressed(tmp_path: Path, na
     assert "rare" not in texts[0]
     # plan.toml goes by its size here, which is the same
     assert _figures(texts[0]) == _figures(texts[1])
+
+
+def test_no_file_of_a_release_names_a_value_of_a_suppressed_record_alone(tmp_path: Path) -> None:
+    rows = _crowd([70, 93])
+    rows["illness"] = [*(["F1", "F2", "C1"] * 20), "Q7", "Q7"]
+    illness = Attribute(name="illness", role=Role.SENSITIVE, hierarchy=Mask(length=2, masked=(1,)))
+    schema = Schema(attributes=(*list(_schema())[:2], illness))
+    made = shoal.anonymize(
+        shoal.read(pa.table(rows)).with_schema(schema),
+        shoal.KAnonymity(3),
+        shoal.TCloseness("illness", 0.5),
+        method=shoal.Generalize(suppression_limit=0.2),
+    ).write(tmp_path / "release", csv=True)
+    files = [path for path in made.rglob("*") if path.is_file()]
+    assert (made / "hierarchies" / "sensitive-1.csv").read_text() == "C1;C*;*\nF1;F*;*\nF2;F*;*\n"
+    assert [path.name for path in files if b"Q7" in path.read_bytes() or b"Faraway" in path.read_bytes()] == []
+    assert shoal.verify(made).passed
+
+
+def test_the_certificate_of_a_release_without_differential_privacy_states_no_measure(folder: Path) -> None:
+    assert json.loads((folder / "certificate.json").read_text())["measures"] == {}
 
 
 def test_risk_and_quality_against_the_original_stay_out_of_the_folder_s_texts(folder: Path) -> None:
