@@ -30,6 +30,12 @@ def test_a_release_can_be_explored(browser: Browser, run: str) -> None:
     assert found["after"]["smallest"] >= 2
     assert found["before"]["unique"] == 40
     assert found["search"]["solutions"][0]["levels"] == found["search"]["levels"]
+    points = found["search"]["frontier"]
+    chosen = next(point for point in points if point["levels"] == found["search"]["levels"])
+    assert chosen["risk"] == pytest.approx(found["after"]["marketer"])
+    assert not chosen["beaten"], "nothing is more useful"
+    assert points[0] == chosen, "the best comes first"
+    assert [point["value"] for point in points] == sorted(point["value"] for point in points)
     ages = next(each for each in found["distributions"] if each["column"] == "age")
     assert sum(bar["count"] for bar in ages["original"]) == 40
     assert sum(bar["count"] for bar in ages["released"]) == found["after"]["records"]

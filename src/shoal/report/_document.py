@@ -17,6 +17,8 @@ __all__ = [
     "ColumnFigures",
     "Document",
     "FileFigures",
+    "LatticeFigures",
+    "LatticeNode",
     "Level",
     "PromiseFigures",
     "Risk",
@@ -151,6 +153,25 @@ class TableFigures(_Part):
     hidden_among: int | None = None
 
 
+class LatticeNode(_Part):
+    """A combination of levels that the search looked at; ``value`` is None where it does not keep the promise."""
+
+    levels: tuple[int, ...]
+    value: float | None
+    suppressed: int
+
+
+class LatticeFigures(_Part):
+    """The combinations of levels that the search looked at, the best of them where there are very many."""
+
+    columns: tuple[str, ...]
+    heights: tuple[int, ...]
+    chosen: tuple[int, ...]
+    measure: str
+    looked_at: int
+    nodes: tuple[LatticeNode, ...]
+
+
 class FileFigures(_Part):
     """A file of the release and its fingerprint."""
 
@@ -182,6 +203,8 @@ class Document(_Part):
         The risk of the original table; internal reports alone.
     associations, query_error
         The largest changes of association between two columns, and the mean error of random counts; internal alone.
+    lattice
+        The search for the levels, where it can be repeated; internal alone.
     limitations
         What the release does not protect from.
     """
@@ -203,6 +226,7 @@ class Document(_Part):
     before: Risk | None = None
     associations: tuple[tuple[str, str, float, float], ...] = ()
     query_error: float | None = None
+    lattice: LatticeFigures | None = None
     limitations: tuple[str, ...]
     files: tuple[FileFigures, ...]
 

@@ -16,6 +16,7 @@ from shoal.report._charts import (
 )
 from shoal.report._document import Document, PromiseFigures, Risk, TableFigures, Variant
 from shoal.report._markup import Html, element, join, shortened
+from shoal.report._plots import lattice_chart
 from shoal.report._style import CSS
 from shoal.report._words import STRENGTHS, hidden, notice
 
@@ -54,6 +55,8 @@ def render_html(document: Document) -> str:
 def charts(document: Document) -> list[Chart]:
     """Return every chart of the report; a name that occurs twice belongs to several released tables."""
     found = [levels_chart(document.levels)] if document.levels else []
+    if document.lattice is not None:
+        found.append(lattice_chart(document.lattice))
     if document.budget is not None:
         found.append(budget_chart(document.steps, document.budget))
     for table in document.tables:
@@ -134,6 +137,8 @@ def _done(document: Document) -> Iterable[Html]:
         yield element("p", total)
     if shown:
         yield element("div", [_figure(chart) for chart in shown], class_="cards")
+    if document.lattice is not None:
+        yield element("div", _figure(lattice_chart(document.lattice)), class_="wide")
 
 
 def _risks(document: Document) -> Iterable[Html]:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import math
+import secrets
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 from shoal import tables
-from shoal.guarantees import CERTIFICATE
+from shoal.errors import ShoalError
+from shoal.guarantees import CERTIFICATE, Certificate
 from shoal.guarantees._certificate import load
+from shoal.plan import Plan
+from shoal.recoding import Method
+from shoal.release import PLAN, Release
 from shoal.report._document import Bar, ColumnFigures, Document, Risk, TableFigures, Variant
 from shoal.report._gather import gather
+from shoal.report._plots import lattice_figures
 from shoal.risk import Pair, assess
 from shoal.tables import Table
 from shoal.utility import Associations, Bin, Distribution, associations, coverage, distributions, query_error
@@ -52,7 +59,25 @@ def internal_report(folder: str | Path, original: Table) -> Document:
         changes["associations"] = tuple(_changed(associations(pair)))
         changes["query_error"] = query_error(pair).mean
         changes["measures"] = {**certificate.measures, "share of the domain that values cover": coverage(pair)}
+    again = _again(folder, original, certificate)
+    if again is not None:
+        changes["measures"] = dict(again.measures)
+        changes["lattice"] = None if again.search is None else lattice_figures(again.search)
     return public.model_copy(update=changes)
+
+
+def _again(folder: Path, original: Table, certificate: Certificate) -> Release | None:
+    """Carry out the plan again where that gives the same release: its search and measures are not written down."""
+    plan = Plan.load(folder / PLAN)
+    if not isinstance(plan.method, Method) or plan.privacy is not None:
+        return None  # other methods draw random bits
+    key = secrets.token_bytes(32) if any(attribute.pseudonym for attribute in plan.schema) else None
+    try:
+        made = plan.run(original, pseudonym_key=key)
+    except ShoalError:  # such as a population that is not here
+        return None
+    steps = json.loads(json.dumps([event.to_json() for event in made.guarantee.events]))
+    return made if made.records == certificate.data.records and steps == list(certificate.steps) else None
 
 
 def _compared(table: TableFigures, found: dict[str, Distribution]) -> TableFigures:

@@ -9,14 +9,14 @@ import numpy as np
 
 from shoal.errors import ParameterError
 from shoal.report._charts import Chart, class_sizes_chart
-from shoal.report._document import Risk
+from shoal.report._document import LatticeFigures, LatticeNode, Risk
 from shoal.report._markup import Html, element, join
 
 if TYPE_CHECKING:
-    from shoal.recoding import ExploredLattice
+    from shoal.recoding import SearchResult
     from shoal.release import Release
 
-__all__ = ["Plots", "lattice_chart"]
+__all__ = ["Plots", "lattice_chart", "lattice_figures"]
 
 #: nodes that a picture of a lattice shows at most: the best ones
 _NODES = 400
@@ -45,69 +45,87 @@ class Plots:
         ParameterError
             If the method searched no lattice, or kept it back for differential privacy.
         """
-        search = self.release.search
-        if search is None or search.lattice is None or search.levels is None:
+        found = None if self.release.search is None else lattice_figures(self.release.search)
+        if found is None:
             raise ParameterError("the release was not found by a search over a lattice that can be shown.")
-        return lattice_chart(search.lattice, chosen=search.levels, names=search.recoding.attributes)
+        return lattice_chart(found)
 
 
-def lattice_chart(lattice: ExploredLattice, *, chosen: tuple[int, ...], names: tuple[str, ...]) -> Chart:
-    """Draw explored nodes by the sum of their levels; the chosen one is ringed, those that fail are hollow."""
-    heights = lattice.levels.sum(axis=1)
-    order = np.lexsort((heights, lattice.values))[:_NODES]
-    rows: dict[int, list[int]] = {}
-    for node in order.tolist():
-        rows.setdefault(int(heights[node]), []).append(node)
+def lattice_figures(search: SearchResult) -> LatticeFigures | None:
+    """Return what a picture shows of a search; None where no lattice was searched, or it was kept back."""
+    lattice, chosen = search.lattice, search.levels
+    if lattice is None or chosen is None:
+        return None
+    order = np.lexsort((lattice.levels.sum(axis=1), lattice.values))[:_NODES]
+    return LatticeFigures(
+        columns=search.recoding.attributes,
+        heights=tuple(map(int, lattice.heights)),
+        chosen=tuple(map(int, chosen)),
+        measure=search.measure.title,
+        looked_at=len(lattice.values),
+        nodes=tuple(
+            LatticeNode(
+                levels=tuple(lattice.levels[node].tolist()),
+                value=float(lattice.values[node]) if np.isfinite(lattice.values[node]) else None,
+                suppressed=int(lattice.suppressed[node]),
+            )
+            for node in order
+        ),
+    )
+
+
+def lattice_chart(lattice: LatticeFigures) -> Chart:
+    """Draw nodes by the sum of their levels; the chosen one is ringed, those that fail are hollow."""
+    rows: dict[int, list[LatticeNode]] = {}
+    for node in lattice.nodes:
+        rows.setdefault(sum(node.levels), []).append(node)
     tall = sorted(rows, reverse=True)
     places = {
-        node: (_WIDTH * (place + 1) / (len(rows[height]) + 1), _ROW * row + _ROW / 2)
+        node.levels: (_WIDTH * (place + 1) / (len(rows[height]) + 1), _ROW * row + _ROW / 2)
         for row, height in enumerate(tall)
-        for place, node in enumerate(sorted(rows[height], key=lambda each: lattice.levels[each].tolist()))
+        for place, node in enumerate(sorted(rows[height], key=lambda each: each.levels))
     }
-    content = join(
-        _edges(lattice, places),
-        (_node(lattice, node, chosen, x=x, y=y) for node, (x, y) in places.items()),
-    )
-    shown = order[:20].tolist()
     return Chart(
         name="lattice",
-        title=f"Nodes looked at: levels of {', '.join(names)}",
-        note=f"{len(order):,} of {len(lattice.values):,} nodes",
+        title=f"Combinations of levels of {', '.join(lattice.columns)}",
+        note=f"{len(lattice.nodes):,} of {lattice.looked_at:,} that were looked at; "
+        "exact at the bottom, hidden at the top; filled: keeps the promise; ringed: chosen",
         width=_WIDTH,
         height=_ROW * max(len(tall), 1),
-        content=content,
-        header=("levels", "loss", "suppressed"),
-        rows=tuple((_levels(lattice, node), _value(lattice, node), f"{lattice.suppressed[node]:,}") for node in shown),
+        content=join(
+            _edges(places),
+            (_node(node, chosen=node.levels == lattice.chosen, place=places[node.levels]) for node in lattice.nodes),
+        ),
+        header=("levels", lattice.measure, "suppressed"),
+        rows=tuple((_levels(node), _value(node), f"{node.suppressed:,}") for node in lattice.nodes[:20]),
     )
 
 
-def _edges(lattice: ExploredLattice, places: dict[int, tuple[float, float]]) -> list[Html]:
+def _edges(places: dict[tuple[int, ...], tuple[float, float]]) -> list[Html]:
     """Draw a line between nodes that differ by one level of one column."""
-    known = {tuple(lattice.levels[node].tolist()): place for node, place in places.items()}
     lines = []
-    for levels, (x, y) in known.items():
+    for levels, (x, y) in places.items():
         above = [(*levels[:at], level + 1, *levels[at + 1 :]) for at, level in enumerate(levels)]
         lines += [
             element("line", x1=f"{x:.1f}", y1=f"{y:.1f}", x2=f"{end[0]:.1f}", y2=f"{end[1]:.1f}", class_="rail")
-            for end in (known[each] for each in above if each in known)
+            for end in (places[each] for each in above if each in places)
         ]
     return lines
 
 
-def _node(lattice: ExploredLattice, node: int, chosen: tuple[int, ...], *, x: float, y: float) -> Html:
-    won = tuple(lattice.levels[node].tolist()) == chosen
-    said = f"levels {_levels(lattice, node)}: {_value(lattice, node)}, {lattice.suppressed[node]:,} suppressed"
-    kind = "released" if np.isfinite(lattice.values[node]) else "step"
-    ring = element("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=12, class_="ring") if won else Html("")
+def _node(node: LatticeNode, *, chosen: bool, place: tuple[float, float]) -> Html:
+    x, y = place
+    said = f"levels {_levels(node)}: {_value(node)}, {node.suppressed:,} suppressed"
+    kind = "step" if node.value is None else "released"
+    ring = element("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=12, class_="ring") if chosen else Html("")
     dot = element("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=5, class_=kind)
-    label = element("text", "chosen", x=f"{x + 16:.1f}", y=f"{y + 4:.1f}") if won else Html("")
+    label = element("text", "chosen", x=f"{x + 16:.1f}", y=f"{y + 4:.1f}") if chosen else Html("")
     return element("g", element("title", said), ring, dot, label, class_="mark")
 
 
-def _levels(lattice: ExploredLattice, node: int) -> str:
-    return ", ".join(str(level) for level in lattice.levels[node].tolist())
+def _levels(node: LatticeNode) -> str:
+    return ", ".join(str(level) for level in node.levels)
 
 
-def _value(lattice: ExploredLattice, node: int) -> str:
-    value = float(lattice.values[node])
-    return f"{value:.6g}" if np.isfinite(value) else "does not keep the promise"
+def _value(node: LatticeNode) -> str:
+    return "does not keep the promise" if node.value is None else f"{node.value:.6g}"

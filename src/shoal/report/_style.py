@@ -66,6 +66,8 @@ border-radius:6px;margin:14px 0}}
 figure{{margin:0;border:1px solid var(--line);border-radius:8px;padding:12px 14px;min-width:0}}
 figcaption{{margin-bottom:6px}}
 .chart{{display:block;width:100%;max-width:460px;height:auto}}
+.wide .chart{{max-width:860px}}
+.wide{{margin-top:14px}}
 {_MARKS}
 details{{margin-top:6px}}
 summary{{cursor:pointer;color:var(--soft);font-size:.9rem}}

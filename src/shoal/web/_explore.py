@@ -17,13 +17,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from shoal import Release, Table, hierarchies, tables
-from shoal.recoding import SearchResult
 from shoal.risk import Reidentification
 from shoal.tables import Frequencies
+from shoal.web._solutions import number, search
 
 __all__ = ["before", "explore", "histogram", "loss"]
 
-_BARS, _LEVEL_BARS, _RECORDS, _NODES, _SOLUTIONS = 12, 24, 60, 1500, 12
+_BARS, _LEVEL_BARS, _RECORDS = 12, 24, 60
 #: records beyond which a few are picked on the engine
 _MANY = 100_000
 
@@ -39,12 +39,12 @@ def explore(table: Table, release: Release, folder: Path) -> dict[str, Any]:
         ],
         "assumptions": list(dict.fromkeys(a for promise in release.guarantee.promises for a in promise.assumptions)),
         "steps": [event.describe() for event in release.guarantee.events],
-        "measures": {name: _number(value) for name, value in ({**release.measures, "loss": loss(release)}).items()},
+        "measures": {name: number(value) for name, value in ({**release.measures, "loss": loss(release)}).items()},
         "before": dataclasses.asdict(before(release)),
         "after": dataclasses.asdict(release.after),
         "guessed": release.plan.schema.guessed,
         "private": release.private is not None,
-        "search": None if release.search is None else _search(release.search, frequencies),
+        "search": None if release.search is None else search(release.search, frequencies, release.plan.class_models),
         "distributions": _distributions(table, release, frequencies, folder),
         "records": _records(table, release, frequencies),
         "files": sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()),
@@ -61,49 +61,6 @@ def before(release: Release) -> Reidentification:
 def loss(release: Release) -> float | None:
     """Return the loss with respect to the input, likewise."""
     return release.measures.get("loss") if release.private is None else release.private.loss
-
-
-def _search(found: SearchResult, frequencies: Frequencies) -> dict[str, Any]:
-    return {
-        "attributes": list(found.recoding.attributes),
-        # a value of every level says more than its number
-        "examples": [
-            [labels[(len(labels) - 1) // 2] for labels in hierarchy.labels] for hierarchy in frequencies.hierarchies
-        ],
-        "measure": found.measure.title,
-        "value": _number(found.value),
-        "bound": _number(found.bound),
-        "optimal": found.optimal,
-        "suppressed": found.suppressed,
-        "records": found.records,
-        "checked": found.checked,
-        "nodes": found.nodes,
-        "levels": None if found.levels is None else list(map(int, found.levels)),
-        "explanation": found.explain().splitlines(),
-        "solutions": [
-            {"levels": list(map(int, each.levels)), "value": _number(each.value), "suppressed": int(each.suppressed)}
-            for each in found.solutions[:_SOLUTIONS]
-        ],
-        "lattice": _lattice(found),
-    }
-
-
-def _lattice(found: SearchResult) -> dict[str, Any] | None:
-    if found.lattice is None:
-        return None
-    lattice = found.lattice
-    order = np.argsort(lattice.values, kind="stable")[:_NODES]
-    return {
-        "heights": list(map(int, lattice.heights)),
-        "nodes": [
-            {
-                "levels": lattice.levels[i].tolist(),
-                "value": _number(float(lattice.values[i])),
-                "suppressed": int(lattice.suppressed[i]),
-            }
-            for i in order
-        ],
-    }
 
 
 def _distributions(table: Table, release: Release, frequencies: Frequencies, folder: Path) -> list[dict[str, Any]]:
@@ -130,7 +87,7 @@ def _distribution(
         values = table.select(name).to_arrow().column(0)
         edges = _edges(values)
         original = histogram(values, edges)
-        after = histogram(released, edges) if _is_number(released.type) else _plain_histogram(released)
+        after = histogram(released, edges) if _isnumber(released.type) else _plain_histogram(released)
     return {
         "column": name,
         "role": release.plan.schema[name].role.value,
@@ -197,7 +154,7 @@ def _plain_histogram(values: pa.ChunkedArray) -> list[dict[str, Any]]:
 
 
 def _edges(values: pa.ChunkedArray) -> list[float] | None:
-    if not _is_number(values.type) or pc.count_distinct(values).as_py() <= _BARS:
+    if not _isnumber(values.type) or pc.count_distinct(values).as_py() <= _BARS:
         return None
     bounds = pc.min_max(values).as_py()
     low, high = float(bounds["min"]), float(bounds["max"])
@@ -206,7 +163,7 @@ def _edges(values: pa.ChunkedArray) -> list[float] | None:
     return [float(edge) for edge in np.linspace(low, high, _BARS + 1)]
 
 
-def _is_number(kind: pa.DataType) -> bool:
+def _isnumber(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
@@ -254,7 +211,3 @@ def _classes(tuples: Any, classes: Any, leaves: Any) -> list[int]:
         if row in wanted
     }
     return [found.get(tuple(row), -1) for row in leaves.tolist()]
-
-
-def _number(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else float(value)

@@ -353,6 +353,22 @@ def test_a_release_in_memory_draws_its_lattice_with_the_chosen_node_ringed() -> 
     assert made.plot.class_sizes().header == ("class size", "original", "released")
 
 
+def test_the_internal_report_repeats_the_search_and_draws_it(folder: Path) -> None:
+    original = shoal.read(pa.table(_crowd([70]))).with_schema(_schema())
+    found = internal_report(folder, original)
+    assert found.lattice is not None
+    assert found.lattice.chosen == tuple(level.level for level in found.levels)
+    assert found.measures["loss"] is not None
+    assert "lattice" in [chart.name for chart in charts(found)]
+    assert "Combinations of levels of age, town" in render_html(found)
+    assert public_report(folder).lattice is None
+
+
+def test_a_search_over_another_table_is_not_shown(folder: Path) -> None:
+    other = shoal.read(pa.table(_crowd([70, 71]))).with_schema(_schema())
+    assert internal_report(folder, other).lattice is None
+
+
 def test_without_a_lattice_to_show_the_plot_says_so() -> None:
     table = shoal.read(pa.table(_crowd([]))).with_schema(_schema())
     made = shoal.anonymize(table, shoal.DistinctLDiversity("illness", l=2), method=shoal.Anatomy())
