@@ -7,6 +7,7 @@ import ipaddress
 import json
 import ssl
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,6 +19,7 @@ from shoal.queries._messages import answer_from, loss_from, message_of
 from shoal.queries._query import Query
 from shoal.queries._questions import Questions
 from shoal.queries._refusals import AccessError, BudgetSpent, FilterError, LedgerError, NotAnswered
+from shoal.schema import Kind
 
 __all__ = ["Client", "is_loopback"]
 
@@ -75,6 +77,9 @@ class Client(Questions):
         """The columns that you may ask about, and what is declared of them."""
         found: list[dict[str, Any]] = self._request("GET", "/v1/schema")["columns"]
         return found
+
+    def _kinds(self) -> Mapping[str, Kind]:
+        return {column["name"]: Kind(column["kind"]) for column in self.columns}
 
     def close(self) -> None:
         """Close the connection."""

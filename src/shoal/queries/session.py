@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from shoal.errors import ParameterError
@@ -13,6 +14,7 @@ from shoal.queries._loss import Amount, Loss
 from shoal.queries._query import Query
 from shoal.queries._questions import Questions
 from shoal.queries.ledger import Ledger
+from shoal.schema import Kind
 from shoal.tables import Table
 
 __all__ = ["Session"]
@@ -89,6 +91,9 @@ class Session(Questions):
     def ask(self, query: Query) -> Answer:
         """Answer a query value."""
         return self._desk.ask(self._account, query)
+
+    def _kinds(self) -> Mapping[str, Kind]:
+        return {attribute.name: attribute.kind for attribute in self._desk.schema}
 
 
 def _book(ledger: str | Path | Ledger | None, account: str, budget: Loss) -> Book:
