@@ -66,7 +66,7 @@ class QuasiIdentifier:
     def _as_numbers(self, values: pa.Array) -> Points:
         kind = self.attribute.kind
         if kind is Kind.NUMERIC:
-            found = values.cast(pa.float64())
+            found = values.cast(pa.float64(), safe=False)  # integers beyond 2^53 are rounded
         elif kind is Kind.DATE:
             found = values.cast(pa.date32()).cast(pa.int32()).cast(pa.float64())
         else:

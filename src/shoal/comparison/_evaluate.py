@@ -73,7 +73,7 @@ def evaluate(plan: Plan, settings: Settings) -> Measured:
         seconds=seconds,
         records=release.records,
         separated=released.separated,
-        risk=_risk(pair, release.after if released.separated else None, settings.seed),
+        risk=_risk(pair, release.after if released.separated or _exchanged(plan) else None, settings.seed),
         utility={
             **_utility(weighted, settings),
             "coverage": utility.coverage(weighted),
@@ -81,6 +81,11 @@ def evaluate(plan: Plan, settings: Settings) -> Measured:
             "prediction": _prediction(plan, settings),
         },
     )
+
+
+def _exchanged(plan: Plan) -> bool:
+    """Say whether values changed places inside classes that are not published."""
+    return getattr(plan.method, "form", None) == "permuted"
 
 
 def _in_memory(plan: Plan, release: Release) -> Records:

@@ -9,14 +9,15 @@ from dataclasses import dataclass, field
 from shoal import methods, promises
 from shoal.comparison._point import describe
 from shoal.errors import InputError, ParameterError
+from shoal.microaggregation import DPMicroaggregation, EpsilonBudget
 from shoal.plan import Plan
 from shoal.schema import Schema
+from shoal.truthful import DifferentialPrivacy, Truthful
 
 __all__ = ["Candidate", "Grid"]
 
 #: the delta of differential privacy where none is given; it must not depend on the data
 DELTA = 1e-6
-_PRIVATE = "differential-privacy"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,35 +77,36 @@ class Grid:
         return tuple(candidate for name in self._methods() for candidate in self._of_method(name, schema))
 
     def _methods(self) -> tuple[str, ...]:
-        private, classes = _private_method(), bool(self.k or self.l or self.t or self.always)
+        private, classes = _private_methods(), bool(self.k or self.l or self.t or self.always)
         if self.methods is None:
-            return tuple(name for name in methods.names() if (self.epsilon if name == private else classes))
+            return tuple(name for name in methods.names() if (self.epsilon if name in private else classes))
         wanted = tuple(dict.fromkeys(self.methods))
-        return (*wanted, private) if self.epsilon and private not in wanted else wanted
+        return wanted if not self.epsilon or set(private) & set(wanted) else (*wanted, next(iter(private)))
 
     def _of_method(self, name: str, schema: Schema) -> Iterator[Candidate]:
-        private = name == _private_method()
+        private = _private_methods().get(name)
         found = False
-        for wanted in self._private_promises() if private else self._class_promises():
+        for wanted in self._private_promises(private) if private else self._class_promises(name):
             found = True
             yield _candidate(name, wanted, self._parameters(name), schema)
         if not found:
             asked = "--epsilon" if private else "--k, --l or --t"
             yield Candidate(method=name, promises="", problem=f"nothing was asked for that it keeps; give {asked}")
 
-    def _private_promises(self) -> Iterator[list[_Promise]]:
+    def _private_promises(self, model: str) -> Iterator[list[_Promise]]:
+        delta = {"delta": self.delta} if model == DifferentialPrivacy.name else {}
         for value in self.epsilon:
-            yield [(_PRIVATE, {"epsilon": value, "delta": self.delta})]
+            yield [(model, {"epsilon": value, **delta})]
 
-    def _class_promises(self) -> Iterator[list[_Promise]]:
-        """Return every combination of one k, one l and one t per column."""
-        axes: list[list[_Promise]] = [[("k-anonymity", {"k": value}) for value in self.k]] if self.k else []
+    def _class_promises(self, name: str) -> Iterator[list[_Promise]]:
+        """Return every combination of one k, in the sense that a method keeps, one l and one t per column."""
+        axes: list[list[_Promise]] = [[(methods.crowd(name), {"k": value}) for value in self.k]] if self.k else []
         for model, parameter, columns in (("distinct-l-diversity", "l", self.l), ("t-closeness", "t", self.t)):
             axes += [
                 [(model, {"attribute": column, parameter: value}) for value in values]
                 for column, values in columns.items()
             ]
-        axes += [[(name, dict(parameters))] for name, parameters in self.always]
+        axes += [[(model, dict(parameters))] for model, parameters in self.always]
         if axes:
             for chosen in itertools.product(*axes):
                 yield list(chosen)
@@ -117,9 +119,9 @@ class Grid:
 _Promise = tuple[str, Mapping[str, object]]
 
 
-def _private_method() -> str:
-    """Return the name of the method that keeps differential privacy."""
-    return methods.default([promises.from_parameters(_PRIVATE, {"epsilon": 1, "delta": DELTA})]).name
+def _private_methods() -> dict[str, str]:
+    """Return the methods that keep an epsilon, with the promise that they keep."""
+    return {Truthful.name: DifferentialPrivacy.name, DPMicroaggregation.name: EpsilonBudget.name}
 
 
 def _candidate(name: str, wanted: list[_Promise], parameters: dict[str, object], schema: Schema) -> Candidate:

@@ -53,6 +53,9 @@ def number_errors(original: Points, released: Points) -> Errors:
     known = original[~absent]
     if not len(known):
         return Errors()
+    # a power of two changes no ratio and keeps the squares of very large or small numbers in range
+    exponent = -int(np.frexp(np.abs(known).max())[1])
+    original, released, known = (np.ldexp(values, exponent) for values in (original, released, known))
     mean, deviation = float(known.mean()), float(known.std()) or 1.0
     both = ~absent & ~gone
     sse = float(np.square((original[both] - released[both]) / deviation).sum()) + float((absent != gone).sum())

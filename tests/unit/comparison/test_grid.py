@@ -80,3 +80,13 @@ def test_nothing_to_promise_and_unknown_methods_are_errors() -> None:
         Grid()
     with pytest.raises(ParameterError, match="no method"):
         Grid(k=(2,), methods=("shuffle",))
+
+
+def test_k_means_what_a_method_keeps() -> None:
+    found = Grid(k=(3,), methods=("mdav", "swap", "ir-swap")).candidates(SCHEMA)
+    assert all(each.plan is not None for each in found)
+    assert [each.plan.models[0].name for each in found if each.plan is not None] == [
+        "k-anonymity",
+        "probabilistic-k-anonymity",
+        "probabilistic-k-anonymity",
+    ]

@@ -65,3 +65,10 @@ def test_a_hierarchy_is_the_taxonomy_of_its_levels() -> None:
 def test_errors_of_attributes_add_up_with_their_weights() -> None:
     total = Errors(sse=1.0, sst=4.0) + Errors(sse=1.0, sst=1.0).weighted(3.0)
     assert total.measures() == {"sse": 4.0, "sse/sst": 4.0 / 7.0}
+
+
+def test_very_large_numbers_do_not_overflow() -> None:
+    before, after = np.array([1e308, 1.2e308, -1e308, -1.2e308]), np.array([1.1e308, 1.1e308, -1.1e308, -1.1e308])
+    small = number_errors(before / 1e300, after / 1e300)
+    assert number_errors(before, after).sse == pytest.approx(small.sse)
+    assert small.sse > 0

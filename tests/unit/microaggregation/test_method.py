@@ -97,6 +97,11 @@ def test_v_mdav_runs_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not any(isinstance(event, Blocked) for event in never.events)
 
 
+def test_integers_beyond_what_a_double_holds_are_rounded() -> None:
+    people = _people(number=[2**60 + 1, 2**60 + 3, 5, 6])
+    assert shoal.Mdav().classify(people, [KAnonymity(2)]).partition.labels.tolist() in ([0, 0, 1, 1], [1, 1, 0, 0])
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
