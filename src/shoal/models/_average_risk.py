@@ -92,5 +92,5 @@ class AverageRisk(Model):
         return (
             "An intruder knows at most the columns declared as quasi-identifiers.",
             "It is an average: single records may be at a much higher risk.",
-            "Sensitive values are not covered: the records of a class may all share one.",
+            "The size of a class does not cover sensitive values: its records may all share one.",
         )

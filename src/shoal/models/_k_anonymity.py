@@ -76,5 +76,5 @@ class KAnonymity(Model):
         """Say what must hold for the promise to mean what it says, and what it does not cover."""
         return (
             "An intruder knows at most the columns declared as quasi-identifiers.",
-            "Sensitive values are not covered: the records of a class may all share one.",
+            "The size of a class does not cover sensitive values: its records may all share one.",
         )

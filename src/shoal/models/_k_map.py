@@ -80,5 +80,5 @@ class KMap(Model):
             "An intruder knows at most the columns declared as quasi-identifiers.",
             "The population table holds everybody an intruder may think of.",
             "An intruder does not know who of the population is in the release.",
-            "Sensitive values are not covered: the records of a class may all share one.",
+            "The size of a class does not cover sensitive values: its records may all share one.",
         )

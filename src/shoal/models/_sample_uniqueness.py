@@ -87,5 +87,5 @@ class SampleUniqueness(Model):
         return (
             "An intruder knows at most the columns declared as quasi-identifiers.",
             "Records that only two or three people share are not covered.",
-            "Sensitive values are not covered: the records of a class may all share one.",
+            "The size of a class does not cover sensitive values: its records may all share one.",
         )
