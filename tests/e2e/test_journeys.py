@@ -75,9 +75,10 @@ def test_the_hospital_table_becomes_a_release(page: Any, app: App, hospital: Pat
     page.get_by_role("link", name="Choose what to promise").click()
     page.get_by_label("Researchers").check()
     page.get_by_text("The same in Python and in a shell").click()
-    page.locator("#shell").filter(has_text="--l diagnosis=2").wait_for()
+    page.locator("#shell").filter(has_text="--k 5").filter(has_text="--l diagnosis=2").wait_for()
     anonymise(page)
     page.get_by_role("heading", name="Risk before and after").wait_for()
+    assert page.get_by_text("at least 4 other").is_visible()
     for heading in ("Solutions", "Distributions", "Records before and after", "The same without the app"):
         assert page.get_by_role("heading", name=heading).is_visible()
     page.get_by_role("button", name="Verify it now").click()
@@ -249,8 +250,14 @@ def test_no_page_has_a_serious_accessibility_problem(
     anonymise(page)
     page.get_by_role("heading", name="Risk before and after").wait_for()
     result = page.url
+    page.goto(f"{address}/compare")
+    page.get_by_label("Values of k").fill("5")
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_role("heading", name="Methods side by side").wait_for()
+    compared = page.url
     problems = []
-    for place in (app.home, address, f"{address}/risk", f"{address}/promise", f"{address}/compare", result):
+    steps = [f"{address}/{step}" for step in ("risk", "promise", "compare")]
+    for place in (app.home, address, *steps, result, compared, f"{app.home}/verify"):
         page.goto(place)
         for part in page.locator("details").all():
             part.evaluate("part => { part.open = true; }")

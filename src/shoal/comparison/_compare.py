@@ -22,6 +22,7 @@ from shoal.comparison._pool import run_all
 from shoal.comparison._recommend import recommend
 from shoal.comparison._store import Store
 from shoal.errors import MissingExtraError, ParameterError, Problems, SchemaError
+from shoal.microaggregation import DPMicroaggregation
 from shoal.tables import Table
 
 __all__ = ["compare"]
@@ -180,7 +181,7 @@ def _point(number: int, candidate: Candidate, fingerprint: str, settings: Mappin
         promises=candidate.promises,
         plan=candidate.plan.dumps(),
         key=point_key(candidate.plan, fingerprint, settings),
-        private=candidate.plan.privacy is not None,
+        private=candidate.plan.privacy is not None or isinstance(candidate.plan.method, DPMicroaggregation),
         strengths=strengths(candidate.plan),
     )
 
@@ -196,7 +197,7 @@ def _answered(point: Point, answer: Mapping[str, Any]) -> Point:
         point,
         seconds=float(answer["seconds"]),
         records=int(answer["records"]),
-        separated=bool(answer["separated"]),
+        shows_members=bool(answer["shows_members"]),
         risk=dict(answer["risk"]),
         utility=dict(answer["utility"]),
     )

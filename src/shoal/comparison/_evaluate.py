@@ -56,7 +56,7 @@ class Measured:
 
     seconds: float
     records: int
-    separated: bool
+    shows_members: bool
     risk: Mapping[str, float | None]
     utility: Mapping[str, float | None]
 
@@ -69,11 +69,12 @@ def evaluate(plan: Plan, settings: Settings) -> Measured:
     seconds = time.perf_counter() - started
     original = _original(settings.data, plan.schema.folder, schema.dumps(plan.schema))
     pair, weighted = released.pairs(original)
+    shows_members = released.separated or _exchanged(plan)
     return Measured(
         seconds=seconds,
         records=release.records,
-        separated=released.separated,
-        risk=_risk(pair, release.after if released.separated or _exchanged(plan) else None, settings.seed),
+        shows_members=shows_members,
+        risk=_risk(pair, release.after if shows_members else None, settings.seed),
         utility={
             **_utility(weighted, settings),
             "coverage": utility.coverage(weighted),

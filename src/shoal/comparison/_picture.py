@@ -15,7 +15,7 @@ __all__ = ["chart", "text_plot"]
 #: columns of text that a point may stand away from its place
 _NEAR = 6
 
-_WIDTH, _LEFT, _BOTTOM = 720, 84, 340
+_WIDTH, _LEFT, _RIGHT, _BOTTOM = 720, 84, 44, 340
 #: methods in a row of the legend
 _LEGEND = 5
 #: forms of methods: corners, none for a circle, and where the first one points
@@ -81,7 +81,7 @@ def chart(points: Sequence[Point], risk: str, utility: str, best: Sequence[int],
 
     def place(point: Point) -> tuple[float, float]:
         x, y = values(point, risk, utility)
-        return _LEFT + (_WIDTH - _LEFT - 20) * x / right, _BOTTOM - (_BOTTOM - 20) * y / top
+        return _LEFT + (_WIDTH - _LEFT - _RIGHT) * x / right, _BOTTOM - (_BOTTOM - 20) * y / top
 
     line = [place(point) for number in best for point in shown if point.number == number]
     places = " ".join(f"{x:.1f},{y:.1f}" for x, y in line)
@@ -128,13 +128,13 @@ def _ceiling(every: Sequence[float]) -> float:
 
 def _axes(right: float, top: float, across: str, up: str) -> Html:
     parts = [
-        element("line", x1=_LEFT, y1=_BOTTOM, x2=_WIDTH - 20, y2=_BOTTOM, class_="rail"),
+        element("line", x1=_LEFT, y1=_BOTTOM, x2=_WIDTH - _RIGHT, y2=_BOTTOM, class_="rail"),
         element("line", x1=_LEFT, y1=20, x2=_LEFT, y2=_BOTTOM, class_="rail"),
         element("text", across, x=(_LEFT + _WIDTH) / 2, y=_BOTTOM + 34, text_anchor="middle"),
         element("text", up, x=-(_BOTTOM + 20) / 2, y=14, text_anchor="middle", transform="rotate(-90)"),
     ]
     for part in (0.0, 0.5, 1.0):
-        x, y = _LEFT + (_WIDTH - _LEFT - 20) * part, _BOTTOM - (_BOTTOM - 20) * part
+        x, y = _LEFT + (_WIDTH - _LEFT - _RIGHT) * part, _BOTTOM - (_BOTTOM - 20) * part
         parts.append(
             element("text", _tick(right * part), x=f"{x:.1f}", y=_BOTTOM + 17, text_anchor="middle", class_="figure")
         )

@@ -144,8 +144,9 @@ class Point:
         Whether it promises differential privacy.
     strengths
         The numbers of its promises by symbol, such as ``{"k": 5, "t(diagnosis)": 0.2}``.
-    separated
-        Whether the release is in tables that only classes link, as Anatomy's: quasi-identifiers are then as they were.
+    shows_members
+        Whether quasi-identifiers are released as they were, as by Anatomy and swapping, which hide sensitive values
+        among those of a class instead: anybody then sees who is in the table.
     risk, utility
         Figures by name, lower being better for both; None where a figure is not defined.
     failure
@@ -161,7 +162,7 @@ class Point:
     records: int = 0
     private: bool = False
     strengths: Mapping[str, float] = field(default_factory=dict)
-    separated: bool = False
+    shows_members: bool = False
     risk: Mapping[str, float | None] = field(default_factory=dict)
     utility: Mapping[str, float | None] = field(default_factory=dict)
     failure: str | None = None
@@ -185,7 +186,13 @@ def _plain(value: object) -> object:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-_SYMBOLS = {"k-anonymity": "k", "t-closeness": "t", "distinct-l-diversity": "l", "differential-privacy": "epsilon"}
+_SYMBOLS = {
+    "k-anonymity": "k",
+    "t-closeness": "t",
+    "distinct-l-diversity": "l",
+    "differential-privacy": "epsilon",
+    "epsilon-budget": "epsilon",
+}
 
 
 def strengths(plan: Plan) -> dict[str, float]:
@@ -193,7 +200,7 @@ def strengths(plan: Plan) -> dict[str, float]:
     found = {}
     for model in plan.models:
         parameters = model.parameters()
-        attribute, symbol = parameters.get("attribute"), _SYMBOLS.get(model.name)
+        attribute, symbol = parameters.get("attribute"), _SYMBOLS.get(model.name, "k" if "k" in parameters else None)
         if symbol is not None:
             found[f"{symbol}({attribute})" if attribute else symbol] = float(Fraction(str(parameters[symbol])))
     return found
@@ -212,5 +219,5 @@ def _promise(name: str, parameters: Mapping[str, object]) -> str:
     }
     subject = f"{symbol}({attribute})" if attribute else symbol
     if name in _SYMBOLS:
-        return f"{subject} = {known.get(symbol)}" + (f", delta = {known['delta']}" if symbol == "epsilon" else "")
+        return f"{subject} = {known.get(symbol)}" + (f", delta = {known['delta']}" if "delta" in known else "")
     return f"{subject} " + " ".join(f"{key} = {value}" for key, value in known.items())

@@ -29,7 +29,7 @@ def recommend(
     candidates = comparable(points, risk, utility)
     if not candidates:
         return None, ("No point has both figures, so there is nothing to recommend.",)
-    hiding = [point for point in candidates if not point.separated] or candidates
+    hiding = [point for point in candidates if not point.shows_members] or candidates
     every = Choice(candidates, risk, utility)
     choice = Choice(hiding, risk, utility)
     if highest_risk is None:
@@ -114,14 +114,14 @@ def _limit(chosen: Point, choice: Choice) -> Iterator[str]:
 
 def _presence(chosen: Point, choice: Choice, every: Choice, highest_risk: float | None) -> Iterator[str]:
     """Say which releases show who is in the table, and what they would give."""
-    if chosen.separated:
+    if chosen.shows_members:
         yield (
             "It publishes the quasi-identifiers as they are: whoever knows a person's sees that the person is in the "
             "table. The risk is that of picking the person's sensitive values among those of the class."
         )
         return
     other = every.nearest() if highest_risk is None else every.most_useful(highest_risk)
-    if other is not None and other.separated:
+    if other is not None and other.shows_members:
         risk, lost = choice.values(other)
         yield (
             f"If it may be seen who is in the table, consider point {other.number} ({other.label}) with "

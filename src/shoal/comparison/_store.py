@@ -12,7 +12,7 @@ from shoal.errors import OutputError
 
 __all__ = ["Store"]
 
-_FORMAT = 2
+_FORMAT = 3
 
 
 class Store:

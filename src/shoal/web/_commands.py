@@ -31,12 +31,16 @@ def python(plan: Plan, name: str) -> str:
 
 def shell(plan: Plan, name: str) -> str:
     """Return the commands that do what the plan says to the file ``name``."""
+    from shoal import methods
+
     words: list[str] = []
     for model in plan.models:
         parameters = model.parameters()
         match model.name:
-            case "k-anonymity":
+            case "k-anonymity" | "probabilistic-k-anonymity" if methods.crowd(plan.method.name) == model.name:
                 words += ["--k", f"{parameters['k']}"]
+            case "epsilon-budget":
+                words += ["--epsilon", f"{parameters['epsilon']}"]
             case "distinct-l-diversity":
                 words += ["--l", f"{parameters['attribute']}={parameters['l']}"]
             case "t-closeness" if set(parameters) <= {"attribute", "t"}:

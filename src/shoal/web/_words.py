@@ -21,8 +21,8 @@ HELP: dict[str, str] = {
     "multiplicative-closeness": "Belonging to a group changes the odds of any secret by a factor of at most t.",
     "delta-disclosure": "The share of any secret in a group stays within a factor of its share in the whole table.",
     "beta-likeness": "No secret becomes much more likely than in the whole table when the group is known.",
-    "p-sensitive": "k-anonymity together with p different secrets in every group.",
-    "km-anonymity": "An outsider who knows any m of a person's values still finds at least k people.",
+    "p-sensitive-k-anonymity": "k-anonymity together with p different secrets in every group.",
+    "k-m-anonymity": "An outsider who knows any m of a person's values still finds at least k people.",
     "differential-privacy": "Whether one person is in the table or not hardly changes what is released, whatever "
     "anybody knows already. Real records are sampled and made coarser; no noise is added. The smaller epsilon, the "
     "stronger: 0.5 is strict, 1 is usual, 2 is mild. Delta is the chance that this fails: well below one in "

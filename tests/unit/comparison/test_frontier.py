@@ -116,7 +116,7 @@ def test_of_points_that_are_nearly_the_same_the_strongest_promise_is_taken() -> 
 
 def test_a_release_that_shows_who_is_in_the_table_is_told_but_not_taken() -> None:
     points = _points([(0.2, 0.2), (0.1, 0.1), (0.3, 0.3)])
-    points[1] = replace(points[1], method="anatomy", separated=True)
+    points[1] = replace(points[1], method="anatomy", shows_members=True)
     chosen, reasons = recommend(points, "average", "queries")
     assert chosen == 1
     assert "of those that hide who is in the table" in reasons[0]

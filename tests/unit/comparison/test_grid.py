@@ -49,7 +49,10 @@ def test_without_names_all_methods_that_keep_what_is_asked_for_are_tried() -> No
     classes = {each.method for each in Grid(k=(2,)).candidates(SCHEMA)}
     assert {"generalize", "mondrian"} <= classes
     assert "truthful" not in classes
-    assert {each.method for each in Grid(epsilon=(1,)).candidates(SCHEMA)} == {"truthful"}
+    assert {each.method for each in Grid(epsilon=(1,)).candidates(SCHEMA)} == {
+        "truthful",
+        "dp-microaggregation",
+    }
 
 
 def test_a_method_that_keeps_nothing_of_it_says_so() -> None:
@@ -90,3 +93,14 @@ def test_k_means_what_a_method_keeps() -> None:
         "probabilistic-k-anonymity",
         "probabilistic-k-anonymity",
     ]
+
+
+def test_an_epsilon_is_kept_by_the_methods_that_can() -> None:
+    def found(**wanted: object) -> list[tuple[str, str]]:
+        return [(each.method, each.promises) for each in Grid(**wanted).candidates(SCHEMA)]  # type: ignore[arg-type]
+
+    assert found(k=(5,), epsilon=(1,), methods=("generalize",))[-1][0] == "truthful"
+    assert found(epsilon=(1,), methods=("dp-microaggregation",)) == [
+        ("dp-microaggregation", "epsilon-budget epsilon=1")
+    ], "the schema declares no bounds"
+    assert found(k=(5,), methods=("swap",)) == [("swap", "probabilistic-k-anonymity k = 5")]

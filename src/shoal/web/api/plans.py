@@ -60,7 +60,7 @@ def catalogue() -> dict[str, Any]:
     known = [models.by_name(name) for name in models.names() if name not in _POPULATION]
     return {
         "models": [_described(each) for each in (*known, shoal.DifferentialPrivacy)],
-        "methods": [_described(methods.by_name(name)) for name in methods.names()],
+        "methods": [_described(methods.by_name(name)) | _kept(name) for name in methods.names()],
         "measures": [{"name": name, "summary": _summary(each)} for name, each in quality.measures().items()],
         "presets": list(PRESETS),
     }
@@ -137,6 +137,20 @@ def _described(kind: Any) -> dict[str, Any]:
         "summary": _summary(kind),
         "help": HELP.get(kind.name, ""),
         "parameters": fields,
+    }
+
+
+def _kept(name: str) -> dict[str, Any]:
+    """Return the promises that a plain k and a plain epsilon stand for with a method."""
+    from shoal import methods
+    from shoal.microaggregation import DPMicroaggregation, EpsilonBudget
+    from shoal.truthful import DifferentialPrivacy, Truthful
+
+    noisy = name == DPMicroaggregation.name
+    return {
+        "crowd": methods.crowd(name),
+        "epsilon": EpsilonBudget.name if noisy else DifferentialPrivacy.name,
+        "private": noisy or name == Truthful.name,
     }
 
 

@@ -6,6 +6,12 @@ const table = form.dataset.table;
 const secrets = [...form.querySelectorAll("[data-secret]")];
 const extra = document.querySelector("#extra");
 
+/** A field of the promise itself; methods and models may have parameters of the same name. */
+const own = (name) => form.querySelector(`[name="${name}"]:not([data-parameter])`);
+
+/** What the chosen method takes k and epsilon for. */
+const keeps = () => form.querySelector(`[data-method="${own("method").value}"]`).dataset;
+
 /** A parameter as the API takes it; an empty one is left out. */
 function value(input) {
   if (input.type === "checkbox") return input.checked;
@@ -20,18 +26,19 @@ const parameters = (place) =>
 
 function gather() {
   const promises = [];
-  const k = value(form.elements.k);
-  if (k !== undefined) promises.push({ model: "k-anonymity", parameters: { k } });
+  const k = value(own("k"));
+  if (k !== undefined) promises.push({ model: keeps().crowd, parameters: { k } });
   for (const row of secrets) {
     const attribute = row.dataset.secret;
     const [l, t] = ["l", "t"].map((name) => value(row.querySelector(`[name=${name}]`)));
     if (l !== undefined) promises.push({ model: "distinct-l-diversity", parameters: { attribute, l } });
     if (t !== undefined) promises.push({ model: "t-closeness", parameters: { attribute, t } });
   }
-  const epsilon = value(form.elements.epsilon);
-  if (epsilon !== undefined) promises.push({ model: "differential-privacy", parameters: { epsilon, delta: value(form.elements.delta) ?? 0 } });
+  const epsilon = value(own("epsilon"));
+  const delta = keeps().epsilon === "differential-privacy" ? { delta: value(own("delta")) ?? 0 } : {};
+  if (epsilon !== undefined) promises.push({ model: keeps().epsilon, parameters: { epsilon, ...delta } });
   for (const part of extra.children) promises.push({ model: part.dataset.model, parameters: parameters(part) });
-  const name = form.elements.method.value;
+  const name = own("method").value;
   const method = { name, parameters: parameters(form.querySelector(`[data-method="${name}"]`)) };
   const weights = Object.fromEntries([...form.querySelectorAll("[data-weight]")].map((input) => [input.dataset.weight, Number(input.value)]));
   return { promises, method, weights };
@@ -46,14 +53,14 @@ function add(model, given = {}) {
 }
 
 function arrange() {
-  for (const part of form.querySelectorAll("[data-method]")) part.hidden = part.dataset.method !== form.elements.method.value;
+  for (const part of form.querySelectorAll("[data-method]")) part.hidden = part.dataset.method !== own("method").value;
   for (const input of form.querySelectorAll("[data-weight]")) input.nextElementSibling.textContent = input.value;
 }
 
 function preset(input) {
   const { k, l, t, limit } = input.dataset;
   if (!k) return;
-  form.elements.k.value = k;
+  own("k").value = k;
   secrets.forEach((row) => {
     row.querySelector("[name=l]").value = l;
     row.querySelector("[name=t]").value = t;
@@ -64,18 +71,18 @@ function preset(input) {
 /** Fill the form with what an earlier run was asked for. */
 function restore(choice) {
   if (!choice) return;
-  form.elements.k.value = "";
+  own("k").value = "";
   for (const { model, parameters: given } of choice.promises) {
     const row = secrets.find((each) => each.dataset.secret === given.attribute);
-    if (model === "k-anonymity" && !form.elements.k.value) form.elements.k.value = given.k;
-    else if (model === "differential-privacy") {
-      form.elements.epsilon.value = given.epsilon;
-      form.elements.delta.value = given.delta;
+    if (["k-anonymity", "probabilistic-k-anonymity"].includes(model) && !own("k").value) own("k").value = given.k;
+    else if (["differential-privacy", "epsilon-budget"].includes(model)) {
+      own("epsilon").value = given.epsilon;
+      own("delta").value = given.delta ?? own("delta").value;
     } else if (model === "distinct-l-diversity" && row) row.querySelector("[name=l]").value = given.l;
     else if (model === "t-closeness" && row && Object.keys(given).length === 2) row.querySelector("[name=t]").value = given.t;
     else add(model, given);
   }
-  form.elements.method.value = choice.method.name;
+  own("method").value = choice.method.name;
   const place = form.querySelector(`[data-method="${choice.method.name}"]`);
   for (const input of place?.querySelectorAll("[data-parameter]") ?? []) if (input.name in choice.method.parameters) input.value = choice.method.parameters[input.name];
   for (const input of form.querySelectorAll("[data-weight]")) input.value = choice.weights?.[input.dataset.weight] ?? input.value;
@@ -99,12 +106,12 @@ let timer;
 form.addEventListener("input", (event) => {
   if (event.target.name === "preset") preset(event.target);
   else if (["k", "l", "t", "suppression_limit"].includes(event.target.name)) form.querySelector("[name=preset][value=own]").checked = true;
-  if (event.target.name === "epsilon") form.elements.method.value = event.target.value ? "truthful" : "generalize";
+  if (event.target === own("epsilon") && (keeps().private === "yes") !== Boolean(event.target.value)) own("method").value = event.target.value ? "truthful" : "generalize";
   arrange();
   clearTimeout(timer);
   timer = setTimeout(check, 250);
 });
-document.querySelector("#add").addEventListener("click", () => { add(form.elements.model.value); check(); });
+document.querySelector("#add").addEventListener("click", () => { add(own("model").value); check(); });
 extra.addEventListener("click", (event) => {
   if (event.target.classList.contains("remove")) { event.target.closest("[data-model]").remove(); check(); }
 });
