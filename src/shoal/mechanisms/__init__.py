@@ -11,6 +11,7 @@ from shoal.mechanisms._distances import AbsoluteDistance, Distance, NominalDista
 from shoal.mechanisms._exponential import ExponentialMechanism
 from shoal.mechanisms._grid import Grid
 from shoal.mechanisms._laplace import Laplace
+from shoal.mechanisms._mechanism import Mechanism
 from shoal.mechanisms._optimal import OptimalDensity, OptimalNoise, interval_optimal_core, variance_optimal_core
 from shoal.mechanisms._optimal_box import BoxDensity, OptimalBoxNoise
 from shoal.mechanisms._permute_and_flip import PermuteAndFlip
@@ -29,6 +30,7 @@ __all__ = [
     "ExponentialMechanism",
     "Grid",
     "Laplace",
+    "Mechanism",
     "Neighbours",
     "NominalDistance",
     "NumericPrior",

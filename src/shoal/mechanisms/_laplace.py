@@ -92,6 +92,11 @@ class Laplace:
             )
 
     @property
+    def domain(self) -> str:
+        """What goes in."""
+        return f"numbers, rounded to multiples of {self.grid.step}"
+
+    @property
     def scale(self) -> float:
         """The scale of the noise in steps of the grid."""
         return _scale(self.grid.span(self.sensitivity) / self.epsilon)

@@ -124,6 +124,11 @@ class OptimalNoise:
         return self.grid.value(max(math.ceil((points - 1) / 2 - 1e-9), 0))
 
     @property
+    def domain(self) -> str:
+        """What goes in."""
+        return f"a number, rounded to multiples of {self.grid.step}"
+
+    @property
     def rings(self) -> Rings:
         """The shape of the noise, in steps of the grid."""
         core, span = math.floor(self.core / self.grid.step), self.grid.span(self.sensitivity)

@@ -116,6 +116,12 @@ class OptimalBoxNoise:
             for a, c in zip(rings.sides, rings.growths, strict=True)
         ]
 
+    @property
+    def domain(self) -> str:
+        """What goes in."""
+        steps = ", ".join(str(grid.step) for grid in self.grids)
+        return f"{len(self.grids)} numbers, rounded to multiples of {steps}"
+
     def privacy_map(self, distances: Sequence[Number]) -> Fraction:
         """Return the epsilon between two inputs whose numbers differ by ``distances``: one epsilon per ring crossed."""
         crossed = (

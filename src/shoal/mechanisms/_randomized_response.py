@@ -12,6 +12,7 @@ from shoal.mechanisms._bernoulli import bernoulli_exponential
 from shoal.mechanisms._exact import Number
 from shoal.mechanisms._grid import positive
 from shoal.mechanisms._random import SYSTEM, RandomSource
+from shoal.mechanisms._selection import Neighbours
 
 __all__ = ["RandomizedResponse"]
 
@@ -61,6 +62,16 @@ class RandomizedResponse:
             raise ParameterError("`values` of `RandomizedResponse` must be two or more different values.")
         object.__setattr__(self, "values", tuple(values))
         object.__setattr__(self, "epsilon", positive(epsilon, "epsilon", "RandomizedResponse"))
+
+    @property
+    def domain(self) -> str:
+        """What goes in."""
+        return f"one of {len(self.values)} values"
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The neighbour relation of the guarantee."""
+        return "replace"
 
     @property
     def truth(self) -> float:

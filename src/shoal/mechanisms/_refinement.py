@@ -114,6 +114,11 @@ class Refinement:
             raise ParameterError(f"`balance` of `Refinement` must be in (0, 1); got {balance!r}.")
 
     @property
+    def domain(self) -> str:
+        """What goes in."""
+        return f"one of {len(self.prior.weights)} values of the prior, or none"
+
+    @property
     def neighbours(self) -> Neighbours | Literal["any two tables"]:
         """The neighbour relation of the guarantee."""
         return "add/remove" if self.query == "individual" else "any two tables"

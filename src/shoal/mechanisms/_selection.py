@@ -66,9 +66,18 @@ class Selection(ABC):
         object.__setattr__(self, "neighbours", neighbours)
 
     @property
+    def domain(self) -> str:
+        """What goes in."""
+        return "one score per candidate; the candidates do not depend on the data"
+
+    @property
     def rate(self) -> Fraction:
         """The factor of the scores in the exponent: epsilon / Delta if monotone, else epsilon / (2 Delta)."""
         return self.epsilon / self.sensitivity / (1 if self.monotone else 2)
+
+    def privacy_map(self, distance: Number) -> Fraction:
+        """Return the epsilon between two inputs whose scores differ by at most ``distance`` each."""
+        return self.epsilon * abs(rational(distance, "distance", type(self).__name__)) / self.sensitivity
 
     def cost(self, selections: int = 1) -> Fraction:
         """Return the epsilon spent on so many selections, whatever each learnt from those before; delta is 0."""
