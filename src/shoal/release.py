@@ -23,7 +23,7 @@ from shoal.hierarchies import Hierarchy
 from shoal.plan import Plan
 from shoal.recoding import SearchResult
 from shoal.risk import Reidentification
-from shoal.schema import FromFile, Provenance, Role, Taxonomy
+from shoal.schema import FromFile, Role, Taxonomy
 from shoal.tables import Table
 
 if TYPE_CHECKING:
@@ -252,13 +252,21 @@ class Release:
         return plan
 
     def _write_hierarchies(self, staging: Path) -> dict[str, str]:
+        """Write down the hierarchies that checkers need."""
+        needed = {
+            name
+            for each in self.plan.class_models
+            if each.capabilities.hierarchy
+            for name in each.capabilities.sensitive
+        }
         placed = {}
         for number, hierarchy in enumerate(self.sensitive_hierarchies, start=1):
+            if hierarchy.attribute not in needed:
+                continue
             name = f"{HIERARCHIES}/sensitive-{number}.csv"
             (staging / HIERARCHIES).mkdir(exist_ok=True)
-            # a hierarchy that was read off the data names values of suppressed records, too
-            declared = hierarchy.provenance is Provenance.DECLARED
-            only = None if declared else self._released_values(staging, hierarchy.attribute)
+            # the leaves may have been read off the data, and then name values of suppressed records, too
+            only = self._released_values(staging, hierarchy.attribute)
             hierarchies.write_arx(hierarchy, staging / name, only=only)
             placed[hierarchy.attribute] = name
         return placed

@@ -50,14 +50,26 @@ def as_frequencies(tuples: Tuples, schema: Schema, sensitive: Sequence[str]) -> 
 def _sensitive(attribute: Attribute, tuples: Tuples, column: int) -> tuple[SensitiveAttribute, npt.NDArray[np.int32]]:
     """Return a sensitive column as a checker of the release will see it."""
     hierarchy, codes = tuples.hierarchies[column], tuples.codes[:, column]
-    ordered = attribute.kind is not Kind.CATEGORICAL
-    if attribute.hierarchy is not None:
-        labels = hierarchy.labels[0]
+    ordered, labels = attribute.kind is not Kind.CATEGORICAL, hierarchy.labels[0]
+    order = sorted(range(hierarchy.size), key=lambda leaf: _place(attribute, labels[leaf])) if ordered else []
+    if attribute.hierarchy is not None and order == sorted(order):
         found = SensitiveAttribute(
             name=attribute.name, size=hierarchy.size, ordered=ordered, labels=labels, hierarchy=hierarchy
         )
         return found, codes
-    present, ranks = np.unique(codes, return_inverse=True)
-    labels = tuple(hierarchy.labels[0][code] for code in present)
+    places = np.argsort(order)[codes] if ordered else codes
+    present, ranks = np.unique(places, return_inverse=True)
+    labels = tuple(labels[order[place] if ordered else place] for place in present)
     found = SensitiveAttribute(name=attribute.name, size=len(present), ordered=ordered, labels=labels)
     return found, ranks.astype(np.int32)
+
+
+def _place(attribute: Attribute, label: str | None) -> tuple[int, float | str]:
+    """Return where a value stands in the order of its column: by number, as declared, by day; a missing one last."""
+    if label is None:
+        return 1, 0.0
+    if attribute.kind is Kind.NUMERIC:
+        return 0, float(label)
+    if attribute.kind is Kind.ORDINAL and attribute.domain is not None and attribute.domain.values is not None:
+        return 0, float(attribute.domain.values.index(label))
+    return 0, label

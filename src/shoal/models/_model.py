@@ -54,6 +54,8 @@ class Capabilities:
         What the verdict on a class depends on.
     sensitive
         The sensitive attributes whose histograms the model reads.
+    hierarchy
+        Whether the model reads the hierarchy of its sensitive attribute.
     codes
         Whether the model reads the generalised quasi-identifiers of the classes.
     population
@@ -75,6 +77,7 @@ class Capabilities:
     minimal_class_size: int = 1
     scope: Scope = Scope.CLASS
     sensitive: tuple[str, ...] = ()
+    hierarchy: bool = False
     codes: bool = False
     population: bool = False
     decided_by_size: bool = False

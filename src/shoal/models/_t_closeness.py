@@ -96,6 +96,7 @@ class TCloseness(SensitiveModel):
             monotone_suppression=False,
             scope=Scope.REFERENCE,
             sensitive=(self.attribute,),
+            hierarchy=self.distance == "hierarchical",
             earth_mover=fraction(self.t),
         )
 

@@ -18,7 +18,8 @@ class SensitiveAttribute:
 
     Codes ``0..size-1`` follow the order of the values: ascending for numbers and dates, as declared for ordinal
     attributes, by text otherwise (``ordered`` is False then); a missing value has the last code. ``hierarchy`` is
-    present where the schema declares one, and its leaf codes are then the codes used here.
+    present where the schema declares one whose leaves follow the order of the values, and its leaf codes are then the
+    codes used here.
     """
 
     name: str

@@ -22,25 +22,26 @@ def sensitive_codes(
     attributes, codes = [], []
     for column in columns:
         declared = schema[column.name]
+        attribute, leaves = _without_hierarchy(declared, column)
         if declared.hierarchy is not None:
             (hierarchy,) = column_hierarchies(schema, [column])
-            attribute, leaves = _with_hierarchy(declared, hierarchy, column)
-        else:
-            attribute, leaves = _without_hierarchy(declared, column)
+            by_tree = leaf_codes(hierarchy, column.values)
+            # the order of a tree that puts values together which are apart would make them look closer
+            if not attribute.ordered or bool(np.all(np.diff(leaves[np.argsort(by_tree)]) >= 0)):
+                attribute, leaves = _with_hierarchy(declared, hierarchy), by_tree
         attributes.append(attribute)
         codes.append((leaves[column.indices], attribute.size))
     return tuple(attributes), codes
 
 
-def _with_hierarchy(declared: Attribute, hierarchy: Hierarchy, column: Column) -> tuple[SensitiveAttribute, Codes]:
-    attribute = SensitiveAttribute(
+def _with_hierarchy(declared: Attribute, hierarchy: Hierarchy) -> SensitiveAttribute:
+    return SensitiveAttribute(
         name=declared.name,
         size=hierarchy.size,
         ordered=declared.kind is not Kind.CATEGORICAL,
         labels=hierarchy.labels[0],
         hierarchy=hierarchy,
     )
-    return attribute, leaf_codes(hierarchy, column.values)
 
 
 def _without_hierarchy(declared: Attribute, column: Column) -> tuple[SensitiveAttribute, Codes]:
