@@ -84,17 +84,23 @@ class Anchor:
         return Head.parse(text.removeprefix("shoal ledger head "))
 
     def write(self, head: Head) -> None:
-        """Write the head durably; only then may an answer be computed."""
+        """Write the head; it is durable after `sync`, and only then may an answer leave."""
         text = f"shoal ledger head {head}"
         record = f"{text} {self._code(text)}".ljust(SIZE - 1).encode() + b"\n"
         try:
             os.lseek(self._file, 0, os.SEEK_SET)
             written = os.write(self._file, record)
-            sync(self._file)
         except OSError as error:
             raise LedgerError(f"the anchor of the ledger cannot be written: {_reason(error)}.") from None
         if written != SIZE:
             raise LedgerError("the anchor of the ledger cannot be written: the disk is full.")
+
+    def sync(self) -> None:
+        """Make what was written survive a power failure; other threads may write the next head meanwhile."""
+        try:
+            getattr(os, "fdatasync", os.fsync)(self._file)
+        except OSError as error:
+            raise LedgerError(f"the anchor of the ledger cannot be written: {_reason(error)}.") from None
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -111,11 +117,6 @@ class Anchor:
 
     def _code(self, text: str) -> str:
         return hmac.new(self._key, b"head " + text.encode(), hashlib.sha256).hexdigest()
-
-
-def sync(file: int) -> None:
-    """Make what was written survive a power failure."""
-    getattr(os, "fdatasync", os.fsync)(file)
 
 
 def _reason(error: OSError) -> str:

@@ -54,7 +54,7 @@ class Receipt:
     standing: Standing
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Request:
     """A spending that waits for the next commit, and what became of it."""
 
@@ -62,7 +62,17 @@ class _Request:
     loss: Loss
     region: Region
     query: str
+    batch: _Batch | None = None
     outcome: Receipt | ShoalError | None = None
+
+
+@dataclass(slots=True, eq=False)
+class _Batch:
+    """Spendings that share a commit; nothing may be answered before they are settled, that is anchored durably."""
+
+    requests: list[_Request] = field(default_factory=list)
+    settled: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 @dataclass(slots=True)
@@ -130,6 +140,7 @@ class Ledger:
             connection.executescript(SCHEMA)
             kept = Anchor(anchor_path, secret, create=True)
             kept.write(Head(0, b""))
+            kept.sync()
             for folder in {path.parent, anchor_path.parent, key_path.parent}:
                 sync_folder(folder)
         except (sqlite3.Error, OSError) as error:
@@ -175,8 +186,7 @@ class Ledger:
         fresh.write(Head(0, b""))
         fresh.close()
         ledger = cls.open(path, key=key, anchor=anchor)
-        with ledger._lock, ledger._writing() as append:
-            append({"event": "anchored"})
+        ledger._record({"event": "anchored"})
         return ledger
 
     def close(self) -> None:
@@ -199,28 +209,50 @@ class Ledger:
         request = _Request(account, loss, region, query)
         self._waiting.append(request)
         with self._lock:
-            if request.outcome is None:
+            if request.batch is None:
                 self._commit_waiting()
+        # the next batch is committed while this one is anchored
+        assert request.batch is not None  # noqa: S101 - whoever had the lock took all that waited
+        self._settle(request.batch)
         if isinstance(request.outcome, Receipt):
             return request.outcome
         raise request.outcome or LedgerError("the ledger did not take the spending.")
 
     def _commit_waiting(self) -> None:
         """Record all spendings that wait, in one commit."""
-        batch: list[_Request] = []
+        batch = _Batch()
         while self._waiting:
-            batch.append(self._waiting.popleft())
+            request = self._waiting.popleft()
+            request.batch = batch
+            batch.requests.append(request)
         failure: LedgerError | None = LedgerError("the ledger was interrupted; nothing is answered.")
         try:
             with self._writing() as append:
-                for request in batch:
+                for request in batch.requests:
                     request.outcome = self._try(request, append)
+            # refusals were not written: they wait for no disk
+            batch.settled = not any(isinstance(request.outcome, Receipt) for request in batch.requests)
             failure = None
         except LedgerError as error:
             failure = error
         finally:
-            for request in batch if failure else ():
-                request.outcome = failure
+            if failure:
+                self._fail(batch, failure)
+
+    def _settle(self, batch: _Batch) -> None:
+        """Wait until the anchor of a batch is on the disk; the first to come sees to it for all."""
+        with batch.lock:
+            if not batch.settled:
+                try:
+                    self._anchor.sync()
+                    batch.settled = True
+                except LedgerError as error:
+                    self._fail(batch, error)
+
+    def _fail(self, batch: _Batch, failure: LedgerError) -> None:
+        for request in batch.requests:
+            request.outcome = failure
+        batch.settled = True
 
     def _try(self, request: _Request, append: _Append) -> Receipt | ShoalError:
         try:
@@ -234,13 +266,11 @@ class Ledger:
 
     def set_budget(self, account: str, budget: Loss) -> None:
         """Give an account a budget; a new name makes a new analyst."""
-        with self._lock, self._writing() as append:
-            append(budget_entry(account, budget))
+        self._record(budget_entry(account, budget))
 
     def set_token(self, account: str, digest: str | None) -> None:
         """Give an analyst a token, by its digest, or take it away."""
-        with self._lock, self._writing() as append:
-            append(token_entry(account, digest))
+        self._record(token_entry(account, digest))
 
     def standing(self, account: str) -> Standing:
         """Return what an account spent and has left, entries of other processes included."""
@@ -283,9 +313,15 @@ class Ledger:
 
     # -- the chain
 
+    def _record(self, content: Mapping[str, Any]) -> None:
+        """Append one entry durably."""
+        with self._lock, self._writing() as append:
+            append(content)
+        self._anchor.sync()
+
     @contextmanager
     def _writing(self) -> Iterator[_Append]:
-        """Give a function that appends entries; they are committed and anchored on leaving, or forgotten."""
+        """Give a function that appends entries; they are committed on leaving, and the anchor awaits its sync."""
         with self._reading(begin="BEGIN IMMEDIATE"):
             rows: list[tuple[int, str, bytes]] = []
 
@@ -351,6 +387,7 @@ class Ledger:
         if anchored != head:
             # a process died between its commit and its anchor
             self._anchor.write(head)
+            self._anchor.sync()
 
     def _code_at(self, number: int) -> Head | None:
         row = self._connection.execute("SELECT code FROM entries WHERE number = ?", (number,)).fetchone()

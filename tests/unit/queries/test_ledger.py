@@ -120,14 +120,77 @@ class TestDurability:
         self, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         order: list[str] = []
-        anchor = ledger._anchor.write
+        write, sync = ledger._anchor.write, ledger._anchor.sync
         ledger._connection.set_trace_callback(lambda sql: order.append(sql.split()[0]))
-        monkeypatch.setattr(ledger._anchor, "write", lambda head: (order.append("anchor"), anchor(head)))
+        monkeypatch.setattr(ledger._anchor, "write", lambda head: (order.append("anchor"), write(head)))
+        monkeypatch.setattr(ledger._anchor, "sync", lambda: (sync(), order.append("synced")))
         ledger.spend("alice", TENTH)
         order.append("returned")
-        assert [step for step in order if step in ("INSERT", "COMMIT", "anchor", "returned")] == [
-            "INSERT", "COMMIT", "anchor", "returned",
+        assert [step for step in order if step in ("INSERT", "COMMIT", "anchor", "synced", "returned")] == [
+            "INSERT", "COMMIT", "anchor", "synced", "returned",
         ]  # fmt: skip
+
+    def test_administration_is_anchored_durably_too(self, ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+        synced: list[int] = []
+        monkeypatch.setattr(ledger._anchor, "sync", lambda: synced.append(ledger._anchor.read().number))
+        ledger.set_budget("carol", Loss.of(1))
+        ledger.set_token("carol", "ab" * 32)
+        assert synced == [4, 5]
+
+    def test_the_next_batch_is_committed_while_the_last_is_anchored(
+        self, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        sync, first, go_on = ledger._anchor.sync, threading.Event(), threading.Event()
+        returned: list[str] = []
+
+        def slow() -> None:
+            if not first.is_set():
+                first.set()
+                assert go_on.wait(30)
+            sync()
+
+        def spend(name: str) -> None:
+            ledger.spend(name, TENTH)
+            returned.append(name)
+
+        monkeypatch.setattr(ledger._anchor, "sync", slow)
+        waiting = threading.Thread(target=spend, args=("alice",))
+        waiting.start()
+        assert first.wait(30)
+        spend("bob")
+        assert returned == ["bob"], "alice's spending is committed, but not anchored on the disk yet"
+        assert ledger.standing("alice").spent == TENTH
+        go_on.set()
+        waiting.join()
+        assert returned == ["bob", "alice"]
+
+    def test_a_batch_that_cannot_be_anchored_is_not_answered(
+        self, ledger: Ledger, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        outcomes: list[type[Exception] | None] = []
+
+        def broken() -> None:
+            raise LedgerError("the anchor of the ledger cannot be written: input/output error.")
+
+        def spend() -> None:
+            try:
+                ledger.spend("alice", TENTH)
+                outcomes.append(None)
+            except LedgerError:
+                outcomes.append(LedgerError)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(ledger._anchor, "sync", broken)
+            threads = [threading.Thread(target=spend) for _ in range(5)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        assert outcomes == [LedgerError] * 5
+        spend()
+        assert outcomes[-1] is None
+        ledger.close()
+        assert Ledger.open(path).standing("alice").spent == Loss.of("0.6")
 
     def test_reopening_replays_everything(self, ledger: Ledger, path: Path) -> None:
         ledger.spend("alice", TENTH, {"sex": Texts(frozenset("F"))})
