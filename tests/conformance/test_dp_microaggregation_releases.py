@@ -135,6 +135,8 @@ def test_sets_of_original_records_become_tables_that_nothing_links(tmp_path: Pat
     made = release(sets=(("age", "town"), ("day", "pain", "planet")), k=8)
     assert [part.file for part in made.parts] == ["set-1.parquet", "set-2.parquet"]
     assert [list(part.table.columns) for part in made.parts] == [["age", "town", "planet"], ["day", "pain"]]
+    assert "do not join them" in made.explain()
+    assert "do not join them" not in release(k=8).explain()
     checks = shoal.verify(made.write(tmp_path / "release")).checks
     assert any(check.subject == "columns of all tables" and check.passed for check in checks)
 

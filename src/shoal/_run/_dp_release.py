@@ -21,7 +21,7 @@ from shoal.microaggregation import (
     marginality_sensitivity,
 )
 from shoal.microaggregation._dp_columns import ConceptColumn, NumberColumn, concept_columns, number_columns
-from shoal.microaggregation._dp_events import Clustered, ConceptsDrawn, Noised
+from shoal.microaggregation._dp_events import Clustered, ConceptsDrawn, KeptApart, Noised
 from shoal.plan import Plan
 from shoal.release import DATA
 from shoal.schema import Kind, Schema
@@ -154,7 +154,8 @@ def _events(run: _Run) -> list[Event]:
         )
         events += [_noised(run, part, place) for place in part.attributes.numeric]
         events += [_drawn(run, part, place) for place in part.attributes.categorical]
-    return [*events, Ordered()]
+    files = tuple(dict.fromkeys(run.file(part) for part in made.parts))
+    return [*events, *([KeptApart(files=files)] if len(files) > 1 else []), Ordered()]
 
 
 def _noised(run: _Run, part: NoisyCentroids, place: int) -> Noised:

@@ -43,7 +43,12 @@ def anonymize(
         list[str] | None, typer.Option("--t", metavar="COLUMN=T", help="Classes within distance T of the whole table.")
     ] = None,
     epsilon: Annotated[
-        str | None, typer.Option("--epsilon", help="Differential privacy: with --delta; all domains must be declared.")
+        str | None,
+        typer.Option(
+            "--epsilon",
+            help="Differential privacy: of real records with --delta, or noise with --method dp-microaggregation. All "
+            "domains must be declared.",
+        ),
     ] = None,
     delta: Annotated[str | None, typer.Option("--delta", help="Well below one over the number of records.")] = None,
     search_share: Annotated[

@@ -13,7 +13,7 @@ from shoal.microaggregation._noise import centroid_noise
 from shoal.microaggregation._sensitivity import Target
 from shoal.models._arguments import plain
 
-__all__ = ["Clustered", "ConceptsDrawn", "Noised"]
+__all__ = ["Clustered", "ConceptsDrawn", "KeptApart", "Noised"]
 
 WIDE = Fraction(1, 4)
 """Noise of so large a share of its domain leaves nothing to read off a single value."""
@@ -186,6 +186,21 @@ class ConceptsDrawn(_Spending):
         return (
             f"Drew one of {self.concepts:,} concepts of `{self.column}`{among} by the exponential mechanism for each "
             f"of {_counted(self.clusters, 'cluster')} ({self._cost()}; {float(self.choice):.4g} for each)."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptApart(Event):
+    """Sets of columns were released as tables of their own, each in an order of its own."""
+
+    name: ClassVar[str] = "kept-apart"
+    files: tuple[str, ...]
+
+    def describe(self) -> str:
+        """Say what was done, in one plain sentence."""
+        return (
+            f"Released {len(self.files):,} tables, one per set of columns: nothing tells which of their records belong "
+            "together, so do not join them."
         )
 
 
