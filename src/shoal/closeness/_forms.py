@@ -78,6 +78,7 @@ def joined_view(identifying: str, confidential: str, columns: tuple[str, ...], c
     Examples
     --------
     >>> print(joined_view("people.parquet", "values.parquet", ("illness",), "class"))
+    -- Every person with every value of the class, and how likely it is. In this folder: duckdb -init joined.sql
     CREATE VIEW joined AS
     SELECT people.*, counts."illness", 1.0 * counts.records / sizes.records AS probability
     FROM 'people.parquet' AS people
@@ -88,6 +89,7 @@ def joined_view(identifying: str, confidential: str, columns: tuple[str, ...], c
     """
     names, link = [_quoted(name) for name in columns], _quoted(class_column)
     lines = (
+        "-- Every person with every value of the class, and how likely it is. In this folder: duckdb -init joined.sql",
         "CREATE VIEW joined AS",
         f"SELECT people.*, {', '.join(f'counts.{name}' for name in names)}, "
         "1.0 * counts.records / sizes.records AS probability",
