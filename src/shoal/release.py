@@ -210,9 +210,10 @@ class Release:
                 *(f"  {name:<{max(width, 24)}}  {_figure(value)}" for name, value in self.measures.items()),
             ]
         shown = [risk for risk in (None if public else self.before, self.after) if risk is not None]
-        lines += ["Risk                      before      after" if len(shown) == 2 else "Risk"]
-        # classes that are not published are called by another name than those that anybody sees
-        names = _HIDDEN_RISKS if getattr(self.plan.method, "form", "") == "permuted" else _RISKS
+        title = "Risk of the worst table" if self.plan.method.name == "slice" else "Risk"
+        lines += [f"{title:<26}before      after" if len(shown) == 2 else title]
+        # classes that do not show in the quasi-identifiers are called by another name than those that do
+        names = _HIDDEN_RISKS if getattr(self.plan.method, "form", "") in ("permuted", "anatomy") else _RISKS
         for name, *cells in zip(names, *map(_risks, shown), strict=True):
             lines.append(f"  {name:<20}{' '.join(f'{cell:>10}' for cell in cells)}")
         return "\n".join(lines)

@@ -83,7 +83,7 @@ def test_crowds_are_as_large_as_the_smallest_and_factors_multiply() -> None:
         [syntactic(KAnonymity(5)), syntactic(MultiplicativeCloseness("ill", 2))],
         [syntactic(KAnonymity(3)), syntactic(MultiplicativeCloseness("pay", "1.5"))],
     ]
-    promise = composition(parts)
+    promise = composition(parts, [["ill"], ["pay"]])
     assert promise.parameters["k"] == 3
     assert promise.parameters["t"] == 3
     assert promise.parameters["epsilon"] == closeness_epsilon(3)
@@ -93,7 +93,28 @@ def test_crowds_are_as_large_as_the_smallest_and_factors_multiply() -> None:
 
 def test_a_table_without_a_promise_about_size_takes_it_from_all() -> None:
     parts = [[syntactic(KAnonymity(5))], [syntactic(MultiplicativeCloseness("pay", 2))]]
-    assert "k" not in composition(parts).parameters
+    assert "k" not in composition(parts, [[], ["pay"]]).parameters
+
+
+def test_a_k_that_bounds_no_crowd_is_not_one() -> None:
+    parts = [[syntactic(KMAnonymity(4, m=1))], [syntactic(KAnonymity(5))]]
+    assert "k" not in composition(parts, [[], []]).parameters
+
+
+def test_columns_that_are_close_one_by_one_are_not_close_together() -> None:
+    parts = [
+        [syntactic(KAnonymity(2)), *(syntactic(MultiplicativeCloseness(name, 2)) for name in ("ill", "pay"))],
+        [syntactic(KAnonymity(2)), syntactic(MultiplicativeCloseness("job", 2))],
+    ]
+    assert "t" not in composition(parts, [["ill", "pay"], ["job"]]).parameters
+    joint = [[*parts[0], view(Fraction(3), ["ill", "pay"])], parts[1]]
+    assert composition(joint, [["ill", "pay"], ["job"]]).parameters["t"] == 6
+
+
+def test_a_confidential_column_without_a_promise_takes_closeness_from_all() -> None:
+    parts = [[syntactic(KAnonymity(2)), syntactic(MultiplicativeCloseness("ill", 2))], [syntactic(KAnonymity(2))]]
+    assert "t" not in composition(parts, [["ill"], ["pay"]]).parameters
+    assert composition(parts, [["ill"], []]).parameters["t"] == 2
 
 
 def test_epsilons_of_randomised_values_add() -> None:
@@ -101,7 +122,7 @@ def test_epsilons_of_randomised_values_add() -> None:
         [syntactic(KAnonymity(2)), local_privacy(Fraction(1), ["ill"], cryptographic=True)],
         [syntactic(KAnonymity(2)), local_privacy(Fraction(1, 2), ["pay"], cryptographic=True)],
     ]
-    assert composition(parts).parameters["local epsilon"] == 1.5
+    assert composition(parts, [["ill"], ["pay"]]).parameters["local epsilon"] == 1.5
 
 
 def test_promises_and_checks_say_which_table_they_are_about(tmp_path: Path) -> None:
@@ -119,6 +140,7 @@ def test_promises_and_checks_say_which_table_they_are_about(tmp_path: Path) -> N
         "In slice-1.parquet",
         "In slice-2.parquet",
     ]
+    assert "Risk of the worst table   before      after" in str(release)
     release.write(tmp_path / "release")
     checked = [check.subject for check in shoal.verify(tmp_path / "release").checks]
     assert {"k-anonymity k = 2 of slice-1.parquet", "k-anonymity k = 2 of slice-2.parquet"} <= set(checked)
