@@ -1,10 +1,13 @@
 """How long the steps of the app take, as a browser sees them, best of three; and the processor time of the server.
 
+A step feels instant under one second; those that take longer are named at the end. The work of a run is done by another
+process, whose processor time is not shown. Mind the load: other programs on the machine make every step slower.
 Run it as `python benchmarks/web.py [records ...]`; 30,000 records by default.
 """
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 import tempfile
@@ -92,9 +95,14 @@ def measure(records: int, folder: Path) -> None:
         time.sleep(8)  # the engine and the first worker load ahead of time
         print(f"{records:,} records, {len(content) / 1e6:.1f} MB")
         repeats = 3 if records <= 100_000 else 1
+        slow = []
         for name, step in steps.items():
             wall, processor = min(_timed(step) for _ in range(repeats))
+            slow += [name] if wall >= 1 else []
             print(f"  {name:<40}{wall:7.2f} s {processor:7.2f} s", flush=True)
+        print(
+            f"  one second or more: {', '.join(slow) or 'nothing'}; load {os.getloadavg()[0]:.1f} of {os.cpu_count()}"
+        )
 
 
 def _timed(step: Callable[[], object]) -> tuple[float, float]:
