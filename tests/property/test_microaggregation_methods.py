@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.closeness import People
 from shoal.closeness._columns import quasi_identifiers
+from shoal.microaggregation._clusters import fine_points
 from shoal.microaggregation.methods import Clustering
 from shoal.schema import Attribute, Domain, Groups, Kind, Role, Schema
 from shoal.tables import encode_records
@@ -86,7 +87,7 @@ def test_clusters_hold_k_to_2k_minus_1_records(categories: Any, drawn: tuple[pa.
     table, k = drawn
     encoded = encode_records(shoal.read(table).with_schema(SCHEMA), sensitive=())
     people = People(quasi_identifiers=quasi_identifiers(SCHEMA, encoded), sensitive=(), codes=encoded.sensitive_codes)
-    sizes = shoal.Mdav(categories=categories).cluster(people, k).sizes
+    sizes = shoal.Mdav(categories=categories).cluster(people, fine_points(people), k).sizes
     assert sizes.sum() == len(table)
     assert k <= sizes.min() <= sizes.max() <= 2 * k - 1
 

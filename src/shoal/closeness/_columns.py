@@ -47,8 +47,11 @@ class QuasiIdentifier:
     leaves: NDArray[np.int32]
     places: Numbers
 
-    def points(self) -> Points:
-        """Return the place of every record, on a scale on which attributes count alike, times their weights."""
+    def points(self, dimensions: int | None = None) -> Points:
+        """Return the place of every record, on a scale on which attributes count alike, times their weights.
+
+        Categories get at most so many coordinates; without a number, the few in which they differ most.
+        """
         numbers = self.numbers()
         if numbers is not None:
             missing = np.isnan(numbers)
@@ -56,7 +59,7 @@ class QuasiIdentifier:
             columns = [filled] if not missing.any() else [filled, missing.astype(np.float64)]
             placed = standardize(np.stack(columns, axis=1))
         else:
-            placed = self._embedded()
+            placed = self._embedded(dimensions)
         return np.asarray(placed * np.sqrt(self.attribute.weight))
 
     def numbers(self) -> Points | None:
@@ -138,12 +141,14 @@ class QuasiIdentifier:
         assert self.attribute.domain is not None  # noqa: S101 - ordinal attributes have one
         return pa.array(self.attribute.domain.values, pa.string())
 
-    def _embedded(self) -> Points:
+    def _embedded(self, dimensions: int | None) -> Points:
         leaves = self.leaves[self.places]
         sizes = np.bincount(leaves, minlength=self.hierarchy.size)
         common = np.argsort(-sizes, kind="stable")[: min(EMBEDDED, int(np.count_nonzero(sizes)))]
         squared = np.square(semantic_distances(self.hierarchy, common))
-        inner = embedding(squared / max(float(squared.max()), np.finfo(float).tiny), sizes[common])
+        scaled = squared / max(float(squared.max()), np.finfo(float).tiny)
+        weights = sizes[common]
+        inner = embedding(scaled, weights) if dimensions is None else embedding(scaled, weights, dimensions, 0.0)
         placed = np.zeros((self.hierarchy.size, inner.shape[1]))  # rare values lie at the mean of all
         placed[common] = inner
         return placed[leaves]
@@ -168,9 +173,12 @@ def quasi_identifiers(schema: Schema, encoded: EncodedRecords) -> tuple[QuasiIde
     )
 
 
-def places_of(columns: tuple[QuasiIdentifier, ...]) -> Points:
-    """Return the records as points; where no attribute gives them a place, they all have the same one."""
-    placed = np.concatenate([column.points() for column in columns], axis=1)
+def places_of(columns: tuple[QuasiIdentifier, ...], dimensions: int | None = None) -> Points:
+    """Return the records as points; where no attribute gives them a place, they all have the same one.
+
+    ``dimensions`` are the coordinates of a category at most; see `QuasiIdentifier.points`.
+    """
+    placed = np.concatenate([column.points(dimensions) for column in columns], axis=1)
     return np.ascontiguousarray(placed) if placed.shape[1] else np.zeros((len(placed), 1))
 
 

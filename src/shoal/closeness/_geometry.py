@@ -41,12 +41,15 @@ def points(records: Records, scaling: Scaling = "z-score") -> Points:
     return np.ascontiguousarray(np.concatenate(columns, axis=1))
 
 
-def embedding(squared: Points, weights: NDArray[np.integer], dimensions: int = DIMENSIONS) -> Points:
+def embedding(
+    squared: Points, weights: NDArray[np.integer], dimensions: int = DIMENSIONS, share: float = SHARE
+) -> Points:
     """Return points whose squared distances are nearly ``squared``, best where the weights are great.
 
     Classical scaling (Torgerson 1952), weighted: with D the squared distances, w the weights as shares, and C = I - 1
     w^T, the matrix -1/2 sqrt(w) C D C^T sqrt(w) has the principal axes of the weighted points. Axes with a negative
-    eigenvalue, where the distances are not Euclidean, are left out.
+    eigenvalue, where the distances are not Euclidean, are left out, and so are those with less than ``share`` of the
+    variance.
 
     Examples
     --------
@@ -56,7 +59,7 @@ def embedding(squared: Points, weights: NDArray[np.integer], dimensions: int = D
     if len(weights) > VALUES:
         kept = np.sort(np.argsort(-weights, kind="stable")[:VALUES])
         result = np.zeros((len(weights), dimensions))
-        inner = embedding(squared[np.ix_(kept, kept)], weights[kept], dimensions)
+        inner = embedding(squared[np.ix_(kept, kept)], weights[kept], dimensions, share)
         result[kept, : inner.shape[1]] = inner
         return result
     shares = weights / weights.sum()
@@ -65,7 +68,7 @@ def embedding(squared: Points, weights: NDArray[np.integer], dimensions: int = D
     roots = np.sqrt(shares)
     values, vectors = np.linalg.eigh(-0.5 * roots[:, None] * centred * roots)
     best = np.argsort(-values, kind="stable")[:dimensions]
-    best = best[values[best] > max(SHARE * values[values > 0].sum(), 0.0)]
+    best = best[values[best] > max(share * values[values > 0].sum(), 1e-12 * values.max(initial=0.0))]
     # an eigenvector has no sign of its own: its greatest entry is made positive
     axes = vectors[:, best]
     greatest = np.abs(axes).argmax(axis=0)

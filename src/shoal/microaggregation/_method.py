@@ -9,19 +9,22 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.closeness import Classified, PartitionMethod, People, Strategy
 from shoal.closeness._t_microaggregate import microaggregate_points
 from shoal.guarantees import Event
 from shoal.microaggregation import Partition, blocks, vmdav
 from shoal.microaggregation._blocked import LEAST_BLOCK
-from shoal.microaggregation._clusters import Categories, compared_as, mdav_clusters
+from shoal.microaggregation._clusters import Categories, compared_as, fine_points, mdav_clusters
 from shoal.microaggregation._events import Averaged, Blocked, Measured
 from shoal.models import Model
 from shoal.models._arguments import Arguments
 from shoal.schema import Attribute, Kind, Schema
 
 __all__ = ["Clustering", "Mdav", "Microaggregation", "VMdav"]
+
+Points = NDArray[np.float64]
 
 BLOCK = 125_000
 
@@ -47,8 +50,8 @@ class Clustering(PartitionMethod):
     repairs: ClassVar[bool] = True
 
     @abstractmethod
-    def cluster(self, people: People, k: int) -> Partition:
-        """Return clusters of at least k near records."""
+    def cluster(self, people: People, places: Points, k: int) -> Partition:
+        """Return clusters of at least k near records, which lie at ``places``."""
 
     @abstractmethod
     def compared(self, people: People) -> str:
@@ -66,14 +69,18 @@ class Clustering(PartitionMethod):
             )
         ]
 
+        fine = fine_points(people)
+
         def cluster(k: int) -> Partition:
             if 0 < self.block < len(people):
-                sizes = [len(rows) for rows in blocks(people.points, self.block, multiple=k)]
+                sizes = [len(rows) for rows in blocks(fine, self.block, multiple=k)]
                 events.append(Blocked(blocks=len(sizes), largest=max(sizes), repaired=self.repairs))
-            return self.cluster(people, k)
+            return self.cluster(people, fine, k)
 
+        # classes with a share of every sensitive value are wide: fine distances would cost time and change nothing
+        places = fine if self.strategy == "merge-first" else people.points
         partition = microaggregate_points(
-            people.points, people.sensitive, people.codes, models, self.strategy, clusters=cluster
+            places, people.sensitive, people.codes, models, self.strategy, clusters=cluster
         )
         return Classified(partition=partition, events=tuple(events))
 
@@ -199,9 +206,9 @@ class Mdav(Microaggregation):
         """Say how categories are compared: ``"semantic"`` or ``"points"``."""
         return compared_as(people, self.categories, self.block)
 
-    def cluster(self, people: People, k: int) -> Partition:
+    def cluster(self, people: People, places: Points, k: int) -> Partition:
         """Return clusters of k to 2k - 1 records, by MDAV."""
-        return mdav_clusters(people, k, block=self.block, compared=self.compared(people))
+        return mdav_clusters(people, places, k, block=self.block, compared=self.compared(people))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,13 +261,13 @@ class VMdav(Microaggregation):
         del people
         return "points"
 
-    def cluster(self, people: People, k: int) -> Partition:
+    def cluster(self, people: People, places: Points, k: int) -> Partition:
         """Return clusters of at least k records, by V-MDAV."""
         if not 0 < self.block < len(people):
-            return vmdav(people.points, k, gamma=self.gamma, scaling="none")
+            return vmdav(places, k, gamma=self.gamma, scaling="none")
         labels, first = np.empty(len(people), np.int32), 0
-        for rows in blocks(people.points, self.block, multiple=k):
-            part = vmdav(people.points[rows], k, gamma=self.gamma, scaling="none")
+        for rows in blocks(places, self.block, multiple=k):
+            part = vmdav(places[rows], k, gamma=self.gamma, scaling="none")
             labels[rows] = part.labels + first
             first += part.count
         return Partition(labels).require(k)

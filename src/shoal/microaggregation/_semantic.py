@@ -13,7 +13,7 @@ from shoal.schema import Kind
 
 __all__ = ["CONCEPTS", "RECORDS", "semantic_mdav", "suits"]
 
-RECORDS = 20_000
+RECORDS = 5_000
 """More records are placed as points first: semantic distances run in NumPy, points in the compiled kernel."""
 CONCEPTS = 1_000
 """Hierarchies with more concepts are placed as points: distances of all pairs of concepts cost O(concepts^3)."""

@@ -10,7 +10,7 @@ from shoal.closeness import Classified, Form, PartitionMethod, People
 from shoal.errors import ParameterError
 from shoal.microaggregation import Partition
 from shoal.microaggregation._clusters import Categories, compared_as, mdav_clusters
-from shoal.microaggregation._method import Clustering
+from shoal.microaggregation._method import Clustering, Points
 from shoal.models import Model, ProbabilisticKAnonymity
 from shoal.models._arguments import Arguments
 from shoal.schema import Schema
@@ -78,9 +78,9 @@ class Swap(Clustering):
         """Say how categories are compared: ``"semantic"`` or ``"points"``."""
         return compared_as(people, self.categories, self.block)
 
-    def cluster(self, people: People, k: int) -> Partition:
+    def cluster(self, people: People, places: Points, k: int) -> Partition:
         """Return clusters of k to 2k - 1 records, by MDAV."""
-        return mdav_clusters(people, k, block=self.block, compared=self.compared(people))
+        return mdav_clusters(people, places, k, block=self.block, compared=self.compared(people))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
