@@ -288,7 +288,7 @@ def _file_stem(column: str, number: int) -> str:
 
 
 _RISKS = ("records", "equivalence classes", "smallest class", "unique records", "highest risk", "average risk")
-_HIDDEN_RISKS = ("records", "hidden classes", "smallest class", "alone in a class", "highest risk", "average risk")
+_HIDDEN_RISKS = ("records", "classes", "smallest class", "alone in a class", "highest risk", "average risk")
 
 
 def _risks(risk: Reidentification) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal import methods, tables
 from shoal._run._recoding import _check_key
-from shoal.closeness import Slice, associations, composition, grouped
+from shoal.closeness import Slice, associations, composition, exposed, grouped
 from shoal.closeness._events import Sliced
 from shoal.errors import ParameterError, RequirementError
 from shoal.guarantees import Dropped, Event, Guarantee, Promise
@@ -167,7 +167,7 @@ def _together(
         raise ParameterError("no group of columns has a quasi-identifier.")
     promises = [promise for _, _, mine in made for promise in mine]
     if len(made) > 1:
-        promises.append(composition([mine for _, _, mine in made]))
+        promises.append(composition([mine for _, _, mine in made], [exposed(part.columns) for part, _, _ in made]))
     dropped = tuple(name for name in plan.schema.identifiers if not plan.schema[name].pseudonym)
     events: list[Event] = [Dropped(columns=dropped)] if dropped else []
     events += [Sliced(groups=groups), *(event for release in releases for event in release.guarantee.events)]

@@ -14,7 +14,7 @@ from shoal.closeness._confidential import partition_by_confidential
 from shoal.closeness._forms import joined_view
 from shoal.closeness._merge import merged
 from shoal.closeness._method import Classified, Form, PartitionMethod, People
-from shoal.closeness._promises import composed, composition
+from shoal.closeness._promises import composed, composition, exposed
 from shoal.closeness._quotas import Quotas, quotas
 from shoal.closeness._randomize import randomize, randomized_responses
 from shoal.closeness._slicing import Slice, associations, grouped
@@ -47,6 +47,7 @@ __all__ = [
     "clustered_buckets",
     "composed",
     "composition",
+    "exposed",
     "grouped",
     "joined_view",
     "make_buckets",

@@ -104,11 +104,19 @@ class PartitionMethod(ABC):
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         """Return what keeps this method from being used with a schema and promises."""
         del schema
-        return [
+        found = [
             f"method `{self.name}` cannot keep `{model.title}`, which looks at more than sizes and sensitive values"
             for model in models
             if model.capabilities.codes or model.capabilities.population
         ]
+        if self.form == "anatomy":
+            found += [
+                f"method `{self.name}` releases quasi-identifiers as they are, and cannot keep `{model.title}`, which "
+                "is about them"
+                for model in models
+                if not model.capabilities.decided_by_size and not model.capabilities.sensitive
+            ]
+        return found
 
     def reads(self, schema: Schema) -> tuple[str, ...]:
         """Return the sensitive columns that the method itself looks at."""

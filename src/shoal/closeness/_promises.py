@@ -11,8 +11,18 @@ from shoal.closeness._bridge import PRIOR, RANDOMISED, closeness_epsilon
 from shoal.closeness._method import Form
 from shoal.closeness._stochastic import stochastic_t
 from shoal.guarantees import Neighbours, Promise, Strength, syntactic
-from shoal.models import Achieved, Classes, Model, MultiplicativeCloseness
+from shoal.guarantees._certificate import Column
+from shoal.models import (
+    Achieved,
+    Classes,
+    KAnonymity,
+    Model,
+    MultiplicativeCloseness,
+    ProbabilisticKAnonymity,
+    PSensitive,
+)
 from shoal.models._arguments import fraction, plain
+from shoal.schema import Role
 
 __all__ = [
     "COMPOSITION",
@@ -22,6 +32,7 @@ __all__ = [
     "achieved",
     "composed",
     "composition",
+    "exposed",
     "hidden",
     "local_privacy",
     "stated",
@@ -37,6 +48,8 @@ VIEW, STOCHASTIC, LOCAL, HIDDEN, COMPOSITION = (
     "hidden-classes",
     "composition",
 )
+#: promises whose ``k`` is the least number of people among whom a person's record hides
+_CROWDS = (KAnonymity.name, PSensitive.name, ProbabilisticKAnonymity.name, HIDDEN)
 DIGITS = 10_000
 
 
@@ -80,7 +93,7 @@ def view(t: Fraction, columns: Sequence[str]) -> Promise:
         model=VIEW,
         parameters={"columns": list(columns), "t": plain(t), "epsilon": epsilon},
         strength=Strength.CONDITIONAL,
-        statement=f"What an intruder sees of {listed} of a person is {math.ceil(epsilon * 1e4) / 1e4:g}-differentially "
+        statement=f"What an intruder sees of {listed} of a person is {_above(epsilon)}-differentially "
         "private, if the assumptions hold.",
         assumptions=PRIOR,
         neighbours=Neighbours.REPLACE,
@@ -126,8 +139,12 @@ def local_privacy(epsilon: Fraction, columns: Sequence[str], *, cryptographic: b
         parameters={"columns": list(columns), "epsilon": plain(epsilon)},
         strength=Strength.UNCONDITIONAL if cryptographic else Strength.CONDITIONAL,
         statement=f"Changing {listed} of any one person changes the probability of what is released by a factor of at "
-        f"most e^{plain(epsilon)} = {math.exp(epsilon):.3g}.",
-        assumptions=(*seed, "Quasi-identifiers are not covered: they are protected by the other promises alone."),
+        f"most e^{plain(epsilon)}, which is below {_above(math.exp(epsilon))}.",
+        assumptions=(
+            *seed,
+            "Quasi-identifiers are not covered: they are protected by the other promises alone.",
+            "Whether a value is missing is not covered: records without one are left out, or refused.",
+        ),
         neighbours=Neighbours.REPLACE,
     )
 
@@ -140,36 +157,42 @@ def stochastic(epsilon: Fraction, *, records: int, smallest: int) -> Promise:
         parameters={"epsilon": plain(epsilon), "t": t},
         strength=Strength.CONDITIONAL,
         statement="The distribution from which the confidential values of any class are drawn differs from the one of "
-        f"the whole release by a factor of at most {math.ceil(t * 1e4) / 1e4:g}.",
+        f"the whole release by a factor of at most {_above(t)}.",
         assumptions=RANDOMISED,
         exact={"records": records, "smallest class": smallest},
     )
 
 
-def composed(parts: Sequence[Sequence[Promise]]) -> dict[str, object]:
+def exposed(columns: Sequence[Column]) -> tuple[str, ...]:
+    """Return the confidential columns of a table about which its quasi-identifiers could tell something."""
+    known = any(column.role is Role.QUASI_IDENTIFIER for column in columns)
+    return tuple(column.name for column in columns if known and column.role is Role.SENSITIVE)
+
+
+def composed(parts: Sequence[Sequence[Promise]], confidential: Sequence[Sequence[str]]) -> dict[str, object]:
     """Return the parameters of what several tables of different columns promise together.
 
+    ``parts`` are the promises of each table, ``confidential`` its exposed columns (see `exposed`).
+
     Identity: each table hides a person among k of its own records, so a record of any of them is found with probability
-    at most 1 / min k. Closeness: an intruder who takes the groups as independent, as nothing released says otherwise,
-    believes the product of the class distributions where the product of the distributions in the tables was believed
-    before; the factors multiply, and the epsilons of `view` add. Values that were randomised in different tables belong
-    to the same people, so the epsilons of `local_privacy` add too (sequential composition).
+    at most 1 / min k. Closeness, where the distribution of all confidential columns of every table *together* is close
+    (that of each alone says nothing of how they go together in a class): an intruder who takes the groups as
+    independent, as nothing released says otherwise, believes the product of the class distributions where the product
+    of the distributions in the tables was believed before; the factors multiply, and the epsilons of `view` add.
+    Values that were randomised in different tables belong to the same people, so the epsilons of `local_privacy` add
+    too (sequential composition).
     """
     sizes = [
         max(mine)
         for part in parts
-        if (mine := [int(str(each.parameters["k"])) for each in part if "k" in each.parameters])
+        if (mine := [int(str(each.parameters["k"])) for each in part if each.model in _CROWDS])
     ]
-    factors = [
-        max(own)
-        for part in parts
-        if (own := [_factor(promise) for promise in part if promise.model == MultiplicativeCloseness.name])
-    ]
+    factors = [_joint(part, columns) for part, columns in zip(parts, confidential, strict=True) if columns]
     found: dict[str, object] = {"tables": len(parts)}
     if sizes and len(sizes) == sum(bool(part) for part in parts):  # a table without promises tells who nobody is
         found["k"] = min(sizes)
-    if factors:
-        product = math.prod(factors, start=Fraction(1))
+    if factors and None not in factors:
+        product = math.prod((factor for factor in factors if factor is not None), start=Fraction(1))
         found |= {"t": plain(product), "epsilon": closeness_epsilon(product)}
     losses = [fraction(each.parameters["epsilon"]) for part in parts for each in part if each.model == LOCAL]  # type: ignore[arg-type]
     if losses:
@@ -177,9 +200,9 @@ def composed(parts: Sequence[Sequence[Promise]]) -> dict[str, object]:
     return found
 
 
-def composition(parts: Sequence[Sequence[Promise]]) -> Promise:
+def composition(parts: Sequence[Sequence[Promise]], confidential: Sequence[Sequence[str]]) -> Promise:
     """Return what several tables of different columns promise together; see `composed`."""
-    found = composed(parts)
+    found = composed(parts, confidential)
     said = []
     if "k" in found:
         said.append(f"the record of a person is found in any of them with probability at most 1/{found['k']}")
@@ -200,8 +223,15 @@ def composition(parts: Sequence[Sequence[Promise]]) -> Promise:
     )
 
 
-def _factor(promise: Promise) -> Fraction:
-    return fraction(promise.parameters["t"])  # type: ignore[arg-type]
+def _joint(part: Sequence[Promise], columns: Sequence[str]) -> Fraction | None:
+    """Return how close the distribution of all columns together is, or None where nothing says so."""
+    found = [
+        fraction(promise.parameters["t"])  # type: ignore[arg-type]
+        for promise in part
+        if (promise.model == MultiplicativeCloseness.name and [promise.parameters["attribute"]] == list(columns))
+        or (promise.model in (VIEW, HIDDEN) and promise.parameters["columns"] == list(columns))
+    ]
+    return min(found, default=None)
 
 
 def _in_classes(model: Model, promise: Promise) -> str:
@@ -211,3 +241,8 @@ def _in_classes(model: Model, promise: Promise) -> str:
     return promise.statement.replace("that share their quasi-identifiers", "of the same class").replace(
         "shares its quasi-identifiers with", "is in a class with"
     )
+
+
+def _above(value: float) -> str:
+    """Write a number with four digits after the point, never below it."""
+    return f"{math.ceil(value * DIGITS + 1e-6) / DIGITS:,.4f}".rstrip("0").rstrip(".")

@@ -159,13 +159,13 @@ def _hidden(entry: PromiseEntry, certificate: Certificate, opened: Opened) -> De
 
 def _composition(entry: PromiseEntry, certificate: Certificate, opened: Opened) -> Decision:
     """Compose the promises of the tables again."""
-    from shoal.closeness import closeness_epsilon, composed
+    from shoal.closeness import closeness_epsilon, composed, exposed
 
     del opened
     parts = [
         [other.promise() for other in certificate.promises if other.file == data.file] for data in certificate.tables
     ]
-    found = composed(parts)
+    found = composed(parts, [exposed(data.columns) for data in certificate.tables])
     said = entry.parameters
     passed = int(str(said["tables"])) == len(parts) > 1
     if "k" in said:

@@ -34,8 +34,11 @@ class Vocabulary:
         self.depths: list[float] = [
             level / max(hierarchy.height, 1) for level, labels in enumerate(hierarchy.labels) for _ in labels
         ]
-        first: dict[str | None, int] = {}
-        self._numbers = np.array([first.setdefault(label, i) for i, label in enumerate(self.labels)], dtype=np.int32)
+        chosen: dict[str | None, int] = {}
+        for i, (label, leaves) in enumerate(zip(self.labels, np.concatenate(hierarchy.leaves).tolist(), strict=True)):
+            if leaves > 1 or label not in chosen:  # a value that reads as a group does, such as `*`, is that group
+                chosen[label] = i
+        self._numbers = np.array([chosen[label] for label in self.labels], dtype=np.int32)
         self._starts = np.cumsum([0, *(len(labels) for labels in hierarchy.labels)])
         self._intervals: dict[tuple[int, int], int] = {}
 

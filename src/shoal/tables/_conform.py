@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from shoal.errors import DataError, Problems, SchemaError
 from shoal.schema import Attribute, Kind, Missing, Role, Schema
+from shoal.tables._columns import key
 from shoal.tables._engine import ROW, quiet
 from shoal.tables._reading import day_of, not_finite, number_of
 from shoal.tables._table import Table
@@ -41,7 +42,7 @@ def conform(table: Table, schema: Schema, *, allow_empty: bool) -> Table:
         _judge(table, readings[attribute.name], found, problems)
         if not allow_empty and found[f"{attribute.name}/missing"] == found["records"]:
             problems.add(f"column `{attribute.name}` has no value in any record")
-    typed = table.expression.mutate(**{name: reading.value(found) for name, reading in readings.items()})
+    typed = table.expression.mutate(**{name: key(reading.value(found)) for name, reading in readings.items()})
     for attribute in schema:
         if readings[attribute.name].problem is None:
             _check_values(table, typed, attribute, problems)

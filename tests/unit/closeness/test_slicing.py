@@ -11,10 +11,10 @@ import pytest
 
 import shoal
 from shoal.closeness import Slice, associations, closeness_epsilon, composition, grouped
-from shoal.closeness._promises import local_privacy
+from shoal.closeness._promises import local_privacy, view
 from shoal.errors import ParameterError
 from shoal.guarantees import Strength, syntactic
-from shoal.models import DeltaPresence, KAnonymity, MultiplicativeCloseness, PSensitive
+from shoal.models import DeltaPresence, KAnonymity, KMAnonymity, MultiplicativeCloseness, PSensitive
 from shoal.schema import Attribute, Flat, Role, Schema
 
 SCHEMA = Schema(

@@ -1,0 +1,128 @@
+"""Claims that a release must not make, and values that must not leave: each of these once did."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import shoal
+from shoal.models import AverageRisk, KAnonymity, Model, MultiplicativeCloseness, SampleUniqueness, TCloseness
+from shoal.schema import Attribute, Domain, Flat, FromFile, Intervals, Kind, Role, Schema
+
+AGE = Attribute(name="age", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC, hierarchy=Intervals(widths=(10, 50)))
+TEXT = Attribute(name="zip", role=Role.QUASI_IDENTIFIER, hierarchy=Flat())
+
+
+def _files(folder: Path) -> str:
+    return "\n".join(path.read_text(encoding="utf-8") for path in folder.rglob("*.*") if path.suffix != ".parquet")
+
+
+def test_a_hierarchy_with_declared_bounds_does_not_name_the_values_of_suppressed_records(tmp_path: Path) -> None:
+    charge = Attribute(
+        name="charge",
+        role=Role.SENSITIVE,
+        kind=Kind.NUMERIC,
+        domain=Domain(minimum=0, maximum=100_000),
+        hierarchy=Intervals(widths=(100, 50_000)),
+    )
+    rows = pa.table({"age": [20, 21, 20, 21, 95], "charge": [5, 6, 6, 5, 77_777]})
+    table = shoal.read(rows).with_schema(Schema(attributes=(AGE, charge)))
+    for distance in ("ordered", "hierarchical"):
+        model = TCloseness("charge", "0.9", distance=distance)  # type: ignore[arg-type]
+        release = shoal.anonymize(table, KAnonymity(2), model, method=shoal.Generalize(suppression_limit=0.3))
+        assert release.records == 4
+        folder = release.write(tmp_path / distance)
+        assert "77777" not in _files(folder)
+        assert shoal.verify(folder).passed
+
+
+def test_randomised_values_do_not_leave_in_a_hierarchy(tmp_path: Path) -> None:
+    income = Attribute(
+        name="income",
+        role=Role.SENSITIVE,
+        kind=Kind.NUMERIC,
+        domain=Domain(minimum=0, maximum=100_000),
+        hierarchy=Intervals(widths=(10_000, 50_000)),
+    )
+    incomes = [1_000 * i + 10_273 for i in range(40)]
+    rows = pa.table({"age": [20 + i % 4 for i in range(40)], "income": incomes})
+    table = shoal.read(rows).with_schema(Schema(attributes=(AGE, income)))
+    release = shoal.anonymize(table, KAnonymity(5), method=shoal.StochasticCloseness(epsilon=1))
+    written = _files(release.write(tmp_path / "release"))
+    assert not [value for value in incomes if str(value) in written]
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        shoal.Generalize(cells=True),
+        shoal.Iterate(),
+        shoal.Mondrian(),
+        shoal.Mondrian(relaxed=True),
+        shoal.Specialize(),
+        shoal.Subtree(),
+    ],
+    ids=str,
+)
+def test_a_star_among_the_values_is_released_as_the_star_of_all(method: shoal.Mondrian) -> None:
+    rows = pa.table({"zip": ["*", *"0123456"], "shoe": [1] * 8})
+    table = shoal.read(rows).with_schema(Schema(attributes=(TEXT, Attribute(name="shoe"))))
+    release = shoal.anonymize(table, KAnonymity(2), method=method)
+    values = release.table.to_arrow()["zip"].to_pylist()
+    assert min(values.count(value) for value in values) >= 2
+    assert release.measures["loss"] == 1
+
+
+def test_the_two_zeros_of_floating_point_are_released_as_one() -> None:
+    rows = pa.table({"z": [0.0, -0.0, 0.0], "zip": ["a", "a", "a"]})
+    z = Attribute(name="z", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC, hierarchy=Flat())
+    table = shoal.read(rows).with_schema(Schema(attributes=(z, TEXT)))
+    release = shoal.anonymize(table, KAnonymity(3))
+    assert {str(value) for value in release.table.to_arrow()["z"].to_pylist()} == {"0.0"}
+
+
+def test_ordered_closeness_goes_by_the_values_and_not_by_their_tree(tmp_path: Path) -> None:
+    (tmp_path / "pay.csv").write_text("1;a;*\n4;a;*\n2;b;*\n3;b;*\n")
+    pay = Attribute(name="pay", role=Role.SENSITIVE, kind=Kind.NUMERIC, hierarchy=FromFile(path="pay.csv"))
+    known = Schema(attributes=(TEXT, pay), folder=tmp_path)
+    table = shoal.read(pa.table({"zip": list("aaaabbbb"), "pay": [1, 1, 2, 2, 3, 3, 4, 4]})).with_schema(known)
+    third = Fraction(1, 3)
+    apart = shoal.anonymize(table, KAnonymity(2), TCloseness("pay", third))
+    assert apart.after.classes == 2
+    assert shoal.verify(apart.write(tmp_path / "release")).passed
+    together = shoal.anonymize(table, KAnonymity(2), TCloseness("pay", third - Fraction(1, 100)))
+    assert together.after.classes == 1
+
+
+def test_tables_of_slices_do_not_claim_what_holds_for_single_columns() -> None:
+    pairs = {"a": [(0, 0), (1, 1)], "b": [(0, 1), (1, 0)]}
+    rows = [(zip_, *pair, age) for (zip_, own), age in itertools.product(pairs.items(), range(4)) for pair in own]
+    columns = dict(zip(("zip", "ill", "pay", "age"), map(list, zip(*rows, strict=True)), strict=True))
+    sensitive = [Attribute(name=name, role=Role.SENSITIVE) for name in ("ill", "pay")]
+    table = shoal.read(pa.table(columns)).with_schema(Schema(attributes=(TEXT, *sensitive, AGE)))
+    models = (KAnonymity(2), MultiplicativeCloseness("ill", 2), MultiplicativeCloseness("pay", 2))
+    release = shoal.anonymize(table, *models, method=shoal.Slice(groups=[["zip", "ill", "pay"], ["age"]]))
+    (together,) = (promise for promise in release.guarantee.promises if promise.model == "composition")
+    assert together.parameters["k"] == 2
+    assert "t" not in together.parameters
+
+
+@pytest.mark.parametrize("model", [SampleUniqueness(0), AverageRisk("1/2")], ids=str)
+def test_anatomy_does_not_promise_anything_about_quasi_identifiers(model: Model) -> None:
+    ill = Attribute(name="ill", role=Role.SENSITIVE)
+    rows = pa.table({"zip": [str(i) for i in range(8)], "ill": list("xyxyxyxy")})
+    table = shoal.read(rows).with_schema(Schema(attributes=(TEXT, ill)))
+    with pytest.raises(shoal.ShoalError, match="releases quasi-identifiers as they are"):
+        shoal.anonymize(table, KAnonymity(2), model, method=shoal.Anatomy())
+
+
+def test_the_files_of_a_release_hold_no_more_columns_than_certified(tmp_path: Path) -> None:
+    table = shoal.read(pa.table({"zip": list("aabb")})).with_schema(Schema(attributes=(TEXT,)))
+    folder = shoal.anonymize(table, KAnonymity(2)).write(tmp_path / "release")
+    assert pq.read_schema(folder / "data.parquet").names == ["zip"]
+    assert not pq.read_schema(folder / "data.parquet").metadata
