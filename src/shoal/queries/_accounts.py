@@ -72,7 +72,7 @@ class Accounts:
         """Refuse a spending that the analyst's budget or that of the whole table does not allow."""
         for owner in (name, WHOLE):
             account = self.account(owner)
-            if not account.charges.after(loss, region).within(account.budget):
+            if not account.charges.allows(loss, region, budget=account.budget):
                 whose = "the budget of the table" if owner == WHOLE else "your budget"
                 left = account.budget - account.charges.spent
                 raise BudgetSpent(
@@ -84,11 +84,11 @@ class Accounts:
         """Change the state as an entry says."""
         event = entry["event"]
         if event == "account":
-            self._set_budget(entry["account"], Loss(entry["epsilon"], entry["delta"]))
+            self._set_budget(entry["account"], _amount(entry))
         elif event == "token":
             self.account(entry["account"]).token = entry["sha256"]
         elif event == "spend":
-            loss, region = Loss(entry["epsilon"], entry["delta"]), from_json(entry["region"])
+            loss, region = _amount(entry), from_json(entry["region"])
             for owner in {entry["account"], WHOLE}:
                 self.account(owner).charges.charge(loss, region)
         elif event != "anchored":
@@ -99,6 +99,13 @@ class Accounts:
             self._accounts[name].budget = budget
         else:
             self._accounts[name] = Account(budget)
+
+
+def _amount(entry: Mapping[str, Any]) -> Loss:
+    try:
+        return Loss(entry["epsilon"], entry["delta"])
+    except (ParameterError, KeyError):
+        raise LedgerError("the ledger holds an amount that nobody can spend or be given.") from None
 
 
 def budget_entry(name: str, budget: Loss) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.queries._loss import Loss
+from shoal.queries._loss import LARGEST_UNITS, Loss
 from shoal.queries._regions import EVERYBODY, FIRST, LAST, Cut, Ranges, Region, Texts, ValueSet
 
 __all__ = ["Charges"]
@@ -17,7 +17,7 @@ __all__ = ["Charges"]
 # beyond these many slots an attribute is not divided further; what shares a slot is charged together
 LARGEST_RANGES = 1 << 12
 LARGEST_TEXTS = 1 << 16
-# far above every budget, far below overflow
+# above every budget; an amount more, which a `Loss` limits to 10^18, is far below overflow
 CEILING = 1 << 62
 
 
@@ -53,11 +53,17 @@ class Charges:
 
     @property
     def spent(self) -> Loss:
-        """A bound on what one person lost."""
-        return self.after(Loss(), EVERYBODY)
+        """A bound on what one person lost; more than any budget is shown as the largest budget."""
+        epsilon, delta = self._after(Loss(), EVERYBODY)
+        return Loss(min(epsilon, LARGEST_UNITS), min(delta, LARGEST_UNITS))
 
-    def after(self, loss: Loss, region: Region) -> Loss:
-        """Return what would be spent after one more query."""
+    def allows(self, loss: Loss, region: Region, *, budget: Loss) -> bool:
+        """Whether what would be spent after one more query fits into a budget."""
+        epsilon, delta = self._after(loss, region)
+        return epsilon <= budget.epsilon_units and delta <= budget.delta_units
+
+    def _after(self, loss: Loss, region: Region) -> tuple[int, int]:
+        """Return the units that would be spent after one more query; they may be more than a `Loss` can hold."""
         amount = _pair(loss) if _about_somebody(region) else _pair(Loss())
         # an attribute that no query named before has the same charge at every value, so naming it bounds nothing
         bounds = [self._everybody + amount]
@@ -65,7 +71,7 @@ class Charges:
             values = region.get(attribute)
             bounds.append(line.highest + amount if values is None else line.highest_after(amount, values))
         least = np.minimum.reduce(bounds)
-        return Loss(int(least[0]), int(least[1]))
+        return int(least[0]), int(least[1])
 
     def charge(self, loss: Loss, region: Region) -> None:
         """Charge one more query."""

@@ -17,6 +17,8 @@ Amount = int | float | str | Decimal | Fraction
 EPSILON_UNITS = 10**12
 DELTA_UNITS = 10**18
 LARGEST_EPSILON = 10**6
+# of either part: an epsilon of 10^6, a delta of 1; 64-bit sums of two amounts cannot overflow
+LARGEST_UNITS = 10**18
 LONGEST = 64
 # a decimal number with an exponent of at most two digits (a longer one would fill the memory), or a fraction
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?|[+-]?\d+/\d+", re.ASCII)
@@ -41,6 +43,11 @@ class Loss:
     epsilon_units: int = 0
     delta_units: int = 0
 
+    def __post_init__(self) -> None:
+        for name, units in (("epsilon", self.epsilon_units), ("delta", self.delta_units)):
+            if type(units) is not int or not 0 <= units <= LARGEST_UNITS:
+                raise ParameterError(f"`{name}_units` of `Loss` must be a whole number in [0, 10^18].")
+
     @classmethod
     def of(cls, epsilon: Amount, delta: Amount = 0) -> Loss:
         """Return the loss that the user wrote; ``epsilon`` in (0, 10^6], ``delta`` in [0, 1)."""
@@ -56,7 +63,12 @@ class Loss:
 
     @classmethod
     def at_least(cls, epsilon: Fraction) -> Loss:
-        """Return the smallest loss in whole units that covers an exact epsilon."""
+        """Return the smallest loss in whole units that covers an exact epsilon in (0, 10^6]."""
+        if not 0 < epsilon <= LARGEST_EPSILON:
+            raise ParameterError(
+                f"what an answer costs must be an epsilon in (0, {LARGEST_EPSILON:,}]; this one would cost more.",
+                hint="ask with a larger `scale`, which costs sensitivity / scale",
+            )
         return cls(math.ceil(epsilon * EPSILON_UNITS), 0)
 
     @property

@@ -65,5 +65,16 @@ def test_charges_do_not_overflow() -> None:
     charges = Charges()
     for _ in range(30):
         charges.charge(Loss.of(10**6), {})
-    assert charges.spent.epsilon_units == 1 << 62
-    assert charges.after(Loss.of(10**6), WOMEN).epsilon_units > 0
+    assert charges.spent == Loss.of(10**6)
+    for region in ({}, WOMEN):
+        assert not charges.allows(Loss.of(10**6), region, budget=Loss.of(10**6))
+        assert not charges.allows(Loss(1), region, budget=Loss.of(10**6))
+
+
+def test_the_largest_budget_is_not_mistaken_for_more_than_it() -> None:
+    charges, most = Charges(), Loss.of(10**6)
+    charges.charge(Loss(1), {})
+    assert not charges.allows(most, WOMEN, budget=most)
+    charges.charge(Loss.of(10**6) - Loss(1), {})
+    assert charges.spent == most
+    assert not charges.allows(Loss(1), WOMEN, budget=most)

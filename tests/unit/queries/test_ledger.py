@@ -17,6 +17,7 @@ from shoal.queries._accounts import WHOLE
 from shoal.queries._loss import Loss
 from shoal.queries._refusals import BudgetSpent, LedgerError
 from shoal.queries._regions import Texts
+from shoal.queries._store import canonical
 from shoal.queries.ledger import Head, Ledger
 
 TENTH = Loss.of("0.1")
@@ -87,6 +88,44 @@ class TestSpending:
         ledger.spend("alice", Loss.of(1))
         ledger.set_budget("alice", Loss.of("1.2"))
         assert ledger.standing("alice").left == Loss.of("0.2")
+
+    def test_an_amount_beyond_64_bits_fails_alone_and_not_its_batch(self, ledger: Ledger) -> None:
+        for units in (10**18 + 1, 2**63 - 1, 2**63):
+            with pytest.raises(ParameterError):
+                ledger.spend("alice", Loss(units))
+        assert ledger.spend("alice", TENTH).standing.spent == TENTH
+
+    def test_the_largest_spending_after_another_is_refused(self, path: Path) -> None:
+        most = Loss.of(10**6)
+        ledger = Ledger.create(path, budget=most)
+        ledger.set_budget("alice", most)
+        ledger.spend("alice", Loss(1))
+        for region in ({}, {"sex": Texts(frozenset("F"))}):
+            with pytest.raises(BudgetSpent):
+                ledger.spend("alice", most, region)
+        assert ledger.standing("alice").spent == Loss(1)
+
+    @pytest.mark.parametrize("units", [-1, 10**18 + 1, 2**63 - 1, 2**63, 0.5, None])
+    def test_an_entry_that_would_overflow_is_refused_on_replay(self, ledger: Ledger, path: Path, units: object) -> None:
+        ledger.spend("alice", TENTH)
+        entry = {
+            "account": "alice",
+            "delta": 0,
+            "event": "spend",
+            "query": "",
+            "region": {},
+            "time": "",
+            "epsilon": units,
+        }
+        body = canonical(entry)
+        head = ledger._next(body)
+        ledger._connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (head.number, body, head.code))
+        ledger._anchor.write(head)
+        with pytest.raises(LedgerError, match="an amount that nobody can spend"):
+            ledger.standing("alice")
+        ledger.close()
+        with pytest.raises(LedgerError, match="an amount that nobody can spend"):
+            Ledger.open(path)
 
     def test_threads_never_overspend_and_share_commits(self, ledger: Ledger) -> None:
         outcomes: list[bool] = []

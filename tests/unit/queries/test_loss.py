@@ -38,6 +38,26 @@ def test_numbers_out_of_range_are_refused_at_once(epsilon: object, delta: object
         Loss.of(epsilon, delta)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("units", [-1, 10**18 + 1, 2**63 - 1, 2**63, 2**200, 1.0, True, "1", None])
+def test_no_amount_is_negative_or_beyond_what_can_be_added_up(units: object) -> None:
+    with pytest.raises(ParameterError, match="epsilon_units"):
+        Loss(units)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="delta_units"):
+        Loss(1, units)  # type: ignore[arg-type]
+
+
+def test_a_sum_beyond_the_largest_amount_is_refused_and_never_wraps() -> None:
+    with pytest.raises(ParameterError):
+        Loss.of(10**6) + Loss(1)
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(-1), 10**6 + Fraction(1, 10**13), Fraction(2**63, 10**12)])
+def test_a_cost_that_nobody_may_ask_for_is_refused(epsilon: Fraction) -> None:
+    with pytest.raises(ParameterError, match="larger `scale`"):
+        Loss.at_least(epsilon)
+    assert Loss.at_least(Fraction(10**6)) == Loss.of(10**6)
+
+
 @given(st.integers(1, 10**18), st.integers(0, 10**18 - 1))
 def test_the_text_tells_the_exact_amount(epsilon: int, delta: int) -> None:
     loss = Loss(epsilon, delta)

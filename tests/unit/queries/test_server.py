@@ -153,6 +153,8 @@ class TestRefusals:
             b'{"query": "count", "epsilon": 1, "prior": {"start": 0, "step": 1, "masses": [-1]}}',
             b'{"query": "count", "epsilon": 1, "prior": {"start": "1e99999999", "step": 1, "masses": [1]}}',
             b"\xff\xfe", b'{"query": "count", "epsilon": "\\ud800"}',
+            b'{"query": "count", "scale": "1000000000000/9223372036854775807"}', b'{"query": "count", "scale": 1e-50}',
+            b'{"query": "sum", "column": "age", "scale": "1e-9"}',
         ],
     )  # fmt: skip
     def test_bad_requests_are_refused_in_one_shape_and_cost_nothing(

@@ -16,7 +16,7 @@ import shoal
 from reference.noise import QuickSource
 from shoal.errors import ParameterError, SchemaError, ShoalError
 from shoal.mechanisms import SYSTEM, CategoricalPrior, NumericPrior
-from shoal.queries import BudgetSpent, Count, FilterError, Ledger, LookUp, Loss, NotAnswered, Session
+from shoal.queries import BudgetSpent, Count, FilterError, Ledger, LookUp, Loss, NotAnswered, Session, Sum
 from shoal.schema import Attribute, Domain, Groups, Kind, Role, Schema
 from shoal.tables import Table
 
@@ -397,3 +397,19 @@ def test_somebody_who_is_there_twice_is_answered_from_the_prior() -> None:
 def test_a_session_is_reached_from_the_package() -> None:
     code = "import shoal; assert shoal.queries.Session is shoal.Session; assert shoal.Vault and shoal.Ledger"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("durable", [False, True])
+@pytest.mark.parametrize("scale", ["1000000000000/9223372036854775807", "1e-7", "1e-40"])
+def test_a_scale_that_costs_more_than_any_budget_is_refused_and_leaves_it_as_it_was(
+    people: Table, tmp_path: Path, scale: str, *, durable: bool
+) -> None:
+    session = Session(people, 1, ledger=tmp_path / "study.ledger" if durable else None)
+    session.count(epsilon="0.000000000001")
+    for query in (Count(scale=scale, where="age >= 40"), Sum(column="age", scale=scale)):
+        with pytest.raises(ParameterError, match="larger `scale`"):
+            session.ask(query)
+    with pytest.raises(BudgetSpent):
+        session.count("age >= 40", epsilon=10**6)
+    assert session.standing.spent == Loss(1)
+    assert session.count("age >= 40", epsilon="0.5").spent == Loss.of("0.5") + Loss(1)
