@@ -393,3 +393,37 @@ def test_without_its_plan_nothing_is_verified(sound: Path, tmp_path: Path) -> No
     found = shoal.verify(folder)
     assert not found.passed
     assert any(check.subject.endswith(", domains") and not check.passed for check in found.checks)
+
+
+def _leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    if isinstance(value, dict | list):
+        entries = value.items() if isinstance(value, dict) else enumerate(value)
+        return [leaf for key, each in entries for leaf in _leaves(each, (*path, key))]
+    return [path]
+
+
+def test_nonsense_in_a_certificate_is_a_failed_check_and_never_a_crash(sound: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "release"
+    shutil.copytree(sound, folder)
+    path, draw = folder / "certificate.json", random.Random(9)
+    original = path.read_text()
+    places = [("steps", *leaf) for leaf in _leaves(json.loads(original)["steps"])]
+    places += [("promises", *leaf) for leaf in _leaves(json.loads(original)["promises"])]
+    words = ("description", "statement", "assumptions", "files")
+    steps = [step["step"] for step in json.loads(original)["steps"]]
+    told = [("steps", steps.index(name)) for name in ("dropped", "ordered")]  # nothing else to compare with
+    places = [place for place in places if not set(place) & set(words) and place[:2] not in told]
+    for place in places:
+        certificate = json.loads(original)
+        spot = certificate
+        for key in place[:-1]:
+            spot = spot[key]
+        spot[place[-1]] = draw.choice([None, "nonsense", -3, [], {}, 1e308, "1/0"])
+        if certificate == json.loads(original):
+            continue
+        path.write_text(json.dumps(certificate))
+        try:
+            found = shoal.verify(folder)
+        except shoal.errors.VerificationError:
+            continue
+        assert not found.passed, place

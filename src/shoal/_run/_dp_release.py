@@ -20,11 +20,11 @@ from shoal.microaggregation import (
     dp_microaggregate,
     marginality_sensitivity,
 )
-from shoal.microaggregation._dp_columns import ConceptColumn, NumberColumn, concept_columns, number_columns
+from shoal.microaggregation._dp_columns import UNITS, ConceptColumn, NumberColumn, concept_columns, number_columns
 from shoal.microaggregation._dp_events import Clustered, ConceptsDrawn, KeptApart, Noised
 from shoal.plan import Plan
 from shoal.release import DATA
-from shoal.schema import Kind, Schema
+from shoal.schema import Schema
 
 __all__ = ["Columns", "Perturbed", "draw"]
 
@@ -169,7 +169,7 @@ def _noised(run: _Run, part: NoisyCentroids, place: int) -> Noised:
         sizes=tuple(np.unique(part.sizes).tolist()) if made.target == "partition" else (made.k,),
         natural_order=part.clustering == "natural order",
         rounded_to=Fraction(1),
-        unit={Kind.DATE: "days", Kind.ORDINAL: "ranks"}.get(number.attribute.kind, ""),
+        unit=UNITS[number.attribute.kind],
     )
     # the least noise that a cluster may have decides, so that the step says nothing about the sizes
     least = event.scale(2 * made.k - 1 if made.target == "partition" else made.k)

@@ -26,6 +26,7 @@ from shoal.schema import Provenance
 from shoal.tables import Table
 
 if TYPE_CHECKING:
+    from shoal.microaggregation import Target
     from shoal.microaggregation._dp_columns import ConceptColumn, NumberColumn
     from shoal.plan import Plan
 
@@ -37,7 +38,7 @@ BOUNDED, GIVEN_PARTITION, RECORD_QUERY = (
     "privacy-given-partition",
     "record-query-privacy",
 )
-NOISE = {BOUNDED: "original", GIVEN_PARTITION: "partition", RECORD_QUERY: "record-query"}
+NOISE: dict[str, Target] = {BOUNDED: "original", GIVEN_PARTITION: "partition", RECORD_QUERY: "record-query"}
 PLAN = "plan.toml"
 
 Step = Mapping[str, Any]
@@ -56,7 +57,7 @@ class _Checked:
     concepts: Mapping[str, ConceptColumn]
 
     @property
-    def target(self) -> str:
+    def target(self) -> Target:
         return NOISE[self.entry.model]
 
     def steps(self, *names: str) -> list[Step]:
@@ -100,7 +101,7 @@ def _bound(decide: Callable[[_Checked], Decision], checked: _Checked) -> Callabl
 def _check(subject: str, decide: Callable[[], Decision]) -> Check:
     try:
         passed, detail = decide()
-    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, pa.ArrowException):
         passed, detail = False, "the certificate does not say what is needed to check it"
     except ShoalError as error:
         passed, detail = False, "; ".join(error.problems)
@@ -155,47 +156,52 @@ def _budget(checked: _Checked) -> Decision:
 
 def _noise(checked: _Checked) -> Decision:
     """Compute sensitivities, grids and scales again from the declared widths, the sizes of clusters and epsilon."""
-    from shoal.microaggregation import centroid_noise
+    from shoal.microaggregation._dp_columns import UNITS
+    from shoal.microaggregation._dp_events import Noised
 
     steps = checked.steps("noised")
     for step in steps:
         column, around = checked.numbers[step["column"]], checked.cluster_step(step["column"])
-        sizes, clusters = _sizes(around), sum(count for _, count in around["sizes"])
         natural = around["clustering"] == "natural order"
         if natural and list(around["columns"]) != [column.name]:
             return False, f"the clusters of `{column.name}` do not follow its order"
-        if _fraction(step["width"]) != column.width or step["natural_order"] is not natural:
-            return False, f"the width or the order of `{column.name}` is not the declared one"
-        wanted = sizes if checked.target == "partition" else [int(around["k"])]
-        if [noise["size"] for noise in step["noise"]] != wanted:
-            return False, f"the noise of `{column.name}` is not about the sizes of its clusters"
-        for noise in step["noise"]:
-            again = centroid_noise(
-                checked.target,  # type: ignore[arg-type]
-                width=column.width,
-                size=noise["size"],
-                clusters=clusters,
-                natural_order=natural,
-                epsilon=_fraction(step["share"]),
-            )
-            said = (_fraction(noise["sensitivity"]), _fraction(noise["grid"]), noise["scale in steps of the grid"])
-            if said != (again.sensitivity, again.grid.step, again.scale):
-                return False, f"the noise of `{column.name}` is not what its sensitivity asks for"
+        sizes = [int(size) for size, _ in around["sizes"]] if checked.target == "partition" else [int(around["k"])]
+        again = Noised(
+            column=column.name,
+            target=checked.target,
+            share=_fraction(step["share"]),
+            clusters=_number(around),
+            width=column.width,
+            sizes=tuple(sizes),
+            natural_order=natural,
+            rounded_to=_fraction(step["rounded_to"]),
+            unit=UNITS[column.attribute.kind],
+        )
+        if _facts(again.to_json()) != _facts(step):
+            return False, f"the noise of `{column.name}` is not what its domain, its clusters and epsilon ask for"
     return True, f"the scales of {len(steps):,} columns are as they must be; that they were drawn so, no file can show"
 
 
 def _choices(checked: _Checked) -> Decision:
     """Compute again how far one record moves the marginality of concepts, and the epsilon of every choice."""
     from shoal.microaggregation import marginality_sensitivity
+    from shoal.microaggregation._dp_events import ConceptsDrawn
 
     steps = checked.steps("concepts-drawn")
     for step in steps:
-        column, around = checked.concepts[step["column"]], checked.cluster_step(step["column"])
-        clusters = sum(count for _, count in around["sizes"])
-        part = clusters if checked.target == "original" else 1
-        said = (int(step["concepts"]), int(step["clusters"]), _fraction(step["sensitivity"]), _fraction(step["choice"]))
-        reach = marginality_sensitivity(column.taxonomy)
-        if said != (column.taxonomy.count, clusters, reach, _fraction(step["share"]) / part):
+        column, clusters = checked.concepts[step["column"]], _number(checked.cluster_step(step["column"]))
+        share = _fraction(step["share"])
+        again = ConceptsDrawn(
+            column=column.name,
+            target=checked.target,
+            share=share,
+            clusters=clusters,
+            concepts=column.taxonomy.count,
+            missing=None in column.labels,
+            sensitivity=marginality_sensitivity(column.taxonomy),
+            choice=share / clusters if checked.target == "original" else share,
+        )
+        if _facts(again.to_json()) != _facts(step):
             return False, f"the choices of `{column.name}` are not what its hierarchy and epsilon ask for"
     if not steps:
         return True, "there are none"
@@ -211,6 +217,8 @@ def _clusters(checked: _Checked) -> Decision:
         sizes = {int(size): int(count) for size, count in step["sizes"]}
         if step["k"] != k or step["clustering"] not in known or step["target"] != checked.target:
             return False, "the records were not clustered as the promise says"
+        if step["records"] != len(rows) or step["variant"] != getattr(checked.plan.method, "variant", None):
+            return False, "the records were not clustered as the plan says"
         if sum(size * count for size, count in sizes.items()) != len(rows) or min(sizes) < k:
             return False, "the clusters are too small, or do not add up to the records"
         if checked.target != "partition" and sizes != _by_rule(len(rows), k):
@@ -245,7 +253,7 @@ def _strength(checked: _Checked) -> Decision:
     method = checked.plan.method.parameters().get("target")
     if {checked.target, entry.parameters["target"], method} | targets != {checked.target}:
         return False, "the steps or the plan are about another target than the promise"
-    if entry.neighbours is not Neighbours.REPLACE:
+    if entry.neighbours is not Neighbours.REPLACE or entry.unit != "record":
         return False, "neighbours must differ by one record replaced"
     covered = checked.target == "original" and "operating system" in checked.certificate.randomness
     if entry.strength is not Strength.CONDITIONAL and not (covered and entry.strength is Strength.UNCONDITIONAL):
@@ -267,8 +275,14 @@ def _by_rule(records: int, k: int) -> dict[int, int]:
     return {last: 1} if clusters == 1 else {k: clusters} if last == k else {k: clusters - 1, last: 1}
 
 
-def _sizes(step: Step) -> list[int]:
-    return [int(size) for size, _ in step["sizes"]]
+def _facts(step: Step) -> dict[str, Any]:
+    """Return what a step says but for its words, which another version may choose differently."""
+    return {name: value for name, value in step.items() if name != "description"}
+
+
+def _number(step: Step) -> int:
+    """Return the number of clusters."""
+    return sum(int(count) for _, count in step["sizes"])
 
 
 def _fraction(value: object) -> Fraction:

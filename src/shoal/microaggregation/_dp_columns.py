@@ -23,8 +23,10 @@ from shoal.microaggregation._taxonomy import Taxonomy
 from shoal.models._arguments import fraction
 from shoal.schema import Attribute, Kind, Missing, Role, Schema
 
-__all__ = ["ConceptColumn", "NumberColumn", "concept_columns", "number_columns"]
+__all__ = ["UNITS", "ConceptColumn", "NumberColumn", "concept_columns", "number_columns"]
 
+UNITS = {Kind.NUMERIC: "", Kind.DATE: "days", Kind.ORDINAL: "ranks"}
+"""What widths and scales are in."""
 FINENESS = 50
 """Released numbers are rounded to a power of ten that goes at least so often into the scale of the noise."""
 Key = tuple[str | None, int, int]
