@@ -36,6 +36,8 @@ def verify(
         _output.line()
         if found.passed:
             _output.line("Verified: the release keeps every promise of its certificate.", style="bold")
+            if not all(check.shown for check in found.checks):
+                _output.line("What no data can show, such as an exchange at random, rests on the publisher's word.")
         else:
             failed = sum(not check.passed for check in found.checks)
             _output.line(f"NOT verified: {failed} of {len(found.checks)} checks failed.", style="bold red")

@@ -10,11 +10,12 @@ __all__ = ["Check", "Verification"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing that was checked, and how it came out."""
+    """One thing that was checked, and how it came out; ``shown`` is False where the data alone cannot show it."""
 
     subject: str
     passed: bool
     detail: str
+    shown: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,7 +40,7 @@ def check_microaggregation(entry: PromiseEntry, certificate: Certificate, opened
         passed, detail = False, "the certificate does not say what is needed to check it"
     except ShoalError as error:
         passed, detail = False, "; ".join(error.problems)
-    return Check(subject=subject, passed=passed, detail=detail)
+    return Check(subject=subject, passed=passed, detail=detail, shown=entry.strength is Strength.SYNTACTIC)
 
 
 def _attribute_set(entry: PromiseEntry, certificate: Certificate, opened: Opened, grouped: Grouped) -> Decision:
