@@ -124,7 +124,11 @@ class Plan:
         private = len(self.models) - len(self.class_models)
         if not isinstance(self.method, Truthful):
             kept = f"`{DifferentialPrivacy.title}` is kept by method `{Truthful.name}`, not by `{self.method.name}`"
-            found = self.method.problems(self.schema, self.class_models) if not isinstance(self.method, Method) else []
+            found = (
+                self.method.problems(self.class_models)
+                if isinstance(self.method, Method)
+                else self.method.problems(self.schema, self.class_models)
+            )
             return [kept, *found] if private else found
         if private != 1:
             return [f"method `{Truthful.name}` keeps one promise `{DifferentialPrivacy.title}`; the plan has {private}"]

@@ -11,7 +11,16 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal.models import AverageRisk, KAnonymity, Model, MultiplicativeCloseness, SampleUniqueness, TCloseness
+from shoal.models import (
+    AverageRisk,
+    DeltaPresence,
+    KAnonymity,
+    KMAnonymity,
+    Model,
+    MultiplicativeCloseness,
+    SampleUniqueness,
+    TCloseness,
+)
 from shoal.schema import Attribute, Domain, Flat, FromFile, Intervals, Kind, Role, Schema
 
 AGE = Attribute(name="age", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC, hierarchy=Intervals(widths=(10, 50)))
@@ -126,3 +135,19 @@ def test_the_files_of_a_release_hold_no_more_columns_than_certified(tmp_path: Pa
     folder = shoal.anonymize(table, KAnonymity(2)).write(tmp_path / "release")
     assert pq.read_schema(folder / "data.parquet").names == ["zip"]
     assert not pq.read_schema(folder / "data.parquet").metadata
+
+
+@pytest.mark.parametrize(
+    "method",
+    [shoal.Generalize(cells=True), shoal.Iterate(), shoal.Mondrian(), shoal.Specialize(), shoal.Subtree()],
+    ids=str,
+)
+def test_presence_is_not_promised_for_classes_that_may_cover_a_person_twice(method: shoal.Mondrian) -> None:
+    with pytest.raises(shoal.ShoalError, match="cover no person twice"):
+        shoal.Plan(schema=Schema(attributes=(AGE,)), models=(DeltaPresence("1/2", 1),), method=method)
+
+
+@pytest.mark.parametrize("method", [shoal.Mondrian(), shoal.Specialize()], ids=str)
+def test_a_model_of_released_values_is_refused_where_they_are_chosen_last(method: shoal.Mondrian) -> None:
+    with pytest.raises(shoal.ShoalError, match="looks at the released values"):
+        shoal.Plan(schema=Schema(attributes=(AGE,)), models=(KMAnonymity(4, m=1),), method=method)

@@ -60,6 +60,9 @@ class Capabilities:
         Whether the model reads the generalised quasi-identifiers of the classes.
     population
         Whether the model reads the population counts of the classes.
+    population_share
+        Whether the model bounds the share of the population that is in a class. This takes classes that cover no person
+        twice, and the number of all people whom they cover.
     decided_by_size
         Whether every class of at least ``minimal_class_size`` records satisfies the model.
     factor
@@ -80,6 +83,7 @@ class Capabilities:
     hierarchy: bool = False
     codes: bool = False
     population: bool = False
+    population_share: bool = False
     decided_by_size: bool = False
     factor: Fraction | None = None
     earth_mover: Fraction | None = None

@@ -94,6 +94,11 @@ class Generalize(Method):
         problems.raise_as(ParameterError)
         self.measure  # noqa: B018 - raises where the parameters make none
 
+    @property
+    def disjoint(self) -> bool:
+        """Whether no person fits two classes, and the population counts of classes count all who fit."""
+        return not self.cells
+
     def recode(
         self,
         frequencies: Frequencies,

@@ -30,10 +30,17 @@ class Method(ABC):
 
     name: ClassVar[str]
     title: ClassVar[str]
+    #: whether regions are divided first, and the values that cover them chosen last
+    top_down: ClassVar[bool] = False
     __slots__ = ()
     quality: str | Mapping[str, object] | Measure
     weights: Mapping[str, float]
     balance: float
+
+    @property
+    def disjoint(self) -> bool:
+        """Whether no person fits two classes, and the population counts of classes count all who fit."""
+        return False
 
     @abstractmethod
     def recode(
@@ -53,6 +60,22 @@ class Method(ABC):
         Cancelled
             If ``cancelled()`` became true.
         """
+
+    def problems(self, models: Sequence[Model]) -> list[str]:
+        """Return what keeps this method from being used with promises."""
+        found = []
+        for model in models:
+            if model.capabilities.population_share and not self.disjoint:
+                found.append(
+                    f"`{model.title}` needs classes that cover no person twice; method `generalize` without `cells` "
+                    "makes them"
+                )
+            if model.capabilities.codes and self.top_down:
+                found.append(
+                    f"`{model.title}` looks at the released values, which method `{self.name}` chooses last; methods "
+                    "`generalize`, `iterate` and `subtree` keep it"
+                )
+        return found
 
     def weighted(self, weights: Mapping[str, float]) -> Self:
         """Return the method with these weights of attributes, unless it has some of its own."""

@@ -50,6 +50,7 @@ class Mondrian(LocalMethod):
 
     name: ClassVar[str] = "mondrian"
     title: ClassVar[str] = "Mondrian"
+    top_down: ClassVar[bool] = True
     relaxed: bool = False
     intervals: bool = True
 
