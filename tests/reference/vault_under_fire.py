@@ -61,15 +61,18 @@ def run(vault: Vault, token: str, *, rounds: int, seed: int) -> Record:
             threads = [threading.Thread(target=_ask, args=(address, token, record, stop)) for _ in range(CLIENTS)]
             for thread in threads:
                 thread.start()
-            _let_some_answers_come(record, server)
-            time.sleep(chosen.uniform(0, 0.15))
-            assert server.pid is not None
-            os.kill(server.pid, signal.SIGKILL)
-            server.join()
-            record.kills += 1
-            stop.set()
-            for thread in threads:
-                thread.join()
+            try:
+                _let_some_answers_come(record, server)
+                time.sleep(chosen.uniform(0, 0.15))
+                assert server.pid is not None
+                os.kill(server.pid, signal.SIGKILL)
+                server.join()
+                record.kills += 1
+            finally:
+                # also where the server never answered: nobody may go on asking
+                stop.set()
+                for thread in threads:
+                    thread.join()
             check(vault, record)
     return record
 
