@@ -117,6 +117,15 @@ def test_delta_goes_with_the_truthful_method(shoal: Run, folder: Path, tmp_path:
     done = shoal("anonymize", folder / "people.csv", "--epsilon", 1, "--output", tmp_path / "release")
     assert done.returncode == 2
     assert "needs the parameter `delta`" in done.stderr
+    assert "or with --method dp-microaggregation (noise)" in " ".join(done.stderr.split())
+
+
+def test_the_size_of_clusters_is_an_option(shoal: Run, folder: Path, tmp_path: Path) -> None:
+    done = shoal(
+        "anonymize", folder / "people.csv", *METHOD, "--epsilon", 1, "--k", 5, "--output", tmp_path / "release"
+    )
+    assert done.returncode == 2
+    assert "--option k=..." in done.stderr
 
 
 def test_every_column_without_bounds_is_named_with_what_to_do(shoal: Run, folder: Path, tmp_path: Path) -> None:

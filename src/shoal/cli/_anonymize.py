@@ -192,9 +192,9 @@ def _models(
 
     problems, found = Problems(), []
     wanted: list[tuple[str, dict[str, object]]] = []
+    noisy = method == "dp-microaggregation"
     if any(value is not None for value in privacy.values()):
         given = {name: _value(value) for name, value in privacy.items() if value is not None}
-        noisy = method == "dp-microaggregation"
         wanted.append(("epsilon-budget" if noisy else "differential-privacy", given))
     if k is not None:
         wanted.append((methods.crowd(method), {"k": k}))
@@ -216,7 +216,13 @@ def _models(
                 problems.add(problem)
     if not wanted and not problems:
         problems.add("say what to promise, for example --k 5, or --epsilon 1 --delta 1e-6")
-    problems.raise_as(ParameterError)
+    alone = privacy["epsilon"] is not None and privacy["delta"] is None
+    problems.raise_as(
+        ParameterError,
+        hint="--epsilon goes with --delta (real records) or with --method dp-microaggregation (noise)"
+        if alone and not noisy
+        else None,
+    )
     return tuple(found)
 
 

@@ -40,6 +40,7 @@ BOUNDED, GIVEN_PARTITION, RECORD_QUERY = (
 )
 NOISE: dict[str, Target] = {BOUNDED: "original", GIVEN_PARTITION: "partition", RECORD_QUERY: "record-query"}
 PLAN = "plan.toml"
+UNSEEN = "that they were drawn so, no file can show"
 
 Step = Mapping[str, Any]
 Decision = tuple[bool, str]
@@ -105,7 +106,7 @@ def _check(subject: str, decide: Callable[[], Decision]) -> Check:
         passed, detail = False, "the certificate does not say what is needed to check it"
     except ShoalError as error:
         passed, detail = False, "; ".join(error.problems)
-    return Check(subject=subject, passed=passed, detail=detail)
+    return Check(subject=subject, passed=passed, detail=detail, shown=UNSEEN not in detail)
 
 
 def _read(entry: PromiseEntry, certificate: Certificate, opened: Mapping[str, Table], folder: Path) -> _Checked:
@@ -179,7 +180,7 @@ def _noise(checked: _Checked) -> Decision:
         )
         if _facts(again.to_json()) != _facts(step):
             return False, f"the noise of `{column.name}` is not what its domain, its clusters and epsilon ask for"
-    return True, f"the scales of {len(steps):,} columns are as they must be; that they were drawn so, no file can show"
+    return True, f"the scales of {len(steps):,} columns are as they must be; {UNSEEN}"
 
 
 def _choices(checked: _Checked) -> Decision:
@@ -205,7 +206,7 @@ def _choices(checked: _Checked) -> Decision:
             return False, f"the choices of `{column.name}` are not what its hierarchy and epsilon ask for"
     if not steps:
         return True, "there are none"
-    return True, f"the choices of {len(steps):,} columns are as they must be; that they were drawn so, no file can show"
+    return True, f"the choices of {len(steps):,} columns are as they must be; {UNSEEN}"
 
 
 def _clusters(checked: _Checked) -> Decision:

@@ -152,7 +152,7 @@ class DPMicroaggregation:
         if len(budgets) != 1 or len(models) != 1:
             found.append(
                 f"method `{self.name}` keeps one promise, `{EpsilonBudget.title}` (--epsilon without --delta), and no "
-                "other"
+                "other; the least size of its clusters is its parameter `k` (--option k=...)"
             )
         found += [problem for attribute in covered(schema) if (problem := self._undeclared(attribute))]
         found += self._misnamed(schema)
