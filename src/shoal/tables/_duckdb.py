@@ -21,7 +21,7 @@ from shoal.tables._scratch import Scratch
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["DuckDBEngine", "literal", "quoted"]
+__all__ = ["DuckDBEngine", "literal", "quoted", "without_collations"]
 
 _GIGABYTE = 1 << 30
 
@@ -162,6 +162,18 @@ class DuckDBEngine:
     def sha256(self, hexadecimal: ir.StringValue) -> ir.StringValue:
         """Return the SHA-256 digest of bytes; both are written in hexadecimal."""
         return builtin("sha256", ("binary",), "string")(builtin("unhex", ("string",), "binary")(hexadecimal))
+
+
+def without_collations(expression: ir.Table) -> dict[str, ir.StringValue]:
+    """Return the text columns of a stored table or view, compared byte by byte.
+
+    Texts that a collation calls equal (``COLLATE NOCASE``: `a` and `A`) would be one group and one answer, while
+    everything that is promised takes them for two. DuckDB tells nobody which columns have a collation, and casts keep
+    it; bytes have none.
+    """
+    encode, decode = builtin("encode", ("string",), "binary"), builtin("decode", ("binary",), "string")
+    names = [name for name, kind in expression.schema().items() if kind.is_string()]
+    return {name: decode(encode(expression[name])) for name in names}
 
 
 def quoted(name: str) -> str:

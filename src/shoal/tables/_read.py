@@ -11,7 +11,7 @@ import pyarrow as pa
 from shoal.errors import DataError, ParameterError
 from shoal.schema import Schema
 from shoal.tables._csv import open_csv
-from shoal.tables._duckdb import DuckDBEngine, literal, quoted
+from shoal.tables._duckdb import DuckDBEngine, literal, quoted, without_collations
 from shoal.tables._engine import ROW, quiet
 from shoal.tables._frames import read_frame
 from shoal.tables._names import check_names
@@ -180,8 +180,10 @@ def _duckdb(path: Path, table: str | None) -> Table:
     with quiet(name):
         expression = engine.table(name, database=("source", schema))
         check_names(expression.columns, name)
+        plain = without_collations(expression)
         if stored:
-            expression = expression.mutate(**{ROW: expression.rowid()})
+            plain[ROW] = expression.rowid()
+        expression = expression.mutate(**plain)
     source = Source(kind="duckdb", name=name, path=path, first_row=1 if stored else None)
     return not_empty(Table(expression=expression, engine=engine, source=source))
 

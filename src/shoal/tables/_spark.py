@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SparkEngine", "read_spark", "write_spark_folder", "write_spark_table"]
 
+_BINARY = "UTF8_BINARY"  # the collation that compares bytes
+
 
 def read_spark(source: Any, table: str | None) -> Table:
     """Read a Spark frame, or a table of a Spark session."""
@@ -43,10 +45,27 @@ def read_spark(source: Any, table: str | None) -> Table:
         frame, name = source, "Spark frame"
     check_names(frame.columns, name)
     with quiet(name):
-        expression = engine.view(frame)
+        expression = engine.view(_without_collations(frame))
         if not engine.fetch(expression.limit(1)).num_rows:
             raise DataError(f"{name} has no records.")
     return Table(expression=expression, engine=engine, source=Source(kind="spark", name=name))
+
+
+def _without_collations(frame: Any) -> Any:
+    """Return a frame whose texts are compared byte by byte, whatever Spark 4 was told to take for equal."""
+    from pyspark.sql import functions
+
+    collated = [
+        field.name
+        for field in frame.schema.fields
+        # texts before Spark 4 have no collation
+        if getattr(field.dataType, "collation", _BINARY) != _BINARY
+    ]
+    if not collated:
+        return frame
+    # a point in a name would mean a field
+    named = {name: frame["`" + name.replace("`", "``") + "`"] for name in collated}
+    return frame.withColumns({name: functions.collate(column, _BINARY) for name, column in named.items()})
 
 
 class SparkEngine:
