@@ -61,6 +61,7 @@ SCHEMA = Schema(
 #: for each model, parameters that hold for the whole table as one class, so that a release exists
 PARAMETERS: dict[str, dict[str, object]] = {
     "k-anonymity": {"k": 5},
+    "probabilistic-k-anonymity": {"k": 5},
     "k-map": {"k": 20},
     "p-sensitive-k-anonymity": {"attributes": ["illness", "pain"], "p": 2, "k": 3},
     "distinct-l-diversity": {"attribute": "illness", "l": 3},

@@ -26,6 +26,7 @@ from shoal.models import (
     KMap,
     Model,
     MultiplicativeCloseness,
+    ProbabilisticKAnonymity,
     PSensitive,
     RecursiveLDiversity,
     SampleUniqueness,
@@ -76,6 +77,8 @@ def class_models(draw: st.DrawFn, release: Release) -> Model:
     match draw(st.sampled_from([name for name in models.names() if name not in RELEASE_MODELS])):
         case "k-anonymity":
             return KAnonymity(draw(st.sampled_from([1, size, size + 1])))
+        case "probabilistic-k-anonymity":
+            return ProbabilisticKAnonymity(draw(st.sampled_from([1, size, size + 1])))
         case "k-map":
             return KMap(max(1, group.population + draw(st.integers(0, 1))))
         case "p-sensitive-k-anonymity":

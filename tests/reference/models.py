@@ -191,7 +191,7 @@ def satisfied(model: Model, release: Release, group: Group) -> bool:
     given = {field: getattr(model, field) for field in model.__dataclass_fields__}
     p, q = shares(group.values), shares(release.whole)
     match model.name:
-        case "k-anonymity":
+        case "k-anonymity" | "probabilistic-k-anonymity":
             return group.size >= given["k"]
         case "k-map":
             return group.population >= given["k"]
