@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -114,3 +118,45 @@ def test_a_wrong_fraction_is_explained(shoal: Run, people: Path) -> None:
     done = shoal("assess", people, "--sampling-fraction", "2")
     assert done.returncode == 2
     assert "sampling_fraction" in done.stderr
+
+
+def test_a_stopped_comparison_says_what_is_kept_and_goes_on(people: Path, tmp_path: Path, shoal: Run) -> None:
+    arguments = ["compare", str(people), "--k", "2,3,4,5,6,7", "--methods", "generalize", "--no-learn"]
+    arguments += ["--processes", "1", "--folder", str(tmp_path / "kept")]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "shoal", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    until = time.monotonic() + 60
+    while not list(tmp_path.glob("kept/*.json")) and time.monotonic() < until:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    before = len(list(tmp_path.glob("kept/*.json")))
+    assert before >= 1
+    if process.returncode == 130:  # it may have been faster than we are
+        assert "finished points are in" in said
+    assert shoal(*arguments).returncode == 0
+    assert len(list(tmp_path.glob("kept/*.json"))) == 6
+
+
+def test_the_frontier_is_drawn_into_a_file(people: Path, tmp_path: Path, shoal: Run, compared: tuple[str, str]) -> None:
+    assert compared
+    arguments = (
+        "compare",
+        people,
+        "--k",
+        "2,5",
+        "--methods",
+        "generalize",
+        "--no-learn",
+        "--folder",
+        tmp_path / "kept",
+    )
+    assert shoal(*arguments, "--picture", tmp_path / "frontier.svg").returncode == 0
+    assert (tmp_path / "frontier.svg").read_text().startswith("<svg")
+    again = shoal(*arguments, "--picture", tmp_path / "frontier.svg")
+    assert again.returncode != 0
+    assert "exists" in again.stderr
+    wrong = shoal(*arguments, "--picture", tmp_path / "frontier.gif")
+    assert wrong.returncode == 2
+    assert ".svg or .png" in wrong.stderr

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shoal.cli import _output, _source
-from shoal.errors import ParameterError, Problems
+from shoal.errors import Cancelled, ParameterError, Problems
 
 if TYPE_CHECKING:
     from shoal import Comparison
@@ -95,7 +97,7 @@ def compare(
     problems.raise_as(ParameterError)
     data = _source.read(source, table=table, delimiter=delimiter, encoding=encoding, decimal=decimal)
     data = _source.with_schema(data, source, schema)
-    with _output.progress("Comparing") as progress:
+    with _output.progress("Comparing") as progress, _kept(folder):
         found = shoal.compare(
             data,
             **wanted,  # type: ignore[arg-type]
@@ -126,6 +128,20 @@ def compare(
             f"The plan of point {export[0]} is in {export[1]}. Use it: "
             f"shoal anonymize {source} --plan {export[1]} --output release"
         )
+
+
+@contextmanager
+def _kept(folder: Path | None) -> Iterator[None]:
+    """Say what is left of a comparison that was stopped."""
+    try:
+        yield
+    except (Exception, SystemExit):
+        raise
+    except BaseException:  # the program was asked to stop
+        left = "no point is kept without --folder"
+        if folder is not None:
+            left = f"finished points are in {folder}, and the same command goes on from there"
+        raise Cancelled(f"Stopped; {left}.") from None
 
 
 def _draw(found: Comparison, path: Path) -> None:

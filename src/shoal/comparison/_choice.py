@@ -69,13 +69,11 @@ class Choice:
         return self.representatives[order[0]]
 
     def most_useful(self, highest: float) -> Point | None:
-        """Return the most useful point whose risk is at most ``highest``."""
-        allowed = [point for point in self.frontier if self.values(point)[0] <= highest]
+        """Return the most useful point whose risk is at most ``highest``, or a stronger one that is nearly the same."""
+        allowed = [point for point in self.points if self.values(point)[0] <= highest]
         if not allowed:
             return None
-        best = min(allowed, key=lambda point: self.values(point)[::-1])
-        stronger_one = self.strongest(best, allowed)
-        return stronger_one if self.values(stronger_one)[1] <= self.values(best)[1] else best
+        return self.strongest(min(allowed, key=lambda point: self.values(point)[::-1]), allowed)
 
 
 def stronger(one: Point, other: Point) -> bool:

@@ -10,8 +10,6 @@ from shoal.comparison._point import RISKS, UTILITIES, Point
 
 __all__ = ["recommend"]
 
-#: the limit on the risk that a recommendation without one tells about
-_USUAL = 0.05
 #: attacks that succeed more often than this are told
 _NOTEWORTHY = 0.1
 
@@ -21,31 +19,39 @@ def recommend(
 ) -> tuple[int | None, tuple[str, ...]]:
     """Choose a point and say why, in sentences.
 
-    With ``highest_risk``: the most useful point that does not exceed it. Without: of the points that no other beats,
-    the one nearest to "no risk and nothing lost", both figures scaled to the range that these points span. Of points
-    of one method whose figures are nearly the same, the one with the strongest promises stands for all. A release that
-    shows who is in the table, as Anatomy's does, is recommended only where there is no other.
+    The most useful point whose risk is at most ``highest_risk``, or the usual limit of that risk where none is given.
+    If no point keeps the usual limit: of the points that no other beats, the one nearest to "no risk and nothing lost",
+    both figures scaled to the range that these points span. Of points of one method whose figures are nearly the same,
+    the one with the strongest promises stands for all. A release that shows who is in the table, as Anatomy's does, is
+    recommended only where there is no other.
     """
     candidates = comparable(points, risk, utility)
     if not candidates:
         return None, ("No point has both figures, so there is nothing to recommend.",)
-    hiding = [point for point in candidates if not point.shows_members] or candidates
     every = Choice(candidates, risk, utility)
-    choice = Choice(hiding, risk, utility)
-    if highest_risk is None:
-        chosen = choice.nearest()
-    else:
-        found = choice.most_useful(highest_risk)
-        if found is None:
-            return None, (_too_risky(choice, every, highest_risk),)
-        chosen = found
-    return chosen.number, tuple(_reasons(chosen, choice, every, points, highest_risk))
+    choice = Choice([point for point in candidates if not point.shows_members] or candidates, risk, utility)
+    limit = RISKS[risk].usual if highest_risk is None else highest_risk
+    chosen = choice.most_useful(limit)
+    if chosen is None and highest_risk is not None:
+        return None, (_too_risky(choice, every, highest_risk),)
+    within = chosen is not None
+    chosen = chosen or choice.nearest()
+    return chosen.number, tuple(
+        _reasons(chosen, choice, every, points, limit, given=highest_risk is not None, within=within)
+    )
 
 
 def _reasons(
-    chosen: Point, choice: Choice, every: Choice, points: Sequence[Point], highest_risk: float | None
+    chosen: Point,
+    choice: Choice,
+    every: Choice,
+    points: Sequence[Point],
+    limit: float,
+    *,
+    given: bool,
+    within: bool,
 ) -> Iterator[str]:
-    yield _why(chosen, choice, every, highest_risk)
+    yield _why(chosen, choice, every, limit, given=given, within=within)
     first, second = choice.values(chosen)
     yield (
         f"With it, {RISKS[choice.risk].sentence.format(f'{first:.2%}')}, and "
@@ -58,9 +64,7 @@ def _reasons(
             yield _versus("A safer choice", around[position - 1], chosen, choice)
         if position + 1 < len(around):
             yield _versus("A more useful choice", around[position + 1], chosen, choice)
-    if highest_risk is None:
-        yield from _limit(chosen, choice)
-    yield from _presence(chosen, choice, every, highest_risk)
+    yield from _presence(chosen, choice, every, limit)
     yield from _attacks(chosen, choice.risk)
     private = [point.number for point in points if point.private and point.failure is None]
     if private:
@@ -71,10 +75,11 @@ def _reasons(
         )
 
 
-def _why(chosen: Point, choice: Choice, every: Choice, highest_risk: float | None) -> str:
+def _why(chosen: Point, choice: Choice, every: Choice, limit: float, *, given: bool, within: bool) -> str:
     hiding = " of those that hide who is in the table" if len(choice.points) < len(every.points) else ""
-    if highest_risk is not None:
-        why = f"the most useful one{hiding} with a risk of at most {highest_risk:.2%}"
+    if within:
+        usual = "" if given else ", which is taken where no limit is given"
+        why = f"the most useful one{hiding} with a risk of at most {limit:.2%}{usual}"
     elif len(choice.representatives) > 1:
         those = "hide who is in the table and that no other of these beats" if hiding else "no other beats"
         why = f"the best compromise among the {len(choice.representatives)} choices that {those} in both figures"
@@ -91,6 +96,8 @@ def _why(chosen: Point, choice: Choice, every: Choice, highest_risk: float | Non
             else "have nearly the same figures but promise"
         )
         sentence += f" {_listed(weaker).capitalize()} {stands} less."
+    if not within:
+        sentence += f" No choice has a risk of at most {limit:.0%}: ask for stronger promises if that is too much."
     return sentence
 
 
@@ -102,17 +109,7 @@ def _versus(words: str, other: Point, chosen: Point, choice: Choice) -> str:
     )
 
 
-def _limit(chosen: Point, choice: Choice) -> Iterator[str]:
-    """Say what a limit on the risk, which many rules have, would change."""
-    found = choice.most_useful(_USUAL)
-    if found is not None and found.number != chosen.number:
-        yield (
-            f"If your rule is a limit on the risk, take the most useful point within it: with a limit of {_USUAL:.0%}, "
-            f"that is point {found.number} ({found.label})."
-        )
-
-
-def _presence(chosen: Point, choice: Choice, every: Choice, highest_risk: float | None) -> Iterator[str]:
+def _presence(chosen: Point, choice: Choice, every: Choice, limit: float) -> Iterator[str]:
     """Say which releases show who is in the table, and what they would give."""
     if chosen.shows_members:
         yield (
@@ -120,8 +117,8 @@ def _presence(chosen: Point, choice: Choice, every: Choice, highest_risk: float 
             "table. The risk is that of picking the person's sensitive values among those of the class."
         )
         return
-    other = every.nearest() if highest_risk is None else every.most_useful(highest_risk)
-    if other is not None and other.shows_members:
+    other = every.most_useful(limit) or every.nearest()
+    if other.shows_members:
         risk, lost = choice.values(other)
         yield (
             f"If it may be seen who is in the table, consider point {other.number} ({other.label}) with "

@@ -67,14 +67,14 @@ def test_a_limit_is_kept_by_the_most_useful_point(figures: list[tuple[int, int]]
 
 
 def test_the_knee_is_taken() -> None:
-    chosen, reasons = recommend(_points([(0.0, 1.0), (0.1, 0.1), (1.0, 0.0), (0.9, 0.9)]), "average", "queries")
+    chosen, reasons = recommend(_points([(0.2, 1.0), (0.3, 0.1), (1.0, 0.0), (0.9, 0.9)]), "average", "queries")
     assert chosen == 2
     text = " ".join(reasons)
     assert "among the 3 choices that no other beats in both figures" in text
     assert "A safer choice is point 1" in text
     assert "A more useful choice is point 3" in text
-    assert "with a limit of 5%, that is point 1 " in text
-    assert "10.00%" in text
+    assert "No choice has a risk of at most 5%" in text
+    assert "30.00%" in text
 
 
 def test_points_that_failed_or_lack_a_figure_are_left_out() -> None:
@@ -90,9 +90,9 @@ def test_points_that_failed_or_lack_a_figure_are_left_out() -> None:
 
 
 def test_what_the_figures_do_not_cover_is_said() -> None:
-    private = _points([(0.0, 1.0), (0.1, 0.1), (1.0, 0.0)])
+    private = _points([(0.2, 1.0), (0.3, 0.1), (1.0, 0.0)])
     private[0] = Point(**{**private[0].to_json(), "private": True})
-    risky = Point(**{**private[1].to_json(), "risk": {"average": 0.1, "inference": 0.4}})
+    risky = Point(**{**private[1].to_json(), "risk": {"average": 0.3, "inference": 0.4}})
     _, reasons = recommend([private[0], risky, private[2]], "average", "queries")
     assert any("Sensitive values are less safe" in text and "40%" in text for text in reasons)
     assert any("Only differential privacy (point 1)" in text for text in reasons)
@@ -102,7 +102,7 @@ def test_of_points_that_are_nearly_the_same_the_strongest_promise_is_taken() -> 
     points = [
         replace(point, strengths={"k": k, "t(illness)": t})
         for point, (k, t) in zip(
-            _points([(0.1, 0.1), (0.1, 0.101), (0.1, 0.1), (1.0, 0.0), (0.0, 1.0)]),
+            _points([(0.03, 0.1), (0.03, 0.101), (0.03, 0.1), (1.0, 0.0), (0.0, 1.0)]),
             [(2, 0.2), (10, 0.2), (5, 0.2), (10, 0.5), (2, 0.1)],
             strict=True,
         )
@@ -133,3 +133,9 @@ def test_records_that_can_be_singled_out_are_told() -> None:
     point = replace(_points([(0.1, 0.1)])[0], risk={"average": 0.1, "singling-out": 0.67})
     _, reasons = recommend([point], "average", "queries")
     assert any("67% of the descriptions" in text for text in reasons)
+
+
+def test_where_no_limit_is_given_the_most_useful_point_of_little_risk_is_taken() -> None:
+    chosen, reasons = recommend(_points([(0.01, 0.5), (0.04, 0.2), (0.15, 0.1), (0.5, 0.0)]), "average", "queries")
+    assert chosen == 2
+    assert "the most useful one with a risk of at most 5.00%, which is taken where no limit is given" in reasons[0]
