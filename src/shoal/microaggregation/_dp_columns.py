@@ -31,7 +31,7 @@ FINENESS = 50
 """Released numbers are rounded to a power of ten that goes at least so often into the scale of the noise."""
 Key = tuple[str | None, int, int]
 """A concept: its label, its first leaf and how many it has."""
-LARGEST_TAXONOMY = 5_000
+LARGEST_TAXONOMY = 3_000
 """Concepts of a column; a choice among all of them is made for every cluster."""
 
 

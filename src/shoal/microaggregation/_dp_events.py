@@ -20,7 +20,7 @@ WIDE = Fraction(1, 4)
 
 _WORDS: dict[Clustering, str] = {
     "insensitive": "in fixed orders, so that one record moves at most one record of every cluster",
-    "natural order": "in the order of their numbers, so that what one record moves telescopes",
+    "natural order": "in the order of its values, so that one record moves all means together by little",
     "mdav": "by their distance, with `mdav`",
     "individual ranking": "by rank",
 }
