@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import json
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -42,7 +46,7 @@ def test_a_hierarchy_with_declared_bounds_does_not_name_the_values_of_suppressed
     rows = pa.table({"age": [20, 21, 20, 21, 95], "charge": [5, 6, 6, 5, 77_777]})
     table = shoal.read(rows).with_schema(Schema(attributes=(AGE, charge)))
     for distance in ("ordered", "hierarchical"):
-        model = TCloseness("charge", "0.9", distance=distance)  # type: ignore[arg-type]
+        model = TCloseness("charge", "0.9", distance=distance)
         release = shoal.anonymize(table, KAnonymity(2), model, method=shoal.Generalize(suppression_limit=0.3))
         assert release.records == 4
         folder = release.write(tmp_path / distance)
@@ -151,3 +155,61 @@ def test_presence_is_not_promised_for_classes_that_may_cover_a_person_twice(meth
 def test_a_model_of_released_values_is_refused_where_they_are_chosen_last(method: shoal.Mondrian) -> None:
     with pytest.raises(shoal.ShoalError, match="looks at the released values"):
         shoal.Plan(schema=Schema(attributes=(AGE,)), models=(KMAnonymity(4, m=1),), method=method)
+
+
+@pytest.fixture
+def released(tmp_path: Path) -> Path:
+    ill = Attribute(name="ill", role=Role.SENSITIVE)
+    rows = pa.table({"age": [20 + i % 8 for i in range(40)], "zip": ["a", "b"] * 20, "ill": list("xyyx") * 10})
+    table = shoal.read(rows).with_schema(Schema(attributes=(AGE, TEXT, ill)))
+    release = shoal.anonymize(table, KAnonymity(3), TCloseness("ill", "0.5"))
+    return release.write(tmp_path / "release", csv=True)
+
+
+def _failed(folder: Path) -> list[str]:
+    return [check.subject for check in shoal.verify(folder).checks if not check.passed]
+
+
+def test_an_untouched_release_verifies(released: Path) -> None:
+    assert not _failed(released)
+
+
+Forgery = Callable[[dict[str, Any]], None]
+
+
+@pytest.mark.parametrize(
+    ("forgery", "fails"),
+    [
+        (lambda c: c["promises"][0].update(statement="Nobody can learn anything."), "k-anonymity k = 3"),
+        (lambda c: c["promises"][0].update(assumptions=[]), "k-anonymity k = 3"),
+        (lambda c: c["promises"][0].update(unit="household"), "k-anonymity k = 3"),
+        (lambda c: c["promises"][0].update(neighbours="add or remove one record"), "k-anonymity k = 3"),
+        (lambda c: c["data"]["columns"][0].update(role="insensitive"), "schema"),
+        (lambda c: c.update(schema_sha256="0" * 64), "schema"),
+        (lambda c: c.update(budget={"epsilon": "1", "delta": "0"}), "budget"),
+        (lambda c: c.update(files=[each for each in c["files"] if each["name"] != "plan.toml"]), "plan.toml"),
+    ],
+    ids=["statement", "assumptions", "unit", "neighbours", "role", "schema", "budget", "plan left out"],
+)
+def test_a_certificate_that_says_more_than_holds_fails(released: Path, forgery: Forgery, fails: str) -> None:
+    content = json.loads((released / "certificate.json").read_text(encoding="utf-8"))
+    forgery(content)
+    (released / "certificate.json").write_text(json.dumps(content), encoding="utf-8")
+    assert fails in _failed(released)
+
+
+def test_another_table_beside_the_certified_one_fails(released: Path) -> None:
+    text = (released / "data.csv").read_text(encoding="utf-8")
+    (released / "raw.csv").write_text(text, encoding="utf-8")
+    assert _failed(released) == ["raw.csv"]
+
+
+def test_a_copy_with_other_records_fails_even_if_its_fingerprint_is_certified(released: Path) -> None:
+    path = released / "data.csv"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join([*lines[:-1], lines[1]]), encoding="utf-8")
+    content = json.loads((released / "certificate.json").read_text(encoding="utf-8"))
+    (entry,) = (each for each in content["files"] if each["name"] == "data.csv")
+    entry["bytes"], entry["sha256"] = path.stat().st_size, hashlib.sha256(path.read_bytes()).hexdigest()
+    (released / "certificate.json").write_text(json.dumps(content), encoding="utf-8")
+    assert _failed(released) == ["data.csv"]

@@ -14,7 +14,7 @@ from shoal.closeness._confidential import partition_by_confidential
 from shoal.closeness._forms import joined_view
 from shoal.closeness._merge import merged
 from shoal.closeness._method import Classified, Form, PartitionMethod, People
-from shoal.closeness._promises import composed, composition, exposed
+from shoal.closeness._promises import composed, composition, exposed, in_classes
 from shoal.closeness._quotas import Quotas, quotas
 from shoal.closeness._randomize import randomize, randomized_responses
 from shoal.closeness._slicing import Slice, associations, grouped
@@ -49,6 +49,7 @@ __all__ = [
     "composition",
     "exposed",
     "grouped",
+    "in_classes",
     "joined_view",
     "make_buckets",
     "merged",

@@ -34,6 +34,7 @@ __all__ = [
     "composition",
     "exposed",
     "hidden",
+    "in_classes",
     "local_privacy",
     "stated",
     "stochastic",
@@ -63,7 +64,7 @@ def stated(model: Model, classes: Classes, form: Form) -> Promise:
     return dataclasses.replace(
         promise,
         exact=exact,
-        statement=_in_classes(model, promise),
+        statement=in_classes(model, promise),
         assumptions=(
             *promise.assumptions,
             "Quasi-identifiers are released as they are: who is in the release is not hidden.",
@@ -234,7 +235,8 @@ def _joint(part: Sequence[Promise], columns: Sequence[str]) -> Fraction | None:
     return min(found, default=None)
 
 
-def _in_classes(model: Model, promise: Promise) -> str:
+def in_classes(model: Model, promise: Promise) -> str:
+    """Return what a promise says where quasi-identifiers are released as they are, and classes are apart from them."""
     if model.capabilities.decided_by_size:
         least = promise.parameters.get("k", model.capabilities.minimal_class_size)
         return f"The confidential values of every person are hidden among those of at least {least} people of a class."

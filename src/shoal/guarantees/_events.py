@@ -49,7 +49,9 @@ class Event(ABC):
     def to_json(self) -> dict[str, object]:
         """Return the event as it stands in a certificate."""
         values = {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
-        return {"step": self.name, **values, "description": self.describe()}
+        spent = {"epsilon_spent": self.epsilon, "delta_spent": self.delta}
+        known = {name: _plain(value) for name, value in spent.items() if value}
+        return {"step": self.name, **known, **values, "description": self.describe()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from shoal.guarantees._certificate import CERTIFICATE, POPULATION, Certificate, 
 from shoal.guarantees._check import Check, Verification
 from shoal.guarantees._promise import Strength
 from shoal.guarantees._verify_closeness import CLOSENESS, check_closeness, check_links
+from shoal.guarantees._verify_folder import check_folder, rightly_worded
 from shoal.guarantees._verify_microaggregation import ATTRIBUTE_SET, MICROAGGREGATION, check_microaggregation
 from shoal.guarantees._verify_noise import NOISE, check_noise
 from shoal.guarantees._verify_privacy import NAME, check_privacy
@@ -51,6 +52,7 @@ def verify(folder: str | Path) -> Verification:
         checks.extend(_open(folder, data, certificate, opened))
     if len(opened) == len(certificate.tables):
         try:
+            checks.extend(check_folder(folder, certificate))
             checks.extend(check_links(certificate, opened))
             checks.extend(_check_promises(folder, opened, certificate))
         except ShoalError as error:
@@ -111,7 +113,7 @@ def _check_promises(folder: Path, opened: Mapping[str, Table], certificate: Cert
         decided = [_model(entry) for entry in mine]
         if decided:
             classes = _classes(folder, opened[data.file], data.columns, decided)
-            checks += [_check_model(model, classes, entry.file) for entry, model in zip(mine, decided, strict=True)]
+            checks += [_check_model(entry, model, classes) for entry, model in zip(mine, decided, strict=True)]
     astray = [entry for entry in syntactic if entry.file not in (None, *opened)]
     checks += [_check_other(entry) for entry in astray]
     for entry in certificate.promises:
@@ -139,11 +141,13 @@ def _model(entry: PromiseEntry) -> Model:
     return models.from_parameters(entry.model, entry.parameters)
 
 
-def _check_model(model: Model, classes: Classes, file: str | None) -> Check:
+def _check_model(entry: PromiseEntry, model: Model, classes: Classes) -> Check:
     everything = np.ones(len(classes), dtype=np.bool_)
     failing = int(np.count_nonzero(~model.keep(classes, everything)))
     detail = f"{failing:,} of {len(classes):,} classes fail" if failing else f"holds for all {len(classes):,} classes"
-    subject = f"{model.name} {_parameters(model)}".strip() + (f" of {file}" if file else "")
+    subject = f"{model.name} {_parameters(model)}".strip() + (f" of {entry.file}" if entry.file else "")
+    if not rightly_worded(entry, model):
+        return Check(subject=subject, passed=False, detail="the certificate says it in other words than it means")
     return Check(subject=subject, passed=not failing, detail=f"{detail}; the release has {model.achieved(classes)}")
 
 
