@@ -218,7 +218,9 @@ def test_differential_privacy_is_offered_and_says_what_it_needs(browser: Browser
 @pytest.mark.parametrize("method", methods.names())
 def test_every_method_gives_a_page_or_says_what_it_needs(browser: Browser, table: str, method: str) -> None:
     closeness = {"model": "t-closeness", "parameters": {"attribute": "illness", "t": 0.5}}
-    choice = {"promises": [*K2["promises"], closeness], "method": {"name": method}}
+    crowd = [{"model": methods.crowd(method), "parameters": {"k": 2}}]
+    promises = crowd if methods.crowd(method) != "k-anonymity" else [*crowd, closeness]
+    choice = {"promises": promises, "method": {"name": method}}
     answer = browser.post(f"/api/tables/{table}/runs", json=choice)
     if answer.status_code == 422:
         assert answer.json()["problems"]
@@ -228,6 +230,7 @@ def test_every_method_gives_a_page_or_says_what_it_needs(browser: Browser, table
     assert page.status_code == 200
     if status["state"] == "done":
         assert "Risk before and after" in page.text
+        assert ("sees who is in the table" in page.text) == (method in ("anatomy", "swap", "ir-swap"))
     else:
         assert not any("internal error" in problem for problem in status["error"]["problems"]), status
 

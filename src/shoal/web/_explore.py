@@ -44,6 +44,8 @@ def explore(table: Table, release: Release, folder: Path) -> dict[str, Any]:
         "after": dataclasses.asdict(release.after),
         "guessed": release.plan.schema.guessed,
         "private": release.private is not None,
+        # quasi-identifiers are then as they were, and classes are of those whose secrets are mixed
+        "mixed": getattr(release.plan.method, "form", None) in ("permuted", "anatomy"),
         "search": None if release.search is None else search(release.search, frequencies, release.plan.class_models),
         "distributions": _distributions(table, release, frequencies, folder),
         "records": _records(table, release, frequencies),
