@@ -126,13 +126,16 @@ def _plan(folder: Path, certificate: Certificate) -> Check:
 
 def _sum(certificate: Certificate) -> list[Check]:
     """Compare the budget with what the steps spend; say nothing where nothing is spent."""
-    spent = [
-        sum((Fraction(str(step.get(f"{name}_spent", 0))) for step in certificate.steps), Fraction(0))
-        for name in ("epsilon", "delta")
-    ]
-    stated = [Fraction(0)] * 2
-    if certificate.budget is not None:
-        stated = [Fraction(certificate.budget.epsilon), Fraction(certificate.budget.delta)]
+    try:
+        spent = [
+            sum((Fraction(str(step.get(f"{name}_spent", 0))) for step in certificate.steps), Fraction(0))
+            for name in ("epsilon", "delta")
+        ]
+        stated = [Fraction(0)] * 2
+        if certificate.budget is not None:
+            stated = [Fraction(certificate.budget.epsilon), Fraction(certificate.budget.delta)]
+    except (ValueError, ZeroDivisionError):
+        return [Check(subject="budget", passed=False, detail="what the steps spend is not a number")]
     if stated == spent:
         return []
     return [Check(subject="budget", passed=False, detail="not what the steps spend in all")]
