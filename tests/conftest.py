@@ -8,7 +8,18 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+
+#: folders whose tests start processes, draw many samples or attack ledgers; `make check` leaves them out
+SLOW = ("cli", "docs", "e2e", "reliability", "statistical")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE) and item.path.relative_to(HERE).parts[0] in SLOW:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")
