@@ -19,6 +19,7 @@ from shoal._run import run
 from shoal.errors import ParameterError, PlanError, RequirementError
 from shoal.mechanisms import SeededSource
 from shoal.schema import Attribute, Domain, Groups, Intervals, Kind, Missing, Role, Schema
+from shoal.truthful.parameters import exact_delta
 
 WANTED = shoal.DifferentialPrivacy(epsilon=1, delta=1e-3)
 TOWNS = {"north": ("A", "B"), "south": ("C", "D")}
@@ -218,6 +219,9 @@ def test_k_anonymity_raises_the_threshold(tmp_path: Path) -> None:
     found = shoal.verify(made.write(tmp_path / "release"))
     assert found.passed, str(found)
     assert any(check.subject.startswith("k-anonymity") for check in found.checks)
+    # nothing was left out for it, so that what was asked for holds
+    assert made.guarantee.promises[0].parameters["definition"] == "probabilistic"
+    assert "filtered" not in [event.name for event in made.guarantee.events]
 
 
 @pytest.mark.parametrize(
@@ -246,11 +250,49 @@ def test_a_model_of_sensitive_values_filters_what_was_sampled(model: models.Mode
     assert steps.index("filtered") == steps.index("sampled") + 1
 
 
+@pytest.mark.parametrize("asked", [{}, {"definition": "probabilistic"}, {"definition": "standard"}], ids=str)
+def test_beside_a_filter_the_standard_definition_is_promised(asked: dict[str, object], tmp_path: Path) -> None:
+    """The probabilistic definition is not closed under post-processing; the standard one is."""
+    wanted = shoal.DifferentialPrivacy(epsilon=1, delta=1e-3, **asked)  # type: ignore[arg-type]
+    plan = shoal.Plan(schema=SCHEMA, models=(wanted, models.DistinctLDiversity("pain", 3)), method=shoal.Truthful())
+    made = plan.run(table())
+    promise = made.guarantee.promises[0]
+    assert promise.parameters["definition"] == "standard"
+    assert "to at most e^1 = 2.72 times p, plus 0.001" in promise.statement
+    assert promise.strength == "unconditional"
+    folder = made.write(tmp_path / "release")
+    certificate = json.loads((folder / "certificate.json").read_text())
+    (sampled,) = (step for step in certificate["steps"] if step["step"] == "sampled")
+    assert sampled["definition"] == certificate["promises"][0]["parameters"]["definition"] == "standard"
+    assert "probabilistic" not in (folder / "plan.toml").read_text() + (folder / "summary.txt").read_text()
+    assert shoal.verify(folder).passed
+
+
+def test_a_filter_beside_the_probabilistic_definition_does_not_verify(tmp_path: Path) -> None:
+    """A certificate that is right in everything else: its k is large enough for both definitions."""
+    wanted = shoal.DifferentialPrivacy(epsilon=1, delta=1e-3)
+    plan = shoal.Plan(schema=SCHEMA, models=(wanted, models.PSensitive("pain", p=2, k=60)), method=shoal.Truthful())
+    folder = plan.run(table()).write(tmp_path / "release")
+    path = folder / "certificate.json"
+    certificate = json.loads(path.read_text())
+    promise = certificate["promises"][0]
+    promise["parameters"]["definition"], promise["statement"] = "probabilistic", wanted.statement()
+    next(step for step in certificate["steps"] if step["step"] == "sampled")["definition"] = "probabilistic"
+    k, beta = promise["exact"]["k"], promise["exact"]["beta"]
+    promise["exact"]["delta attained, rounded up"] = exact_delta(k, beta, "0.9")
+    path.write_text(json.dumps(certificate))
+    failed = [check.subject for check in shoal.verify(folder).checks if not check.passed]
+    assert failed == ["differential-privacy, filters"]
+
+
 def test_a_filter_depends_on_the_sampled_classes_alone() -> None:
     """With the same random bits, the filter removes classes from what is released without it, and adds none."""
     model = models.DistinctLDiversity("pain", 3)
     fixed = {"levels": {"town": 0, "age": 1, "pain": 0}}
-    bare = Counter(tuple(row.values()) for row in release(**fixed).table.to_arrow().to_pylist())
+    standard = shoal.Plan(schema=SCHEMA, models=(WANTED.post_processed(),), method=shoal.Truthful(**fixed))  # type: ignore[arg-type]
+    bare = Counter(
+        tuple(row.values()) for row in run(standard, table(), source=SeededSource(1)).table.to_arrow().to_pylist()
+    )
     kept = Counter(tuple(row.values()) for row in release(model, **fixed).table.to_arrow().to_pylist())
     assert kept.items() <= bare.items()
 
@@ -320,6 +362,47 @@ def _broken(certificate: dict, part: str) -> None:
             certificate["roles"] = "guessed"
         case "silence, suppressed records":
             certificate["steps"].append({"step": "suppressed", "records": 3, "of": 30, "description": "x"})
+        case "words, another statement":
+            promise["statement"] = "Nothing at all is revealed about anybody."
+        case "words, fewer assumptions":
+            promise["assumptions"].pop()
+        case "words, a doubt left out":
+            chosen["search"], promise["strength"] = "published walk", "conditional"
+        case "words, another unit":
+            promise["unit"] = "household"
+        case "steps, an unknown one":
+            certificate["steps"].insert(0, {"step": "pseudonymized", "columns": ["name"], "algorithm": "x"})
+        case "steps, another description":
+            chosen["description"] = "Chose the scheme by magic."
+        case "steps, another order":
+            certificate["steps"].reverse()
+        case "steps, twice the same":
+            certificate["steps"].append(certificate["steps"][-1])
+        case "steps, other columns":
+            next(step for step in certificate["steps"] if step["step"] == "generalized")["columns"].pop()
+        case "figures, another k":
+            promise["exact"]["k"] = 10**6
+        case "figures, a smaller delta":
+            promise["exact"]["delta attained, rounded up"] = 1e-300
+        case "figures, one more":
+            promise["exact"]["risk"] = 0
+        case "figures, a sensitivity of nothing":
+            chosen["sensitivity"] = promise["exact"]["sensitivity of the score"] = "1"
+        case "figures, another share of the search":
+            promise["parameters"]["search_share"] = 0.5
+        case "figures, an unknown score":
+            chosen["score"] = "beauty"
+        case "filters, a promise that nothing was left out for":
+            certificate["promises"].append(
+                {
+                    "model": "distinct-l-diversity",
+                    "parameters": {"attribute": "pain", "l": 1},
+                    "strength": "syntactic",
+                    "statement": "x",
+                }
+            )
+        case "domains, about another file":
+            promise["file"] = "other.parquet"
 
 
 @pytest.fixture(scope="module")
@@ -346,6 +429,23 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "domains, inferred",
         "domains, guessed",
         "silence, suppressed records",
+        "words, another statement",
+        "words, fewer assumptions",
+        "words, a doubt left out",
+        "words, another unit",
+        "steps, an unknown one",
+        "steps, another description",
+        "steps, another order",
+        "steps, twice the same",
+        "steps, other columns",
+        "figures, another k",
+        "figures, a smaller delta",
+        "figures, one more",
+        "figures, a sensitivity of nothing",
+        "figures, another share of the search",
+        "figures, an unknown score",
+        "filters, a promise that nothing was left out for",
+        "domains, about another file",
     ],
 )
 def test_a_broken_certificate_fails_where_it_is_broken(part: str, sound: Path) -> None:
@@ -370,6 +470,34 @@ def test_a_table_as_it_is_does_not_verify(sound: Path, tmp_path: Path) -> None:
     pq.write_table(raw.set_column(0, "age", raw["age"].cast(pa.string())), folder / "data.parquet")
     failed = [check.subject for check in shoal.verify(folder).checks if not check.passed]
     assert "differential-privacy, classes" in failed
+
+
+def test_no_table_goes_beside_the_one_that_the_promise_is_about(sound: Path, tmp_path: Path) -> None:
+    import shutil
+
+    folder = tmp_path / "release"
+    shutil.copytree(sound, folder)
+    shutil.copy(folder / "data.parquet", folder / "more.parquet")
+    path = folder / "certificate.json"
+    certificate = json.loads(path.read_text())
+    certificate["further_data"] = [{**certificate["data"], "file": "more.parquet"}]
+    entry = next(each for each in certificate["files"] if each["name"] == "data.parquet")
+    certificate["files"].append({**entry, "name": "more.parquet"})
+    path.write_text(json.dumps(certificate))
+    failed = [check.subject for check in shoal.verify(folder).checks if not check.passed]
+    assert "differential-privacy, domains" in failed
+
+
+def test_a_table_that_is_listed_twice_does_not_verify(sound: Path, tmp_path: Path) -> None:
+    import shutil
+
+    folder = tmp_path / "release"
+    shutil.copytree(sound, folder)
+    path = folder / "certificate.json"
+    certificate = json.loads(path.read_text())
+    certificate["further_data"] = [certificate["data"]]
+    path.write_text(json.dumps(certificate))
+    assert not shoal.verify(folder).passed
 
 
 def test_records_with_missing_values_are_left_out_silently() -> None:

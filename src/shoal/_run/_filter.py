@@ -13,14 +13,25 @@ from shoal.schema import Attribute, Kind, Schema
 from shoal.tables import Frequencies, SensitiveAttribute
 from shoal.truthful import Tuples
 
-__all__ = ["as_frequencies", "filtered"]
+__all__ = ["as_frequencies", "filtered", "filters"]
+
+
+def filters(models: Sequence[Model]) -> list[Model]:
+    """Return the models that may leave sampled classes out.
+
+    One that asks for nothing but a size of classes raises k beforehand, and every sampled class satisfies it.
+    """
+    return [model for model in models if not model.capabilities.decided_by_size]
 
 
 def filtered(tuples: Tuples, models: Sequence[Model], schema: Schema, sensitive: Sequence[str]) -> Tuples:
     """Leave out the sampled classes that violate a model.
 
-    Which classes these are is a function of the sampled tuples and their counts alone. Differential privacy is closed
-    under such post-processing, so the filter costs nothing, whatever the model.
+    Which classes these are is a function of the sampled tuples and their counts alone. (epsilon, delta)-differential
+    privacy of the *standard* definition is closed under such post-processing, so the filter costs nothing, whatever
+    the model. The probabilistic definition is not closed: a filter gives outcomes of different counts one result, the
+    class left out, and merges a ratio that is too large with likely outcomes. So beside a filter the standard one is
+    promised (`DifferentialPrivacy.post_processed`).
     """
     while models and len(tuples):
         frequencies = as_frequencies(tuples, schema, sensitive)

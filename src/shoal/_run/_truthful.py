@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from shoal import tables
 from shoal._run._domains import domains
-from shoal._run._filter import as_frequencies, filtered
+from shoal._run._filter import as_frequencies, filtered, filters
 from shoal.errors import ParameterError, Problems, RequirementError
 from shoal.guarantees import (
     Dropped,
@@ -69,7 +69,7 @@ def draw(
         cancelled=cancelled,
         source=source,
     )
-    tuples = _in_order(filtered(drawn.tuples, models, plan.schema, sensitive))
+    tuples = _in_order(filtered(drawn.tuples, filters(models), plan.schema, sensitive))
     if not len(tuples):
         raise RequirementError(
             "no combination of values is frequent enough to be released",
@@ -90,10 +90,14 @@ def draw(
 
 
 def _resolved(plan: Plan) -> Plan:
+    """Return the plan with everything spelt out; beside a filter the definition of privacy is the standard one."""
     weights = {attribute.name: attribute.weight for attribute in released(plan.schema)}
+    models = tuple(model.resolved(plan.schema) for model in plan.models)
+    if filters(plan.class_models):
+        models = tuple(each.post_processed() if isinstance(each, DifferentialPrivacy) else each for each in models)
     return replace(
         plan,
-        models=tuple(model.resolved(plan.schema) for model in plan.models),
+        models=models,
         method=plan.method.weighted(weights),
     )
 
@@ -140,13 +144,7 @@ def _guarantee(plan: Plan, privacy: DifferentialPrivacy, drawn: Drawn, source: R
 
 
 def _promise(privacy: DifferentialPrivacy, drawn: Drawn, source: RandomSource) -> Promise:
-    doubts = []
-    if not drawn.searched.covered:
-        doubts.append(
-            "The last step of the published walk, which compares exact scores, shows nothing: no proof covers it."
-        )
-    if not source.cryptographic:
-        doubts.append("Nobody knows the seed that the random numbers came from.")
+    doubts = privacy.doubts(covered=drawn.searched.covered, cryptographic=source.cryptographic)
     return Promise(
         model=privacy.name,
         parameters=privacy.parameters(),
@@ -196,8 +194,8 @@ def _events(plan: Plan, drawn: Drawn) -> list[Event]:
             definition=operator.definition,
         )
     )
-    if plan.class_models:
-        events.append(Filtered(models=tuple(model.name for model in plan.class_models)))
+    if filters(plan.class_models):
+        events.append(Filtered(models=tuple(model.name for model in filters(plan.class_models))))
     return [*events, Ordered()]
 
 

@@ -63,6 +63,8 @@ def verify(folder: str | Path) -> Verification:
 def _open(folder: Path, data: Data, certificate: Certificate, opened: dict[str, Table]) -> list[Check]:
     """Read a data file, and add it to those opened if its columns are the certified ones."""
     checks = []
+    if data.file in opened:
+        return [Check(subject=data.file, passed=False, detail="the certificate lists it twice")]
     if data.file not in {entry.name for entry in certificate.files}:
         checks.append(Check(subject=data.file, passed=False, detail="the certificate does not fingerprint it"))
     suffix = "" if data is certificate.data else f" of {data.file}"

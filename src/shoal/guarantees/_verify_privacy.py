@@ -5,18 +5,33 @@ Whether the steps were carried out as the certificate says, no file can show.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
-from shoal import tables
+from shoal import models, tables
 from shoal.errors import ShoalError
 from shoal.guarantees._certificate import Certificate, PromiseEntry
 from shoal.guarantees._check import Check
-from shoal.guarantees._events import Filtered, LeftOut, Sampled, SchemeChosen, Suppressed
+from shoal.guarantees._events import (
+    Dropped,
+    Event,
+    Filtered,
+    Generalized,
+    LeftOut,
+    Ordered,
+    Sampled,
+    SchemeChosen,
+    Suppressed,
+)
 from shoal.guarantees._promise import Neighbours, Strength
 from shoal.models import Classes
 from shoal.schema import Attribute, Flat, Provenance, Role, Schema
 from shoal.tables import Table
+
+if TYPE_CHECKING:
+    from shoal.truthful import DifferentialPrivacy
 
 __all__ = ["NAME", "check_privacy"]
 
@@ -25,16 +40,31 @@ NAME = "differential-privacy"
 #: How a scheme may have been chosen, and whether that is proved to be private.
 _SEARCHES = {"draw": True, "tree": True, "split walk": True, "fixed": True, "published walk": False}
 
+#: All steps that a release may consist of, in their order, and whether it must.
+_STEPS: dict[type[Event], bool] = {
+    Dropped: False,
+    SchemeChosen: True,
+    Generalized: True,
+    Sampled: True,
+    Filtered: False,
+    Ordered: True,
+}
+_CRYPTOGRAPHIC = "the cryptographic generator of the operating system"
+
 Step = Mapping[str, object]
 
 
 def check_privacy(entry: PromiseEntry, certificate: Certificate, table: Table) -> list[Check]:
     """Return one check per part of the promise."""
     parts: dict[str, Callable[[], tuple[bool, str]]] = {
+        "words": lambda: _words(entry, certificate),
+        "steps": lambda: _steps(certificate),
+        "figures": lambda: _figures(entry, certificate),
         "budget": lambda: _budget(entry, certificate),
         "sampling": lambda: _sampling(entry, certificate),
         "classes": lambda: _classes(certificate, table),
         "scheme": lambda: _scheme(entry, certificate),
+        "filters": lambda: _filters(entry, certificate),
         "domains": lambda: _domains(entry, certificate),
         "silence": lambda: _silence(certificate),
     }
@@ -44,11 +74,96 @@ def check_privacy(entry: PromiseEntry, certificate: Certificate, table: Table) -
 def _check(subject: str, decide: Callable[[], tuple[bool, str]]) -> Check:
     try:
         passed, detail = decide()
-    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
         passed, detail = False, "the certificate does not say what is needed to check it"
     except ShoalError as error:
         passed, detail = False, "; ".join(error.problems)
     return Check(subject=subject, passed=passed, detail=detail)
+
+
+def _words(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
+    """Say the promise again from its parameters, and compare."""
+    promise, search = _promised(entry), str(_one(certificate, SchemeChosen.name)["search"])
+    cryptographic = certificate.randomness == _CRYPTOGRAPHIC
+    doubts = promise.doubts(covered=_SEARCHES.get(search, False), cryptographic=cryptographic)
+    if entry.statement != promise.statement():
+        return False, "the statement is not what the parameters mean"
+    if entry.assumptions != (*doubts, *promise.assumptions()):
+        return False, "the assumptions are not those of the promise"
+    if entry.unit != "record":
+        return False, "the unit is not the record"
+    return True, "statement, assumptions and unit are what the parameters mean"
+
+
+def _steps(certificate: Certificate) -> tuple[bool, str]:
+    """Look whether the steps are those of such a release, described as they are."""
+    names = [str(step.get("step")) for step in certificate.steps]
+    known = {kind.name: kind for kind in _STEPS}
+    needed = [kind.name for kind, always in _STEPS.items() if always or kind.name in names]
+    if names != needed:
+        return False, "the steps are not those of a release with differential privacy"
+    strange = [name for name, step in zip(names, certificate.steps, strict=True) if _again(known[name], step) != step]
+    if strange:
+        return False, f"the step `{strange[0]}` is not described as it is"
+    columns = [column.name for column in certificate.data.columns]
+    if _one(certificate, Generalized.name)["columns"] != columns:
+        return False, "the columns that were generalised are not the released ones"
+    return True, f"{len(names)} steps, each described as it is"
+
+
+def _again(kind: type[Event], step: Step) -> dict[str, object]:
+    """Return a step as it would be written from its own figures."""
+    values = {}
+    for field in dataclasses.fields(kind):
+        value = step[field.name]
+        values[field.name] = (
+            Fraction(str(value)) if field.type == "Fraction" else tuple(value) if isinstance(value, list) else value
+        )
+    return kind(**values).to_json()
+
+
+def _figures(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
+    """Compare the figures of the promise with those of the steps; prove what is computed from them again."""
+    from shoal.truthful._sensitivity import sensitivity_range
+    from shoal.truthful.parameters import satisfies
+
+    chosen, sampled, promise = _one(certificate, SchemeChosen.name), _one(certificate, Sampled.name), _promised(entry)
+    stated = dict(entry.exact)
+    attained = Fraction(str(stated.pop("delta attained, rounded up")))
+    names = ("beta", "k", "sensitivity of the score", "epsilon of the scheme", "epsilon of the sampling")
+    found = (sampled["beta"], sampled["k"], chosen["sensitivity"], chosen["epsilon_spent"], sampled["epsilon_spent"])
+    if stated != dict(zip(names, found, strict=True)):
+        return False, "the figures of the promise are not those of its steps"
+    beta, k, epsilon = _number(sampled, "beta"), int(str(sampled["k"])), _number(sampled, "epsilon_spent")
+    if attained > _number(sampled, "delta_spent") or not satisfies(
+        k=k, beta=beta, epsilon=epsilon, delta=attained, definition=promise.definition
+    ):
+        return False, "the delta that is said to be attained is not"
+    searching, spent = chosen["search"] != "fixed", _number(chosen, "epsilon_spent")
+    if (spent, epsilon) != (
+        promise.search_epsilon(searching=searching),
+        promise.total - promise.search_epsilon(searching=searching),
+    ):
+        return False, "the search does not spend its share of epsilon"
+    score, sensitivity = str(chosen["score"]), _number(chosen, "sensitivity")
+    low, high = sensitivity_range(score, beta=beta, k=k, columns=len(certificate.data.columns))
+    if not (low <= sensitivity <= high if searching else sensitivity == 0):
+        return False, f"one record can change the score `{score}` by another amount than is stated"
+    return True, "the figures of the promise are those of its steps"
+
+
+def _filters(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
+    """Compare the other promises with what was left out for them, and with the definition, which must allow that."""
+    others = [each for each in certificate.promises if each.strength is Strength.SYNTACTIC]
+    asked = [models.from_parameters(each.model, each.parameters) for each in others]
+    wanted = {model.name for model in asked if not model.capabilities.decided_by_size}
+    steps = [step for step in certificate.steps if step.get("step") == Filtered.name]
+    done = {str(name) for step in steps for name in step["models"]}  # type: ignore[attr-defined]
+    if wanted != done:
+        return False, "the classes were not filtered by the other promises"
+    if steps and _promised(entry).definition != "standard":
+        return False, "classes were filtered, and the probabilistic definition does not survive that"
+    return True, "by " + ", ".join(f"`{name}`" for name in sorted(done)) if done else "there are none"
 
 
 def _budget(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
@@ -60,8 +175,8 @@ def _budget(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
     stated = certificate.budget
     passed = (
         min([*spent, *deltas]) >= 0
-        and epsilon <= promised["epsilon"]
-        and delta <= promised["delta"]
+        and epsilon <= promised.total
+        and delta <= Fraction(promised.delta)
         and stated is not None
         and (Fraction(stated.epsilon), Fraction(stated.delta)) == (epsilon, delta)
     )
@@ -106,20 +221,23 @@ def _scheme(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
         return False, f"a scheme chosen by `{search}` is not known to be private"
     if entry.neighbours is not Neighbours.ADD_REMOVE:
         return False, "neighbours must differ by one record added or removed"
-    doubtful = not _SEARCHES[search] or "operating system" not in certificate.randomness
+    doubtful = not _SEARCHES[search] or certificate.randomness != _CRYPTOGRAPHIC
     if entry.strength is Strength.UNCONDITIONAL and doubtful:
         return False, "the promise calls itself unconditional, but its search or its random numbers are not covered"
     return True, f"chosen by `{search}`; the promise is {entry.strength}"
 
 
 def _domains(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
+    if certificate.further_data:
+        return False, "there are tables besides the one that the promise is about"
     known = {domain.column for domain in certificate.domains if domain.provenance is Provenance.DECLARED}
     missing = [column.name for column in certificate.data.columns if column.name not in known]
     if missing:
         return False, f"the domain of {', '.join(f'`{name}`' for name in missing)} is not declared"
     if certificate.roles != "declared":
         return False, "the schema was guessed from the data"
-    del entry
+    if entry.file not in (None, certificate.data.file):
+        return False, "the promise is about another file"
     return True, f"declared for all {len(known):,} columns"
 
 
@@ -134,13 +252,13 @@ def _silence(certificate: Certificate) -> tuple[bool, str]:
     return True, "no step tells figures of the input"
 
 
-def _promised(entry: PromiseEntry) -> dict[str, Fraction]:
+def _promised(entry: PromiseEntry) -> DifferentialPrivacy:
     from shoal.promises import from_parameters
     from shoal.truthful import DifferentialPrivacy
 
     promise = from_parameters(NAME, entry.parameters)
     assert isinstance(promise, DifferentialPrivacy)  # noqa: S101 - it has that name
-    return {"epsilon": promise.total, "delta": Fraction(promise.delta)}
+    return promise
 
 
 def _one(certificate: Certificate, name: str) -> Step:

@@ -34,7 +34,8 @@ class DifferentialPrivacy:
     search_share : number in [0, 1)
         The part of epsilon that chooses the scheme; the rest samples the records.
     definition : "probabilistic" or "standard"
-        See `shoal.truthful.parameters.parameters`. The first is stronger.
+        See `shoal.truthful.parameters.parameters`. The first is stronger, but not closed under post-processing. So
+        where another promise leaves classes out of what was sampled, the second is asked for and promised.
 
     Guarantee
     ---------
@@ -81,6 +82,14 @@ class DifferentialPrivacy:
         rest = self.total - self.search_epsilon(searching=searching)
         return parameters(rest, Fraction(self.delta), definition=self.definition)
 
+    def post_processed(self) -> Self:
+        """Return what can be asked for where the release is a function of what was sampled.
+
+        The standard definition, whatever was asked for: P[f(S) in A] = P[S in f^-1(A)], so that it holds of f(S) as it
+        does of S. The probabilistic one is not closed: f may merge an outcome whose ratio is too large with others.
+        """
+        return dataclasses.replace(self, definition="standard")
+
     def parameters(self) -> dict[str, object]:
         """Return the parameters by name, as in plan files and certificates: plain values of TOML and JSON."""
         return {field.name: plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
@@ -125,11 +134,18 @@ class DifferentialPrivacy:
     def assumptions(self) -> tuple[str, ...]:
         """Say what must hold for the promise to mean what it says, and what it does not cover."""
         return (
-            "One person has one record; with r records of a person epsilon counts r times.",
+            "One person has one record; with r records of a person epsilon counts r times, and delta more than that: "
+            "(e^(r epsilon) - 1) / (e^epsilon - 1) times.",
             "Domains, hierarchies and weights were declared without looking at the data.",
             "Messages, running time and the private report stay with the publisher.",
             "Every further release or answer from the same records adds its own epsilon and delta.",
         )
+
+    def doubts(self, *, covered: bool, cryptographic: bool) -> tuple[str, ...]:
+        """Say what makes the promise a conditional one: a search that no proof covers, random numbers from a seed."""
+        walked = "The last step of the published walk, which compares exact scores, shows nothing: no proof covers it."
+        seeded = "Nobody knows the seed that the random numbers came from."
+        return (*(() if covered else (walked,)), *(() if cryptographic else (seeded,)))
 
     def __repr__(self) -> str:
         return f"{self.title}({', '.join(f'{name}={value!r}' for name, value in self.parameters().items())})"

@@ -43,7 +43,7 @@ def test_all_problems_of_the_parameters_are_told_at_once() -> None:
 def test_it_survives_its_parameters() -> None:
     wanted = DifferentialPrivacy(epsilon="2/3", delta=1e-7, search_share=0.2, definition="standard")
     assert promises.from_parameters(wanted.name, wanted.parameters()) == wanted
-    assert promises.names()[-1] == "differential-privacy"
+    assert "differential-privacy" in promises.names()
     assert promises.from_parameters("k-anonymity", {"k": 3}).name == "k-anonymity"
 
 
