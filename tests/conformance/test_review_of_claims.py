@@ -186,10 +186,21 @@ Forgery = Callable[[dict[str, Any]], None]
         (lambda c: c["promises"][0].update(neighbours="add or remove one record"), "k-anonymity k = 3"),
         (lambda c: c["data"]["columns"][0].update(role="insensitive"), "schema"),
         (lambda c: c.update(schema_sha256="0" * 64), "schema"),
+        (lambda c: c.update(promises=c["promises"][:1]), "schema"),
         (lambda c: c.update(budget={"epsilon": "1", "delta": "0"}), "budget"),
         (lambda c: c.update(files=[each for each in c["files"] if each["name"] != "plan.toml"]), "plan.toml"),
     ],
-    ids=["statement", "assumptions", "unit", "neighbours", "role", "schema", "budget", "plan left out"],
+    ids=[
+        "statement",
+        "assumptions",
+        "unit",
+        "neighbours",
+        "role",
+        "schema",
+        "promise left out",
+        "budget",
+        "plan left out",
+    ],
 )
 def test_a_certificate_that_says_more_than_holds_fails(released: Path, forgery: Forgery, fails: str) -> None:
     content = json.loads((released / "certificate.json").read_text(encoding="utf-8"))

@@ -105,7 +105,11 @@ def _stochastic(entry: PromiseEntry, certificate: Certificate, opened: Opened) -
     names = [column.name for column in data.columns if column.role is Role.QUASI_IDENTIFIER]
     sizes = Classes.grouped(_counted(opened[data.file], data, names)).sizes
     epsilon = _fraction(entry.parameters["epsilon"])
-    if _spent(_randomised(entry, certificate)) > epsilon:
+    done = _randomised(entry, certificate)
+    confidential = {column.name for column in data.columns if column.role is Role.SENSITIVE}
+    if {str(step["column"]) for step in done} != confidential:
+        return False, "the steps do not randomise every confidential column"
+    if _spent(done) > epsilon:
         return False, "the steps spend more epsilon than it says"
     t = stochastic_t(epsilon, records=int(sizes.sum()), smallest=int(sizes.min()))
     passed = t <= float(str(entry.parameters["t"]))

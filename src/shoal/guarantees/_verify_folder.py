@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal import schema, tables
+from shoal import models, schema, tables
 from shoal.errors import ShoalError
 from shoal.guarantees._certificate import CERTIFICATE, Certificate, PromiseEntry
 from shoal.guarantees._check import Check
@@ -106,13 +106,20 @@ def _plan(folder: Path, certificate: Certificate) -> Check:
     """Compare what the certificate says of columns with the schema of the plan."""
     # plans are made of promises, so that they lie above them
     from shoal.plan import Plan
+    from shoal.recoding import Method
 
     if PLAN not in {entry.name for entry in certificate.files}:
         return Check(subject="schema", passed=False, detail=f"the certificate does not fingerprint {PLAN}")
     try:
-        described = Plan.load(folder / PLAN).schema
+        plan = Plan.load(folder / PLAN)
     except ShoalError:
         return Check(subject="schema", passed=False, detail=f"{PLAN} cannot be read")
+    described = plan.schema
+    if isinstance(plan.method, Method):  # other methods make promises of their own in place of those asked for
+        asked = {(model.name, *model.capabilities.sensitive) for model in plan.class_models}
+        kept = {(model.name, *model.capabilities.sensitive) for model in map(_model, certificate.promises)}
+        if asked - kept:
+            return Check(subject="schema", passed=False, detail=f"{PLAN} asks for more than the certificate promises")
     columns = [column for data in certificate.tables for column in data.columns if column.name in described]
     changed = [column.name for column in columns if column.role is not described[column.name].role]
     if changed:
@@ -122,6 +129,10 @@ def _plan(folder: Path, certificate: Certificate) -> Check:
     known = [column.name for column in columns if column.role is Role.QUASI_IDENTIFIER]
     detail = f"the quasi-identifiers are {', '.join(f'`{name}`' for name in known)}"
     return Check(subject="schema", passed=True, detail=detail)
+
+
+def _model(entry: PromiseEntry) -> Model:
+    return models.from_parameters(entry.model, entry.parameters)
 
 
 def _sum(certificate: Certificate) -> list[Check]:
