@@ -32,6 +32,7 @@ def python(plan: Plan, name: str) -> str:
 def shell(plan: Plan, name: str) -> str:
     """Return the commands that do what the plan says to the file ``name``."""
     from shoal import methods
+    from shoal.schema import toml_value
 
     words: list[str] = []
     for model in plan.models:
@@ -52,7 +53,7 @@ def shell(plan: Plan, name: str) -> str:
     if plan.method.name != "generalize":
         words += ["--method", plan.method.name]
     for key, value in options.items():
-        words += ["--option", f"{key}={value}"]
+        words += ["--option", f"{key}={value if isinstance(value, str) else toml_value(value)}"]
     shown = [shlex.quote(word) for word in words]
     lines = [f"shoal anonymize {shlex.quote(name)} --schema {shlex.quote(schema_name(name))}"]
     lines += [f"{option} {value}" for option, value in zip(shown[::2], shown[1::2], strict=True)]
@@ -105,15 +106,15 @@ def _written(value: Any) -> str:
 
 
 def chosen(method: Any) -> dict[str, Any]:
-    """Return the parameters that are not the defaults."""
-    found = {}
+    """Return the parameters that are not the defaults, as plain values."""
+    found, plain = {}, method.parameters()
     for field in dataclasses.fields(method):
         value = getattr(method, field.name)
         default = field.default if field.default is not dataclasses.MISSING else None
         if field.default_factory is not dataclasses.MISSING:
             default = field.default_factory()
         if value != default:
-            found[field.name] = value
+            found[field.name] = plain.get(field.name, value)
     return found
 
 

@@ -1,0 +1,57 @@
+"""Commands that are shown for a plan are read back as the same plan."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+import shoal
+from shoal.cli._anonymize import _method, _models
+from shoal.schema import Attribute, Domain, Kind, Role, Schema
+from shoal.web._commands import python, shell
+
+SCHEMA = Schema(
+    attributes=tuple(
+        Attribute(name=name, role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC, domain=Domain(minimum=0, maximum=9))
+        for name in ("age", "pay")
+    )
+)
+NOISE = shoal.EpsilonBudget("1/3")
+PLANS = [
+    (NOISE, shoal.DPMicroaggregation(fill={"age": 4}, sets=(("age",), ("pay",)), split={"age": "1/9", "pay": 0.2})),
+    (NOISE, shoal.DPMicroaggregation(target="partition", k=7, decimals={"pay": 1})),
+    (shoal.KAnonymity(5), shoal.Mdav(groups=[["age"], ["pay"]], decimals=1)),
+    (shoal.DifferentialPrivacy(epsilon=1, delta=1e-6), shoal.Truthful(levels={"age": 0})),
+]
+
+
+@pytest.mark.parametrize(("model", "method"), PLANS, ids=repr)
+def test_shown_options_are_those_of_the_plan(model, method) -> None:
+    plan = shoal.Plan(schema=SCHEMA, models=(model,), method=method)
+    words = shlex.split(shell(plan, "people.csv").partition("\n\n")[0].replace("\\\n", " "))
+    given = {name: words[place + 1] for place, name in enumerate(words) if name in ("--method", "--epsilon", "--k")}
+    options = [words[place + 1] for place, name in enumerate(words) if name == "--option"]
+    assert _method(given["--method"], (model,), options, None) == method
+    if isinstance(model, shoal.EpsilonBudget):
+        privacy = {"epsilon": given["--epsilon"], "delta": None}
+        assert _models(None, [], [], [], privacy, given["--method"]) == (model,)
+
+
+@pytest.mark.parametrize(("model", "method"), PLANS, ids=repr)
+def test_the_shown_script_makes_the_same_plan(model, method, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    class Release:
+        def write(self, folder: str) -> None:
+            del folder
+
+    def anonymize(table: object, *models: object, method: object) -> Release:
+        del table
+        seen.append((models, method))
+        return Release()
+
+    monkeypatch.setattr(shoal, "read", lambda *_, **__: None)
+    monkeypatch.setattr(shoal, "anonymize", anonymize)
+    exec(python(shoal.Plan(schema=SCHEMA, models=(model,), method=method), "people.csv"), {})  # noqa: S102
+    assert seen == [((model,), method)]
