@@ -65,3 +65,10 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):
         if "://" not in target and not target.startswith("mailto:"):
             assert (page.parent / target).exists(), f"{_name(page)} links to {target}"
+
+
+def test_the_reference_names_all_that_is_public() -> None:
+    named = set(
+        re.findall(r"^::: shoal\.[\w.]*?(\w+)$", (ROOT / "docs" / "reference" / "python.md").read_text(), re.MULTILINE)
+    )
+    assert set(shoal.__all__) - {"__version__"} <= named
