@@ -160,3 +160,13 @@ def test_the_frontier_is_drawn_into_a_file(people: Path, tmp_path: Path, shoal: 
     wrong = shoal(*arguments, "--picture", tmp_path / "frontier.gif")
     assert wrong.returncode == 2
     assert ".svg or .png" in wrong.stderr
+
+
+def test_assess_writes_a_page(shoal: Run, people: Path, tmp_path: Path) -> None:
+    done = shoal("assess", people, "--output", tmp_path / "risk.html")
+    assert done.returncode == 0, done.stderr
+    assert "do not publish" in done.stderr
+    page = (tmp_path / "risk.html").read_text()
+    assert "Risk of a table as it is" in page
+    assert CANARY not in page
+    assert shoal("assess", people, "--output", tmp_path / "risk.pdf").returncode == 2

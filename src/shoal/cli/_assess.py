@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,6 +20,7 @@ Examples:
   shoal assess patients.csv
   shoal assess patients.csv --sampling-fraction 0.01
   shoal assess patients.csv --population register.parquet --attacks
+  shoal assess patients.csv --attacks --output risk.html
 """
 
 
@@ -35,6 +37,10 @@ def assess(
     ] = None,
     attacks: Annotated[bool, typer.Option("--attacks", help="Let intruders with partial knowledge try.")] = False,
     seed: Annotated[int, typer.Option(help="Of the draws of the attacks.")] = 0,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write a new .html file with pictures; it is not for publication."),
+    ] = None,
     table: _source.TableName = None,
     delimiter: _source.Delimiter = None,
     encoding: _source.Encoding = None,
@@ -44,7 +50,10 @@ def assess(
     """Show who stands out in FILE: class sizes, unique records, risk, and the columns that separate most."""
     _output.json_wanted(wanted=json)
     import shoal
+    from shoal.errors import ParameterError
 
+    if output is not None and output.suffix.lower() != ".html":
+        raise ParameterError(f"`--output` must end in .html; got `{output.suffix}`.")
     data = _source.read(source, table=table, delimiter=delimiter, encoding=encoding, decimal=decimal)
     data = _source.with_schema(data, source, schema)
     found = shoal.assess(
@@ -53,6 +62,10 @@ def assess(
         sampling_fraction=sampling_fraction,
     )
     tried = shoal.attack(data, data, seed=seed) if attacks else None
+    if output is not None:
+        from shoal.report import render_assessment, write_file
+
+        write_file(output, render_assessment(found, name=data.source.name, attacks=tried).encode())
     if json:
         _output.print_json(found if tried is None else {**_fields(found), "attacks": tried})
         return
@@ -63,6 +76,10 @@ def assess(
         _show_population(found.population)
     if tried is not None:
         _show_attacks(tried)
+    if output is not None:
+        _output.line()
+        _output.line(f"Wrote {output}")
+        _output.warning("it shows figures of the table without protection; do not publish it.")
 
 
 def _fields(found: Assessment) -> dict[str, object]:
@@ -133,7 +150,10 @@ def _show_population(found: PopulationUniqueness) -> None:
     _lines(
         ("unique people", f"{found.people:,.0f} ({found.share:.1%})  by Dankar's rule: {names[found.chosen]}"),
         *((f"  by {name}", _share(getattr(found, key))) for key, name in names.items()),
-        ("re-identifications", f"{found.reidentifications:,.0f}  expected, when every record is linked"),
+        (
+            "re-identifications",
+            f"{found.reidentifications:,.0f}  expected by individual risk, another model, when every record is linked",
+        ),
     )
 
 

@@ -1,5 +1,6 @@
 """Reports on a release: figures -> one JSON document -> terminal text, a page, single pictures."""
 
+from shoal.report._assessment import render_assessment
 from shoal.report._charts import Chart
 from shoal.report._document import Document, Variant
 from shoal.report._export import find_chart, svg_to_png, write_file
@@ -21,6 +22,7 @@ __all__ = [
     "internal_report",
     "lattice_chart",
     "public_report",
+    "render_assessment",
     "render_html",
     "render_text",
     "svg_to_png",

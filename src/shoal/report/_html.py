@@ -20,18 +20,28 @@ from shoal.report._plots import lattice_chart
 from shoal.report._style import CSS
 from shoal.report._words import STRENGTHS, hidden, notice
 
-__all__ = ["charts", "render_html"]
+__all__ = ["charts", "facts", "figure", "page", "render_html", "section", "table_of"]
 
 
 def render_html(document: Document) -> str:
-    """Return the page.
+    """Return the report as a page."""
+    return page(
+        "Report on an anonymised release",
+        about=_made(document),
+        content=_sections(document),
+        footer=f"Report format {document.version}. {document.software}.",
+        class_=str(document.variant),
+    )
+
+
+def page(title: str, *, about: str, content: Iterable[Html], footer: str, class_: str) -> str:
+    """Return a page that needs nothing else.
 
     The content security policy lets a browser use the style sheet of this page and nothing else, so that even a value
     of the data that reached the page as markup could neither run nor load anything.
     """
     digest = base64.b64encode(hashlib.sha256(CSS.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    title = "Report on an anonymised release"
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -44,10 +54,10 @@ def render_html(document: Document) -> str:
     )
     body = element(
         "body",
-        element("header", _choices(), element("h1", title), element("p", _made(document), class_="soft"), class_="top"),
-        element("main", _sections(document)),
-        element("footer", f"Report format {document.version}. {document.software}."),
-        class_=str(document.variant),
+        element("header", _choices(), element("h1", title), element("p", about, class_="soft"), class_="top"),
+        element("main", content),
+        element("footer", footer),
+        class_=class_,
     )
     return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
 
@@ -91,17 +101,18 @@ def _sections(document: Document) -> Iterable[Html]:
         yield element(
             "div", "The roles of the columns were guessed and not confirmed by a person.", class_="warning", role="note"
         )
-    yield _section("What is promised", [_promise(promise) for promise in document.promises])
-    yield _section("What was done", _done(document))
-    yield _section("How well people are hidden", _risks(document))
-    yield _section("What the data look like", _data(document))
-    yield _section(
+    yield section("What is promised", [_promise(promise) for promise in document.promises])
+    yield section("What was done", _done(document))
+    yield section("How well people are hidden", _risks(document))
+    yield section("What the data look like", _data(document))
+    yield section(
         "What this release does not do", element("ul", [element("li", _ticks(t)) for t in document.limitations])
     )
-    yield _section("How to check it", _checking(document))
+    yield section("How to check it", _checking(document))
 
 
-def _section(title: str, *content: str | Iterable[str]) -> Html:
+def section(title: str, *content: str | Iterable[str]) -> Html:
+    """Return a titled part of a page."""
     key = title.lower().replace(" ", "-")
     return element("section", element("h2", title, id=key), *content, aria_labelledby=key)
 
@@ -123,7 +134,7 @@ def _promise(promise: PromiseFigures) -> Html:
     parts.append(element("p", "; ".join(shortened(text, 300) for text in about), class_="soft"))
     if promise.exact:
         rows = [(key, value) for key, value in promise.exact.items()]
-        parts.append(_details("The exact quantities", _table(("quantity", "value"), rows)))
+        parts.append(_details("The exact quantities", table_of(("quantity", "value"), rows)))
     return element("div", parts, class_="promise")
 
 
@@ -136,9 +147,9 @@ def _done(document: Document) -> Iterable[Html]:
         total = f"In all, the steps spend epsilon {document.budget.epsilon:.6g} and delta {document.budget.delta:.3g}."
         yield element("p", total)
     if shown:
-        yield element("div", [_figure(chart) for chart in shown], class_="cards")
+        yield element("div", [figure(chart) for chart in shown], class_="cards")
     if document.lattice is not None:
-        yield element("div", _figure(lattice_chart(document.lattice)), class_="wide")
+        yield element("div", figure(lattice_chart(document.lattice)), class_="wide")
 
 
 def _risks(document: Document) -> Iterable[Html]:
@@ -157,14 +168,15 @@ def _risks(document: Document) -> Iterable[Html]:
             yield element("p", hidden(table.hidden_among))
         if table.risk is None:
             continue
-        yield element("div", _facts(table.risk), class_="facts")
+        yield element("div", facts(table.risk), class_="facts")
         if document.before is not None:
             yield _compared(document.before, table.risk)
         yield element("p", "Classes are formed by ", _ticks(table.classes_by), ".", class_="soft")
-        yield element("div", _figure(class_sizes_chart(table.risk, document.before)), class_="cards")
+        yield element("div", figure(class_sizes_chart(table.risk, document.before)), class_="cards")
 
 
-def _facts(risk: Risk) -> list[Html]:
+def facts(risk: Risk) -> list[Html]:
+    """Return the headline figures of a risk."""
     facts = [
         ("records", f"{risk.records:,}"),
         ("classes", f"{risk.classes:,}"),
@@ -185,7 +197,7 @@ def _compared(before: Risk, after: Risk) -> Html:
         ("highest risk of one record", share(before.prosecutor), share(after.prosecutor)),
         ("average risk", share(before.marketer), share(after.marketer)),
     ]
-    return _table(("", "before", "after"), rows)
+    return table_of(("", "before", "after"), rows)
 
 
 def _data(document: Document) -> Iterable[Html]:
@@ -196,14 +208,14 @@ def _data(document: Document) -> Iterable[Html]:
         rows = [
             (name, "not defined" if value is None else f"{value:,.6g}") for name, value in document.measures.items()
         ]
-        yield _table(("quality measure", "value"), rows)
+        yield table_of(("quality measure", "value"), rows)
     if document.query_error is not None:
         yield element("p", f"Random counts over the release are wrong by {share(document.query_error)} on average.")
     if document.associations:
         pairs = [(f"{a} and {b}", f"{before:.3f}", f"{after:.3f}") for a, b, before, after in document.associations]
         yield _details(
             "Associations between columns that changed most (0 none, 1 one decides the other)",
-            _table(("columns", "before", "after"), pairs),
+            table_of(("columns", "before", "after"), pairs),
         )
     for table in document.tables:
         yield from _columns(table, named=len(document.tables) > 1)
@@ -213,11 +225,12 @@ def _columns(table: TableFigures, *, named: bool) -> Iterable[Html]:
     if named:
         yield element("h3", table.file)
     yield element(
-        "div", [_figure(column_chart(column), role=str(column.role)) for column in table.columns], class_="cards"
+        "div", [figure(column_chart(column), role=str(column.role)) for column in table.columns], class_="cards"
     )
 
 
-def _figure(chart: Chart, *, role: str = "") -> Html:
+def figure(chart: Chart, *, role: str = "") -> Html:
+    """Return a chart with its title, and its figures as a table."""
     words = ", ".join(part for part in (role, chart.note) if part)
     return element(
         "figure",
@@ -228,7 +241,7 @@ def _figure(chart: Chart, *, role: str = "") -> Html:
         ),
         chart.svg(),
         # levels are few, and their table says what the released values look like
-        _details("The figures as a table", _table(chart.header, chart.rows), shown=chart.name == "levels"),
+        _details("The figures as a table", table_of(chart.header, chart.rows), shown=chart.name == "levels"),
     )
 
 
@@ -236,7 +249,8 @@ def _details(title: str, content: Html, *, shown: bool = False) -> Html:
     return element("details", element("summary", title), content, open="open" if shown else None)
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Html:
+def table_of(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Html:
+    """Return a table; long texts are shortened."""
     head = element("tr", [element("th", text, scope="col") for text in header])
     body = [element("tr", [element("td", element("bdi", shortened(text, 200))) for text in row]) for row in rows]
     return element("div", element("table", element("thead", head), element("tbody", body)), class_="scroll")
@@ -251,7 +265,7 @@ def _checking(document: Document) -> Iterable[Html]:
         "data alone can show. The fingerprint of this page is in certificate.json too.",
     )
     rows = [(file.name, f"{file.bytes:,}", file.sha256) for file in document.files]
-    yield _table(("file", "bytes", "SHA-256"), rows)
+    yield table_of(("file", "bytes", "SHA-256"), rows)
 
 
 def _ticks(text: str) -> Html:
