@@ -309,6 +309,18 @@ def _broken(certificate: dict[str, Any], part: str) -> None:
             promise["neighbours"] = "add or remove one record"
         case "silence, left out":
             certificate["steps"].append({"step": "left-out", "records": 3, "columns": ["age"], "description": "x"})
+        case "words, another statement":
+            promise["statement"] = "Nothing at all is revealed about anybody."
+        case "words, fewer assumptions":
+            promise["assumptions"].pop()
+        case "words, a seed not named":
+            certificate["randomness"], promise["strength"] = "a seed", "conditional"
+        case "words, another unit":
+            promise["unit"] = "household"
+        case "words, figures from nowhere":
+            promise["exact"] = {"risk": 0}
+        case "words, about one file":
+            promise["file"] = "data.parquet"
 
 
 PARTS = [
@@ -335,6 +347,12 @@ PARTS = [
     "strength, seed called unconditional",
     "strength, other neighbours",
     "silence, left out",
+    "words, another statement",
+    "words, fewer assumptions",
+    "words, a seed not named",
+    "words, another unit",
+    "words, figures from nowhere",
+    "words, about one file",
 ]
 
 

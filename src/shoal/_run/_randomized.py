@@ -13,6 +13,7 @@ from shoal.closeness._events import Randomized
 from shoal.closeness._promises import local_privacy, stochastic
 from shoal.errors import DataError
 from shoal.guarantees import Event, Promise
+from shoal.guarantees._guarantee import CRYPTOGRAPHIC
 from shoal.mechanisms import RandomSource
 from shoal.tables import SensitiveAttribute
 
@@ -62,5 +63,5 @@ def _values(attribute: SensitiveAttribute, codes: np.ndarray[tuple[int, ...], np
 def randomness(source: RandomSource) -> str:
     """Say where random numbers came from."""
     if source.cryptographic:
-        return "the cryptographic generator of the operating system"
+        return CRYPTOGRAPHIC
     return "a seed, for tests: whoever knows it can repeat the draw"

@@ -30,6 +30,7 @@ from shoal.guarantees import (
     Strength,
     syntactic,
 )
+from shoal.guarantees._guarantee import CRYPTOGRAPHIC
 from shoal.mechanisms import RandomSource
 from shoal.models import Classes
 from shoal.plan import Plan
@@ -136,9 +137,7 @@ def _guarantee(plan: Plan, privacy: DifferentialPrivacy, drawn: Drawn, source: R
         promises=(_promise(privacy, drawn, source), *(syntactic(model) for model in plan.class_models)),
         events=tuple(_events(plan, drawn)),
         randomness=(
-            "the cryptographic generator of the operating system"
-            if source.cryptographic
-            else "a seed, for tests: whoever knows it can repeat the draw"
+            CRYPTOGRAPHIC if source.cryptographic else "a seed, for tests: whoever knows it can repeat the draw"
         ),
     )
 

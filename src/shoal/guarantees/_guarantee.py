@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from shoal.guarantees._events import Budget, Event, budget
 from shoal.guarantees._promise import Promise
 
-__all__ = ["Guarantee"]
+__all__ = ["CRYPTOGRAPHIC", "Guarantee"]
+
+CRYPTOGRAPHIC = "the cryptographic generator of the operating system"
+"""The only source of random numbers that an unconditional promise may rest on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

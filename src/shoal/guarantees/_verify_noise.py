@@ -20,9 +20,10 @@ from shoal.errors import ShoalError
 from shoal.guarantees._certificate import Certificate, PromiseEntry
 from shoal.guarantees._check import Check
 from shoal.guarantees._events import LeftOut, Suppressed
+from shoal.guarantees._guarantee import CRYPTOGRAPHIC
 from shoal.guarantees._promise import Neighbours, Strength
 from shoal.models._arguments import fraction
-from shoal.schema import Provenance
+from shoal.schema import Missing, Provenance
 from shoal.tables import Table
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ def check_noise(
     if not made:
         return checks
     parts: dict[str, Callable[[_Checked], Decision]] = {
+        "words": _words,
         "budget": _budget,
         "noise": _noise,
         "choices": _choices,
@@ -136,6 +138,30 @@ def _domains(checked: _Checked) -> Decision:
     if sorted(names) != sorted([*checked.numbers, *checked.concepts]) or not known >= set(names):
         return False, "not every released column has a declared domain"
     return True, f"declared for all {len(names):,} columns"
+
+
+def _words(checked: _Checked) -> Decision:
+    """Say the promise again from its parameters, and compare."""
+    from shoal.microaggregation._dp_method import covered
+    from shoal.microaggregation._dp_promise import privacy_promise
+
+    entry = checked.entry
+    again = privacy_promise(
+        checked.target,
+        k=int(str(entry.parameters["k"])),
+        epsilon=fraction(entry.parameters["epsilon"]),  # type: ignore[arg-type]
+        cryptographic=checked.certificate.randomness == CRYPTOGRAPHIC,
+        left_out=tuple(each.name for each in covered(checked.plan.schema) if each.missing is Missing.DROP),
+    )
+    if dict(entry.parameters) != dict(again.parameters) or dict(entry.exact) != dict(again.exact):
+        return False, "the promise has figures besides its parameters"
+    if entry.statement != again.statement:
+        return False, "the statement is not what the parameters mean"
+    if entry.assumptions != again.assumptions:
+        return False, "the assumptions are not those of the promise"
+    if (entry.unit, entry.file) != (again.unit, again.file):
+        return False, "the promise is about something else than the records of all tables"
+    return True, "statement, assumptions and unit are what the parameters mean"
 
 
 def _budget(checked: _Checked) -> Decision:
@@ -256,7 +282,7 @@ def _strength(checked: _Checked) -> Decision:
         return False, "the steps or the plan are about another target than the promise"
     if entry.neighbours is not Neighbours.REPLACE or entry.unit != "record":
         return False, "neighbours must differ by one record replaced"
-    covered = checked.target == "original" and "operating system" in checked.certificate.randomness
+    covered = checked.target == "original" and checked.certificate.randomness == CRYPTOGRAPHIC
     if entry.strength is not Strength.CONDITIONAL and not (covered and entry.strength is Strength.UNCONDITIONAL):
         return False, "the promise calls itself stronger than its target and its random numbers allow"
     return True, f"target `{checked.target}`; the promise is {entry.strength}"

@@ -25,6 +25,7 @@ from shoal.guarantees._events import (
     SchemeChosen,
     Suppressed,
 )
+from shoal.guarantees._guarantee import CRYPTOGRAPHIC
 from shoal.guarantees._promise import Neighbours, Strength
 from shoal.models import Classes
 from shoal.schema import Attribute, Flat, Provenance, Role, Schema
@@ -49,7 +50,6 @@ _STEPS: dict[type[Event], bool] = {
     Filtered: False,
     Ordered: True,
 }
-_CRYPTOGRAPHIC = "the cryptographic generator of the operating system"
 
 Step = Mapping[str, object]
 
@@ -84,7 +84,7 @@ def _check(subject: str, decide: Callable[[], tuple[bool, str]]) -> Check:
 def _words(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
     """Say the promise again from its parameters, and compare."""
     promise, search = _promised(entry), str(_one(certificate, SchemeChosen.name)["search"])
-    cryptographic = certificate.randomness == _CRYPTOGRAPHIC
+    cryptographic = certificate.randomness == CRYPTOGRAPHIC
     doubts = promise.doubts(covered=_SEARCHES.get(search, False), cryptographic=cryptographic)
     if entry.statement != promise.statement():
         return False, "the statement is not what the parameters mean"
@@ -221,7 +221,7 @@ def _scheme(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
         return False, f"a scheme chosen by `{search}` is not known to be private"
     if entry.neighbours is not Neighbours.ADD_REMOVE:
         return False, "neighbours must differ by one record added or removed"
-    doubtful = not _SEARCHES[search] or certificate.randomness != _CRYPTOGRAPHIC
+    doubtful = not _SEARCHES[search] or certificate.randomness != CRYPTOGRAPHIC
     if entry.strength is Strength.UNCONDITIONAL and doubtful:
         return False, "the promise calls itself unconditional, but its search or its random numbers are not covered"
     return True, f"chosen by `{search}`; the promise is {entry.strength}"

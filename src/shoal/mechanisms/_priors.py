@@ -115,9 +115,14 @@ class NumericPrior:
         exact = self.start + position * self.step
         return int(exact) if self.start.denominator == self.step.denominator == 1 else float(exact)
 
-    def position(self, answer: str | Number) -> int:
-        """Return the nearest number's place, halves upwards."""
-        steps = (rational(answer, "answer", "NumericPrior") - self.start) / self.step
+    def position(self, answer: str | Number) -> int | None:
+        """Return the nearest number's place, halves upwards, or None for what is no finite number."""
+        try:
+            exact = rational(answer, "answer", "NumericPrior")
+        except ParameterError:
+            # an error would tell that this answer, and not another, is no number
+            return None
+        steps = (exact - self.start) / self.step
         return min(max(math.floor(steps + Fraction(1, 2)), 0), len(self.weights) - 1)
 
 

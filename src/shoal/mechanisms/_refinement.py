@@ -112,6 +112,9 @@ class Refinement:
             raise ParameterError(f"`delta` of `Refinement` must be in [0, 1); got {delta!r}.")
         if not 0 < self.balance < 1:
             raise ParameterError(f"`balance` of `Refinement` must be in (0, 1); got {balance!r}.")
+        # a distance that does not know the prior's values fails here, and never for some answers only
+        if self.distance.ranks(prior, 0).shape != (len(prior.weights),):
+            raise ParameterError("`distance` of `Refinement` must rank every value of the prior.")
 
     @property
     def domain(self) -> str:
@@ -144,8 +147,8 @@ class Refinement:
     def release(self, answer: str | Number | None, *, source: RandomSource = SYSTEM) -> str | int | float:
         """Return a sample of the refined prior; None says that there is no record to answer from.
 
-        An answer that a categorical prior does not know is answered from the prior as well. A source other than
-        the system's is for tests.
+        An answer that the prior cannot place (a category that it does not know, no finite number) is answered from
+        the prior as well, so that no answer is refused. A source other than the system's is for tests.
         """
         position = None if answer is None else self.prior.position(answer)
         if position is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
-from shoal.errors import ParameterError
+from shoal.errors import ParameterError, SchemaError
 from shoal.mechanisms import (
     AbsoluteDistance,
     CategoricalPrior,
@@ -73,6 +73,11 @@ class LookUp(Query):
             raise ParameterError("a look-up has no `where`.")
         if self.identifier not in schema or schema[self.identifier].role is not Role.IDENTIFIER:
             raise FilterError("a look-up needs a column with the role identifier.")
+        if schema[self.identifier].kind in (Kind.NUMERIC, Kind.DATE):
+            raise SchemaError(
+                f"column `{self.identifier}` is {schema[self.identifier].kind}; people are looked up by a text.",
+                hint=f'write `kind = "categorical"` under [columns.{self.identifier}] of the schema',
+            )
         if not 1 <= len(self.columns) <= 64 or len(set(self.columns)) != len(self.columns):
             raise ParameterError("`columns` of a look-up must be 1 to 64 different columns.")
         unknown = sorted(set(self.priors) - set(self.columns))

@@ -3,10 +3,12 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from flint import arb, fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from reference.noise import QuickSource
 from reference.refinement import (
@@ -23,6 +25,7 @@ from shoal.mechanisms import (
     CategoricalPrior,
     NominalDistance,
     NumericPrior,
+    Prior,
     QueryKind,
     Refinement,
     TaxonomyDistance,
@@ -253,12 +256,36 @@ def test_a_grid_with_too_many_numbers_is_refused() -> None:
 
 
 def test_a_taxonomy_must_know_all_values() -> None:
-    made = Refinement(
-        CategoricalPrior.uniform(("flu", "gout")), epsilon=1, query="individual", distance=TaxonomyDistance(TREE)
-    )
     with pytest.raises(ParameterError, match="1 are absent") as refused:
-        made.release("flu")
+        Refinement(
+            CategoricalPrior.uniform(("flu", "gout")), epsilon=1, query="individual", distance=TaxonomyDistance(TREE)
+        )
     assert "gout" not in str(refused.value)
+
+
+@pytest.mark.parametrize("prior", [NumericPrior.uniform(0, 3, step=1), CategoricalPrior.uniform(("a", "b"))], ids=repr)
+def test_a_distance_of_other_values_is_refused_before_there_is_an_answer(
+    prior: NumericPrior | CategoricalPrior,
+) -> None:
+    with pytest.raises(ParameterError, match="`ancestors` of `TaxonomyDistance`"):
+        Refinement(prior, epsilon=1, query="individual", distance=TaxonomyDistance(TREE))
+
+
+def test_a_distance_that_does_not_rank_every_value_is_refused() -> None:
+    class Short:
+        def ranks(self, prior: Prior, position: int) -> NDArray[np.int64]:
+            return np.zeros(1, dtype=np.int64)
+
+    with pytest.raises(ParameterError, match="must rank every value"):
+        Refinement(numbers([1, 1]), epsilon=1, query="individual", distance=Short())
+
+
+@pytest.mark.parametrize("answer", [math.nan, math.inf, -math.inf, "nan", "much", "1/0"])
+@pytest.mark.parametrize("query", ["individual", "statistical"])
+def test_an_answer_that_is_no_finite_number_is_answered_from_the_prior(answer: float | str, query: QueryKind) -> None:
+    made, source = Refinement(numbers([1, 3]), epsilon=5, query=query, delta="0.01"), QuickSource(8)
+    ones = sum(made.release(answer, source=source) == 1 for _ in range(4000))
+    assert abs(ones - 3000) < 200
 
 
 def test_distances_by_default_fit_the_prior() -> None:

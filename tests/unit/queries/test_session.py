@@ -394,6 +394,30 @@ def test_somebody_who_is_there_twice_is_answered_from_the_prior() -> None:
         assert {session.look_up("id", "b", "age", epsilon=1000).value for _ in range(20)} == {90}
 
 
+@pytest.mark.parametrize("in_memory", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [(Kind.NUMERIC, [1, 2, 3]), (Kind.NUMERIC, ["1", "2", "3"]), (Kind.DATE, [dt.date(2024, 1, i) for i in (1, 2, 3)])],
+)
+def test_people_are_not_looked_up_by_numbers_which_are_written_in_many_ways(
+    kind: Kind, values: list[Any], *, in_memory: bool
+) -> None:
+    schema = Schema(attributes=(Attribute(name="id", role=Role.IDENTIFIER, kind=kind), AGE))
+    session = Session(shoal.read(pa.table({"id": values, "age": [30, 40, 50]}), schema=schema), 1, in_memory=in_memory)
+    for person in ("1", "1.0", "01", "2024-01-01"):
+        with pytest.raises(SchemaError, match="people are looked up by a text"):
+            session.look_up("id", person, "age", epsilon="0.5")
+    assert session.standing.spent == Loss()
+
+
+def test_whole_numbers_as_texts_identify_people() -> None:
+    schema = Schema(attributes=(Attribute(name="id", role=Role.IDENTIFIER), AGE))
+    table = shoal.read(pa.table({"id": [1, 2, 3], "age": [30, 40, 50]}), schema=schema)
+    for in_memory in (True, False):
+        session = Session(table, 10**6, in_memory=in_memory, source=QuickSource(9))
+        assert session.look_up("id", "2", "age", epsilon=1000).value == 40
+
+
 def test_a_session_is_reached_from_the_package() -> None:
     code = "import shoal; assert shoal.queries.Session is shoal.Session; assert shoal.Vault and shoal.Ledger"
     subprocess.run([sys.executable, "-c", code], check=True)
