@@ -11,14 +11,14 @@ import pyarrow as pa
 from shoal import tables
 from shoal._run._class_run import ClassRun, checked, hidden_classes, released_columns, views
 from shoal._run._domains import domains
+from shoal._run._preparation import check_key, check_size, preparation
 from shoal._run._randomized import randomized, randomness
-from shoal._run._recoding import _check_key, _check_size
 from shoal.closeness import PartitionMethod, People, StochasticCloseness, joined_view
 from shoal.closeness._columns import quasi_identifiers
 from shoal.closeness._events import Classed, Permuted, Separated
 from shoal.closeness._forms import Formed, formed
 from shoal.closeness._promises import stated
-from shoal.guarantees import Dropped, Event, Guarantee, LeftOut, Ordered, Pseudonymized
+from shoal.guarantees import Event, Guarantee, Ordered
 from shoal.guarantees._certificate import Column
 from shoal.mechanisms import RandomSource
 from shoal.microaggregation import permutation_within
@@ -28,7 +28,7 @@ from shoal.recoding import Progress
 from shoal.recoding._method import Watch
 from shoal.release import DATA, Part, Release
 from shoal.risk import reidentification
-from shoal.schema import Kind, Missing, Role, Schema
+from shoal.schema import Kind, Role
 from shoal.tables import EncodedRecords, Table
 
 __all__ = ["Outcome", "assembled", "classed", "classify", "open_records"]
@@ -78,14 +78,14 @@ class Opened:
 
 def open_records(plan: Plan, table: Table, watch: Watch, key: bytes | None) -> Opened:
     """Read the records of a plan whose method looks at each of them."""
-    _check_key(plan.schema, key)
+    check_key(plan.schema, key)
     plan = replace(plan, models=tuple(model.resolved(plan.schema) for model in plan.models))
     method = plan.method
     assert isinstance(method, PartitionMethod)  # noqa: S101 - the plan says so
     table = table.with_schema(plan.schema)
     watch.step(0, 3, "reading the records")
     encoded = tables.encode_records(table, sensitive=_wanted(plan, method))
-    _check_size(plan, encoded.frequencies)
+    check_size(plan, encoded.frequencies)
     people = People(
         quasi_identifiers=quasi_identifiers(plan.schema, encoded),
         sensitive=encoded.sensitive,
@@ -99,7 +99,7 @@ def assembled(run: ClassRun, outcome: Outcome, table: Table) -> Release:
     """Put a release together, from what is known of the run and what leaves."""
     plan, encoded, found, made = run.plan, run.encoded, run.found, run.formed
     parts, guarantee, notes = outcome
-    guarantee = replace(guarantee, events=(*_before(plan.schema, table), *guarantee.events, Ordered()))
+    guarantee = replace(guarantee, events=(*preparation(plan.schema, table), *guarantee.events, Ordered()))
     return Release(
         plan=plan,
         table=_shown(run, parts),
@@ -223,17 +223,3 @@ def classed(run: ClassRun) -> Classed:
         smallest=int(sizes.min()),
         largest=int(sizes.max()),
     )
-
-
-def _before(schema: Schema, table: Table) -> list[Event]:
-    events: list[Event] = []
-    kept = tuple(name for name in schema.identifiers if schema[name].pseudonym)
-    dropped = tuple(name for name in schema.identifiers if not schema[name].pseudonym)
-    if dropped:
-        events.append(Dropped(columns=dropped))
-    if kept:
-        events.append(Pseudonymized(columns=kept))
-    if table.left_out:
-        columns = tuple(attribute.name for attribute in schema if attribute.missing is Missing.DROP)
-        events.append(LeftOut(records=table.left_out, columns=columns))
-    return events

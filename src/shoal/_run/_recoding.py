@@ -10,15 +10,13 @@ import pyarrow as pa
 
 from shoal import tables
 from shoal._run._domains import domains
-from shoal.errors import DataError, ParameterError, Problems, ShoalError
+from shoal._run._preparation import check_key, check_size, preparation
+from shoal.errors import ShoalError
 from shoal.guarantees import (
-    Dropped,
     Event,
     Generalized,
     Guarantee,
-    LeftOut,
     Ordered,
-    Pseudonymized,
     Suppressed,
     syntactic,
 )
@@ -28,7 +26,6 @@ from shoal.plan import Plan
 from shoal.recoding import Method, Progress, SearchResult
 from shoal.release import Release
 from shoal.risk import reidentification
-from shoal.schema import Missing, Schema
 from shoal.tables import Frequencies, Recoding, Table
 
 __all__ = ["recode"]
@@ -44,7 +41,7 @@ def recode(
     population: Table | None = None,
 ) -> Release:
     """Carry out a plan whose promises are about classes."""
-    _check_key(plan.schema, pseudonym_key)
+    check_key(plan.schema, pseudonym_key)
     weights = {name: plan.schema[name].weight for name in plan.schema.quasi_identifiers}
     assert isinstance(plan.method, Method)  # noqa: S101 - the plan says so
     method = plan.method.weighted(weights).resolved(plan.schema)
@@ -55,7 +52,7 @@ def recode(
     wanted = [*wanted, *(name for measure in (method.measure, *measures) for name in measure.sensitive)]
     encoded = tables.encode(table, sensitive=tuple(dict.fromkeys(wanted)), population=population)
     frequencies = encoded.frequencies
-    _check_size(plan, frequencies)
+    check_size(plan, frequencies)
     found = method.recode(frequencies, models, progress=progress, cancelled=cancelled)
     after = _check_result(plan, frequencies, found)
     return Release(
@@ -79,29 +76,6 @@ def recode(
     )
 
 
-def _check_key(schema: Schema, key: bytes | None) -> None:
-    wanted = [attribute.name for attribute in schema if attribute.pseudonym]
-    if wanted and key is None:
-        raise ParameterError(
-            f"column `{wanted[0]}` asks for pseudonyms, which need a secret key",
-            hint="give `pseudonym_key` (on the command line: --pseudonym-key FILE)",
-        )
-    if key is not None and len(key) < 16:
-        raise ParameterError("`pseudonym_key` must hold at least 16 bytes.")
-
-
-def _check_size(plan: Plan, frequencies: Frequencies) -> None:
-    problems = Problems()
-    records = frequencies.records
-    if not records:
-        raise DataError("the table has no records")
-    for model in plan.class_models:
-        size = model.capabilities.minimal_class_size
-        if size > records:
-            problems.add(f"`{model.title}` asks for classes of {size:,} records; the table has {records:,}")
-    problems.raise_as(ParameterError)
-
-
 def _check_result(plan: Plan, frequencies: Frequencies, found: SearchResult) -> Classes:
     """Decide every promise once more on the classes that will be released, independently of the search."""
     classes = Classes.of(frequencies, found.recoding.classes, number=found.recoding.number)
@@ -119,17 +93,7 @@ def _check_result(plan: Plan, frequencies: Frequencies, found: SearchResult) -> 
 
 
 def _events(plan: Plan, table: Table, frequencies: Frequencies, found: SearchResult) -> list[Event]:
-    schema = plan.schema
-    events: list[Event] = []
-    kept = tuple(name for name in schema.identifiers if schema[name].pseudonym)
-    dropped = tuple(name for name in schema.identifiers if not schema[name].pseudonym)
-    if dropped:
-        events.append(Dropped(columns=dropped))
-    if kept:
-        events.append(Pseudonymized(columns=kept))
-    if table.left_out:
-        columns = tuple(attribute.name for attribute in schema if attribute.missing is Missing.DROP)
-        events.append(LeftOut(records=table.left_out, columns=columns))
+    events = preparation(plan.schema, table)
     levels = found.recoding.levels
     events.append(
         Generalized(

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from shoal import methods, tables
-from shoal._run._recoding import _check_key
+from shoal._run._preparation import check_key
 from shoal.closeness import Slice, associations, composition, exposed, grouped
 from shoal.closeness._events import Sliced
 from shoal.errors import ParameterError, RequirementError
@@ -58,7 +58,7 @@ def cut(
     """Carry out a plan whose method divides the columns."""
     method = plan.method
     assert isinstance(method, Slice)  # noqa: S101 - the plan says so
-    _check_key(plan.schema, pseudonym_key)
+    check_key(plan.schema, pseudonym_key)
     table = table.with_schema(plan.schema)
     groups = _groups(plan, method, table)
     plan = replace(plan, method=replace(method, groups=groups))

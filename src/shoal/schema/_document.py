@@ -6,6 +6,7 @@ Every column is read on its own and to the end, so that one run reports every pr
 from __future__ import annotations
 
 import datetime as dt
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -176,9 +177,9 @@ class _Column(_Shape):
         )
 
 
-class _Rule(_Shape):
-    def rule(self) -> HierarchyRule:
-        raise NotImplementedError
+class _Rule(_Shape, ABC):
+    @abstractmethod
+    def rule(self) -> HierarchyRule: ...
 
 
 class _Intervals(_Rule):
