@@ -15,6 +15,7 @@ from shoal.microaggregation._groups import AttributeSet
 from shoal.microaggregation._sensitivity import Target
 from shoal.models._arguments import Arguments, Number, fraction, plain
 from shoal.schema import Attribute, Kind, Provenance, Role, Schema
+from shoal.schema._attribute import INEXACT
 
 __all__ = ["DPMicroaggregation"]
 
@@ -167,6 +168,8 @@ class DPMicroaggregation:
         domain = attribute.domain
         if attribute.kind in (Kind.NUMERIC, Kind.DATE) and (domain is None or not domain.bounded):
             return f"{start} has no declared bounds; give its `minimum` and `maximum`"
+        if attribute.kind is Kind.NUMERIC and domain is not None and not domain.exact:
+            return f"{start} {INEXACT}"
         if attribute.kind is Kind.ORDINAL and (domain is None or domain.values is None):
             return f"{start} has no declared domain; list its `values` in order"
         if attribute.kind is Kind.CATEGORICAL and provenance(attribute) is not Provenance.DECLARED:

@@ -14,6 +14,12 @@ __all__ = ["Attribute", "Bound", "Domain", "Kind", "Missing", "Provenance", "Rol
 
 Bound = int | float | dt.date
 
+LARGEST_EXACT = 2**53
+INEXACT = (
+    "has a declared domain beyond 2^53, where one record may decide how the numbers of others are written; declare "
+    "bounds within 9,007,199,254,740,991 of 0, or declare the column as categorical and list its `values`"
+)
+
 
 class Role(StrEnum):
     """What an attribute tells about a person.
@@ -99,6 +105,24 @@ class Domain:
     def bounded(self) -> bool:
         """Whether both bounds are known."""
         return self.minimum is not None and self.maximum is not None
+
+    @property
+    def exact(self) -> bool:
+        """Whether floating point tells all whole numbers of the domain apart: days, and numbers below 2^53.
+
+        Beyond, a number is written as an integer or as a float near it, and which of the two is decided by the other
+        numbers of its column.
+        """
+        numbers = [bound for bound in (self.minimum, self.maximum) if isinstance(bound, int | float)]
+        return all(abs(number) < LARGEST_EXACT for number in [*numbers, *map(_number, self.values or ())])
+
+
+def _number(value: str) -> float:
+    """Return the number that a text stands for, 0 if it is none."""
+    try:
+        return float(value)
+    except ValueError:
+        return 0.0
 
 
 def _finite(bound: int | float) -> bool:

@@ -11,6 +11,7 @@ from typing import ClassVar, Self, get_args
 from shoal.hierarchies import provenance
 from shoal.models._arguments import Arguments, Number, plain
 from shoal.schema import Attribute, Kind, Provenance, Role, Schema
+from shoal.schema._attribute import INEXACT
 from shoal.truthful._ranges import LARGEST_EPSILON
 from shoal.truthful._worst_case import Definition
 from shoal.truthful.parameters import Parameters, parameters
@@ -116,6 +117,8 @@ class DifferentialPrivacy:
         for attribute in released(schema):
             if provenance(attribute) is not Provenance.DECLARED:
                 problems.append(f"`{self.title}`: column `{attribute.name}` {_undeclared(attribute)}")
+            elif attribute.kind is Kind.NUMERIC and attribute.domain is not None and not attribute.domain.exact:
+                problems.append(f"`{self.title}`: column `{attribute.name}` {INEXACT}")
         return problems
 
     def statement(self) -> str:

@@ -169,3 +169,9 @@ def test_a_budget_alone_chooses_the_method() -> None:
 
     assert methods.default([EpsilonBudget(1)]) == DPMicroaggregation()
     assert methods.default([shoal.DifferentialPrivacy(epsilon=1, delta=1e-6)]) == shoal.Truthful()
+
+
+def test_numbers_that_floating_point_cannot_tell_apart_are_refused() -> None:
+    account = Attribute(name="account", kind=Kind.NUMERIC, domain=Domain(minimum=0, maximum=10**17))
+    with pytest.raises(PlanError, match="`account` has a declared domain beyond 2\\^53"):
+        plan(schema=Schema(attributes=(*SCHEMA.attributes, account)))

@@ -102,3 +102,27 @@ def test_pseudonyms_and_guessed_schemas_are_refused() -> None:
     assert len(problems) == 2
     assert any("pseudonyms" in problem for problem in problems)
     assert any("guessed" in problem for problem in problems)
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        Domain(minimum=0, maximum=2**53),
+        Domain(minimum=-(10**17), maximum=0),
+        Domain(minimum=0.0, maximum=1e300),
+        Domain(values=("1", "9007199254740993")),
+    ],
+    ids=repr,
+)
+def test_numbers_that_floating_point_cannot_tell_apart_are_refused(domain: Domain) -> None:
+    """One record with a fraction in it decides whether they are written as integers or as floats."""
+    attribute = Attribute(name="account", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC, domain=domain)
+    (problem,) = WANTED.problems(Schema(attributes=(attribute,)))
+    assert "`account` has a declared domain beyond 2^53" in problem
+
+
+def test_numbers_below_are_not() -> None:
+    domain = Domain(minimum=1 - 2**53, maximum=2**53 - 1)
+    numbers = Attribute(name="account", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC, domain=domain)
+    names = Attribute(name="name", role=Role.QUASI_IDENTIFIER, domain=Domain(values=("9007199254740993", "nan")))
+    assert WANTED.problems(Schema(attributes=(numbers, names))) == []
