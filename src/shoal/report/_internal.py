@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 import secrets
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 from shoal import tables
 from shoal.errors import ShoalError
@@ -16,17 +13,16 @@ from shoal.guarantees._certificate import load
 from shoal.plan import Plan
 from shoal.recoding import Method
 from shoal.release import PLAN, Release
-from shoal.report._document import Bar, ColumnFigures, Document, Risk, TableFigures, Variant
+from shoal.report._beside import compared_column
+from shoal.report._document import Document, Risk, TableFigures, Variant
 from shoal.report._gather import gather
 from shoal.report._plots import lattice_figures
 from shoal.risk import Pair, assess
 from shoal.tables import Table
-from shoal.utility import Associations, Bin, Distribution, associations, coverage, distributions, query_error
+from shoal.utility import Associations, Distribution, associations, coverage, distributions, query_error
 
 __all__ = ["internal_report"]
 
-#: bars of a column at most, but for missing values
-_BARS = 20
 #: pairs of columns whose association a report names
 _PAIRS = 10
 
@@ -81,58 +77,10 @@ def _again(folder: Path, original: Table, certificate: Certificate) -> Release |
 
 
 def _compared(table: TableFigures, found: dict[str, Distribution]) -> TableFigures:
-    columns = tuple(_column(column, found[column.name]) if column.name in found else column for column in table.columns)
+    columns = tuple(
+        compared_column(column, found[column.name]) if column.name in found else column for column in table.columns
+    )
     return table.model_copy(update={"columns": columns})
-
-
-def _column(column: ColumnFigures, found: Distribution) -> ColumnFigures:
-    return ColumnFigures(
-        name=column.name,
-        role=column.role,
-        distinct=column.distinct,
-        bars=tuple(
-            Bar(label=_label(each), kind=_kind(each), released=each.released, original=each.original)
-            for each in _fewer(found.bins, ordered=found.wasserstein is not None)
-        ),
-        total_variation=found.total_variation,
-    )
-
-
-def _fewer(bins: Sequence[Bin], *, ordered: bool) -> list[Bin]:
-    """Return at most about twenty bars: neighbours together where values have an order, else the commonest."""
-    aside = [each for each in bins if each.first is None and not each.rest]
-    values = [each for each in bins if each.first is not None or each.rest]
-    if len(values) > _BARS and ordered:
-        width = math.ceil(len(values) / _BARS)
-        values = [_together(values[start : start + width]) for start in range(0, len(values), width)]
-    elif len(values) > _BARS:
-        common = sorted(values, key=lambda each: (each.rest, -each.original - each.released))
-        kept = {id(each) for each in common[: _BARS - 1]}
-        rest = _together([each for each in values if id(each) not in kept], rest=True)
-        values = [*(each for each in values if id(each) in kept), rest]
-    return [*values, *aside]
-
-
-def _together(bins: Sequence[Bin], *, rest: bool = False) -> Bin:
-    return Bin(
-        first=bins[0].first,
-        last=bins[-1].last,
-        original=sum(each.original for each in bins),
-        released=sum(each.released for each in bins),
-        rest=rest,
-    )
-
-
-def _kind(found: Bin) -> Literal["value", "missing", "rest"]:
-    return "rest" if found.rest else "missing" if found.first is None else "value"
-
-
-def _label(found: Bin) -> str:
-    if found.rest:
-        return "other values"
-    if found.first is None:
-        return "missing"
-    return found.first if found.first == found.last else f"{found.first} to {found.last}"
 
 
 def _changed(found: Associations) -> list[tuple[str, str, float, float]]:

@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.report._charts import Chart, class_sizes_chart
+from shoal.report._beside import compared_column
+from shoal.report._charts import Chart, class_sizes_chart, column_chart
+from shoal.report._columns import column_figures
 from shoal.report._document import LatticeFigures, LatticeNode, Risk
 from shoal.report._markup import Html, element, join
+from shoal.risk import Pair
+from shoal.tables import Table
+from shoal.utility import distributions
 
 if TYPE_CHECKING:
     from shoal.recoding import SearchResult
@@ -36,6 +41,23 @@ class Plots:
         """Draw how many records hide in classes of which size, before and after."""
         before = self.release.before
         return class_sizes_chart(Risk.of(self.release.after), None if before is None else Risk.of(before))
+
+    def column(self, name: str, original: Table | None = None) -> Chart:
+        """Draw the distribution of a released column; beside that of the original table, where it is given.
+
+        Raises
+        ------
+        ParameterError
+            If the release has no such column.
+        """
+        if name not in self.release.table.columns or name not in self.release.plan.schema:
+            raise ParameterError(f"the release has no column `{name}` to draw.")
+        role = self.release.plan.schema[name].role
+        found = column_figures(self.release.table, name, role, self.release.table.count())
+        if original is not None:
+            pair = Pair.of(original.with_schema(self.release.plan.schema), self.release.table, columns=[name])
+            found = compared_column(found, distributions(pair)[0])
+        return column_chart(found)
 
     def lattice(self) -> Chart:
         """Draw the nodes that the search looked at, from exact values at the bottom to hidden ones at the top.

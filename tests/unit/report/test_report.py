@@ -25,8 +25,8 @@ from shoal.report import (
     render_text,
     write_file,
 )
+from shoal.report._beside import _fewer
 from shoal.report._columns import column_figures
-from shoal.report._internal import _fewer
 from shoal.schema import Attribute, Domain, Flat, Intervals, Kind, Mask, Role, Schema
 from shoal.utility import Bin
 
@@ -351,6 +351,12 @@ def test_a_release_in_memory_draws_its_lattice_with_the_chosen_node_ringed() -> 
     assert circles.count("ring") == 1
     assert len(circles) == 1 + len(made.search.lattice.values)
     assert made.plot.class_sizes().header == ("class size", "original", "released")
+    assert made.plot.column("town").header == ("value", "records", "share")
+    beside = made.plot.column("town", table)
+    assert beside.header == ("value", "original", "released")
+    assert ("Faraway", "1.6%", "0.0%") in beside.rows
+    with pytest.raises(ParameterError, match="no column `name`"):
+        made.plot.column("name")
 
 
 def test_the_internal_report_repeats_the_search_and_draws_it(folder: Path) -> None:
