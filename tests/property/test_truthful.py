@@ -17,6 +17,7 @@ from shoal.truthful import DifferentialPrivacy, Truthful
 from shoal.truthful._paper_scores import Discernibility, NonUniformEntropy
 from shoal.truthful._scheme import SCORES
 from shoal.truthful._scores import ExpectedScore, Granularity, GroupSize, Intensity, Score, Setting
+from shoal.truthful._sensitivity import sensitivity_range
 from shoal.truthful._survival import SCALE
 
 QUICK = settings(max_examples=60, deadline=None)
@@ -116,6 +117,18 @@ def test_a_record_more_changes_no_score_by_more_than_the_sensitivity(
     having = SCORES[name](reference.setting(described, [*records, extra], beta=HALF, k=k))
     assert having.sensitivity == without.sensitivity
     _compare(having, without)
+
+
+@QUICK
+@given(tables(), st.sampled_from(sorted(SCORES.keys() - {"classification"})), st.integers(1, 4))
+def test_the_sensitivity_is_what_a_checker_expects_of_the_score(
+    table: tuple[list[Column], list[Record]], name: str, k: int
+) -> None:
+    described, records = table
+    sensitivity = SCORES[name](reference.setting(described, records, beta=HALF, k=k)).sensitivity
+    low, high = sensitivity_range(name, beta=HALF, k=k, columns=len(described))
+    assert 0 < low <= sensitivity <= high
+    assert high <= 2 * low or name == "group-size"
 
 
 @QUICK

@@ -28,7 +28,7 @@ def sensitivity_range(score: str, *, beta: Fraction, k: int, columns: int) -> tu
     if score == "group-size":
         # these steps are probabilities in floating point, which another machine may round to the next unit
         step = surviving_classes(beta, k).step
-        return Fraction((step - 1) * SCALE), Fraction((step + 1) * SCALE)
+        return Fraction(max(step - 1, 1) * SCALE), Fraction((step + 1) * SCALE)
     terms = {"discernibility": 1, "non-uniform-entropy": columns}[score]
     threshold = max(2, math.ceil(k / beta))
     exact = terms * (Fraction(threshold**2, threshold - 1) + 1) + Fraction(terms**2, 2**22)

@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from reference.truthful_parameters import Distribution, exponential, hockey_stick, probabilistic, released
 from shoal.errors import ParameterError
 from shoal.truthful import parameters as module
 from shoal.truthful.parameters import (
@@ -69,6 +70,23 @@ def test_class_sizes_next_to_an_integer_are_decided_by_more_precision() -> None:
 
 def test_standard_needs_a_smaller_k_than_probabilistic() -> None:
     assert parameters(1, "1e-6", definition="standard").k == 58 < parameters(1, "1e-6").k == 74
+
+
+def test_post_processing_breaks_the_probabilistic_definition_and_not_the_standard_one() -> None:
+    """A filter that leaves a class out below a size merges outcomes: beside filters the second is promised."""
+    found = parameters(1, "1e-6")
+    factor, least, size = exponential(Fraction(1)), 75, 87
+
+    def filtered(records: int) -> Distribution:
+        merged: Distribution = {0: Fraction(0), 1: Fraction(0)}
+        for copies, mass in released(records, found.k, found.beta).items():
+            merged[int(copies >= least)] += mass
+        return merged
+
+    assert found.definition == "probabilistic"
+    assert probabilistic(released(size, found.k, found.beta), released(size - 1, found.k, found.beta), factor) <= 1e-6
+    assert probabilistic(filtered(size), filtered(size - 1), factor) > 1.6e-6
+    assert hockey_stick(filtered(size), filtered(size - 1), factor) <= 1e-6
 
 
 def test_any_larger_k_is_fine() -> None:
