@@ -32,10 +32,15 @@ def compare(about: dict[str, Any], wanted: dict[str, Any], progress: Progress) -
         **choice,
         learn=choice["utility"] == "distinguishable",
         folder=home / POINTS,
-        progress=progress,
+        progress=lambda done, total, label: progress(done, total, _words(done, total, label)),
     )
     signal.signal(signal.SIGTERM, before)
     return found.to_json()
+
+
+def _words(done: int, total: int, label: str) -> str:
+    made = f"{done:,} of {total:,} releases are made and measured"
+    return f"{made}; the last was {label}" if label else made
 
 
 def _leave(_signal: int, _frame: FrameType | None) -> None:

@@ -54,15 +54,13 @@ def start(here: Here, table: str, comparison: Comparison) -> dict[str, Any]:
 
     chosen = _sorted(comparison)
     _check(here, table, chosen)
-    strengths = [f"k = {value}" for value in chosen["k"]]
-    strengths += [
-        f"{column}: {name} = {value:g}" for name in "lt" for column, of in chosen[name].items() for value in of
-    ]
-    strengths += [f"epsilon = {value:g}" for value in chosen["epsilon"]]
+    strengths = [f"k = {_list(chosen['k'])}"] if chosen["k"] else []
+    strengths += [f"{column}: {name} = {_list(of)}" for name in "lt" for column, of in chosen[name].items()]
+    strengths += [f"epsilon = {_list(chosen['epsilon'])}"] if chosen["epsilon"] else []
     name = here.store.tables.about(table)["name"]
     about = {
         "kind": "comparison",
-        "title": ", ".join(strengths),
+        "title": f"Comparison: {'; '.join(strengths)}",
         "method": ", ".join(chosen["methods"]) or "truthful",
         "statements": ["The releases are made and measured; none is kept."],
         "python": compare_python(chosen, name),
@@ -113,6 +111,10 @@ def _sorted(comparison: Comparison) -> dict[str, Any]:
     for name in ("l", "t"):
         found[name] = {column: sorted(set(values)) for column, values in found[name].items() if values}
     return found | {"methods": list(dict.fromkeys(comparison.methods))}
+
+
+def _list(values: list[float]) -> str:
+    return ", ".join(f"{value:g}" for value in values)
 
 
 def _check(here: Context, table: str, chosen: dict[str, Any]) -> None:
