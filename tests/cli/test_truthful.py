@@ -85,6 +85,20 @@ def test_a_release_is_made_and_verified(shoal: Run, release: Path) -> None:
     assert "differential-privacy, budget" in done.stdout
 
 
+@pytest.mark.parametrize("asked", [(), ("--definition", "probabilistic")], ids=str)
+def test_beside_l_diversity_the_standard_definition_is_promised(
+    shoal: Run, folder: Path, tmp_path: Path, asked: tuple[str, ...]
+) -> None:
+    made = tmp_path / "release"
+    options = ("--epsilon", 1, "--delta", "1e-4", "--l", "illness=2", *asked)
+    done = shoal("anonymize", folder / "people.csv", *options, "--output", made)
+    assert done.returncode == 0, done.stderr
+    promise = json.loads((made / "certificate.json").read_text())["promises"][0]
+    assert promise["parameters"]["definition"] == "standard"
+    assert "times p, plus 0.0001" in (made / "summary.txt").read_text().replace("\n", " ")
+    assert shoal("verify", made).returncode == 0
+
+
 def test_neither_the_canary_nor_figures_of_the_input_leave(folder: Path, release: Path) -> None:
     texts = [(folder / "stdout.txt").read_text()]
     texts += [

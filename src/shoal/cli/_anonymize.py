@@ -55,7 +55,11 @@ def anonymize(
         str | None, typer.Option(help="The part of epsilon that chooses the generalisation; 0.1 by default.")
     ] = None,
     definition: Annotated[
-        str | None, typer.Option(help="Of differential privacy: probabilistic (the default, stronger) or standard.")
+        str | None,
+        typer.Option(
+            help="Of differential privacy: probabilistic (the default, stronger) or standard. Beside promises that "
+            "leave sampled classes out, such as --l and --t, always standard."
+        ),
     ] = None,
     promise: Annotated[
         list[str] | None,
