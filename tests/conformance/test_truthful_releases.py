@@ -18,7 +18,7 @@ from shoal import models
 from shoal._run import run
 from shoal.errors import ParameterError, PlanError, RequirementError
 from shoal.mechanisms import SeededSource
-from shoal.schema import Attribute, Domain, Groups, Intervals, Kind, Missing, Role, Schema
+from shoal.schema import Attribute, Domain, Flat, Groups, Intervals, Kind, Missing, Role, Schema
 from shoal.truthful.parameters import exact_delta
 
 WANTED = shoal.DifferentialPrivacy(epsilon=1, delta=1e-3)
@@ -510,3 +510,11 @@ def test_records_with_missing_values_are_left_out_silently() -> None:
     assert "left-out" not in [event.name for event in made.guarantee.events]
     assert made.private is not None
     assert made.private.left_out > 0
+
+
+@pytest.mark.parametrize("delta", ["1e-5", "1e-7", "3e-8", "1e-9"])
+def test_the_attained_delta_is_confirmed_whatever_its_last_digit(tmp_path: Path, delta: str) -> None:
+    town = Attribute(name="town", role=Role.QUASI_IDENTIFIER, domain=Domain(values=("a", "b")), hierarchy=Flat())
+    table = shoal.read(pa.table({"town": ["a", "b"] * 2_000})).with_schema(Schema(attributes=(town,)))
+    release = shoal.anonymize(table, shoal.DifferentialPrivacy(epsilon=1, delta=delta))
+    assert shoal.verify(release.write(tmp_path / "release")).passed

@@ -129,7 +129,8 @@ def _figures(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
 
     chosen, sampled, promise = _one(certificate, SchemeChosen.name), _one(certificate, Sampled.name), _promised(entry)
     stated = dict(entry.exact)
-    attained = Fraction(str(stated.pop("delta attained, rounded up")))
+    # the number that was rounded up is the float, not the fewest digits that give it back
+    attained = Fraction(float(str(stated.pop("delta attained, rounded up"))))
     names = ("beta", "k", "sensitivity of the score", "epsilon of the scheme", "epsilon of the sampling")
     found = (sampled["beta"], sampled["k"], chosen["sensitivity"], chosen["epsilon_spent"], sampled["epsilon_spent"])
     if stated != dict(zip(names, found, strict=True)):
