@@ -26,6 +26,7 @@ def compared_column(column: ColumnFigures, found: Distribution) -> ColumnFigures
             for each in _fewer(found.bins, ordered=found.wasserstein is not None)
         ),
         total_variation=found.total_variation,
+        wasserstein=found.wasserstein,
     )
 
 
@@ -63,4 +64,13 @@ def _label(found: Bin) -> str:
         return "other values"
     if found.first is None:
         return "missing"
-    return found.first if found.first == found.last else f"{found.first} to {found.last}"
+    first, last = _end(found.first), _end(found.last)
+    return first if first == last else f"{first} to {last}"
+
+
+def _end(text: str | None) -> str:
+    """Return a value as a label: a number with six digits at most, which a mean rarely has."""
+    try:
+        return f"{float(text or ''):.6g}" if len(text or "") > 8 else str(text)
+    except ValueError:
+        return str(text)

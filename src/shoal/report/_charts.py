@@ -84,6 +84,8 @@ def column_chart(column: ColumnFigures) -> Chart:
 
 
 def _note(column: ColumnFigures) -> str:
+    if column.wasserstein is not None:
+        return f"values moved by {share(column.wasserstein)} of its width on average (Wasserstein)"
     if column.total_variation is not None:
         return f"moved by {share(column.total_variation)} (total variation)"
     if column.distinct is None:

@@ -98,13 +98,17 @@ class Bar(_Part):
 
 
 class ColumnFigures(_Part):
-    """The distribution of a released column; ``total_variation`` is its distance from the original's."""
+    """The distribution of a released column.
+
+    ``total_variation`` is its distance from the original's, ``wasserstein`` the mean way of its values over its width.
+    """
 
     name: str
     role: Role
     distinct: int | None = None
     bars: tuple[Bar, ...]
     total_variation: float | None = None
+    wasserstein: float | None = None
 
 
 class Sizes(_Part):

@@ -11,7 +11,6 @@ from shoal.errors import ShoalError
 from shoal.guarantees import CERTIFICATE, Certificate
 from shoal.guarantees._certificate import load
 from shoal.plan import Plan
-from shoal.recoding import Method
 from shoal.release import PLAN, Release
 from shoal.report._beside import compared_column
 from shoal.report._document import Document, Risk, TableFigures, Variant
@@ -54,7 +53,9 @@ def internal_report(folder: str | Path, original: Table) -> Document:
         changes["tables"] = (_compared(public.tables[0], found),)
         changes["associations"] = tuple(_changed(associations(pair)))
         changes["query_error"] = query_error(pair).mean
-        changes["measures"] = {**certificate.measures, "share of the domain that values cover": coverage(pair)}
+        covered = coverage(pair)
+        known = {} if covered is None else {"share of the domain that values cover": covered}
+        changes["measures"] = {**certificate.measures, **known}
     again = _again(folder, original, certificate)
     if again is not None:
         changes["measures"] = dict(again.measures)
@@ -65,8 +66,8 @@ def internal_report(folder: str | Path, original: Table) -> Document:
 def _again(folder: Path, original: Table, certificate: Certificate) -> Release | None:
     """Carry out the plan again where that gives the same release: its search and measures are not written down."""
     plan = Plan.load(folder / PLAN)
-    if not isinstance(plan.method, Method) or plan.privacy is not None:
-        return None  # other methods draw random bits
+    if not certificate.randomness.startswith("none used"):
+        return None  # it would be another release
     key = secrets.token_bytes(32) if any(attribute.pseudonym for attribute in plan.schema) else None
     try:
         made = plan.run(original, pseudonym_key=key)
