@@ -51,6 +51,21 @@ def test_columns_are_replaced_record_by_record(load: Load) -> None:
     assert Counter(released["shoe"].to_pylist()) == Counter(ROWS["shoe"].to_pylist())
 
 
+def test_no_column_is_taken_for_one_of_the_new_values(load: Load) -> None:
+    names = {"age": "age", "ill": "record", "shoe": "new0", "name": "shoal_new0"}
+    rows = ROWS.select(list(names)).rename_columns(list(names.values()))
+    attributes = (
+        Attribute(name="age", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC),
+        *(Attribute(name=name) for name in ("record", "new0", "shoal_new0")),
+    )
+    encoded = encode_records(load(rows).with_schema(Schema(attributes=attributes)), sensitive=())
+    released = release_records(encoded, ("age", "record", "new0", "shoal_new0"), {"age": pa.array(list("wxyz"))})
+    assert sorted(released.to_arrow()["age"].to_pylist()) == list("wxyz")
+    assert Counter(map(str, released.to_arrow().drop_columns("age").to_pylist())) == Counter(
+        map(str, rows.drop_columns("age").to_pylist())
+    )
+
+
 def test_columns_change_places(load: Load) -> None:
     encoded = encode_records(load(ROWS).with_schema(SCHEMA), sensitive=("ill",))
     order = np.array([1, 2, 3, 0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from shoal._run._by_block import aggregate_by_block, suits_blocks
 from shoal._run._classes import classify
 from shoal._run._dp_microaggregation import perturb
 from shoal._run._microaggregation import aggregate_apart, rank_and_swap, swap
@@ -60,6 +61,8 @@ def run(
             make = swap if isinstance(plan.method, Swap) else rank_and_swap
         elif isinstance(plan.method, Microaggregation) and len(plan.method.groups or ()) > 1:
             make = aggregate_apart
+        elif table.source.kind == "spark" and suits_blocks(plan):
+            make = aggregate_by_block
         return make(plan, table, progress=progress, cancelled=cancelled, pseudonym_key=pseudonym_key, source=source)
     return recode(
         plan,

@@ -16,7 +16,7 @@ from shoal._run._randomized import randomized, randomness
 from shoal.closeness import PartitionMethod, People, StochasticCloseness, joined_view
 from shoal.closeness._columns import quasi_identifiers
 from shoal.closeness._events import Classed, Permuted, Separated
-from shoal.closeness._forms import Formed, formed
+from shoal.closeness._forms import formed
 from shoal.closeness._promises import stated
 from shoal.guarantees import Event, Guarantee, Ordered
 from shoal.guarantees._certificate import Column
@@ -31,7 +31,7 @@ from shoal.risk import reidentification
 from shoal.schema import Kind, Role
 from shoal.tables import EncodedRecords, Table
 
-__all__ = ["Outcome", "assembled", "classed", "classify", "open_records"]
+__all__ = ["Outcome", "assembled", "classed", "classify", "open_records", "reported"]
 
 IDENTIFYING, CONFIDENTIAL, VIEW = "quasi-identifiers.parquet", "confidential.parquet", "joined.sql"
 
@@ -104,7 +104,7 @@ def assembled(run: ClassRun, outcome: Outcome, table: Table) -> Release:
         plan=plan,
         table=_shown(run, parts),
         guarantee=guarantee,
-        measures=_measures(plan, made),
+        measures=reported(plan, made.measures),
         before=reidentification(Classes.grouped(encoded.frequencies)),
         after=reidentification(run.classes),
         records=len(encoded),
@@ -119,10 +119,10 @@ def assembled(run: ClassRun, outcome: Outcome, table: Table) -> Release:
     )
 
 
-def _measures(plan: Plan, made: Formed) -> dict[str, float | None]:
+def reported(plan: Plan, measures: Mapping[str, float]) -> dict[str, float | None]:
     """Return the measures asked for and those of the form; the loss only where values are generalised."""
-    names = dict.fromkeys((*(each.label for each in plan.reported), *made.measures))
-    return {name: made.measures.get(name) for name in names if name != "loss" or name in made.measures}
+    names = dict.fromkeys((*(each.label for each in plan.reported), *measures))
+    return {name: measures.get(name) for name in names if name != "loss" or name in measures}
 
 
 Outcome = tuple[tuple[Part, ...], Guarantee, Mapping[str, str]]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 
 from shoal.guarantees._certificate import Domain
+from shoal.hierarchies import provenance
 from shoal.schema import FromFile, Schema, Taxonomy
 from shoal.tables import Frequencies
 
-__all__ = ["domains"]
+__all__ = ["domains", "domains_of_schema"]
 
 
 def domains(schema: Schema, frequencies: Frequencies) -> tuple[Domain, ...]:
@@ -20,6 +21,14 @@ def domains(schema: Schema, frequencies: Frequencies) -> tuple[Domain, ...]:
             hierarchy_sha256=_file_hash(schema, hierarchy.attribute),
         )
         for hierarchy in frequencies.hierarchies
+    )
+
+
+def domains_of_schema(schema: Schema) -> tuple[Domain, ...]:
+    """As `domains`, of all quasi-identifiers, where no hierarchy was made of the values."""
+    return tuple(
+        Domain(column=name, provenance=provenance(schema[name]), hierarchy_sha256=_file_hash(schema, name))
+        for name in schema.quasi_identifiers
     )
 
 

@@ -18,7 +18,7 @@ from shoal.microaggregation._errors import Errors, concept_errors, number_errors
 from shoal.schema import Attribute, Kind, Schema
 from shoal.tables import EncodedRecords
 
-__all__ = ["QuasiIdentifier", "places_of", "quasi_identifiers"]
+__all__ = ["QuasiIdentifier", "as_numbers", "middles", "places_of", "quasi_identifiers"]
 
 Numbers = NDArray[np.int64]
 Points = NDArray[np.float64]
@@ -64,17 +64,7 @@ class QuasiIdentifier:
 
     def numbers(self) -> Points | None:
         """Return the records as numbers, days or ranks, NaN where missing; None for names."""
-        return None if self.attribute.kind is Kind.CATEGORICAL else self._as_numbers(self.values)[self.places]
-
-    def _as_numbers(self, values: pa.Array) -> Points:
-        kind = self.attribute.kind
-        if kind is Kind.NUMERIC:
-            found = values.cast(pa.float64(), safe=False)  # integers beyond 2^53 are rounded
-        elif kind is Kind.DATE:
-            found = values.cast(pa.date32()).cast(pa.int32()).cast(pa.float64())
-        else:
-            found = pc.index_in(text(values), value_set=self._ranking(), skip_nulls=True).cast(pa.float64())
-        return np.asarray(found.fill_null(float("nan")).to_numpy(zero_copy_only=False))
+        return None if self.attribute.kind is Kind.CATEGORICAL else as_numbers(self.attribute, self.values)[self.places]
 
     def averaged(self, partition: Partition, decimals: int | None = None) -> pa.Array:
         """Return the middle of each class: mean number or day, median rank, most typical concept; null if none.
@@ -84,24 +74,13 @@ class QuasiIdentifier:
         numbers = self.numbers()
         if numbers is None:
             return self._concepts(partition)
-        missing = np.isnan(numbers)
-        present = np.bincount(partition.labels, weights=~missing, minlength=partition.count)
-        if self.attribute.kind is Kind.ORDINAL:
-            middle = _medians(numbers, partition)
-            return self._ranking().take(pa.array(middle.astype(np.int64), mask=present == 0))
-        means = cluster_means(np.where(missing, 0.0, numbers)[:, None], partition)[:, 0] if not missing.any() else None
-        if means is None:
-            sums = np.bincount(partition.labels, weights=np.where(missing, 0.0, numbers), minlength=partition.count)
-            means = sums / np.maximum(present, 1)
-        if self.attribute.kind is Kind.DATE:
-            return pa.array(np.rint(means).astype(np.int32), mask=present == 0).cast(pa.date32())
-        return pa.array(means if decimals is None else np.round(means, decimals), mask=present == 0)
+        return middles(self.attribute, numbers, partition, decimals)
 
     def errors(self, middle: pa.Array, partition: Partition) -> Errors:
         """Return the squared errors of releasing ``middle``, which `averaged` gave, for the records of each class."""
         numbers = self.numbers()
         if numbers is not None:
-            return number_errors(numbers, self._as_numbers(middle)[partition.labels])
+            return number_errors(numbers, as_numbers(self.attribute, middle)[partition.labels])
         leaves = self.leaves[self.places]
         released = typical_concepts(self.hierarchy, leaves, partition)[partition.labels]
         return concept_errors(self.hierarchy, leaves, released, self._middle())
@@ -136,10 +115,6 @@ class QuasiIdentifier:
             for number, code in zip(common.tolist(), codes[low[common]].tolist(), strict=True):
                 labels[number] = self.hierarchy.labels[level][code]
         return pa.array(labels, pa.string()), shares
-
-    def _ranking(self) -> pa.Array:
-        assert self.attribute.domain is not None  # noqa: S101 - ordinal attributes have one
-        return pa.array(self.attribute.domain.values, pa.string())
 
     def _embedded(self, dimensions: int | None) -> Points:
         leaves = self.leaves[self.places]
@@ -180,6 +155,38 @@ def places_of(columns: tuple[QuasiIdentifier, ...], dimensions: int | None = Non
     """
     placed = np.concatenate([column.points(dimensions) for column in columns], axis=1)
     return np.ascontiguousarray(placed) if placed.shape[1] else np.zeros((len(placed), 1))
+
+
+def as_numbers(attribute: Attribute, values: pa.Array) -> Points:
+    """Return values as numbers, days or ranks, NaN where missing; not for names."""
+    if attribute.kind is Kind.NUMERIC:
+        found = values.cast(pa.float64(), safe=False)  # integers beyond 2^53 are rounded
+    elif attribute.kind is Kind.DATE:
+        found = values.cast(pa.date32()).cast(pa.int32()).cast(pa.float64())
+    else:
+        found = pc.index_in(text(values), value_set=_ranking(attribute), skip_nulls=True).cast(pa.float64())
+    return np.asarray(found.fill_null(float("nan")).to_numpy(zero_copy_only=False))
+
+
+def middles(attribute: Attribute, numbers: Points, partition: Partition, decimals: int | None = None) -> pa.Array:
+    """Return the mean number or day or the median rank of each class, from what `as_numbers` gives; null if none."""
+    missing = np.isnan(numbers)
+    present = np.bincount(partition.labels, weights=~missing, minlength=partition.count)
+    if attribute.kind is Kind.ORDINAL:
+        middle = _medians(numbers, partition)
+        return _ranking(attribute).take(pa.array(middle.astype(np.int64), mask=present == 0))
+    means = cluster_means(np.where(missing, 0.0, numbers)[:, None], partition)[:, 0] if not missing.any() else None
+    if means is None:
+        sums = np.bincount(partition.labels, weights=np.where(missing, 0.0, numbers), minlength=partition.count)
+        means = sums / np.maximum(present, 1)
+    if attribute.kind is Kind.DATE:
+        return pa.array(np.rint(means).astype(np.int32), mask=present == 0).cast(pa.date32())
+    return pa.array(means if decimals is None else np.round(means, decimals), mask=present == 0)
+
+
+def _ranking(attribute: Attribute) -> pa.Array:
+    assert attribute.domain is not None  # noqa: S101 - ordinal attributes have one
+    return pa.array(attribute.domain.values, pa.string())
 
 
 def _medians(numbers: Points, partition: Partition) -> Points:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from shoal.hierarchies import Hierarchy
 
-__all__ = ["Errors", "concept_errors", "number_errors"]
+__all__ = ["Errors", "concept_errors", "number_errors", "squared_errors"]
 
 Numbers = NDArray[np.int64]
 Points = NDArray[np.float64]
@@ -49,7 +49,7 @@ def number_errors(original: Points, released: Points) -> Errors:
     >>> number_errors(np.array([0.0, 2.0, 10.0, 12.0]), np.array([1.0, 1.0, 11.0, 11.0])).measures()["sse/sst"]
     0.038461538461538464
     """
-    absent, gone = np.isnan(original), np.isnan(released)
+    absent = np.isnan(original)
     known = original[~absent]
     if not len(known):
         return Errors()
@@ -57,10 +57,16 @@ def number_errors(original: Points, released: Points) -> Errors:
     exponent = -int(np.frexp(np.abs(known).max())[1])
     original, released, known = (np.ldexp(values, exponent) for values in (original, released, known))
     mean, deviation = float(known.mean()), float(known.std()) or 1.0
-    both = ~absent & ~gone
-    sse = float(np.square((original[both] - released[both]) / deviation).sum()) + float((absent != gone).sum())
+    sse = float(squared_errors(original, released, deviation).sum())
     sst = float(np.square((known - mean) / deviation).sum()) + float(absent.sum())
     return Errors(sse=sse, sst=sst)
+
+
+def squared_errors(original: Points, released: Points, deviation: float) -> Points:
+    """Return the squared error of every number, in standard deviations; missing values as in `number_errors`."""
+    absent, gone = np.isnan(original), np.isnan(released)
+    differences = np.where(absent | gone, absent != gone, (original - released) / deviation)
+    return np.asarray(np.square(differences))
 
 
 def concept_errors(hierarchy: Hierarchy, leaves: NDArray[np.integer], released: Numbers, middle: int) -> Errors:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from shoal.closeness import Classified, PartitionMethod, People, Strategy
 from shoal.closeness._t_microaggregate import microaggregate_points
 from shoal.guarantees import Event
-from shoal.microaggregation import Partition, blocks, vmdav
+from shoal.microaggregation import Partition, blocks, exchange, mdav, vmdav
 from shoal.microaggregation._blocked import LEAST_BLOCK
 from shoal.microaggregation._clusters import Categories, compared_as, fine_points, mdav_clusters
 from shoal.microaggregation._events import Averaged, Blocked, Measured
@@ -22,7 +22,7 @@ from shoal.models import Model
 from shoal.models._arguments import Arguments
 from shoal.schema import Attribute, Kind, Schema
 
-__all__ = ["Clustering", "Mdav", "Microaggregation", "VMdav"]
+__all__ = ["Clustering", "Mdav", "Microaggregation", "VMdav", "averaged", "measured"]
 
 Points = NDArray[np.float64]
 
@@ -60,14 +60,7 @@ class Clustering(PartitionMethod):
     def classify(self, people: People, models: Sequence[Model]) -> Classified:
         """Cluster the records, and merge clusters until every model holds."""
         columns = [column.attribute for column in people.quasi_identifiers]
-        events: list[Event] = [
-            Measured(
-                scaled=tuple(each.name for each in columns if each.kind is not Kind.CATEGORICAL),
-                concepts=_names(columns, Kind.CATEGORICAL),
-                distance=self.compared(people),
-                weighted=any(each.weight != 1 for each in columns),
-            )
-        ]
+        events: list[Event] = [measured(columns, self.compared(people))]
 
         fine = fine_points(people)
 
@@ -112,14 +105,11 @@ class Microaggregation(Clustering):
         """Cluster the records by all quasi-identifiers of ``people``, and merge clusters until every model holds."""
         found = Clustering.classify(self, people, models)
         columns = [column.attribute for column in people.quasi_identifiers]
-        averaged = Averaged(
-            means=_names(columns, Kind.NUMERIC),
-            days=_names(columns, Kind.DATE),
-            medians=_names(columns, Kind.ORDINAL),
-            concepts=_names(columns, Kind.CATEGORICAL),
-            decimals=self.decimals,
-        )
-        return replace(found, details=(averaged,), decimals=self.decimals)
+        return replace(found, details=(averaged(columns, self.decimals),), decimals=self.decimals)
+
+    @abstractmethod
+    def cluster_block(self, places: Points, k: int) -> Partition:
+        """Return clusters of at least k near records of one block, which sees no other."""
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         """Return what keeps this method from being used with a schema and promises."""
@@ -183,8 +173,9 @@ class Mdav(Microaggregation):
     Notes
     -----
     O(n² m / k) in the worst case; the compiled kernel skips most of it. The records' quasi-identifiers are held in
-    memory, also where the table lies on Spark or in a database. A missing number is compared as the mean and by being
-    missing; the mean of a cluster is that of its other members, and missing only where all are.
+    memory, also where the table lies on Spark or in a database; but above ``block`` records Spark's executors cluster
+    block by block, where no category is among them and promises are about sizes alone. A missing number is compared as
+    the mean and by being missing; the mean of a cluster is that of its other members, and missing only where all are.
 
     Examples
     --------
@@ -209,6 +200,10 @@ class Mdav(Microaggregation):
     def cluster(self, people: People, places: Points, k: int) -> Partition:
         """Return clusters of k to 2k - 1 records, by MDAV."""
         return mdav_clusters(people, places, k, block=self.block, compared=self.compared(people))
+
+    def cluster_block(self, places: Points, k: int) -> Partition:
+        """Return clusters of k to 2k - 1 records of one block, repaired inside it."""
+        return exchange(places, mdav(places, k, scaling="none"), scaling="none").require(k, 2 * k - 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,6 +266,31 @@ class VMdav(Microaggregation):
             labels[rows] = part.labels + first
             first += part.count
         return Partition(labels).require(k)
+
+    def cluster_block(self, places: Points, k: int) -> Partition:
+        """Return clusters of at least k records of one block, by V-MDAV."""
+        return vmdav(places, k, gamma=self.gamma, scaling="none")
+
+
+def measured(columns: Sequence[Attribute], distance: str) -> Measured:
+    """Say how records were compared."""
+    return Measured(
+        scaled=tuple(each.name for each in columns if each.kind is not Kind.CATEGORICAL),
+        concepts=_names(columns, Kind.CATEGORICAL),
+        distance=distance,
+        weighted=any(each.weight != 1 for each in columns),
+    )
+
+
+def averaged(columns: Sequence[Attribute], decimals: int | None) -> Averaged:
+    """Say what stands for a class."""
+    return Averaged(
+        means=_names(columns, Kind.NUMERIC),
+        days=_names(columns, Kind.DATE),
+        medians=_names(columns, Kind.ORDINAL),
+        concepts=_names(columns, Kind.CATEGORICAL),
+        decimals=decimals,
+    )
 
 
 def _names(columns: Sequence[Attribute], kind: Kind) -> tuple[str, ...]:

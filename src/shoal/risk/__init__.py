@@ -17,7 +17,12 @@ from shoal.risk._membership import membership
 from shoal.risk._pair import UNIT, Pair
 from shoal.risk._population_uniqueness import PopulationUniqueness, population_uniqueness
 from shoal.risk._record_linkage import RecordLinkage, record_linkage
-from shoal.risk._reidentification import ClassSizes, Reidentification, reidentification
+from shoal.risk._reidentification import (
+    ClassSizes,
+    Reidentification,
+    reidentification,
+    reidentification_of_sizes,
+)
 from shoal.risk._singling_out import singling_out
 
 __all__ = [
@@ -55,5 +60,6 @@ __all__ = [
     "population_uniqueness",
     "record_linkage",
     "reidentification",
+    "reidentification_of_sizes",
     "singling_out",
 ]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.models import Classes
 
-__all__ = ["ClassSizes", "Reidentification", "reidentification"]
+__all__ = ["ClassSizes", "Reidentification", "reidentification", "reidentification_of_sizes"]
 
 #: lower ends of the class-size bands that assessments show
 _BANDS = (1, 2, 3, 5, 10, 20, 50, 100)
@@ -76,25 +76,45 @@ def reidentification(classes: Classes) -> Reidentification:
     >>> risk.unique, risk.prosecutor, risk.marketer
     (2, 1.0, 0.4)
     """
-    sizes = classes.sizes[classes.sizes > 0]
-    population = None if classes.population is None else classes.population[classes.sizes > 0]
-    records = int(sizes.sum())
-    smallest = int(sizes.min(initial=records)) if len(sizes) else 0
-    crowd = sizes if population is None else np.maximum(population, sizes)
-    return Reidentification(
-        records=records,
-        classes=len(sizes),
-        smallest=smallest,
-        largest=int(sizes.max(initial=0)),
-        unique=int(np.count_nonzero(sizes == 1)),
-        prosecutor=1 / smallest if smallest else 0.0,
-        journalist=None if population is None or not len(sizes) else 1 / int(crowd.min()),
-        marketer=float((sizes / crowd).sum() / records) if records else 0.0,
-        sizes=tuple(_bands(sizes)),
+    present = classes.sizes > 0
+    found = reidentification_of_sizes(*np.unique(classes.sizes[present], return_counts=True))
+    if classes.population is None or not present.any():
+        return found
+    crowd = np.maximum(classes.population, classes.sizes)[present]
+    return replace(
+        found,
+        journalist=1 / int(crowd.min()),
+        marketer=float((classes.sizes[present] / crowd).sum() / found.records),
     )
 
 
-def _bands(sizes: npt.NDArray[np.int64]) -> list[ClassSizes]:
+def reidentification_of_sizes(sizes: npt.NDArray[np.int64], times: npt.NDArray[np.int64]) -> Reidentification:
+    """Measure the risk of classes of which no more is known than that there are ``times[i]`` of ``sizes[i]`` records.
+
+    Cost: O(different sizes).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> reidentification_of_sizes(np.array([1, 2, 6]), np.array([2, 1, 1])).marketer
+    0.4
+    """
+    records, classes = int(sizes @ times), int(times.sum())
+    smallest = int(sizes.min()) if classes else 0
+    return Reidentification(
+        records=records,
+        classes=classes,
+        smallest=smallest,
+        largest=int(sizes.max(initial=0)),
+        unique=int(times[sizes == 1].sum()),
+        prosecutor=1 / smallest if smallest else 0.0,
+        journalist=None,
+        marketer=classes / records if records else 0.0,
+        sizes=tuple(_bands(sizes, times)),
+    )
+
+
+def _bands(sizes: npt.NDArray[np.int64], times: npt.NDArray[np.int64]) -> list[ClassSizes]:
     bands = []
     for position, smallest in enumerate(_BANDS):
         largest = _BANDS[position + 1] - 1 if position + 1 < len(_BANDS) else None
@@ -103,8 +123,8 @@ def _bands(sizes: npt.NDArray[np.int64]) -> list[ClassSizes]:
             ClassSizes(
                 smallest=smallest,
                 largest=largest,
-                classes=int(np.count_nonzero(inside)),
-                records=int(sizes[inside].sum()),
+                classes=int(times[inside].sum()),
+                records=int(sizes[inside] @ times[inside]),
             )
         )
     return bands

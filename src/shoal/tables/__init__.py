@@ -1,6 +1,7 @@
 """Where data lives and how it is encoded: the only code that talks to an engine."""
 
 from shoal.tables._apply import apply
+from shoal.tables._by_block import Axis, Block, Blocks, Clustered, Drafted, Moments, Plane, class_sizes, in_blocks
 from shoal.tables._by_record import EncodedRecords, encode_records, join_classes, release_records, sorted_records
 from shoal.tables._encode import Dictionary, Encoded, encode
 from shoal.tables._frequencies import Frequencies, SensitiveAttribute
@@ -14,19 +15,28 @@ from shoal.tables._table import Source, Table
 from shoal.tables._write import write
 
 __all__ = [
+    "Axis",
+    "Block",
+    "Blocks",
+    "Clustered",
     "Dictionary",
+    "Drafted",
     "Encoded",
     "EncodedRecords",
     "Frequencies",
     "Matrix",
+    "Moments",
+    "Plane",
     "Recoding",
     "SensitiveAttribute",
     "Source",
     "Table",
     "apply",
     "bernoulli",
+    "class_sizes",
     "encode",
     "encode_records",
+    "in_blocks",
     "join_classes",
     "matrix",
     "numbered",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,17 @@ from shoal.tables._matrix import numbered
 from shoal.tables._sensitive import sensitive_codes
 from shoal.tables._table import Table
 
-__all__ = ["EncodedRecords", "encode_records", "join_classes", "release_records", "sorted_records"]
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+__all__ = [
+    "EncodedRecords",
+    "encode_records",
+    "join_classes",
+    "release_joined",
+    "release_records",
+    "sorted_records",
+]
 
 Numbers = npt.NDArray[np.int64]
 
@@ -141,32 +151,69 @@ def release_records(
         Ordered by all released columns, so that the order holds nothing of the input's.
     """
     table = encoded.table
-    schema = table.schema
-    assert schema is not None  # noqa: S101 - encode_records asks for it
-    plain = [name for name in names if name in schema.identifiers and (key is None or not schema[name].pseudonym)]
-    if plain:
-        raise ParameterError(f"column `{plain[0]}` is an identifier: it is not released")
-    staged: dict[str, Any] = {"record": pa.array(encoded.rows)}
-    staged |= {f"new{i}": columns[name] for i, name in enumerate(names) if name in columns}
+    _check_identifiers(table, names, key)
+    ours = _free_prefix(table)
+    staged: dict[str, Any] = {f"{ours}record": pa.array(encoded.rows)}
+    staged |= {f"{ours}new{i}": columns[name] for i, name in enumerate(names) if name in columns}
     exchanges = [([name for name in some if name in names and name not in columns], order) for some, order in moved]
-    staged |= {f"other{i}": pa.array(encoded.rows[order]) for i, (some, order) in enumerate(exchanges) if some}
+    staged |= {f"{ours}other{i}": pa.array(encoded.rows[order]) for i, (some, order) in enumerate(exchanges) if some}
     with quiet(table.source.name):
         rows = table.engine.stage(pa.table(staged))
-        records = table.expression.inner_join(rows, [table.expression[ROW] == rows["record"]])
+        records = table.expression.inner_join(rows, [table.expression[ROW] == rows[f"{ours}record"]])
         places: dict[str, str] = {}
         for i, (some, _) in enumerate(exchanges):
             if some:
-                mine = {name: f"moved{i}_{j}" for j, name in enumerate(some)}
+                mine = {name: f"{ours}moved{i}_{j}" for j, name in enumerate(some)}
                 theirs = {mine[name]: table.expression[name] for name in some}
-                given = table.engine.apart(table.expression.select(**{f"giver{i}": table.expression[ROW]}, **theirs))
-                records = records.inner_join(given, [records[f"other{i}"] == given[f"giver{i}"]])
+                given = table.engine.apart(
+                    table.expression.select(**{f"{ours}giver{i}": table.expression[ROW]}, **theirs)
+                )
+                records = records.inner_join(given, [records[f"{ours}other{i}"] == given[f"{ours}giver{i}"]])
                 places |= mine
         records = _pseudonyms(table, records, list(names), key)
         chosen = {
-            name: records[f"new{i}"] if name in columns else records[places.get(name, name)]
+            name: records[f"{ours}new{i}"] if name in columns else records[places.get(name, name)]
             for i, name in enumerate(names)
         }
         return replace(table, expression=sorted_by_values(records.select(**chosen)), schema=None, left_out=0)
+
+
+def release_joined(
+    table: Table, rows: ir.Table, names: Sequence[str], replaced: Mapping[str, str], *, key: bytes | None = None
+) -> Table:
+    """As :func:`release_records`, for new values that lie beside the table.
+
+    ``rows`` has the number of every record as ``record``; ``replaced`` says which of its columns stands for a column.
+    """
+    _check_identifiers(table, names, key)
+    with quiet(table.source.name):
+        records = _pseudonyms(table, table.expression, list(names), key)
+        # new names, so that no column of the table can be taken for one of the new values
+        kept = {f"old{i}": records[name] for i, name in enumerate(names) if name not in replaced}
+        old = records.select(old_record=records[ROW], **kept)
+        new = rows.select(
+            new_record=rows["record"],
+            **{f"new{i}": rows[replaced[name]] for i, name in enumerate(names) if name in replaced},
+        )
+        joined = old.inner_join(new, [old["old_record"] == new["new_record"]])
+        chosen = {name: joined[f"new{i}" if name in replaced else f"old{i}"] for i, name in enumerate(names)}
+        return replace(table, expression=sorted_by_values(joined.select(**chosen)), schema=None, left_out=0)
+
+
+def _free_prefix(table: Table) -> str:
+    """Return how no column of a table begins, so that none can be taken for one that stands beside them."""
+    prefix = "shoal_"
+    while any(name.lower().startswith(prefix) for name in table.columns):
+        prefix = f"s{prefix}"
+    return prefix
+
+
+def _check_identifiers(table: Table, names: Sequence[str], key: bytes | None) -> None:
+    schema = table.schema
+    assert schema is not None  # noqa: S101 - records are encoded by it
+    plain = [name for name in names if name in schema.identifiers and (key is None or not schema[name].pseudonym)]
+    if plain:
+        raise ParameterError(f"column `{plain[0]}` is an identifier: it is not released")
 
 
 def sorted_records(table: Table) -> Table:

@@ -121,4 +121,6 @@ def _explain(raised: Exception) -> tuple[str | None, str | None]:
         return "there is not enough memory", "give SHOAL_MEMORY a larger limit, such as SHOAL_MEMORY=8GB"
     if isinstance(raised, PermissionError) or "Permission denied" in text:
         return "there is no permission", None
+    if "No module named 'shoal" in text:
+        return "the machines of the cluster do not have Shoal", "install it for the Python of the executors"
     return f"the engine could not do it ({kind})", None

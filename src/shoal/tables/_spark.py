@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -125,6 +125,22 @@ class SparkEngine:
         A checkpoint, not a cache: records that were lost are an error, not computed once more with another result.
         """
         return self.view(self.frame(expression).localCheckpoint(eager=True))
+
+    def by_group(
+        self, expression: ir.Table, group: str, order: str, function: Callable[[pa.Table], pa.Table], types: str
+    ) -> ir.Table:
+        """Store on the executors what a function gives for the records of each group, which come in ``order``.
+
+        The executors need Shoal, since they find the function by its name. ``types`` are the columns of the result, as
+        Spark writes them.
+        """
+
+        # Spark counts the arguments of a plain function; those of an object would mislead it
+        def apply(rows: pa.Table) -> pa.Table:
+            return function(rows.sort_by(order))
+
+        made = self.frame(expression).groupBy(group).applyInArrow(apply, types)
+        return self.view(made.localCheckpoint(eager=True))
 
     def numbered(self, expression: ir.Table) -> ir.Table:
         """Return the records, stored, with distinct numbers (Spark's records have no order of their own)."""

@@ -1,0 +1,240 @@
+"""A release by microaggregation whose blocks are clustered on the executors of Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal import tables
+from shoal._run._class_run import released_columns
+from shoal._run._classes import classify, reported
+from shoal._run._domains import domains_of_schema
+from shoal._run._preparation import check_key, preparation
+from shoal.closeness._events import Classed
+from shoal.closeness._promises import stated
+from shoal.errors import RequirementError
+from shoal.guarantees import Guarantee, Ordered
+from shoal.guarantees._certificate import column
+from shoal.mechanisms import RandomSource
+from shoal.microaggregation._block_task import BlockTask, axes_of, released_types
+from shoal.microaggregation._errors import Errors
+from shoal.microaggregation._events import Blocked
+from shoal.microaggregation._method import averaged, measured
+from shoal.microaggregation._planes import axes_cut, cut, recut, without_small
+from shoal.microaggregation.methods import Microaggregation
+from shoal.models import Classes
+from shoal.plan import Plan
+from shoal.recoding import Progress
+from shoal.recoding._method import Watch
+from shoal.release import DATA, Part, Release
+from shoal.risk import reidentification_of_sizes
+from shoal.schema import Attribute, Kind
+from shoal.tables import Axis, Block, Blocks, Clustered, Drafted, Moments, Table
+
+__all__ = ["aggregate_by_block", "suits_blocks"]
+
+Points = NDArray[np.float64]
+
+SAMPLE = 200_000
+"""Records that the driver sees, at most: the planes between blocks are chosen by them."""
+
+ROUNDS = 4
+"""How often blocks are counted and corrected; where the sample speaks for the table, once is enough."""
+
+
+def suits_blocks(plan: Plan) -> bool:
+    """Say whether a plan could be carried out block by block: one partition of numbers, and promises about sizes."""
+    method = plan.method
+    return (
+        isinstance(method, Microaggregation)
+        and method.block > 0
+        and method.strategy == "merge-first"
+        and len(method.groups or ()) <= 1
+        and all(model.capabilities.decided_by_size for model in plan.class_models)
+        and all(plan.schema[name].kind is not Kind.CATEGORICAL for name in plan.schema.quasi_identifiers)
+    )
+
+
+def aggregate_by_block(
+    plan: Plan,
+    table: Table,
+    *,
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] | None = None,
+    pseudonym_key: bytes | None = None,
+    source: RandomSource,
+) -> Release:
+    """Microaggregate a table on Spark where it lies; in memory where it is not there, or not larger than a block."""
+    check_key(plan.schema, pseudonym_key)
+    table = table.with_schema(plan.schema)
+    work = _work(replace(plan, models=tuple(model.resolved(plan.schema) for model in plan.models)), table)
+    if work is None:
+        return classify(plan, table, progress=progress, cancelled=cancelled, pseudonym_key=pseudonym_key, source=source)
+    watch = Watch(progress, cancelled)
+    watch.step(0, 3, "dividing the records into blocks")
+    sample = work.sample()
+    planes = work.planes(sample)
+    watch.step(1, 3, "making classes")
+    clustered = work.cluster(sample, planes)
+    watch.step(2, 3, "checking the promises")
+    return _release(work, clustered, pseudonym_key)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Work:
+    """A plan and a table on Spark that suit each other."""
+
+    plan: Plan
+    method: Microaggregation
+    table: Table
+    blocks: Blocks
+    records: int
+    moments: list[Moments]
+    axes: tuple[Axis, ...]
+    k: int
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        return tuple(self.plan.schema[name] for name in self.blocks.names)
+
+    @property
+    def task(self) -> BlockTask:
+        return BlockTask(
+            method=self.method,
+            k=self.k,
+            attributes=self.attributes,
+            deviations=tuple(known.deviation for known in self.moments),
+            axes=self.axes,
+        )
+
+    @property
+    def most(self) -> int:
+        """The records of the largest block."""
+        return self.method.block + self.method.block // 10
+
+    def sample(self) -> Points:
+        """Return the coordinates of some records, which speak for all."""
+        return self.blocks.sample(self.axes, min(1.0, SAMPLE / self.records))
+
+    def cluster(self, sample: Points, planes: Block) -> Clustered:
+        """Cluster the blocks, and repair the clusters where the method does that.
+
+        Repair looks over the borders of blocks: whole clusters are gathered into other blocks, whose borders are
+        planes of other attributes. The widest come together, as far as half a block holds them: they are people far
+        from all others, whom the planes part, and most of what is lost is theirs.
+        """
+        task, types = self.task, released_types(self.attributes)
+        if not self.method.repairs:
+            return self.blocks.cluster(self.axes, planes, task.cluster, types)
+        drafted = self.blocks.draft(self.axes, planes, task.draft)
+        others = cut(sample, self.records, self.most, late=axes_cut(planes))
+        return drafted.repaired(others, self._wide(drafted), task.repair, types)
+
+    def _wide(self, drafted: Drafted) -> float:
+        """Return the width such that the clusters that are wider fill half a block, at most."""
+        widths, sizes = drafted.widest(self.method.block // (2 * self.k) + 1)
+        inside = np.cumsum(sizes) <= self.method.block // 2
+        return float(widths[~inside].max(initial=0.0) if inside.any() else widths.max(initial=0.0))
+
+    def planes(self, sample: Points) -> Block:
+        """Cut space into blocks of a quarter of ``block`` to a tenth more than it, as far as that can be had.
+
+        Whatever the sample says, no block has fewer than k records.
+        """
+        most, least = self.most, max(self.k, self.method.block // 4)
+        planes = cut(sample, self.records, most)
+        for _ in range(ROUNDS):
+            sizes = self.blocks.sizes(self.axes, planes)
+            if least <= min(sizes.values()) and max(sizes.values()) <= most and not _empty(planes, sizes):
+                return planes
+            # planes that were taken away change the numbers of blocks, so that the others are cut next time
+            smaller = without_small(planes, sizes, least)
+            planes = smaller if smaller != planes else recut(planes, sample, sizes, most)
+        return without_small(planes, self.blocks.sizes(self.axes, planes), self.k)
+
+    def errors(self, sse: float) -> Errors:
+        """Return the errors of the release: those of releasing the mean of all need no look at the records."""
+        sst = 0.0
+        for attribute, known in zip(self.attributes, self.moments, strict=True):
+            if known.count:
+                sst += attribute.weight * (self.records - known.count + (0 if known.constant else known.count))
+        return Errors(sse=sse, sst=sst)
+
+
+def _work(plan: Plan, table: Table) -> _Work | None:
+    method = plan.method
+    assert isinstance(method, Microaggregation)  # noqa: S101 - suits_blocks asks
+    k = max((model.capabilities.minimal_class_size for model in plan.class_models), default=1)
+    if table.count() <= max(method.block, k):
+        return None
+    blocks = tables.in_blocks(table, plan.schema.quasi_identifiers)
+    if blocks is None:
+        return None
+    records, moments = blocks.moments()
+    axes = axes_of(tuple(plan.schema[name] for name in blocks.names), moments, records)
+    if axes is None or records < k:
+        return None
+    return _Work(plan=plan, method=method, table=table, blocks=blocks, records=records, moments=moments, axes=axes, k=k)
+
+
+def _release(work: _Work, clustered: Clustered, key: bytes | None) -> Release:
+    plan, method = work.plan, work.method
+    sizes, times = clustered.class_sizes()
+    classes = _checked(plan, Classes(sizes=sizes), work.records == int(sizes @ times))
+    number, largest, sse = clustered.summary()
+    names = released_columns(plan.schema)
+    released = clustered.released(names, key=key)
+    events = (
+        *preparation(plan.schema, work.table),
+        measured(work.attributes, "points"),
+        Blocked(blocks=number, largest=largest, repaired=method.repairs),
+        Classed(
+            method=method.name,
+            form=method.form,
+            columns=plan.schema.quasi_identifiers,
+            classes=int(times.sum()),
+            smallest=int(sizes.min()),
+            largest=int(sizes.max()),
+        ),
+        averaged(work.attributes, method.decimals),
+        Ordered(),
+    )
+    described = tuple(column(plan.schema[name]) for name in names)
+    return Release(
+        plan=plan,
+        table=released,
+        guarantee=Guarantee(
+            promises=tuple(stated(model, classes, method.form) for model in plan.class_models),
+            events=events,
+            randomness="none used",
+        ),
+        measures=reported(plan, work.errors(sse).measures()),
+        before=reidentification_of_sizes(*tables.class_sizes(work.blocks.table, plan.schema.quasi_identifiers)),
+        after=reidentification_of_sizes(sizes, times),
+        records=work.records,
+        domains=domains_of_schema(plan.schema),
+        parts=(Part(file=DATA, table=released, records=work.records, columns=described),),
+    )
+
+
+def _checked(plan: Plan, classes: Classes, complete: bool) -> Classes:
+    """Decide every promise on the classes that the executors made; one class of each size decides for all."""
+    everything = np.ones(len(classes), dtype=np.bool_)
+    broken = [model.title for model in plan.class_models if not model.keep(classes, everything).all()]
+    if broken or not complete:
+        raise RequirementError(
+            [f"the classes of method `{plan.method.name}` do not keep `{title}`" for title in broken]
+            or [f"the classes of method `{plan.method.name}` do not hold all records"],
+            hint="this is a defect of Shoal: please report it",
+        )
+    return classes
+
+
+def _empty(planes: Block, sizes: dict[int, int]) -> bool:
+    """Say whether a block has no record at all, and so was not counted."""
+    if isinstance(planes, int):
+        return planes not in sizes
+    return _empty(planes.below, sizes) or _empty(planes.above, sizes)

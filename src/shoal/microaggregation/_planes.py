@@ -1,0 +1,139 @@
+"""Planes that cut space into blocks, chosen from a sample of the records and corrected by exact counts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from itertools import count
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.tables import Block, Plane
+
+__all__ = ["axes_cut", "cut", "recut", "without_small"]
+
+Points = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+EVEN = 1 / 3
+"""The least share of a part's sample that a plane may cut off; of attributes with few values some planes do not do."""
+
+
+def cut(sample: Points, records: int, most: int, *, late: Collection[int] = ()) -> Block:
+    """Cut space into blocks of about ``most`` records, judged by a sample of all ``records``.
+
+    As `blocks` does it in memory: halves at the median of the attribute with the greatest variance. Equal values stay
+    on one side of a plane. Where no attribute gives two parts that are near enough to halves, the last column of the
+    sample does, whose numbers differ. Attributes in ``late`` are tried after all others, so that borders come to lie
+    elsewhere than where these made them.
+
+    Examples
+    --------
+    >>> sample = np.array([[4.0, 0.1], [1.0, 0.2], [3.0, 0.3], [2.0, 0.4]])
+    >>> cut(sample, 400, 200)
+    Plane(axis=0, border=3.0, below=0, above=1)
+    """
+    return _numbered(_cut(sample, np.arange(len(sample)), records, most, late))
+
+
+def axes_cut(block: Block) -> frozenset[int]:
+    """Return the axes that planes cut."""
+    return frozenset() if isinstance(block, int) else axes_cut(block.below) | axes_cut(block.above) | {block.axis}
+
+
+def recut(block: Block, sample: Points, sizes: Mapping[int, int], most: int) -> Block:
+    """Cut blocks of more than ``most`` records once more; ``sizes`` are the records of every block."""
+
+    def visit(part: Block, rows: Rows) -> Block:
+        if isinstance(part, int):
+            return _cut(sample, rows, sizes.get(part, 0), most, ())
+        below = sample[rows, part.axis] < part.border
+        return Plane(
+            axis=part.axis,
+            border=part.border,
+            below=visit(part.below, rows[below]),
+            above=visit(part.above, rows[~below]),
+        )
+
+    return _numbered(visit(block, np.arange(len(sample))))
+
+
+def without_small(block: Block, sizes: Mapping[int, int], least: int) -> Block:
+    """Take planes away until every block has ``least`` records, or there is one block alone.
+
+    Two neighbours that are too small become one block; one that is too small beside others is given to these. Either
+    way no block loses a record, so that none becomes too small by it.
+
+    Examples
+    --------
+    >>> planes = Plane(axis=0, border=3.0, below=0, above=Plane(axis=1, border=0.0, below=1, above=2))
+    >>> without_small(planes, {0: 4, 1: 50, 2: 60}, 10)
+    Plane(axis=1, border=0.0, below=0, above=1)
+    """
+    kept, _ = _without_small(block, sizes, least)
+    return 0 if kept is None else _numbered(kept)
+
+
+def _cut(sample: Points, rows: Rows, records: int, most: int, late: Collection[int]) -> Block:
+    if records <= most or len(rows) < 2:
+        return 0
+    axis, border = _halves(sample[rows], late)
+    below = sample[rows, axis] < border
+    inside = int(below.sum())
+    if inside in (0, len(rows)):
+        return 0
+    part = round(records * inside / len(rows))
+    return Plane(
+        axis=axis,
+        border=border,
+        below=_cut(sample, rows[below], part, most, late),
+        above=_cut(sample, rows[~below], records - part, most, late),
+    )
+
+
+def _halves(points: Points, late: Collection[int]) -> tuple[int, float]:
+    """Return the attribute and the border that cut points in two."""
+    spread = points[:, :-1].var(axis=0)
+    last = points.shape[1] - 1
+    for axis in sorted(range(last), key=lambda axis: (axis in late, -spread[axis])):
+        border, share = _border(points[:, axis])
+        if EVEN <= share <= 1 - EVEN:
+            return axis, border
+    return last, _border(points[:, last])[0]
+
+
+def _border(values: Points) -> tuple[float, float]:
+    """Return the value nearest to the median such that some are less, and the share of those."""
+    middle = np.partition(values, len(values) // 2)[len(values) // 2]
+    above = values[values > middle]
+    tried = [float(middle), *([float(above.min())] if len(above) else [])]
+    shares = [float((values < border).mean()) for border in tried]
+    best = min(range(len(tried)), key=lambda i: abs(shares[i] - 0.5))
+    return tried[best], shares[best]
+
+
+def _without_small(block: Block, sizes: Mapping[int, int], least: int) -> tuple[Block | None, int]:
+    """Return what is left of a part, and the records it has; None where all of it is too small."""
+    if isinstance(block, int):
+        records = sizes.get(block, 0)
+        return (block if records >= least else None), records
+    (below, few), (above, many) = (_without_small(part, sizes, least) for part in (block.below, block.above))
+    records = few + many
+    if below is not None and above is not None:
+        return Plane(axis=block.axis, border=block.border, below=below, above=above), records
+    if below is None and above is None:
+        return (0 if records >= least else None), records
+    return (above if below is None else below), records
+
+
+def _numbered(block: Block) -> Block:
+    """Number the blocks from 0 on."""
+    numbers = count()
+
+    def visit(part: Block) -> Block:
+        if isinstance(part, int):
+            return next(numbers)
+        below = visit(part.below)
+        return Plane(axis=part.axis, border=part.border, below=below, above=visit(part.above))
+
+    return visit(block)

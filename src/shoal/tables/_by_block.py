@@ -1,0 +1,305 @@
+"""Records on Spark, block by block: what goes to the driver is a few sums and a sample, never all records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from shoal.schema import Kind, Schema
+from shoal.tables._by_record import release_joined
+from shoal.tables._columns import key as comparable
+from shoal.tables._digest import builtin
+from shoal.tables._engine import ROW, quiet
+from shoal.tables._matrix import _number, numbered
+from shoal.tables._spark import SparkEngine
+from shoal.tables._table import Table
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+__all__ = ["Axis", "Block", "Blocks", "Clustered", "Drafted", "Moments", "Plane", "class_sizes", "in_blocks"]
+
+Points = npt.NDArray[np.float64]
+Task = Callable[[pa.Table], pa.Table]
+Sizes = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+TIES = 2.0**53  # different numbers that settle ties: as many as there are whole numbers in floating point
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moments:
+    """What is known of a column of numbers: how many there are, and where they lie."""
+
+    count: int
+    mean: float
+    deviation: float
+    constant: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """A coordinate of the records: a column (or whether its value is missing) less ``centre``, times ``scale``."""
+
+    column: int
+    missing: bool
+    centre: float
+    scale: float
+
+    def places(self, numbers: Points) -> Points:
+        """Return the coordinate of records whose numbers are these, NaN where missing."""
+        absent = np.isnan(numbers)
+        return np.asarray(
+            ((absent * 1.0 if self.missing else np.where(absent, self.centre, numbers)) - self.centre) * self.scale
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plane:
+    """A part of space, cut in two: records whose coordinate is less than ``border`` lie below.
+
+    The axis after the last settles ties: a number in [0, 1) that looks random and that no column tells.
+    """
+
+    axis: int
+    border: float
+    below: Block
+    above: Block
+
+
+Block = int | Plane
+"""A block, by its number, or how space is cut into blocks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Blocks:
+    """The records of a table on Spark as numbers that can be divided into blocks.
+
+    Parameters
+    ----------
+    table
+        The table, with numbers on its records.
+    names
+        The columns that are numbers here: numbers, days since 1970 and ranks.
+    numbers
+        The records: their number and ``v0``, ``v1``, ..., null where missing.
+    """
+
+    table: Table
+    names: tuple[str, ...]
+    numbers: ir.Table = field(repr=False)
+
+    def moments(self) -> tuple[int, list[Moments]]:
+        """Return the number of records and what is known of every column, from one aggregate."""
+        asked: dict[str, Any] = {"records": self.numbers.count()}
+        for i in range(len(self.names)):
+            column = self.numbers[f"v{i}"]
+            asked |= {f"n{i}": column.count(), f"m{i}": column.mean(), f"s{i}": column.std(how="pop")}
+            asked |= {f"low{i}": column.min(), f"high{i}": column.max()}
+        with quiet(self.table.source.name):
+            (row,) = self.table.engine.fetch(self.numbers.aggregate(**asked)).to_pylist()
+        found = [
+            Moments(
+                count=int(row[f"n{i}"]),
+                mean=float(row[f"m{i}"] or 0.0),
+                deviation=float(row[f"s{i}"] or 0.0),
+                constant=row[f"low{i}"] == row[f"high{i}"],
+            )
+            for i in range(len(self.names))
+        ]
+        return int(row["records"]), found
+
+    def sample(self, axes: Sequence[Axis], share: float) -> Points:
+        """Return the coordinates of about this share of the records, and last the number that settles ties.
+
+        The sample is chosen by a hash of the records' numbers: it is the same at a second look.
+        """
+        coordinates = _coordinates(self.numbers, axes)
+        chosen = self.numbers.select(
+            **{ROW: self.numbers[ROW]}, **{f"p{i}": each for i, each in enumerate(coordinates)}
+        )
+        if share < 1.0:
+            chosen = chosen.filter(_hashed(self.numbers[ROW], 0) < share)
+        with quiet(self.table.source.name):
+            rows = self.table.engine.fetch(chosen.order_by(ROW))
+        return np.stack([rows[f"p{i}"].to_numpy() for i in range(len(coordinates))], axis=1)
+
+    def sizes(self, axes: Sequence[Axis], block: Block) -> dict[int, int]:
+        """Return how many records every block has; blocks without any are left out."""
+        placed = self._placed(axes, block)
+        with quiet(self.table.source.name):
+            rows = self.table.engine.fetch(placed.group_by("block").aggregate(records=placed.count()))
+        return dict(zip(rows["block"].to_pylist(), rows["records"].to_pylist(), strict=True))
+
+    def cluster(self, axes: Sequence[Axis], block: Block, function: Task, types: Sequence[str]) -> Clustered:
+        """Let the executors cluster the records of each block, and say what is released for each.
+
+        Parameters
+        ----------
+        function
+            Gets ``block``, :data:`ROW` and ``v0``, ``v1``, ... of the records of one block, ascending by their numbers;
+            gives ``block``, ``record``, the released ``new0``, ``new1``, ... and ``error``, a number to add up.
+        types
+            What Spark calls the types of the released columns.
+        """
+        rows = self._apply(self._placed(axes, block), "block", function, _released_types(types))
+        return Clustered(blocks=self, rows=rows)
+
+    def draft(self, axes: Sequence[Axis], block: Block, function: Task) -> Drafted:
+        """Let the executors cluster the records of each block, to be repaired afterwards.
+
+        ``function`` gets what that of `cluster` gets; it gives the same columns and ``cluster``, a number that no other
+        block gives, ``width``, the squared error of the cluster, and ``q0``, ``q1``, ..., the place of its middle.
+        """
+        numbers = [f"v{i} double" for i in range(len(self.names))]
+        places = [f"q{i} double" for i in range(len(axes))]
+        types = ["block int", f"{ROW} bigint", *numbers, "cluster bigint", "width double", *places]
+        rows = self._apply(self._placed(axes, block), "block", function, ", ".join(types))
+        return Drafted(blocks=self, rows=rows, axes=len(axes))
+
+    def _apply(self, records: ir.Table, group: str, function: Task, types: str) -> ir.Table:
+        engine = self.table.engine
+        assert isinstance(engine, SparkEngine)  # noqa: S101 - in_blocks asks
+        with quiet(self.table.source.name):
+            return engine.by_group(records, group, ROW, function, types)
+
+    def _placed(self, axes: Sequence[Axis], block: Block) -> ir.Table:
+        coordinates = _coordinates(self.numbers, axes)
+        return self.numbers.mutate(block=_block_of(coordinates, block).cast("int32"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Drafted:
+    """Clusters that the executors made block by block, to be repaired across the borders of blocks."""
+
+    blocks: Blocks
+    rows: ir.Table
+    axes: int
+
+    def widest(self, number: int) -> tuple[Points, npt.NDArray[np.int64]]:
+        """Return the widths of some clusters, greatest first, and how many records each has."""
+        import ibis
+
+        clusters = self.rows.group_by("cluster").aggregate(width=self.rows["width"].max(), records=self.rows.count())
+        asked = clusters.order_by([ibis.desc("width"), "cluster"]).limit(number)
+        with quiet(self.blocks.table.source.name):
+            rows = self.blocks.table.engine.fetch(asked)
+        return rows["width"].to_numpy(), rows["records"].to_numpy().astype(np.int64)
+
+    def repaired(self, block: Block, width: float, function: Task, types: Sequence[str]) -> Clustered:
+        """Gather whole clusters into other blocks, and let the executors finish each.
+
+        Clusters wider than ``width`` come together, whatever their place; others by the places of their middles.
+        ``function`` gets the columns of `draft`, and gives those that `Blocks.cluster` asks for.
+        """
+        coordinates = [*(self.rows[f"q{i}"] for i in range(self.axes)), _hashed(self.rows["cluster"], 1)]
+        place = (self.rows["width"] > width).ifelse(-1, _block_of(coordinates, block))
+        gathered = self.rows.mutate(gathered=place.cast("int32"))
+        made = self.blocks._apply(gathered, "gathered", function, _released_types(types))
+        return Clustered(blocks=self.blocks, rows=made)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Clustered:
+    """What the executors made of the blocks: the released values of every record, stored where they were made."""
+
+    blocks: Blocks
+    rows: ir.Table
+
+    def summary(self) -> tuple[int, int, float]:
+        """Return how many blocks there were, the records of the largest, and the sum of the errors."""
+        sizes = self.rows.group_by("block").aggregate(records=self.rows.count(), error=self.rows["error"].sum())
+        asked = sizes.aggregate(blocks=sizes.count(), largest=sizes["records"].max(), error=sizes["error"].sum())
+        with quiet(self.blocks.table.source.name):
+            (row,) = self.blocks.table.engine.fetch(asked).to_pylist()
+        return int(row["blocks"]), int(row["largest"]), float(row["error"])
+
+    def class_sizes(self) -> Sizes:
+        """Return the different sizes of the released classes, and how many classes have each."""
+        return class_sizes(replace(self.blocks.table, expression=self.rows), self._new)
+
+    def released(self, names: Sequence[str], *, key: bytes | None) -> Table:
+        """Return the released table: columns of the blocks replaced, others as they are, ordered by all of them."""
+        replaced = dict(zip(self.blocks.names, self._new, strict=True))
+        return release_joined(self.blocks.table, self.rows, names, replaced, key=key)
+
+    @property
+    def _new(self) -> list[str]:
+        return [f"new{i}" for i in range(len(self.blocks.names))]
+
+
+def in_blocks(table: Table, names: Sequence[str]) -> Blocks | None:
+    """Return the records as numbers to divide into blocks; None where that cannot be done.
+
+    It takes a table on Spark, with a schema, of whose columns ``names`` all are numbers, days, or texts with a declared
+    order. Records are stored on the executors with numbers on them, as :func:`numbered` does.
+    """
+    schema = table.schema
+    if schema is None or not isinstance(table.engine, SparkEngine):
+        return None
+    if any(_as_number(table, schema, name) is None for name in names):
+        return None
+    table = numbered(table)
+    numbers = {f"v{i}": _as_number(table, schema, name) for i, name in enumerate(names)}
+    chosen = table.expression.select(**{ROW: table.expression[ROW]}, **numbers)
+    return Blocks(table=table, names=tuple(names), numbers=chosen)
+
+
+def class_sizes(table: Table, names: Sequence[str]) -> Sizes:
+    """Return the different sizes of the classes that some columns make, and how many classes have each."""
+    records = table.expression
+    classes = records.group_by(**{f"c{i}": comparable(records[name]) for i, name in enumerate(names)}).aggregate(
+        records=records.count()
+    )
+    with quiet(table.source.name):
+        rows = table.engine.fetch(classes.group_by("records").aggregate(classes=classes.count()).order_by("records"))
+    return rows["records"].to_numpy().astype(np.int64), rows["classes"].to_numpy().astype(np.int64)
+
+
+def _released_types(types: Sequence[str]) -> str:
+    new = ", ".join(f"new{i} {kind}" for i, kind in enumerate(types))
+    return f"block int, record bigint, {new}, error double"
+
+
+# -- expressions
+
+
+def _as_number(table: Table, schema: Schema, name: str) -> Any:
+    import ibis
+
+    attribute = schema[name]
+    if attribute.kind in (Kind.NUMERIC, Kind.DATE):
+        return _number(table, name)
+    column = table.expression[name]
+    declared = attribute.domain.values if attribute.domain is not None else None
+    if attribute.kind is not Kind.ORDINAL or declared is None or not column.type().is_string():
+        return None
+    # whole numbers: Spark takes 1.0 for a decimal
+    return ibis.cases(*((column == value, rank) for rank, value in enumerate(declared))).cast("float64")
+
+
+def _coordinates(numbers: ir.Table, axes: Sequence[Axis]) -> list[Any]:
+    found: list[Any] = []
+    for axis in axes:
+        column = numbers[f"v{axis.column}"]
+        value = column.isnull().cast("float64") if axis.missing else column.fill_null(axis.centre)
+        found.append((value - axis.centre) * axis.scale)
+    return [*found, _hashed(numbers[ROW], 1)]
+
+
+def _hashed(numbers: ir.IntegerValue, seed: int) -> Any:
+    """Return a number in [0, 1) that looks random and depends on nothing but a whole number; seeds give others."""
+    mixed = builtin("xxhash64", ("int64", "int64"), "int64")(numbers, seed)
+    return (mixed & (int(TIES) - 1)).cast("float64") / TIES
+
+
+def _block_of(coordinates: Sequence[Any], block: Block) -> Any:
+    import ibis
+
+    if isinstance(block, int):
+        return ibis.literal(block, type="int32")
+    below, above = (_block_of(coordinates, part) for part in (block.below, block.above))
+    return (coordinates[block.axis] < block.border).ifelse(below, above)
