@@ -39,6 +39,12 @@ def test_mistakes_of_ours_are_not_hidden(raised: Exception) -> None:
         raise raised
 
 
+def test_executors_without_shoal_are_named() -> None:
+    with pytest.raises(DataError, match="do not have Shoal") as caught, quiet("a frame"):
+        raise pa.ArrowInvalid("ModuleNotFoundError: No module named 'shoal'; Xq7canary")
+    assert "Xq7canary" not in str(caught.value)
+
+
 def test_spark_does_not_log_the_query_meanwhile() -> None:
     logger = logging.getLogger("SQLQueryContextLogger")
     with quiet("a.csv"):
