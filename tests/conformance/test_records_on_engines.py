@@ -52,14 +52,14 @@ def test_columns_are_replaced_record_by_record(load: Load) -> None:
 
 
 def test_no_column_is_taken_for_one_of_the_new_values(load: Load) -> None:
-    names = {"age": "age", "ill": "record", "shoe": "new0", "name": "shoal_new0"}
+    names = {"age": "age", "ill": "record", "shoe": "new0", "name": "other0"}
     rows = ROWS.select(list(names)).rename_columns(list(names.values()))
     attributes = (
         Attribute(name="age", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC),
-        *(Attribute(name=name) for name in ("record", "new0", "shoal_new0")),
+        *(Attribute(name=name) for name in ("record", "new0", "other0")),
     )
     encoded = encode_records(load(rows).with_schema(Schema(attributes=attributes)), sensitive=())
-    released = release_records(encoded, ("age", "record", "new0", "shoal_new0"), {"age": pa.array(list("wxyz"))})
+    released = release_records(encoded, ("age", "record", "new0", "other0"), {"age": pa.array(list("wxyz"))})
     assert sorted(released.to_arrow()["age"].to_pylist()) == list("wxyz")
     assert Counter(map(str, released.to_arrow().drop_columns("age").to_pylist())) == Counter(
         map(str, rows.drop_columns("age").to_pylist())
@@ -89,6 +89,23 @@ def test_columns_change_places_each_in_its_own_way(load: Load) -> None:
     released = release_records(encoded, ("age", "ill", "shoe"), {}, moved=moved).to_arrow().to_pylist()
     wanted = zip(ages, (ills[row] for row in first), (shoes[row] for row in second), strict=True)
     assert Counter((row["age"], row["ill"], str(row["shoe"])) for row in released) == Counter(wanted)
+
+
+def test_no_column_is_taken_for_the_secret_of_pseudonyms(load: Load) -> None:
+    same = pa.array(["00"] * 4)
+    rows = ROWS.select(["name", "age"]).append_column("inner_pad", same).append_column("outer_pad", same)
+    attributes = (
+        Attribute(name="name", role=Role.IDENTIFIER, pseudonym=True),
+        Attribute(name="age", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC),
+        Attribute(name="inner_pad"),
+        Attribute(name="outer_pad"),
+    )
+    encoded = encode_records(load(rows).with_schema(Schema(attributes=attributes)), sensitive=())
+    first, second = (
+        release_records(encoded, ("name", "inner_pad"), {}, key=key).to_arrow() for key in (b"k" * 16, b"s" * 16)
+    )
+    assert not set(first["name"].to_pylist()) & set(second["name"].to_pylist())
+    assert set(first["inner_pad"].to_pylist()) == {"00"}
 
 
 def test_identifiers_are_released_as_pseudonyms_or_not_at_all(load: Load) -> None:

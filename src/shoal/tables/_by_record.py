@@ -16,7 +16,7 @@ from shoal.tables._apply import _pseudonyms, sorted_by_values
 from shoal.tables._columns import _column, column_hierarchies
 from shoal.tables._columns import key as comparable
 from shoal.tables._encode import Dictionary, _check, _schema
-from shoal.tables._engine import ROW, quiet
+from shoal.tables._engine import OURS, ROW, quiet
 from shoal.tables._frequencies import Frequencies, SensitiveAttribute
 from shoal.tables._matrix import numbered
 from shoal.tables._sensitive import sensitive_codes
@@ -152,27 +152,26 @@ def release_records(
     """
     table = encoded.table
     _check_identifiers(table, names, key)
-    ours = _free_prefix(table)
-    staged: dict[str, Any] = {f"{ours}record": pa.array(encoded.rows)}
-    staged |= {f"{ours}new{i}": columns[name] for i, name in enumerate(names) if name in columns}
+    staged: dict[str, Any] = {f"{OURS}record": pa.array(encoded.rows)}
+    staged |= {f"{OURS}new{i}": columns[name] for i, name in enumerate(names) if name in columns}
     exchanges = [([name for name in some if name in names and name not in columns], order) for some, order in moved]
-    staged |= {f"{ours}other{i}": pa.array(encoded.rows[order]) for i, (some, order) in enumerate(exchanges) if some}
+    staged |= {f"{OURS}other{i}": pa.array(encoded.rows[order]) for i, (some, order) in enumerate(exchanges) if some}
     with quiet(table.source.name):
         rows = table.engine.stage(pa.table(staged))
-        records = table.expression.inner_join(rows, [table.expression[ROW] == rows[f"{ours}record"]])
+        records = table.expression.inner_join(rows, [table.expression[ROW] == rows[f"{OURS}record"]])
         places: dict[str, str] = {}
         for i, (some, _) in enumerate(exchanges):
             if some:
-                mine = {name: f"{ours}moved{i}_{j}" for j, name in enumerate(some)}
+                mine = {name: f"{OURS}moved{i}_{j}" for j, name in enumerate(some)}
                 theirs = {mine[name]: table.expression[name] for name in some}
                 given = table.engine.apart(
-                    table.expression.select(**{f"{ours}giver{i}": table.expression[ROW]}, **theirs)
+                    table.expression.select(**{f"{OURS}giver{i}": table.expression[ROW]}, **theirs)
                 )
-                records = records.inner_join(given, [records[f"{ours}other{i}"] == given[f"{ours}giver{i}"]])
+                records = records.inner_join(given, [records[f"{OURS}other{i}"] == given[f"{OURS}giver{i}"]])
                 places |= mine
         records = _pseudonyms(table, records, list(names), key)
         chosen = {
-            name: records[f"{ours}new{i}"] if name in columns else records[places.get(name, name)]
+            name: records[f"{OURS}new{i}"] if name in columns else records[places.get(name, name)]
             for i, name in enumerate(names)
         }
         return replace(table, expression=sorted_by_values(records.select(**chosen)), schema=None, left_out=0)
@@ -198,14 +197,6 @@ def release_joined(
         joined = old.inner_join(new, [old["old_record"] == new["new_record"]])
         chosen = {name: joined[f"new{i}" if name in replaced else f"old{i}"] for i, name in enumerate(names)}
         return replace(table, expression=sorted_by_values(joined.select(**chosen)), schema=None, left_out=0)
-
-
-def _free_prefix(table: Table) -> str:
-    """Return how no column of a table begins, so that none can be taken for one that stands beside them."""
-    prefix = "shoal_"
-    while any(name.lower().startswith(prefix) for name in table.columns):
-        prefix = f"s{prefix}"
-    return prefix
 
 
 def _check_identifiers(table: Table, names: Sequence[str], key: bytes | None) -> None:

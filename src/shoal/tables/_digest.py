@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from shoal.tables._engine import Engine
+from shoal.tables._engine import OURS, Engine
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["builtin", "hexadecimal", "hmac_pads", "keyed_digest"]
 
 _BLOCK = 64  # bytes in a block of SHA-256
+#: names that no column of a table has: a column taken for a pad would stand in the place of the secret
+_INNER, _OUTER = f"{OURS}inner_pad__", f"{OURS}outer_pad__"
 
 
 def keyed_digest(engine: Engine, text: ir.StringValue, pads: ir.Table) -> ir.StringValue:
@@ -23,8 +25,8 @@ def keyed_digest(engine: Engine, text: ir.StringValue, pads: ir.Table) -> ir.Str
     RFC 2104: ``H(K xor opad, H(K xor ipad, text))``. ``pads`` is the table of :func:`hmac_pads`, cross-joined with the
     table that ``text`` comes from: a key inside the query would show in query plans and event logs.
     """
-    inner = engine.sha256(pads.inner_pad + hexadecimal(text))
-    return engine.sha256(pads.outer_pad + inner)
+    inner = engine.sha256(pads[_INNER] + hexadecimal(text))
+    return engine.sha256(pads[_OUTER] + inner)
 
 
 def hmac_pads(key: bytes) -> pa.Table:
@@ -33,7 +35,7 @@ def hmac_pads(key: bytes) -> pa.Table:
 
     block = (hashlib.sha256(key).digest() if len(key) > _BLOCK else key).ljust(_BLOCK, b"\0")
     inner, outer = (bytes(byte ^ pad for byte in block).hex() for pad in (0x36, 0x5C))
-    return pa.table({"inner_pad": [inner], "outer_pad": [outer]})
+    return pa.table({_INNER: [inner], _OUTER: [outer]})
 
 
 def hexadecimal(text: ir.StringValue) -> ir.StringValue:

@@ -15,10 +15,13 @@ from shoal.errors import Cancelled, DataError, ShoalError
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["ROW", "Engine", "quiet"]
+__all__ = ["OURS", "ROW", "Engine", "quiet"]
+
+#: How the names of hidden columns begin; those of sources never do.
+OURS = "__shoal_"
 
 #: The hidden column that numbers the records of a source, where the source has a stable order. Never released.
-ROW = "__shoal_row__"
+ROW = f"{OURS}row__"
 
 _FOREIGN = ("_duckdb", "duckdb", "pyarrow", "pyspark", "py4j", "adbc_driver_manager")
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from shoal.errors import DataError, Problems
-from shoal.tables._engine import ROW
+from shoal.tables._engine import OURS
 
 __all__ = ["LONGEST", "check_names"]
 
@@ -23,8 +23,8 @@ def check_names(names: Sequence[object], source: str) -> None:
     for position, name in enumerate(texts, start=1):
         if not name.strip():
             problems.add(f"{source}: column {position} has no name")
-        elif name == ROW:
-            problems.add(f"{source}: the column name `{ROW}` is taken")
+        elif name.lower().startswith(OURS):
+            problems.add(f"{source}: the name of column {position} begins with `{OURS}`, which is taken")
         elif "\0" in name:
             problems.add(f"{source}: the name of column {position} holds a zero byte")
         elif len(name) > LONGEST:  # a quote that never closes makes a name of all the data: do not show it

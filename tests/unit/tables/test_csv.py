@@ -101,6 +101,7 @@ def test_an_encoding_must_be_one_of_text(file: Path, encoding: str) -> None:
         ("age,  ", "column 2 has no name"),
         ("Age,age", "columns `Age` and `age` differ only in case"),
         ("__shoal_row__,b", "is taken"),
+        ("a,__SHOAL_other", "is taken"),
     ],
 )
 def test_column_names_are_checked(file: Path, header: str, said: str) -> None:
