@@ -23,7 +23,7 @@ test: .venv/tested system lint types ## everything: system packages, lint, types
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 check: .venv/tested lint types ## the developer loop: lint, types and the quick tests
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not slow and not spark and not postgres"
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup --hypothesis-profile=quick -m "not slow and not spark and not postgres"
 
 bench: .venv/tested ## print the benchmark figures
 	@for script in benchmarks/[!_]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

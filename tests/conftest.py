@@ -7,10 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+
+#: for the developer loop: pytest --hypothesis-profile=quick
+settings.register_profile("quick", max_examples=10)
 
 #: folders whose tests start processes, draw many samples or attack ledgers; `make check` leaves them out
 SLOW = ("cli", "docs", "e2e", "reliability", "statistical")
