@@ -16,8 +16,8 @@ sys.path.insert(0, str(HERE))
 #: for the developer loop: pytest --hypothesis-profile=quick
 settings.register_profile("quick", max_examples=10)
 
-#: folders whose tests start processes, draw many samples or attack ledgers; `make check` leaves them out
-SLOW = ("cli", "docs", "e2e", "reliability", "statistical")
+#: folders whose tests go the whole way, start processes or draw many samples; `make check` leaves them out
+SLOW = ("cli", "conformance", "docs", "e2e", "papers", "reliability", "statistical", "web")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

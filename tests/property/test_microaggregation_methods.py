@@ -18,6 +18,8 @@ from shoal.microaggregation.methods import Clustering
 from shoal.schema import Attribute, Domain, Groups, Kind, Role, Schema
 from shoal.tables import encode_records
 
+pytestmark = pytest.mark.slow
+
 HEALTH = ("poor", "fair", "good")
 TOWNS = (("north", ("A", "B")), ("south", ("C", "D")))
 SCHEMA = Schema(

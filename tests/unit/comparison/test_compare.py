@@ -16,6 +16,8 @@ import shoal
 from shoal.comparison import _compare as module
 from shoal.errors import Cancelled, OutputError, ParameterError, SchemaError
 
+pytestmark = pytest.mark.slow
+
 CANARY = "Xanthippe"
 
 
