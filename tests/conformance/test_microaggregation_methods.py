@@ -370,6 +370,8 @@ def test_calling_an_exchange_syntactic_fails(releases: Callable[[str], Path], tm
         (shoal.Mdav(groups=[[*QUASI, "illness"]]), (K,), "`illness`, which is not a quasi-identifier"),
         (shoal.Swap(), (K,), "leaves quasi-identifiers as they are and cannot keep `KAnonymity`"),
         (shoal.Swap(), (DistinctLDiversity("illness", 2),), "ProbabilisticKAnonymity"),
+        (shoal.Swap(strategy="closeness-first"), (P, TCloseness("illness", "0.5")), '"merge-first"'),
+        (shoal.Swap(strategy="best"), (P,), '"merge-first"'),
         (shoal.IndividualRankingSwap(), (P, DistinctLDiversity("illness", 2)), "cannot keep `DistinctLDiversity`"),
         (shoal.IndividualRankingSwap(), (K,), "KAnonymity"),
     ],

@@ -18,10 +18,12 @@ import shoal
 from shoal.models import (
     AverageRisk,
     DeltaPresence,
+    DistinctLDiversity,
     KAnonymity,
     KMAnonymity,
     Model,
     MultiplicativeCloseness,
+    ProbabilisticKAnonymity,
     SampleUniqueness,
     TCloseness,
 )
@@ -224,3 +226,25 @@ def test_a_copy_with_other_records_fails_even_if_its_fingerprint_is_certified(re
     entry["bytes"], entry["sha256"] = path.stat().st_size, hashlib.sha256(path.read_bytes()).hexdigest()
     (released / "certificate.json").write_text(json.dumps(content), encoding="utf-8")
     assert _failed(released) == ["data.csv"]
+
+
+def test_a_swap_claims_the_k_of_clusters_before_they_were_merged_for_their_values() -> None:
+    ill = Attribute(name="ill", role=Role.SENSITIVE)
+    rows = pa.table({"age": [0, 1, 10, 11, 12], "ill": list("aabbc")})
+    table = shoal.read(rows).with_schema(Schema(attributes=(AGE, ill)))
+    models = (ProbabilisticKAnonymity(2), DistinctLDiversity("ill", 2))
+    release = shoal.anonymize(table, *models, method=shoal.Swap())
+    linked, clusters = release.guarantee.promises
+    assert linked.parameters["k"] == 2
+    assert any("merged" in text for text in clusters.assumptions)
+
+
+def test_a_swap_promises_to_hide_records_and_not_values() -> None:
+    ill = Attribute(name="ill", role=Role.SENSITIVE)
+    rows = pa.table({"age": [20, 21, 22, 70, 71, 72], "ill": ["hiv", "hiv", "flu", "cold", "gout", "flu"]})
+    table = shoal.read(rows).with_schema(Schema(attributes=(AGE, ill)))
+    release = shoal.anonymize(table, ProbabilisticKAnonymity(3), method=shoal.Swap())
+    (promise,) = release.guarantee.promises
+    assert "finds the record that" in promise.statement
+    assert any("probability m/c" in text for text in promise.assumptions)
+    assert any("undoes the exchange" in text for text in promise.assumptions)

@@ -103,8 +103,11 @@ def swap(
     made = Formed(columns={}, partition=found.partition, measures=errors.measures())
     checked(opened.plan, opened.encoded, found, made)
     run = _run(opened, found, made, pseudonym_key, source)
-    linked = uninformed(int(found.partition.sizes.min()), run.confidential, cryptographic=source.cryptographic)
     others = [model for model in run.plan.class_models if not model.capabilities.linkage]
+    # that clusters were merged because of their values tells which failed: only those made without them hide people
+    made_with = max(model.capabilities.minimal_class_size for model in run.plan.class_models)
+    k = made_with if others else int(found.partition.sizes.min())
+    linked = uninformed(k, run.confidential, cryptographic=source.cryptographic)
     guarantee = Guarantee(
         promises=(linked, *(of_clusters(model, run.classes) for model in others)),
         events=(*found.events, classed(run), Permuted(columns=run.confidential)),

@@ -238,6 +238,9 @@ def _choices(checked: _Checked) -> Decision:
 def _clusters(checked: _Checked) -> Decision:
     """Compare the sizes of clusters with the rule that they follow, and with how often released values occur."""
     k = int(str(checked.entry.parameters["k"]))
+    asked = getattr(checked.plan.method, "k", None)
+    if asked not in ("auto", k):
+        return False, "the clusters are not of the size that the plan asks for"
     known = {"mdav", "individual ranking"} if checked.target == "partition" else {"insensitive", "natural order"}
     for step in checked.steps("clustered"):
         rows = checked.rows[step["file"]].select(list(step["columns"]))

@@ -23,8 +23,8 @@ LARGEST_SHOWN = 100
 """From this epsilon on, the factor that it stands for is not written out: it says nothing any more."""
 
 _STATEMENTS: dict[Target, str] = {
-    "original": "Replacing any one record by another changes the probability of what is released by a factor of at "
-    "most {factor}.",
+    "original": "Replacing any one record by another{complete} changes the probability of what is released by a factor "
+    "of at most {factor}.",
     "partition": "Given which records share a cluster, replacing the values of any one record changes the probability "
     "of what is released by a factor of at most {factor}. Who shares a cluster with whom is not protected.",
     "record-query": "Replacing any one record changes the probability of the answer to a query for one record, and for "
@@ -77,7 +77,9 @@ def privacy_promise(
         model=PROMISES[target],
         parameters={"epsilon": plain(epsilon), "target": target, "k": k},
         strength=Strength.CONDITIONAL if doubts else Strength.UNCONDITIONAL,
-        statement=_STATEMENTS[target].format(factor=_factor(epsilon)),
+        statement=_STATEMENTS[target].format(
+            factor=_factor(epsilon), complete=", both without a missing value," * bool(left_out)
+        ),
         assumptions=(
             *doubts,
             "The number of records is public; the promise hides what a record says, not that it is there.",

@@ -17,6 +17,10 @@ HIDDEN_MODEL = "clusters"
 
 SEED = "Nobody knows the seed that the random numbers came from."
 SHOWN = "Quasi-identifiers are released as they are: the release is not k-anonymous, and who is in it is not hidden."
+UNTIED = (
+    "Nothing that is known, the released columns that stay included, ties the exchanged values to them: a column that "
+    "follows from another undoes the exchange."
+)
 DRAWN = "The clusters and the exchange inside them, which the data cannot show, are as the steps say."
 
 
@@ -46,14 +50,16 @@ def uninformed(k: int, columns: Sequence[str], *, cryptographic: bool) -> Promis
         model=ProbabilisticKAnonymity.name,
         parameters={"k": k, "intruder": "uninformed", "columns": list(columns)},
         strength=Strength.CONDITIONAL,
-        statement=f"An intruder who knows the quasi-identifiers of a person finds the person's values of "
-        f"{_listed(columns)} with probability at most 1/{k}.",
+        statement="An intruder who knows the quasi-identifiers of a person finds the record that the person's values "
+        f"of {_listed(columns)} were moved to with probability at most 1/{k}.",
         assumptions=(
             "An intruder knows at most the columns declared as quasi-identifiers, of anybody (uninformed intruder). "
             "Clusters and method may be known, the random exchange not.",
             DRAWN,
             SHOWN,
-            "A value that all records of a cluster share is disclosed.",
+            UNTIED,
+            "Values are not covered, only records: a value that m of the c records of a cluster share is the person's "
+            "with probability m/c, and one that all share is disclosed.",
             *(() if cryptographic else (SEED,)),
         ),
     )
@@ -75,6 +81,7 @@ def informed(k: int, columns: Sequence[str], *, cryptographic: bool) -> Promise:
             SHOWN,
             "Values are exchanged with near ones: the value of a person is learnt with the precision of its cluster. k "
             "is to be much larger than for k-anonymity.",
+            UNTIED,
             *(() if cryptographic else (SEED,)),
         ),
     )
@@ -89,7 +96,11 @@ def of_clusters(model: Model, classes: Classes) -> Promise:
         parameters={"model": promise.model, "parameters": dict(promise.parameters)},
         strength=Strength.CONDITIONAL,
         statement=promise.statement.replace("class", "cluster"),
-        assumptions=(DRAWN, "An intruder knows no sensitive values of other people of the cluster."),
+        assumptions=(
+            DRAWN,
+            "An intruder knows no sensitive values of other people of the cluster.",
+            "An intruder does not use that clusters were merged because of their sensitive values.",
+        ),
         exact={},
     )
 

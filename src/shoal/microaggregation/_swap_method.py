@@ -42,8 +42,11 @@ class Swap(Clustering):
     Assumptions
     -----------
     An intruder knows the quasi-identifiers of everybody, the clusters and the method, but not the permutation, which is
-    drawn from the operating system's generator, and no other column of anybody (uninformed intruder). Values that all
-    records of a cluster share are disclosed.
+    drawn from the operating system's generator, and no other column of anybody (uninformed intruder). Records
+    are hidden, values are not: one that m of the |C| records share is a person's with probability m/|C|. A column that
+    stays and from which an exchanged one follows undoes the exchange. Clusters are made without looking at sensitive
+    values; where promises about these merge some, the k is that of the clusters before, since a merge tells which
+    failed.
 
     Notes
     -----
@@ -72,7 +75,13 @@ class Swap(Clustering):
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         """Return what keeps this method from being used with a schema and promises."""
         seen = [model for model in models if not model.capabilities.linkage and not model.capabilities.sensitive]
-        return [*_asked(self, models), *(_shown(self, model) for model in seen), *_kept_apart(self, schema)]
+        found = [*_asked(self, models), *(_shown(self, model) for model in seen), *_kept_apart(self, schema)]
+        if self.strategy != "merge-first":
+            found.append(
+                f'`strategy` of `{self.title}` must be "merge-first": clusters that are made of sensitive values tell '
+                "how these were exchanged"
+            )
+        return found
 
     def compared(self, people: People) -> str:
         """Say how categories are compared: ``"semantic"`` or ``"points"``."""
