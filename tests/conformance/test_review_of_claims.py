@@ -236,6 +236,7 @@ def test_a_swap_claims_the_k_of_clusters_before_they_were_merged_for_their_value
     release = shoal.anonymize(table, *models, method=shoal.Swap())
     linked, clusters = release.guarantee.promises
     assert linked.parameters["k"] == 2
+    assert release.after.prosecutor == release.after.marketer == 1 / 2
     assert any("merged" in text for text in clusters.assumptions)
 
 

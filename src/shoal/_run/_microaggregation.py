@@ -113,7 +113,11 @@ def swap(
         events=(*found.events, classed(run), Permuted(columns=run.confidential)),
         randomness=randomness(source),
     )
-    return assembled(run, _one_table(run, [(run.confidential, order)], guarantee), opened.table)
+    release = assembled(run, _one_table(run, [(run.confidential, order)], guarantee), opened.table)
+    risk = max(
+        release.after.prosecutor, 1 / k
+    )  # the chance of finding somebody in the clusters before they were merged
+    return replace(release, after=replace(release.after, prosecutor=risk, marketer=max(release.after.marketer, 1 / k)))
 
 
 def rank_and_swap(

@@ -135,9 +135,7 @@ def _kept(folder: Path | None) -> Iterator[None]:
     """Say what is left of a comparison that was stopped."""
     try:
         yield
-    except (Exception, SystemExit):
-        raise
-    except BaseException:  # the program was asked to stop
+    except (_output.Stopped, KeyboardInterrupt):
         left = "no point is kept without --folder"
         if folder is not None:
             left = f"finished points are in {folder}, and the same command goes on from there"

@@ -82,7 +82,7 @@ def main() -> NoReturn:
         code = app(standalone_mode=True)
     except SystemExit as finished:
         code = finished.code
-    except (_Stopped, KeyboardInterrupt):
+    except (_output.Stopped, KeyboardInterrupt):
         code = _output.error(Cancelled())
     except ShoalError as error:
         code = _output.error(error)
@@ -97,12 +97,8 @@ def main() -> NoReturn:
     sys.exit(code)
 
 
-class _Stopped(BaseException):
-    """The user or the system asked us to stop; nothing but :func:`main` catches it."""
-
-
 def _stop(_signal: int, _frame: FrameType | None) -> None:
-    raise _Stopped
+    raise _output.Stopped
 
 
 def _internal(error: Exception) -> int:

@@ -14,9 +14,13 @@ from pathlib import Path
 
 from shoal.errors import ShoalError
 
-__all__ = ["error", "json_wanted", "line", "print_json", "progress", "table", "warning"]
+__all__ = ["Stopped", "error", "json_wanted", "line", "print_json", "progress", "table", "warning"]
 
 _JSON = {"wanted": False}
+
+
+class Stopped(BaseException):
+    """The user or the system asked us to stop; a command that catches it says what is left, and ends."""
 
 
 def json_wanted(*, wanted: bool) -> None:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
+from shoal.guarantees._declared import unfit
 from shoal.models._arguments import Arguments, Number, plain
-from shoal.schema import Role, Schema
+from shoal.schema import Schema
 
 __all__ = ["LARGEST_EPSILON", "EpsilonBudget"]
 
@@ -62,19 +63,7 @@ class EpsilonBudget:
 
     def problems(self, schema: Schema) -> list[str]:
         """Return everything in ``schema`` that keeps the budget from meaning something, each with what to do."""
-        problems = []
-        if schema.guessed:
-            problems.append(
-                f"`{self.title}` needs a schema that a person wrote or confirmed: a drafted one was read off the data "
-                "(check it, then remove the line `guessed = true`)"
-            )
-        for attribute in schema:
-            if attribute.role is Role.IDENTIFIER and attribute.pseudonym:
-                problems.append(
-                    f"`{self.title}`: column `{attribute.name}` asks for pseudonyms, which single records out; drop it "
-                    "(pseudonym = false)"
-                )
-        return problems
+        return unfit(schema, self.title)
 
     def statement(self) -> str:
         """Say what is asked for, in one plain sentence."""

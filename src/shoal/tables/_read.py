@@ -162,11 +162,13 @@ def _parquet_names(path: Path, first: str) -> list[str]:
 
 
 def _duckdb(path: Path, table: str | None) -> Table:
+    import duckdb
+
     engine = DuckDBEngine()
     connection = engine.connection
     try:
         connection.execute(f"ATTACH {literal(str(path))} AS source (READ_ONLY)")
-    except Exception:
+    except duckdb.Error:
         raise DataError(
             f"{path.name} cannot be opened as a DuckDB file.",
             hint="is it one, may you read it, and has another program opened it for writing?",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self, get_args
 
+from shoal.guarantees._declared import unfit
 from shoal.hierarchies import provenance
 from shoal.models._arguments import Arguments, Number, plain
 from shoal.schema import Attribute, Kind, Provenance, Role, Schema
@@ -102,18 +103,7 @@ class DifferentialPrivacy:
 
     def problems(self, schema: Schema) -> list[str]:
         """Return everything in ``schema`` that keeps this promise from being kept, each with what to do about it."""
-        problems = []
-        if schema.guessed:
-            problems.append(
-                f"`{self.title}` needs a schema that a person wrote or confirmed: a drafted one was read off the data "
-                "(check it, then remove the line `guessed = true`)"
-            )
-        for attribute in schema:
-            if attribute.role is Role.IDENTIFIER and attribute.pseudonym:
-                problems.append(
-                    f"`{self.title}`: column `{attribute.name}` asks for pseudonyms, which single records out; drop it "
-                    "(pseudonym = false)"
-                )
+        problems = unfit(schema, self.title)
         for attribute in released(schema):
             if provenance(attribute) is not Provenance.DECLARED:
                 problems.append(f"`{self.title}`: column `{attribute.name}` {_undeclared(attribute)}")
