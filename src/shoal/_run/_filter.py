@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.models import Classes, Model, keep
-from shoal.models._classes import group
 from shoal.schema import Attribute, Kind, Schema
-from shoal.tables import Frequencies, SensitiveAttribute
+from shoal.tables import Frequencies, SensitiveAttribute, group
 from shoal.truthful import Tuples
 
 __all__ = ["as_frequencies", "filtered", "filters"]

@@ -27,13 +27,12 @@ from shoal.microaggregation._errors import Errors, concept_errors, number_errors
 from shoal.microaggregation._events import Ranked
 from shoal.microaggregation._promises import informed, of_attribute_set, of_clusters, uninformed
 from shoal.microaggregation.methods import Microaggregation
-from shoal.models._classes import group
 from shoal.plan import Plan
 from shoal.recoding import Progress
 from shoal.recoding._method import Watch
 from shoal.release import DATA, Part, Release
 from shoal.schema import Kind
-from shoal.tables import Table
+from shoal.tables import Table, group
 
 __all__ = ["aggregate_apart", "rank_and_swap", "swap"]
 

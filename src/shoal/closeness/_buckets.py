@@ -12,8 +12,7 @@ from shoal.closeness._concepts import semantic_distances
 from shoal.closeness._geometry import embedding
 from shoal.errors import ParameterError
 from shoal.hierarchies import TOP
-from shoal.models._classes import group
-from shoal.tables import SensitiveAttribute
+from shoal.tables import SensitiveAttribute, group
 
 __all__ = ["Buckets", "clustered_buckets", "make_buckets", "ordered_buckets"]
 

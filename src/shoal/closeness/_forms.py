@@ -12,7 +12,7 @@ from shoal.closeness._buckets import Buckets
 from shoal.closeness._method import Classified, Form, People
 from shoal.microaggregation import Partition
 from shoal.microaggregation._errors import Errors
-from shoal.models._classes import group
+from shoal.tables import group
 
 __all__ = ["Formed", "bucket_columns", "formed", "joined_view"]
 

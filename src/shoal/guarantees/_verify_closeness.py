@@ -17,9 +17,8 @@ from shoal.guarantees._check import Check
 from shoal.guarantees._promise import Strength
 from shoal.models import Classes, MultiplicativeCloseness
 from shoal.models._arguments import fraction
-from shoal.models._classes import group
 from shoal.schema import Attribute, Flat, Role, Schema
-from shoal.tables import Frequencies, SensitiveAttribute, Table
+from shoal.tables import Frequencies, SensitiveAttribute, Table, group
 
 __all__ = ["CLOSENESS", "check_closeness", "check_links"]
 

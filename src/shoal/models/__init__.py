@@ -2,7 +2,6 @@
 
 from shoal.models._average_risk import AverageRisk
 from shoal.models._beta_likeness import BetaLikeness
-from shoal.models._classes import Classes, Histogram
 from shoal.models._delta_disclosure import DeltaDisclosure
 from shoal.models._delta_presence import DeltaPresence
 from shoal.models._distinct_l_diversity import DistinctLDiversity
@@ -18,6 +17,7 @@ from shoal.models._recursive_l_diversity import RecursiveLDiversity
 from shoal.models._registry import by_name, from_parameters, names
 from shoal.models._sample_uniqueness import SampleUniqueness
 from shoal.models._t_closeness import TCloseness
+from shoal.tables import Classes, Histogram
 
 __all__ = [
     "Achieved",

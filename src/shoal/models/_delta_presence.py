@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shoal.models._arguments import Arguments, Number, fraction, plain
-from shoal.models._classes import Classes
 from shoal.models._model import Achieved, Capabilities, Mask, Model, released_classes
 from shoal.models._population import population
 from shoal.models._ratios import Ratios
+from shoal.tables import Classes
 
 __all__ = ["DeltaPresence"]
 

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.hierarchies import Hierarchy
-from shoal.models._classes import Mask, tally
 from shoal.models._ratios import LIMIT, Ratios
 from shoal.models._rows import Rows
+from shoal.tables import Mask, tally
 
 __all__ = ["EarthMover", "Equal", "Hierarchical", "Ordered"]
 

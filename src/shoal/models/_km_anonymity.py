@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from shoal.errors import ParameterError
 from shoal.models._arguments import Arguments
-from shoal.models._classes import Classes, Counts, group, tally
 from shoal.models._model import Achieved, Capabilities, Mask, Model, Scope, released_classes
+from shoal.tables import Classes, Counts, group, tally
 
 __all__ = ["KMAnonymity"]
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 
 from shoal.models._arguments import Quantity
-from shoal.models._classes import Counts, Mask
 from shoal.models._ratios import Ratios, arithmetic
 from shoal.models._rows import Rows
+from shoal.tables import Counts, Mask
 
 __all__ = ["complete", "distance", "likelihood_ratios", "within"]
 

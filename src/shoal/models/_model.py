@@ -16,9 +16,8 @@ import numpy.typing as npt
 
 from shoal.kernels.walk import Proportions
 from shoal.models._arguments import Quantity, plain
-from shoal.models._classes import Classes
 from shoal.schema import Schema
-from shoal.tables import SensitiveAttribute
+from shoal.tables import Classes, SensitiveAttribute
 
 __all__ = ["Achieved", "Capabilities", "Model", "Scope", "keep"]
 

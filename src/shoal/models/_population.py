@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shoal.errors import ParameterError
-from shoal.models._classes import Classes, Counts
+from shoal.tables import Classes, Counts
 
 __all__ = ["population"]
 

@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.models._arguments import Arguments, Number, fraction, plain
-from shoal.models._classes import Counts
 from shoal.models._model import Achieved, Capabilities, Mask
 from shoal.models._ratios import LIMIT, Ratios
 from shoal.models._rows import Rows
 from shoal.models._sensitive import SensitiveModel
+from shoal.tables import Counts
 
 __all__ = ["RecursiveLDiversity"]
 

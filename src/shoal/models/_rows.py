@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from shoal.models._classes import Classes, Counts, Mask, tally
-from shoal.tables import SensitiveAttribute
+from shoal.tables import Classes, Counts, Mask, SensitiveAttribute, tally
 
 __all__ = ["Rows"]
 

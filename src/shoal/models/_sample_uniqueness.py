@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.models._arguments import Arguments, Number, fraction, plain
-from shoal.models._classes import Classes
 from shoal.models._model import Achieved, Capabilities, Mask, Model, Scope, released_classes
+from shoal.tables import Classes
 
 __all__ = ["SampleUniqueness"]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.models._classes import Classes
 from shoal.models._model import Achieved, Mask, Model, released_classes
 from shoal.models._rows import Rows
+from shoal.tables import Classes
 
 __all__ = ["SensitiveModel"]
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shoal.models._classes import group
-from shoal.tables import Frequencies
+from shoal.tables import Frequencies, group
 
 __all__ = ["ClassCounts"]
 

@@ -11,11 +11,10 @@ import numpy.typing as npt
 
 from shoal.errors import ParameterError
 from shoal.models import Classes
-from shoal.models._classes import group, tally
 from shoal.quality._measure import Measure, released
 from shoal.quality._objective import Costs, Mask, Objective
 from shoal.quality._volumes import Volumes, volumes_of_recoding
-from shoal.tables import Frequencies, Recoding
+from shoal.tables import Frequencies, Recoding, group, tally
 
 __all__ = ["KLDivergence"]
 

@@ -11,9 +11,8 @@ import numpy.typing as npt
 from shoal.hierarchies import Hierarchy
 from shoal.kernels.recoding import group
 from shoal.models import Classes, Histogram, Model, keep
-from shoal.models._classes import tally
 from shoal.recoding._lattice import Codes, Counts, Mask, smallest_class
-from shoal.tables import Frequencies, Recoding
+from shoal.tables import Frequencies, Recoding, tally
 
 __all__ = ["Draft", "Tuples", "Vocabulary"]
 

@@ -13,8 +13,7 @@ import numpy.typing as npt
 from shoal.hierarchies import Hierarchy
 from shoal.kernels.recoding import Chosen, choose, group, roll_up
 from shoal.models import Classes, Histogram, Model, keep
-from shoal.models._classes import tally
-from shoal.tables import Frequencies, Recoding
+from shoal.tables import Frequencies, Recoding, tally
 
 __all__ = ["Counts", "Lattice", "Levels", "Mask", "Node", "Tables", "recoding_of", "smallest_class"]
 

@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.kernels.walk import Axis, Start, score
-from shoal.models._classes import tally
 from shoal.recoding._lattice import Lattice, Levels, Node, Tables
-from shoal.tables import Frequencies
+from shoal.tables import Frequencies, tally
 
 __all__ = ["Box", "score_lattice"]
 

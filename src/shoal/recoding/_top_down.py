@@ -11,10 +11,10 @@ import numpy.typing as npt
 from shoal.kernels.partition import LEAST_GAIN, Cover
 from shoal.kernels.recoding import group
 from shoal.models import Classes
-from shoal.models._classes import tally
 from shoal.recoding._draft import Tuples
 from shoal.recoding._lattice import Codes, Counts, Mask, smallest_class
 from shoal.recoding._local import Task
+from shoal.tables import tally
 
 __all__ = ["TopDown"]
 

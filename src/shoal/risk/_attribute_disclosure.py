@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from shoal.models import Classes, Histogram
-from shoal.models._classes import Counts, tally
+from shoal.tables import Counts, tally
 
 __all__ = ["AttributeDisclosure", "attribute_disclosure"]
 

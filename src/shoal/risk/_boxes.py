@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from shoal.models._classes import group, tally
+from shoal.tables import group, tally
 
 __all__ = ["Boxes", "Codes", "Counts", "Index", "Rows", "pairs", "totals_at", "totals_in"]
 

@@ -3,8 +3,8 @@
 from shoal.tables._apply import apply
 from shoal.tables._by_block import Axis, Block, Blocks, Clustered, Drafted, Moments, Plane, class_sizes, in_blocks
 from shoal.tables._by_record import EncodedRecords, encode_records, join_classes, release_records, sorted_records
+from shoal.tables._classes import Classes, Counts, Frequencies, Histogram, Mask, SensitiveAttribute, group, tally
 from shoal.tables._encode import Dictionary, Encoded, encode
-from shoal.tables._frequencies import Frequencies, SensitiveAttribute
 from shoal.tables._matrix import Matrix, matrix, numbered
 from shoal.tables._profile import profile
 from shoal.tables._read import read
@@ -18,12 +18,16 @@ __all__ = [
     "Axis",
     "Block",
     "Blocks",
+    "Classes",
     "Clustered",
+    "Counts",
     "Dictionary",
     "Drafted",
     "Encoded",
     "EncodedRecords",
     "Frequencies",
+    "Histogram",
+    "Mask",
     "Matrix",
     "Moments",
     "Plane",
@@ -36,6 +40,7 @@ __all__ = [
     "class_sizes",
     "encode",
     "encode_records",
+    "group",
     "in_blocks",
     "join_classes",
     "matrix",
@@ -46,5 +51,6 @@ __all__ = [
     "repeat",
     "sampling_threshold",
     "sorted_records",
+    "tally",
     "write",
 ]

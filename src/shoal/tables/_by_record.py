@@ -13,11 +13,11 @@ import pyarrow as pa
 from shoal.errors import ParameterError
 from shoal.hierarchies import Hierarchy, leaf_codes
 from shoal.tables._apply import _pseudonyms, sorted_by_values
+from shoal.tables._classes import Frequencies, SensitiveAttribute
 from shoal.tables._columns import _column, column_hierarchies
 from shoal.tables._columns import key as comparable
 from shoal.tables._encode import Dictionary, _check, _schema
 from shoal.tables._engine import OURS, ROW, quiet
-from shoal.tables._frequencies import Frequencies, SensitiveAttribute
 from shoal.tables._matrix import numbered
 from shoal.tables._sensitive import sensitive_codes
 from shoal.tables._table import Table

@@ -10,8 +10,8 @@ import pyarrow as pa
 from shoal.errors import ParameterError, Problems
 from shoal.hierarchies import leaf_codes
 from shoal.schema import Schema
+from shoal.tables._classes import Frequencies
 from shoal.tables._columns import Codes, column_hierarchies, distinct_tuples, leaves_of, merged
-from shoal.tables._frequencies import Frequencies
 from shoal.tables._population import population_tuples, with_population
 from shoal.tables._sensitive import sensitive_codes
 from shoal.tables._table import Table

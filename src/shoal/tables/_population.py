@@ -6,8 +6,8 @@ import numpy as np
 
 from shoal.errors import DataError
 from shoal.schema import Schema
+from shoal.tables._classes import Frequencies
 from shoal.tables._columns import Codes, Column, Counts, distinct_tuples
-from shoal.tables._frequencies import Frequencies
 from shoal.tables._packing import Packing
 from shoal.tables._table import Table
 

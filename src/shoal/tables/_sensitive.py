@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 
 from shoal.hierarchies import Hierarchy, leaf_codes, text
 from shoal.schema import Attribute, Kind, Schema
+from shoal.tables._classes import SensitiveAttribute
 from shoal.tables._columns import Codes, Column, column_hierarchies
-from shoal.tables._frequencies import SensitiveAttribute
 
 __all__ = ["sensitive_codes"]
 

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.kernels.regions import large_regions
-from shoal.models._classes import tally
 from shoal.recoding._lattice import Node
+from shoal.tables import tally
 from shoal.truthful._scores import Score, Setting, no_costs
 
 __all__ = ["Discernibility", "NonUniformEntropy"]

@@ -13,11 +13,10 @@ import numpy.typing as npt
 
 from shoal.errors import ParameterError
 from shoal.mechanisms import RandomSource
-from shoal.models._classes import tally
 from shoal.recoding import Lattice
 from shoal.recoding._lattice import Levels
 from shoal.recoding._method import Watch
-from shoal.tables import Frequencies, SensitiveAttribute
+from shoal.tables import Frequencies, SensitiveAttribute, tally
 from shoal.truthful._paper_scores import Discernibility, NonUniformEntropy
 from shoal.truthful._scores import Classification, ExpectedScore, Granularity, GroupSize, Intensity, Score, Setting
 from shoal.truthful._search import LARGEST_LATTICE, draw, published_walk, split_walk

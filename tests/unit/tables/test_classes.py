@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from reference.quality import Column, Table
 from shoal.models import Classes
-from shoal.models._classes import group, tally
+from shoal.tables import group, tally
 
 
 def test_tuples_are_gathered_into_classes_with_histograms() -> None:
