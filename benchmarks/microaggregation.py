@@ -19,18 +19,10 @@ from shoal.kernels import _library
 from shoal.kernels.in_turns import in_turns, in_turns_numpy
 from shoal.kernels.mdav import mdav, mdav_numpy, vmdav, vmdav_numpy
 from shoal.kernels.optimal_runs import optimal_runs, optimal_runs_numpy
-from shoal.microaggregation import (
-    Partition,
-    Records,
-    Taxonomy,
-    blocked_mdav,
-    exchange,
-    fixed_orders,
-    insensitive,
-    standardize,
-)
-from shoal.microaggregation import mdav as mdav_records
-from shoal.microaggregation._centroids import cluster_means
+from shoal.methods.classes import Partition, Records, Taxonomy, blocked_mdav, exchange, standardize
+from shoal.methods.classes import mdav as mdav_records
+from shoal.methods.classes._centroids import cluster_means
+from shoal.methods.noise import fixed_orders, insensitive
 from shoal.quality.record_linkage import record_linkage
 
 DATA = Path(os.environ.get("SHOAL_DATA", Path(__file__).parents[2] / "shared" / "data"))

@@ -58,8 +58,8 @@ def show(name: str, row: dict[str, Any], ours: dict[str, Any] | None) -> None:
 
 def run_ours() -> dict[str, dict[str, Any]]:
     from recoding import adult
+    from shoal.methods.recode import Generalize, Mondrian, Specialize
     from shoal.models import KAnonymity
-    from shoal.recoding import Generalize, Mondrian, Specialize
     from shoal.schema import Kind
 
     rows = {}

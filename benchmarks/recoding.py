@@ -28,6 +28,7 @@ import pyarrow as pa
 from shoal import tables
 from shoal.hierarchies import Hierarchy, build, leaf_codes
 from shoal.kernels import _library
+from shoal.methods.recode import Generalize, Iterate, Method, Mondrian, SearchResult, Specialize, Subtree, score_lattice
 from shoal.models import (
     BetaLikeness,
     Classes,
@@ -39,7 +40,6 @@ from shoal.models import (
     RecursiveLDiversity,
     TCloseness,
 )
-from shoal.recoding import Generalize, Iterate, Method, Mondrian, SearchResult, Specialize, Subtree, score_lattice
 from shoal.schema import Attribute, Domain, FromFile, Groups, Kind, Role, Schema
 from shoal.tables import Frequencies, SensitiveAttribute
 

@@ -20,12 +20,12 @@ import pyarrow.parquet as pq
 import shoal
 from shoal import tables
 from shoal.mechanisms import ExponentialMechanism, PermuteAndFlip, binomial
+from shoal.methods.truthful import DifferentialPrivacy, Drawn, Truthful
+from shoal.methods.truthful._scores import Granularity, Setting
+from shoal.methods.truthful._survival import SCALE
+from shoal.methods.truthful.parameters import Definition, minimal_epsilon, parameters, sampling_rate
 from shoal.schema import Attribute, FromFile, Kind, Role, Schema
 from shoal.tables import Frequencies
-from shoal.truthful import DifferentialPrivacy, Drawn, Truthful
-from shoal.truthful._scores import Granularity, Setting
-from shoal.truthful._survival import SCALE
-from shoal.truthful.parameters import Definition, minimal_epsilon, parameters, sampling_rate
 
 DATA = Path(os.environ.get("SHOAL_DATA", Path(__file__).parents[2] / "shared" / "data")) / "adult"
 COLUMNS = (

@@ -20,8 +20,8 @@ from sklearn.tree import DecisionTreeClassifier
 import shoal
 import shoal.hierarchies
 from shoal import tables
+from shoal.methods.truthful import DifferentialPrivacy, Truthful, Tuples
 from shoal.tables import Frequencies
-from shoal.truthful import DifferentialPrivacy, Truthful, Tuples
 from truthful import COLUMNS, DATA, adult_schema
 
 FOLDS = 10

@@ -19,16 +19,16 @@ from pathlib import Path
 
 import numpy as np
 
-from shoal.microaggregation import (
+from shoal.methods.classes import (
     AttributeSet,
     Records,
     aggregate,
     aggregate_by_sets,
-    dp_microaggregate,
     individual_ranking,
     mdav,
     partition_by_sets,
 )
+from shoal.methods.noise import dp_microaggregate
 from shoal.quality.sse import sae, sse
 
 ATTRIBUTES = ("FICA", "FEDTAX", "INTVAL", "POTHVAL")

@@ -13,25 +13,32 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from shoal._anonymize import anonymize as anonymize
     from shoal._anonymize import draft as draft
-    from shoal.closeness import Anatomy as Anatomy
-    from shoal.closeness import Bridge as Bridge
-    from shoal.closeness import Bucketize as Bucketize
-    from shoal.closeness import Slice as Slice
-    from shoal.closeness import StochasticCloseness as StochasticCloseness
-    from shoal.closeness import TMicroaggregate as TMicroaggregate
-    from shoal.closeness import bridge as bridge
     from shoal.comparison import Comparison as Comparison
     from shoal.comparison import compare as compare
     from shoal.errors import ShoalError as ShoalError
     from shoal.guarantees import Guarantee as Guarantee
     from shoal.guarantees import Verification as Verification
     from shoal.guarantees import verify as verify
-    from shoal.microaggregation import DPMicroaggregation as DPMicroaggregation
-    from shoal.microaggregation import EpsilonBudget as EpsilonBudget
-    from shoal.microaggregation.methods import IndividualRankingSwap as IndividualRankingSwap
-    from shoal.microaggregation.methods import Mdav as Mdav
-    from shoal.microaggregation.methods import Swap as Swap
-    from shoal.microaggregation.methods import VMdav as VMdav
+    from shoal.methods.classes import Anatomy as Anatomy
+    from shoal.methods.classes import Bridge as Bridge
+    from shoal.methods.classes import Bucketize as Bucketize
+    from shoal.methods.classes import IndividualRankingSwap as IndividualRankingSwap
+    from shoal.methods.classes import Mdav as Mdav
+    from shoal.methods.classes import Slice as Slice
+    from shoal.methods.classes import StochasticCloseness as StochasticCloseness
+    from shoal.methods.classes import Swap as Swap
+    from shoal.methods.classes import TMicroaggregate as TMicroaggregate
+    from shoal.methods.classes import VMdav as VMdav
+    from shoal.methods.classes import bridge as bridge
+    from shoal.methods.noise import DPMicroaggregation as DPMicroaggregation
+    from shoal.methods.noise import EpsilonBudget as EpsilonBudget
+    from shoal.methods.recode import Generalize as Generalize
+    from shoal.methods.recode import Iterate as Iterate
+    from shoal.methods.recode import Mondrian as Mondrian
+    from shoal.methods.recode import Specialize as Specialize
+    from shoal.methods.recode import Subtree as Subtree
+    from shoal.methods.truthful import DifferentialPrivacy as DifferentialPrivacy
+    from shoal.methods.truthful import Truthful as Truthful
     from shoal.models import AverageRisk as AverageRisk
     from shoal.models import BetaLikeness as BetaLikeness
     from shoal.models import DeltaDisclosure as DeltaDisclosure
@@ -54,11 +61,6 @@ if TYPE_CHECKING:
     from shoal.queries import Loss as Loss
     from shoal.queries import Session as Session
     from shoal.queries import Vault as Vault
-    from shoal.recoding import Generalize as Generalize
-    from shoal.recoding import Iterate as Iterate
-    from shoal.recoding import Mondrian as Mondrian
-    from shoal.recoding import Specialize as Specialize
-    from shoal.recoding import Subtree as Subtree
     from shoal.release import Release as Release
     from shoal.risk import Assessment as Assessment
     from shoal.risk import Attacks as Attacks
@@ -82,8 +84,6 @@ if TYPE_CHECKING:
     from shoal.schema import Taxonomy as Taxonomy
     from shoal.tables import Table as Table
     from shoal.tables import read as read
-    from shoal.truthful import DifferentialPrivacy as DifferentialPrivacy
-    from shoal.truthful import Truthful as Truthful
     from shoal.utility import Usefulness as Usefulness
     from shoal.utility import usefulness as usefulness
 
@@ -92,10 +92,14 @@ _HOMES = {
         "anonymize",
         "draft",
     ),
-    "shoal.closeness": (
+    "shoal.methods.classes": (
         "Anatomy",
         "Bridge",
         "Bucketize",
+        "IndividualRankingSwap",
+        "Mdav",
+        "Swap",
+        "VMdav",
         "Slice",
         "StochasticCloseness",
         "TMicroaggregate",
@@ -111,15 +115,9 @@ _HOMES = {
         "Verification",
         "verify",
     ),
-    "shoal.microaggregation": (
+    "shoal.methods.noise": (
         "DPMicroaggregation",
         "EpsilonBudget",
-    ),
-    "shoal.microaggregation.methods": (
-        "IndividualRankingSwap",
-        "Mdav",
-        "Swap",
-        "VMdav",
     ),
     "shoal.models": (
         "AverageRisk",
@@ -147,7 +145,7 @@ _HOMES = {
         "Session",
         "Vault",
     ),
-    "shoal.recoding": (
+    "shoal.methods.recode": (
         "Generalize",
         "Iterate",
         "Mondrian",
@@ -183,7 +181,7 @@ _HOMES = {
         "Table",
         "read",
     ),
-    "shoal.truthful": (
+    "shoal.methods.truthful": (
         "DifferentialPrivacy",
         "Truthful",
     ),
@@ -198,7 +196,7 @@ __all__ = ["__version__", *sorted(_HOME)]
 
 
 # packages that are reached as attributes, too: shoal.queries.Session
-_PACKAGES = ("closeness", "mechanisms", "models", "queries", "risk", "testing")
+_PACKAGES = ("mechanisms", "methods", "models", "queries", "risk", "testing")
 
 
 def __getattr__(name: str) -> object:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from shoal import methods, tables
 from shoal.errors import SchemaError
 from shoal.methods import AnyMethod
+from shoal.methods.recode import Progress
 from shoal.plan import Plan
 from shoal.promises import Requirement
-from shoal.recoding import Progress
 from shoal.release import Release
 from shoal.schema import Draft
 from shoal.schema import draft as draft_schema

@@ -28,13 +28,13 @@ from typing import TYPE_CHECKING, TypeVar
 from shoal import methods, promises, schema
 from shoal.errors import InputError, ParameterError, PlanError, Problems
 from shoal.methods import AnyMethod
-from shoal.microaggregation import DPMicroaggregation, EpsilonBudget
+from shoal.methods.noise import DPMicroaggregation, EpsilonBudget
+from shoal.methods.recode import Generalize, Method
+from shoal.methods.truthful import DifferentialPrivacy, Truthful
 from shoal.models import Model
 from shoal.promises import Requirement
 from shoal.quality import Measure, as_measure
-from shoal.recoding import Generalize, Method
 from shoal.schema import Schema
-from shoal.truthful import DifferentialPrivacy, Truthful
 
 if TYPE_CHECKING:
     from shoal.release import Release

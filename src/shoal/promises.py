@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from shoal import models
 from shoal.errors import ParameterError, Problems
-from shoal.microaggregation import EpsilonBudget
+from shoal.methods.noise import EpsilonBudget
+from shoal.methods.truthful import DifferentialPrivacy
 from shoal.models import Model
-from shoal.truthful import DifferentialPrivacy
 
 __all__ = ["Requirement", "from_parameters", "names"]
 

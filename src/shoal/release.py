@@ -20,8 +20,8 @@ from shoal.errors import ShoalError
 from shoal.guarantees import CERTIFICATE, Certificate, Guarantee, certify, fingerprint, verify
 from shoal.guarantees._certificate import POPULATION, Column, Data, Domain, File, column
 from shoal.hierarchies import Hierarchy
+from shoal.methods.recode import SearchResult
 from shoal.plan import Plan
-from shoal.recoding import SearchResult
 from shoal.risk import Reidentification
 from shoal.schema import FromFile, Role, Taxonomy
 from shoal.tables import Table

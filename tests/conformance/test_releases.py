@@ -14,8 +14,8 @@ import pytest
 
 import shoal
 from shoal import methods, models
+from shoal.methods.recode import Method
 from shoal.models import Model
-from shoal.recoding import Method
 from shoal.schema import Attribute, Domain, Groups, Intervals, Kind, Missing, Role, Schema
 
 ILLNESSES = {"infection": ("cold", "flu", "measles"), "injury": ("burn", "fracture")}

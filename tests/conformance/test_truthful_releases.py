@@ -18,8 +18,8 @@ from shoal import models
 from shoal._run import run
 from shoal.errors import ParameterError, PlanError, RequirementError
 from shoal.mechanisms import SeededSource
+from shoal.methods.truthful.parameters import exact_delta
 from shoal.schema import Attribute, Domain, Flat, Groups, Intervals, Kind, Missing, Role, Schema
-from shoal.truthful.parameters import exact_delta
 
 WANTED = shoal.DifferentialPrivacy(epsilon=1, delta=1e-3)
 TOWNS = {"north": ("A", "B"), "south": ("C", "D")}

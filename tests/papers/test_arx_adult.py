@@ -12,9 +12,9 @@ import pytest
 
 from reference import recoding as reference
 from shoal.hierarchies import Hierarchy, build, leaf_codes
+from shoal.methods.recode import Generalize, Mondrian, SearchResult, Specialize, score_lattice
 from shoal.models import Classes, EntropyLDiversity, KAnonymity, Model, TCloseness
 from shoal.quality import Loss
-from shoal.recoding import Generalize, Mondrian, SearchResult, Specialize, score_lattice
 from shoal.schema import Attribute, FromFile
 from shoal.tables import Frequencies, SensitiveAttribute
 

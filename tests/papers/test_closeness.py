@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from reference import closeness as reference
-from shoal.closeness import bucketize, closeness, make_buckets, partition_by_confidential, quotas
-from shoal.microaggregation import Partition
+from shoal.methods.classes import Partition, bucketize, closeness, make_buckets, partition_by_confidential, quotas
 from shoal.tables import SensitiveAttribute
 
 #: [SC13 Table 7.5] and [DFSC15 Fig. 2]: the class of each of the twelve ordered values

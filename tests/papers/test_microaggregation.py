@@ -8,14 +8,8 @@ import numpy as np
 import pytest
 
 from shoal.mechanisms import SeededSource
-from shoal.microaggregation import (
-    Records,
-    aggregate,
-    insensitive,
-    ir_swap,
-    mdav,
-    permutation_within,
-)
+from shoal.methods.classes import Records, aggregate, ir_swap, mdav, permutation_within
+from shoal.methods.noise import insensitive
 from shoal.quality.moments import change_of_means, change_of_variances, correlations
 from shoal.quality.record_linkage import record_linkage
 from shoal.quality.sse import information_loss, sse

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from shoal.mechanisms import SeededSource
-from shoal.microaggregation import AttributeSet, Records, dp_microaggregate
+from shoal.methods.classes import AttributeSet, Records
+from shoal.methods.noise import dp_microaggregate
 from shoal.quality.sse import sae, sse
 
 NAMES = ("FICA", "FEDTAX", "INTVAL", "POTHVAL")

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.microaggregation import Records, aggregate, mdav
+from shoal.methods.classes import Records, aggregate, mdav
 from shoal.risk import record_linkage
 
 COLUMNS = ("FICA", "FEDTAX", "INTVAL", "POTHVAL")

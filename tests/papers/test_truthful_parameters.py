@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from reference.truthful_parameters import probabilistic, released
-from shoal.truthful.parameters import (
+from shoal.methods.truthful.parameters import (
     UncertainPrivacy,
     chernoff_delta,
     exact_delta,

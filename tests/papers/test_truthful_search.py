@@ -11,12 +11,12 @@ from scipy import stats
 import shoal
 from shoal import tables
 from shoal.mechanisms import SeededSource
+from shoal.methods.truthful import DifferentialPrivacy, Truthful
+from shoal.methods.truthful._paper_scores import Discernibility, NonUniformEntropy
+from shoal.methods.truthful._scores import Granularity, Setting
+from shoal.methods.truthful._survival import SCALE, STEEPNESS
 from shoal.schema import Attribute, FromFile, Kind, Role, Schema
 from shoal.tables import Frequencies
-from shoal.truthful import DifferentialPrivacy, Truthful
-from shoal.truthful._paper_scores import Discernibility, NonUniformEntropy
-from shoal.truthful._scores import Granularity, Setting
-from shoal.truthful._survival import SCALE, STEEPNESS
 
 COLUMNS = (
     "sex",

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference import closeness as reference
-from shoal.closeness import (
+from shoal.methods.classes import (
+    Partition,
     Strategy,
     bucketize,
     closeness,
@@ -22,7 +23,6 @@ from shoal.closeness import (
     stochastic_t,
     t_microaggregate,
 )
-from shoal.microaggregation import Partition
 from shoal.models import KAnonymity, TCloseness
 from shoal.tables import SensitiveAttribute
 

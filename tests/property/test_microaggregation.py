@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as npst
 from reference import microaggregation as reference
 from shoal.kernels import mdav as kernel
 from shoal.mechanisms import SeededSource
-from shoal.microaggregation import (
+from shoal.methods.classes import (
     Partition,
     Records,
     Taxonomy,

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference import microaggregation as reference
-from shoal.microaggregation import Records, Taxonomy, insensitive, insensitive_orders, mdav
+from shoal.methods.classes import Records, Taxonomy, mdav
+from shoal.methods.noise import insensitive, insensitive_orders
 
 QUICK = settings(max_examples=200, deadline=None)
 SPORTS = Taxonomy.from_parents([-1, 0, 0, 2, 1, 2])

@@ -11,10 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.closeness import People
-from shoal.closeness._columns import quasi_identifiers
-from shoal.microaggregation._clusters import fine_points
-from shoal.microaggregation.methods import Clustering
+from shoal.methods.classes import Clustering, People
+from shoal.methods.classes._clusters import fine_points
+from shoal.methods.classes._columns import quasi_identifiers
 from shoal.schema import Attribute, Domain, Groups, Kind, Role, Schema
 from shoal.tables import encode_records
 

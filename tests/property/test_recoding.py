@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from reference import recoding as reference
 from shoal.errors import RequirementError
+from shoal.methods.recode import Generalize, Iterate, Method, Mondrian, Specialize, Subtree, score_lattice
+from shoal.methods.recode import _any_time as any_time
 from shoal.models import (
     AverageRisk,
     BetaLikeness,
@@ -27,8 +29,6 @@ from shoal.models import (
     TCloseness,
 )
 from shoal.quality import Loss, Measure, measures
-from shoal.recoding import Generalize, Iterate, Method, Mondrian, Specialize, Subtree, score_lattice
-from shoal.recoding import _any_time as any_time
 from shoal.tables import Frequencies, Recoding
 
 QUICK = settings(max_examples=25, deadline=None)

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from reference import truthful as reference
 from reference.truthful import Column, Record
 from shoal.mechanisms import SeededSource
-from shoal.truthful import DifferentialPrivacy, Truthful
-from shoal.truthful._paper_scores import Discernibility, NonUniformEntropy
-from shoal.truthful._scheme import SCORES
-from shoal.truthful._scores import ExpectedScore, Granularity, GroupSize, Intensity, Score, Setting
-from shoal.truthful._sensitivity import sensitivity_range
-from shoal.truthful._survival import SCALE
+from shoal.methods.truthful import DifferentialPrivacy, Truthful
+from shoal.methods.truthful._paper_scores import Discernibility, NonUniformEntropy
+from shoal.methods.truthful._scheme import SCORES
+from shoal.methods.truthful._scores import ExpectedScore, Granularity, GroupSize, Intensity, Score, Setting
+from shoal.methods.truthful._sensitivity import sensitivity_range
+from shoal.methods.truthful._survival import SCALE
 
 QUICK = settings(max_examples=60, deadline=None)
 HALF = Fraction(1, 2)
@@ -158,9 +158,9 @@ def test_a_record_more_changes_no_classification_score_by_more_than_the_sensitiv
 
 def _with_target(described: list[Column], records: list[Record], target: int, k: int) -> Setting:
     from shoal.mechanisms import SYSTEM
-    from shoal.recoding._method import Watch
-    from shoal.truthful._scheme import Chooser
-    from shoal.truthful.parameters import Parameters
+    from shoal.methods.recode._method import Watch
+    from shoal.methods.truthful._scheme import Chooser
+    from shoal.methods.truthful.parameters import Parameters
 
     chooser = Chooser(
         frequencies=reference.frequencies(described, records),
@@ -211,7 +211,7 @@ def test_released_records_are_generalised_input_records_in_classes_of_at_least_k
 
 @given(st.lists(st.integers(1, 6), min_size=2, max_size=6))
 def test_a_larger_k_is_never_worth_more(sizes: list[int]) -> None:
-    from shoal.truthful._survival import surviving_records
+    from shoal.methods.truthful._survival import surviving_records
 
     tables_by_k = [surviving_records(HALF, k) for k in sorted(set(sizes))]
     for smaller, larger in pairwise(tables_by_k):

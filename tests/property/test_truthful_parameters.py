@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from reference import truthful_parameters as reference
-from shoal.truthful.parameters import (
+from shoal.methods.truthful.parameters import (
     UncertainPrivacy,
     chernoff_delta,
     exact_delta,

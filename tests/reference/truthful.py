@@ -12,10 +12,10 @@ from fractions import Fraction
 import numpy as np
 
 from shoal.hierarchies import Hierarchy
+from shoal.methods.truthful._scores import Setting
+from shoal.methods.truthful._survival import SCALE, Survival
 from shoal.schema import Provenance
 from shoal.tables import Frequencies
-from shoal.truthful._scores import Setting
-from shoal.truthful._survival import SCALE, Survival
 
 Record = tuple[int, ...]
 Cell = tuple[tuple[int, int], ...]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from shoal.mechanisms import ExponentialMechanism, PermuteAndFlip, SeededSource, Selection, binomial
+from shoal.methods.truthful.parameters import Definition, Parameters, parameters
 from shoal.testing.audit import Audit, audit
-from shoal.truthful.parameters import Definition, Parameters, parameters
 
 TRIALS = 10_000
 

@@ -7,7 +7,8 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from shoal.microaggregation import Records, Target, dp_microaggregate
+from shoal.methods.classes import Records
+from shoal.methods.noise import Target, dp_microaggregate
 
 N = 100_000
 ALPHA = 1e-6

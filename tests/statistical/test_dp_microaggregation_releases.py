@@ -17,7 +17,8 @@ import pytest
 import shoal
 from shoal._run._dp_release import Columns, draw
 from shoal.mechanisms import SYSTEM, Laplace
-from shoal.microaggregation import Records, Target, _dp, centroid_noise
+from shoal.methods.classes import Records
+from shoal.methods.noise import Target, _dp, centroid_noise
 from shoal.schema import Attribute, Domain, Groups, Kind, Missing, Role, Schema
 from shoal.testing.audit import audit
 

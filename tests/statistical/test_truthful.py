@@ -16,14 +16,14 @@ from reference import truthful as reference
 from reference.truthful import Column, Record
 from shoal import hierarchies
 from shoal.mechanisms import SeededSource
+from shoal.methods.truthful import DifferentialPrivacy, Truthful, Tuples
+from shoal.methods.truthful._scores import Granularity
+from shoal.methods.truthful._search import draw, published_walk, split_walk
+from shoal.methods.truthful._tuples import sample
+from shoal.methods.truthful.parameters import Parameters, parameters
 from shoal.schema import Attribute, Kind, Quantiles
 from shoal.tables import Frequencies
 from shoal.testing.audit import audit
-from shoal.truthful import DifferentialPrivacy, Truthful, Tuples
-from shoal.truthful._scores import Granularity
-from shoal.truthful._search import draw, published_walk, split_walk
-from shoal.truthful._tuples import sample
-from shoal.truthful.parameters import Parameters, parameters
 
 FLAT = Column(((0, 1), (0, 0)))
 WANTED = DifferentialPrivacy(epsilon=1, delta=0.01, search_share=0.5)

@@ -11,13 +11,12 @@ from shoal._run._microaggregation import aggregate_apart, rank_and_swap, swap
 from shoal._run._recoding import recode
 from shoal._run._slices import cut
 from shoal._run._truthful import draw
-from shoal.closeness import PartitionMethod, Slice
 from shoal.errors import ParameterError
 from shoal.mechanisms import SYSTEM, RandomSource
-from shoal.microaggregation import DPMicroaggregation
-from shoal.microaggregation.methods import IndividualRankingSwap, Microaggregation, Swap
+from shoal.methods.classes import IndividualRankingSwap, Microaggregation, PartitionMethod, Slice, Swap
+from shoal.methods.noise import DPMicroaggregation
+from shoal.methods.recode import Progress
 from shoal.plan import Plan
-from shoal.recoding import Progress
 from shoal.release import Release
 from shoal.tables import Table
 

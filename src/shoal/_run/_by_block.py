@@ -13,22 +13,22 @@ from shoal._run._class_run import released_columns
 from shoal._run._classes import classify, reported
 from shoal._run._domains import domains_of_schema
 from shoal._run._preparation import check_key, preparation
-from shoal.closeness._events import Classed
-from shoal.closeness._promises import stated
 from shoal.errors import RequirementError
 from shoal.guarantees import Guarantee, Ordered
 from shoal.guarantees._certificate import column
 from shoal.mechanisms import RandomSource
-from shoal.microaggregation._block_task import BlockTask, axes_of, released_types
-from shoal.microaggregation._errors import Errors
-from shoal.microaggregation._events import Blocked
-from shoal.microaggregation._method import averaged, measured
-from shoal.microaggregation._planes import axes_cut, cut, recut, without_small
-from shoal.microaggregation.methods import Microaggregation
+from shoal.methods.classes import Microaggregation
+from shoal.methods.classes._block_task import BlockTask, axes_of, released_types
+from shoal.methods.classes._cluster_events import Blocked
+from shoal.methods.classes._errors import Errors
+from shoal.methods.classes._events import Classed
+from shoal.methods.classes._microaggregation import averaged, measured
+from shoal.methods.classes._planes import axes_cut, cut, recut, without_small
+from shoal.methods.classes._promises import stated
+from shoal.methods.recode import Progress
+from shoal.methods.recode._method import Watch
 from shoal.models import Classes
 from shoal.plan import Plan
-from shoal.recoding import Progress
-from shoal.recoding._method import Watch
 from shoal.release import DATA, Part, Release
 from shoal.risk import reidentification_of_sizes
 from shoal.schema import Attribute, Kind

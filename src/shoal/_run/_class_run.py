@@ -8,13 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from shoal.closeness import Classified, PartitionMethod, classes_of, closeness
-from shoal.closeness._forms import Formed
-from shoal.closeness._promises import achieved, hidden, view
 from shoal.errors import RequirementError
 from shoal.guarantees import Promise
 from shoal.guarantees._certificate import Column, column
 from shoal.mechanisms import RandomSource
+from shoal.methods.classes import Classified, PartitionMethod, classes_of, closeness
+from shoal.methods.classes._forms import Formed
+from shoal.methods.classes._promises import achieved, hidden, view
 from shoal.models import Classes, MultiplicativeCloseness
 from shoal.models._arguments import fraction
 from shoal.plan import Plan

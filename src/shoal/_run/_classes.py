@@ -13,19 +13,18 @@ from shoal._run._class_run import ClassRun, checked, hidden_classes, released_co
 from shoal._run._domains import domains
 from shoal._run._preparation import check_key, check_size, preparation
 from shoal._run._randomized import randomized, randomness
-from shoal.closeness import PartitionMethod, People, StochasticCloseness, joined_view
-from shoal.closeness._columns import quasi_identifiers
-from shoal.closeness._events import Classed, Permuted, Separated
-from shoal.closeness._forms import formed
-from shoal.closeness._promises import stated
 from shoal.guarantees import Event, Guarantee, Ordered
 from shoal.guarantees._certificate import Column
 from shoal.mechanisms import RandomSource
-from shoal.microaggregation import permutation_within
+from shoal.methods.classes import PartitionMethod, People, StochasticCloseness, joined_view, permutation_within
+from shoal.methods.classes._columns import quasi_identifiers
+from shoal.methods.classes._events import Classed, Permuted, Separated
+from shoal.methods.classes._forms import formed
+from shoal.methods.classes._promises import stated
+from shoal.methods.recode import Progress
+from shoal.methods.recode._method import Watch
 from shoal.models import Classes, Model
 from shoal.plan import Plan
-from shoal.recoding import Progress
-from shoal.recoding._method import Watch
 from shoal.release import DATA, Part, Release
 from shoal.risk import reidentification
 from shoal.schema import Kind, Role

@@ -19,20 +19,21 @@ from shoal import tables
 from shoal._run._domains import _file_hash
 from shoal._run._dp_release import Columns, Perturbed, draw
 from shoal._run._randomized import randomness
-from shoal.closeness._columns import QuasiIdentifier, quasi_identifiers
 from shoal.errors import DataError, ParameterError, Problems
 from shoal.guarantees import Event, Guarantee
 from shoal.guarantees._certificate import Domain, column
 from shoal.mechanisms import RandomSource
-from shoal.microaggregation import DPMicroaggregation, Records
-from shoal.microaggregation._dp_columns import NumberColumn
-from shoal.microaggregation._dp_events import Noised
-from shoal.microaggregation._dp_method import covered
-from shoal.microaggregation._dp_promise import privacy_promise
+from shoal.methods.classes import Records
+from shoal.methods.classes._columns import QuasiIdentifier, quasi_identifiers
+from shoal.methods.noise import DPMicroaggregation
+from shoal.methods.noise._dp_columns import NumberColumn
+from shoal.methods.noise._dp_events import Noised
+from shoal.methods.noise._dp_method import covered
+from shoal.methods.noise._dp_promise import privacy_promise
+from shoal.methods.recode import Progress
+from shoal.methods.recode._method import Watch
 from shoal.models import Classes
 from shoal.plan import Plan
-from shoal.recoding import Progress
-from shoal.recoding._method import Watch
 from shoal.release import Part, PrivateReport, Release
 from shoal.risk import Reidentification, reidentification
 from shoal.schema import Attribute, Kind, Missing, Provenance, Role, Schema

@@ -11,17 +11,17 @@ import pyarrow as pa
 
 from shoal.guarantees import Dropped, Event, Ordered
 from shoal.mechanisms import RandomSource
-from shoal.microaggregation import (
+from shoal.methods.classes import Records
+from shoal.methods.noise import (
     DPMicroaggregation,
     DPRelease,
     EpsilonBudget,
     NoisyCentroids,
-    Records,
     dp_microaggregate,
     marginality_sensitivity,
 )
-from shoal.microaggregation._dp_columns import UNITS, ConceptColumn, NumberColumn, concept_columns, number_columns
-from shoal.microaggregation._dp_events import Clustered, ConceptsDrawn, KeptApart, Noised
+from shoal.methods.noise._dp_columns import UNITS, ConceptColumn, NumberColumn, concept_columns, number_columns
+from shoal.methods.noise._dp_events import Clustered, ConceptsDrawn, KeptApart, Noised
 from shoal.plan import Plan
 from shoal.release import DATA
 from shoal.schema import Schema

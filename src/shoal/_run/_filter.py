@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from shoal.methods.truthful import Tuples
 from shoal.models import Classes, Model, keep
 from shoal.schema import Attribute, Kind, Schema
 from shoal.tables import Frequencies, SensitiveAttribute, group
-from shoal.truthful import Tuples
 
 __all__ = ["as_frequencies", "filtered", "filters"]
 

@@ -17,19 +17,24 @@ from shoal import tables
 from shoal._run._class_run import ClassRun, checked, released_columns
 from shoal._run._classes import Opened, Outcome, assembled, classed, open_records
 from shoal._run._randomized import randomness
-from shoal.closeness import Classified, classes_of
-from shoal.closeness._events import Permuted
-from shoal.closeness._forms import Formed, formed
 from shoal.guarantees import Event, Guarantee, Promise
 from shoal.mechanisms import RandomSource
-from shoal.microaggregation import Partition, individual_ranking, permutation_within
-from shoal.microaggregation._errors import Errors, concept_errors, number_errors
-from shoal.microaggregation._events import Ranked
-from shoal.microaggregation._promises import informed, of_attribute_set, of_clusters, uninformed
-from shoal.microaggregation.methods import Microaggregation
+from shoal.methods.classes import (
+    Classified,
+    Microaggregation,
+    Partition,
+    classes_of,
+    individual_ranking,
+    permutation_within,
+)
+from shoal.methods.classes._cluster_events import Ranked
+from shoal.methods.classes._cluster_promises import informed, of_attribute_set, of_clusters, uninformed
+from shoal.methods.classes._errors import Errors, concept_errors, number_errors
+from shoal.methods.classes._events import Permuted
+from shoal.methods.classes._forms import Formed, formed
+from shoal.methods.recode import Progress
+from shoal.methods.recode._method import Watch
 from shoal.plan import Plan
-from shoal.recoding import Progress
-from shoal.recoding._method import Watch
 from shoal.release import DATA, Part, Release
 from shoal.schema import Kind
 from shoal.tables import Table, group

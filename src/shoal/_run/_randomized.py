@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 
 from shoal._run._class_run import ClassRun
-from shoal.closeness import StochasticCloseness, randomize
-from shoal.closeness._events import Randomized
-from shoal.closeness._promises import local_privacy, stochastic
 from shoal.errors import DataError
 from shoal.guarantees import Event, Promise
 from shoal.guarantees._guarantee import CRYPTOGRAPHIC
 from shoal.mechanisms import RandomSource
+from shoal.methods.classes import StochasticCloseness, randomize
+from shoal.methods.classes._events import Randomized
+from shoal.methods.classes._promises import local_privacy, stochastic
 from shoal.tables import SensitiveAttribute
 
 __all__ = ["Drawn", "randomized", "randomness"]

@@ -21,9 +21,9 @@ from shoal.guarantees import (
     syntactic,
 )
 from shoal.guarantees._certificate import POPULATION_COUNT
+from shoal.methods.recode import Method, Progress, SearchResult
 from shoal.models import Classes
 from shoal.plan import Plan
-from shoal.recoding import Method, Progress, SearchResult
 from shoal.release import Release
 from shoal.risk import reidentification
 from shoal.tables import Frequencies, Recoding, Table

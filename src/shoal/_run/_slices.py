@@ -10,15 +10,15 @@ import numpy as np
 
 from shoal import methods, tables
 from shoal._run._preparation import check_key
-from shoal.closeness import Slice, associations, composition, exposed, grouped
-from shoal.closeness._events import Sliced
 from shoal.errors import ParameterError, RequirementError
 from shoal.guarantees import Dropped, Event, Guarantee, Promise
 from shoal.guarantees._certificate import column
 from shoal.mechanisms import RandomSource
+from shoal.methods.classes import Slice, associations, composition, exposed, grouped
+from shoal.methods.classes._events import Sliced
+from shoal.methods.recode import Progress
 from shoal.models import KAnonymity, Model
 from shoal.plan import Plan
-from shoal.recoding import Progress
 from shoal.release import Part, Release
 from shoal.schema import Attribute, Flat, Kind, Role, Schema
 from shoal.tables import Table

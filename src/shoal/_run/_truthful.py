@@ -32,14 +32,14 @@ from shoal.guarantees import (
 )
 from shoal.guarantees._guarantee import CRYPTOGRAPHIC
 from shoal.mechanisms import RandomSource
+from shoal.methods.recode import Progress
+from shoal.methods.truthful import DifferentialPrivacy, Drawn, Truthful, Tuples, released
 from shoal.models import Classes
 from shoal.plan import Plan
-from shoal.recoding import Progress
 from shoal.release import PrivateReport, Release
 from shoal.risk import reidentification
 from shoal.schema import FromFile, Groups, Kind, Provenance, Schema, Taxonomy
 from shoal.tables import Frequencies, Table
-from shoal.truthful import DifferentialPrivacy, Drawn, Truthful, Tuples, released
 
 __all__ = ["draw"]
 

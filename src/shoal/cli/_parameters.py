@@ -11,7 +11,7 @@ from shoal.cli import _output, _source
 from shoal.errors import ParameterError
 
 if TYPE_CHECKING:
-    from shoal.truthful.parameters import Definition, Parameters
+    from shoal.methods.truthful.parameters import Definition, Parameters
 
 __all__ = ["EXAMPLES", "parameters"]
 
@@ -56,7 +56,7 @@ def parameters(
 
 
 def _show(epsilon: str, delta: str, definition: Definition, *, plot: bool, json: bool) -> None:
-    from shoal.truthful.parameters import parameters as find
+    from shoal.methods.truthful.parameters import parameters as find
 
     found = find(epsilon, delta, definition=definition)
     curve = _curve(found)
@@ -88,7 +88,7 @@ def _show(epsilon: str, delta: str, definition: Definition, *, plot: bool, json:
 
 def _curve(found: Parameters) -> list[tuple[float, float]]:
     """Return the breaches of 1, 1.25, ..., 3 times epsilon with their probabilities."""
-    from shoal.truthful.parameters import smoothness
+    from shoal.methods.truthful.parameters import smoothness
 
     worse = [found.epsilon * step / 4 for step in range(4, 13)]
     deltas = smoothness(found.k, found.beta, worse, definition=found.definition)
@@ -106,7 +106,7 @@ def _plot(curve: list[tuple[float, float]]) -> None:
 
 
 def _table(definition: Definition, *, json: bool) -> None:
-    from shoal.truthful.parameters import parameters as find
+    from shoal.methods.truthful.parameters import parameters as find
 
     found = {epsilon: [find(epsilon, delta, definition=definition) for delta in _DELTAS] for epsilon in _EPSILONS}
     if json:
@@ -123,7 +123,7 @@ def _table(definition: Definition, *, json: bool) -> None:
 
 
 def _given(epsilon: str | None, delta: str | None, k: int, beta: str, definition: Definition, *, json: bool) -> None:
-    from shoal.truthful.parameters import exact_delta, minimal_epsilon
+    from shoal.methods.truthful.parameters import exact_delta, minimal_epsilon
 
     if (epsilon is None) == (delta is None):
         raise ParameterError("with --k and --beta give either --epsilon or --delta")

@@ -22,7 +22,7 @@ from shoal.comparison._pool import run_all
 from shoal.comparison._recommend import recommend
 from shoal.comparison._store import Store
 from shoal.errors import MissingExtraError, ParameterError, Problems, SchemaError
-from shoal.microaggregation import DPMicroaggregation
+from shoal.methods.noise import DPMicroaggregation
 from shoal.tables import Table
 
 __all__ = ["compare"]

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from shoal import methods, promises
 from shoal.comparison._point import describe
 from shoal.errors import InputError, ParameterError
-from shoal.microaggregation import DPMicroaggregation, EpsilonBudget
+from shoal.methods.noise import DPMicroaggregation, EpsilonBudget
+from shoal.methods.truthful import DifferentialPrivacy, Truthful
 from shoal.plan import Plan
 from shoal.schema import Schema
-from shoal.truthful import DifferentialPrivacy, Truthful
 
 __all__ = ["Candidate", "Grid"]
 

@@ -56,7 +56,7 @@ def check_links(certificate: Certificate, opened: Opened) -> list[Check]:
 
 def _view(entry: PromiseEntry, certificate: Certificate, opened: Opened) -> Decision:
     """Compute the closeness of the joint distribution of the columns, and compare t with exp(epsilon / 2)."""
-    from shoal.closeness import closeness_epsilon
+    from shoal.methods.classes import closeness_epsilon
 
     t, epsilon = _fraction(entry.parameters["t"]), float(str(entry.parameters["epsilon"]))
     columns = _texts(entry.parameters["columns"])
@@ -98,7 +98,7 @@ def _joint_factor(
 
 def _stochastic(entry: PromiseEntry, certificate: Certificate, opened: Opened) -> Decision:
     """Count the records and the smallest class, and compute t from them and from what the steps spend."""
-    from shoal.closeness import stochastic_t
+    from shoal.methods.classes import stochastic_t
 
     data = _data(entry, certificate)
     names = [column.name for column in data.columns if column.role is Role.QUASI_IDENTIFIER]
@@ -162,7 +162,7 @@ def _hidden(entry: PromiseEntry, certificate: Certificate, opened: Opened) -> De
 
 def _composition(entry: PromiseEntry, certificate: Certificate, opened: Opened) -> Decision:
     """Compose the promises of the tables again."""
-    from shoal.closeness import closeness_epsilon, composed, exposed
+    from shoal.methods.classes import closeness_epsilon, composed, exposed
 
     del opened
     parts = [

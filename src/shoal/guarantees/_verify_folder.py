@@ -36,7 +36,7 @@ def check_folder(folder: Path, certificate: Certificate) -> list[Check]:
 
 def rightly_worded(entry: PromiseEntry, model: Model) -> bool:
     """Return whether a promise is in the words that belong to its model, for the form of the release."""
-    from shoal.closeness import in_classes
+    from shoal.methods.classes import in_classes
 
     expected = syntactic(model)
     prefix = f"In {entry.file}: "
@@ -105,8 +105,8 @@ def _same_values(original: pa.ChunkedArray, copy: pa.ChunkedArray) -> bool:
 def _plan(folder: Path, certificate: Certificate) -> Check:
     """Compare what the certificate says of columns with the schema of the plan."""
     # plans are made of promises, so that they lie above them
+    from shoal.methods.recode import Method
     from shoal.plan import Plan
-    from shoal.recoding import Method
 
     if PLAN not in {entry.name for entry in certificate.files}:
         return Check(subject="schema", passed=False, detail=f"the certificate does not fingerprint {PLAN}")

@@ -27,8 +27,8 @@ from shoal.schema import Missing, Provenance
 from shoal.tables import Table
 
 if TYPE_CHECKING:
-    from shoal.microaggregation import Target
-    from shoal.microaggregation._dp_columns import ConceptColumn, NumberColumn
+    from shoal.methods.noise import Target
+    from shoal.methods.noise._dp_columns import ConceptColumn, NumberColumn
     from shoal.plan import Plan
 
 __all__ = ["BOUNDED", "GIVEN_PARTITION", "NOISE", "RECORD_QUERY", "check_noise"]
@@ -112,7 +112,7 @@ def _check(subject: str, decide: Callable[[], Decision]) -> Check:
 
 
 def _read(entry: PromiseEntry, certificate: Certificate, opened: Mapping[str, Table], folder: Path) -> _Checked:
-    from shoal.microaggregation._dp_columns import concept_columns, number_columns
+    from shoal.methods.noise._dp_columns import concept_columns, number_columns
     from shoal.plan import Plan
 
     plan = Plan.load(folder / PLAN)
@@ -142,8 +142,8 @@ def _domains(checked: _Checked) -> Decision:
 
 def _words(checked: _Checked) -> Decision:
     """Say the promise again from its parameters, and compare."""
-    from shoal.microaggregation._dp_method import covered
-    from shoal.microaggregation._dp_promise import privacy_promise
+    from shoal.methods.noise._dp_method import covered
+    from shoal.methods.noise._dp_promise import privacy_promise
 
     entry = checked.entry
     again = privacy_promise(
@@ -183,8 +183,8 @@ def _budget(checked: _Checked) -> Decision:
 
 def _noise(checked: _Checked) -> Decision:
     """Compute sensitivities, grids and scales again from the declared widths, the sizes of clusters and epsilon."""
-    from shoal.microaggregation._dp_columns import UNITS
-    from shoal.microaggregation._dp_events import Noised
+    from shoal.methods.noise._dp_columns import UNITS
+    from shoal.methods.noise._dp_events import Noised
 
     steps = checked.steps("noised")
     for step in steps:
@@ -211,8 +211,8 @@ def _noise(checked: _Checked) -> Decision:
 
 def _choices(checked: _Checked) -> Decision:
     """Compute again how far one record moves the marginality of concepts, and the epsilon of every choice."""
-    from shoal.microaggregation import marginality_sensitivity
-    from shoal.microaggregation._dp_events import ConceptsDrawn
+    from shoal.methods.noise import marginality_sensitivity
+    from shoal.methods.noise._dp_events import ConceptsDrawn
 
     steps = checked.steps("concepts-drawn")
     for step in steps:

@@ -32,7 +32,7 @@ from shoal.schema import Attribute, Flat, Provenance, Role, Schema
 from shoal.tables import Table
 
 if TYPE_CHECKING:
-    from shoal.truthful import DifferentialPrivacy
+    from shoal.methods.truthful import DifferentialPrivacy
 
 __all__ = ["NAME", "check_privacy"]
 
@@ -124,8 +124,8 @@ def _again(kind: type[Event], step: Step) -> dict[str, object]:
 
 def _figures(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
     """Compare the figures of the promise with those of the steps; prove what is computed from them again."""
-    from shoal.truthful._sensitivity import sensitivity_range
-    from shoal.truthful.parameters import satisfies
+    from shoal.methods.truthful._sensitivity import sensitivity_range
+    from shoal.methods.truthful.parameters import satisfies
 
     chosen, sampled, promise = _one(certificate, SchemeChosen.name), _one(certificate, Sampled.name), _promised(entry)
     stated = dict(entry.exact)
@@ -187,7 +187,7 @@ def _budget(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
 
 def _sampling(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
     """Decide again, in ball arithmetic, whether the sampling rate and the threshold keep what they claim."""
-    from shoal.truthful.parameters import satisfies
+    from shoal.methods.truthful.parameters import satisfies
 
     step = _one(certificate, Sampled.name)
     k, beta, definition = step["k"], _number(step, "beta"), str(step["definition"])
@@ -254,8 +254,8 @@ def _silence(certificate: Certificate) -> tuple[bool, str]:
 
 
 def _promised(entry: PromiseEntry) -> DifferentialPrivacy:
+    from shoal.methods.truthful import DifferentialPrivacy
     from shoal.promises import from_parameters
-    from shoal.truthful import DifferentialPrivacy
 
     promise = from_parameters(NAME, entry.parameters)
     assert isinstance(promise, DifferentialPrivacy)  # noqa: S101 - it has that name

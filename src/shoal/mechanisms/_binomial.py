@@ -22,7 +22,7 @@ def binomial(counts: ArrayLike, beta: Number, *, source: RandomSource = SYSTEM) 
     ----------
     counts : integers, at least 0
     beta : multiple of 2^-64 in [0, 1]
-        For example `shoal.truthful.parameters.sampling_rate`.
+        For example `shoal.methods.truthful.parameters.sampling_rate`.
 
     Guarantee
     ---------
@@ -51,7 +51,7 @@ def binomial(counts: ArrayLike, beta: Number, *, source: RandomSource = SYSTEM) 
     if steps.denominator != 1 or not 0 <= steps <= 2**RATE_BITS:
         raise ParameterError(
             f"`beta` of `binomial` must be a multiple of 2^-64 in [0, 1]; got {float(steps / 2**RATE_BITS)!r}.",
-            hint="take `shoal.truthful.parameters.sampling_rate(epsilon)`",
+            hint="take `shoal.methods.truthful.parameters.sampling_rate(epsilon)`",
         )
     if steps == 2**RATE_BITS:
         return trials.copy()

@@ -18,7 +18,7 @@ from shoal.tables import Table
 from shoal.utility import distributions
 
 if TYPE_CHECKING:
-    from shoal.recoding import SearchResult
+    from shoal.methods.recode import SearchResult
     from shoal.release import Release
 
 __all__ = ["Plots", "lattice_chart", "lattice_figures"]

@@ -9,7 +9,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shoal.recoding import Progress
+    from shoal.methods.recode import Progress
 
 __all__ = ["compare"]
 

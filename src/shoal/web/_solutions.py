@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from shoal.methods.recode import Lattice, SearchResult
 from shoal.models import Model
-from shoal.recoding import Lattice, SearchResult
 from shoal.tables import Frequencies
 
 __all__ = ["number", "search"]

@@ -5,7 +5,7 @@ import pytest
 
 from reference import microaggregation as reference
 from shoal.errors import DataError
-from shoal.microaggregation import Records, Taxonomy, aggregate, mdav
+from shoal.methods.classes import Records, Taxonomy, aggregate, mdav
 from shoal.quality import record_linkage as module
 from shoal.quality.record_linkage import record_linkage, record_linkage_mixed
 

@@ -143,8 +143,8 @@ def _described(kind: Any) -> dict[str, Any]:
 def _kept(name: str) -> dict[str, Any]:
     """Return the promises that a plain k and a plain epsilon stand for with a method."""
     from shoal import methods
-    from shoal.microaggregation import DPMicroaggregation, EpsilonBudget
-    from shoal.truthful import DifferentialPrivacy, Truthful
+    from shoal.methods.noise import DPMicroaggregation, EpsilonBudget
+    from shoal.methods.truthful import DifferentialPrivacy, Truthful
 
     noisy = name == DPMicroaggregation.name
     return {

@@ -1,0 +1,171 @@
+"""Classes that are close in the earth mover's distance by construction.
+
+Legend: N records sorted by the confidential attribute, v different values, e records per class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.methods.classes._assignment import WORK
+from shoal.methods.classes._partition import Partition
+from shoal.methods.classes._shapes import TRIAL_WORK, Dealt, Emphasis, RankGroups, Shape, best, dealt, sample
+from shoal.models import Classes, Histogram
+from shoal.tables import SensitiveAttribute
+
+__all__ = ["closeness_first", "rank_bound", "shapes"]
+
+Codes = NDArray[np.integer]
+Points = NDArray[np.float64]
+Verdict = Callable[[Classes], bool]
+Repair = Callable[[Points, NDArray[np.int64], Partition], Partition]
+
+FACTORS = tuple(Fraction(text) for text in ("1.25", "1.5", "2", "3", "5"))
+BUCKETS = (2, 3, 4, 6, 8, 12)
+FEW = 40
+"""Attributes with at most this many values get a bucket for each."""
+
+
+def closeness_first(
+    points: Points, attribute: SensitiveAttribute, codes: Codes, *, t: float, k: int, holds: Verdict, repair: Repair
+) -> Partition:
+    """Partition records so that every class has about the distribution of all, before looking at what else it has.
+
+    The shapes of classes that keep the distance t, or nearly, are tried (`shapes`), and the one whose classes are most
+    homogeneous *after* repair is taken.
+
+    Parameters
+    ----------
+    points
+        The quasi-identifiers as points.
+    attribute, codes
+        The confidential attribute and its code in every record.
+    t
+        The distance that classes should keep.
+    k
+        The least class size.
+    holds
+        Decides exactly whether closeness holds for all of some classes.
+    repair
+        Given points, rows and classes of these rows, returns classes that satisfy everything.
+
+    Guarantee
+    ---------
+    That of ``repair``.
+    """
+    options = shapes(attribute, codes, t=t, k=k, holds=holds)
+    everything = np.arange(len(codes))
+    if len(options) == 1:
+        return repair(points, everything, options[0].classes(points, attribute, codes, k, WORK))
+    rows = sample(points, codes)
+    least = min(k, len(rows))
+
+    def tried(shape: Shape) -> Partition:
+        made = shape.classes(points[rows], attribute, codes[rows], least, TRIAL_WORK)
+        return repair(points[rows], rows, made)
+
+    chosen = best(options, tried, points[rows])
+    return repair(points, everything, chosen.classes(points, attribute, codes, k, WORK))
+
+
+def shapes(attribute: SensitiveAttribute, codes: Codes, *, t: float, k: int, holds: Verdict) -> list[Shape]:
+    """Return shapes that keep the distance t, or nearly.
+
+    *Rank groups*, where the order counts: e groups of consecutive ranks and one record of each in every class, e so
+    large that the ordered distance is at most t whatever records are taken (Soria-Comas, Domingo-Ferrer, Sánchez,
+    Martínez, "t-Closeness through Microaggregation", 2015, Alg. 3). *Dealt*: its share of every value, in the smallest
+    classes for which that is close enough, exactly, or in somewhat larger ones. *Emphasis*: more of some buckets or
+    values, as in bucketisation; kept if that alone is no farther than t.
+    """
+    found: list[Shape] = []
+    few = int(np.count_nonzero(np.bincount(codes))) <= FEW
+    if attribute.ordered:
+        found.append(RankGroups(_least(lambda size: rank_bound(codes, size) <= t, k, len(codes))))
+    if few or not attribute.ordered:
+        least = _least(lambda size: _holds(Dealt(size), attribute, codes, k, holds), k, len(codes))
+        found += map(Dealt, sorted({min(int(least * more), len(codes)) for more in (1, 1.5, 2, 3)}))
+    if few:
+        found += [shape for shape in map(Emphasis, FACTORS) if _holds(shape, attribute, codes, k, holds)]
+    return found + _emphases(attribute, codes, t, k)
+
+
+def rank_bound(codes: Codes, size: int) -> float:
+    """Return the greatest ordered distance of a class that has one record of each of ``size`` rank groups.
+
+    Let x = F e / N be the place of a border between two values, F records below it; the class has floor(x) records
+    surely below it, and one more or not from the group in which x lies: the difference of the two distribution
+    functions is (x - floor x) / e or (1 - (x - floor x)) / e. The record of a group lies below some of the borders in
+    its group and above the others; the sum is greatest if it lies at an end. For N different values this is (N - e) /
+    (2 (N - 1) e), the bound of Soria-Comas et al. (2015), Prop. 2. O(v).
+
+    Examples
+    --------
+    >>> rank_bound(np.arange(12), 3)
+    0.13636363636363635
+    >>> (12 - 3) / (2 * (12 - 1) * 3)
+    0.13636363636363635
+    """
+    sizes = np.bincount(codes)
+    below = np.cumsum(sizes[sizes > 0])[:-1]
+    if len(below) == 0:
+        return 0.0
+    group, within = np.divmod(below * size, len(codes))
+    low = np.bincount(group, weights=within, minlength=size)
+    # a border between two groups lies in neither
+    high = np.bincount(group, weights=np.where(within > 0, len(codes) - within, 0), minlength=size)
+    return float(np.maximum(low, high).sum() / len(codes) / (size * len(below)))
+
+
+def _least(fits: Callable[[int], bool], low: int, high: int) -> int:
+    """Return the first of 1, 2, 4, ... times ``low`` that fits, then the least that bisection finds below it."""
+    size, failed = low, low - 1
+    while size < high and not fits(size):
+        size, failed = min(2 * size, high), size
+    while size - failed > 1:
+        middle = (size + failed) // 2
+        size, failed = (middle, failed) if fits(middle) else (size, middle)
+    return size
+
+
+def _holds(shape: Shape, attribute: SensitiveAttribute, codes: Codes, k: int, holds: Verdict) -> bool:
+    """Decide exactly, where every bucket is one value: the quotas are then the histograms of the classes."""
+    if isinstance(shape, Dealt):
+        counts = dealt(np.unique(codes, return_counts=True)[1], max(len(codes) // max(shape.size, k), 1))
+    else:
+        counts = shape.quotas(attribute, codes, k)[1].counts
+    owners, places = np.nonzero(counts)
+    histogram = Histogram(
+        attribute=attribute,
+        offsets=np.searchsorted(owners, np.arange(len(counts) + 1)).astype(np.int64),
+        codes=np.unique(codes)[places].astype(np.int32),
+        counts=counts[owners, places],
+    )
+    return holds(Classes(sizes=counts.sum(axis=1), sensitive={attribute.name: histogram}))
+
+
+def _emphases(attribute: SensitiveAttribute, codes: Codes, t: float, k: int) -> list[Shape]:
+    """Return the different shapes of buckets whose distance is at most t on average."""
+    found: dict[bytes, Shape] = {}
+    for shape in (Emphasis(factor, count) for count in BUCKETS for factor in FACTORS):
+        shares = shape.quotas(attribute, codes, k)[1].counts
+        if _bucket_distance(shares, ordered=attribute.ordered) <= t:
+            found.setdefault(shares.tobytes(), shape)
+    return list(found.values())
+
+
+def _bucket_distance(shares: NDArray[np.int64], *, ordered: bool) -> float:
+    """Return the mean distance of the classes, values inside a bucket taken as spread evenly."""
+    sizes = shares.sum(axis=0) / shares.sum()
+    differences = shares / shares.sum(axis=1, keepdims=True) - sizes
+    if not ordered:
+        return float(np.abs(differences).sum(axis=1).mean() / 2)
+    after = np.cumsum(differences, axis=1)
+    before = np.concatenate((np.zeros((len(shares), 1)), after[:, :-1]), axis=1)
+    # between two borders the difference is a line; this is the mean of its absolute value
+    total = np.abs(before) + np.abs(after)
+    crossing = (before**2 + after**2) / np.maximum(total, np.finfo(float).tiny)
+    return float((np.where(before * after >= 0, total, crossing) / 2 @ sizes).mean())

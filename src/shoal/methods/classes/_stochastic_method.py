@@ -1,0 +1,122 @@
+"""Stochastic closeness as a method: k-anonymous quasi-identifiers and randomised confidential attributes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, get_args
+
+from shoal.hierarchies import provenance
+from shoal.methods.classes._method import Classified, PartitionMethod, People
+from shoal.methods.classes._randomize import Mechanism, mechanism_problems
+from shoal.methods.classes._stochastic import stochastic_epsilon
+from shoal.methods.classes._t_microaggregate import microaggregate_points
+from shoal.models import Model
+from shoal.models._arguments import Arguments, Number, plain
+from shoal.schema import Attribute, Kind, Provenance, Schema
+
+__all__ = ["StochasticCloseness"]
+
+DIGITS = 1_000_000
+"""An epsilon that follows from t is rounded down to so many parts, so that it can be read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StochasticCloseness(PartitionMethod):
+    """Make the quasi-identifiers k-anonymous and randomise every confidential value on its own.
+
+    Parameters
+    ----------
+    form
+        What is released of the quasi-identifiers: ``microaggregated`` or ``generalized``.
+    epsilon
+        The privacy cost of the confidential attributes of one record, divided equally among them. Or give ``t``.
+    t
+        The stochastic closeness to reach; epsilon then follows from it, the number of records and the smallest class.
+    mechanism
+        How values are randomised; by default noise for numbers with declared bounds and randomised response else.
+
+    Guarantee
+    ---------
+    Unconditional: epsilon-differential privacy of the confidential attributes, neighbours replace the confidential
+    values of one record. Conditional: stochastic t-closeness [DFSC15 Prop. 1], see `stochastic_t`. Syntactic:
+    k-anonymity of the quasi-identifiers.
+
+    Assumptions
+    -----------
+    Domains of confidential attributes are declared. Quasi-identifiers are protected by k-anonymity alone, and classes
+    are made by looking at quasi-identifiers alone.
+
+    Examples
+    --------
+    >>> StochasticCloseness(epsilon=1).parameters()["epsilon"]
+    1
+    """
+
+    epsilon: Number | None = None
+    t: Number | None = None
+    mechanism: Mechanism | None = None
+    name: ClassVar[str] = "stochastic-closeness"
+    title: ClassVar[str] = "StochasticCloseness"
+
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        arguments.choice("form", self.form, ("microaggregated", "generalized"))
+        if (self.epsilon is None) == (self.t is None):
+            arguments.problems.add(f"`{self.title}` needs one of `epsilon` and `t`.")
+        if self.epsilon is not None:
+            object.__setattr__(self, "epsilon", arguments.rational("epsilon", self.epsilon, "(0, 40]"))
+        if self.t is not None:
+            object.__setattr__(self, "t", arguments.rational("t", self.t, "(1, inf)"))
+        if self.mechanism is not None:
+            arguments.choice("mechanism", self.mechanism, get_args(Mechanism))
+        arguments.finish()
+
+    def parameters(self) -> dict[str, object]:
+        """Return the parameters by name, as in plan files and certificates."""
+        values = {"epsilon": self.epsilon, "t": self.t}
+        return {
+            "form": self.form,
+            **{name: plain(value) for name, value in values.items()},
+            "mechanism": self.mechanism,
+        }
+
+    def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
+        """Return what keeps this method from being used with a schema and promises."""
+        found = PartitionMethod.problems(self, schema, models)
+        if not schema.sensitive:
+            found.append(f"method `{self.name}` randomises sensitive columns; the schema has none")
+        for name in schema.sensitive:
+            attribute = schema[name]
+            declared = attribute.hierarchy is not None and provenance(attribute) is Provenance.DECLARED
+            found += mechanism_problems(attribute, self.mechanism_for(attribute), declared=declared)
+        found += [
+            f"method `{self.name}` randomises `{name}`, so `{model.title}` of it would hold by chance only"
+            for model in models
+            for name in model.capabilities.sensitive
+        ]
+        return found
+
+    def mechanism_for(self, attribute: Attribute) -> Mechanism:
+        """Return how an attribute is randomised."""
+        if self.mechanism is not None:
+            return self.mechanism
+        bounded = attribute.domain is not None and attribute.domain.bounded
+        return "noise" if attribute.kind is Kind.NUMERIC and bounded else "randomized-response"
+
+    def spent(self, *, records: int, smallest: int) -> Fraction:
+        """Return epsilon for a release of so many records with this smallest class."""
+        if self.epsilon is not None:
+            return Fraction(self.epsilon)
+        assert self.t is not None  # noqa: S101 - checked on construction
+        largest = stochastic_epsilon(self.t, records=records, smallest=smallest)
+        rounded = Fraction(math.floor(Fraction(largest) * DIGITS), DIGITS)
+        return rounded or Fraction(largest)
+
+    def classify(self, people: People, models: Sequence[Model]) -> Classified:
+        """Make classes by quasi-identifiers."""
+        return Classified(
+            partition=microaggregate_points(people.points, people.sensitive, people.codes, models, "merge-first")
+        )

@@ -1,0 +1,227 @@
+"""What was done to make a data set of noisy centroids."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from shoal.guarantees import Event
+from shoal.mechanisms import Laplace
+from shoal.methods.noise._dp import Clustering
+from shoal.methods.noise._noise import centroid_noise
+from shoal.methods.noise._sensitivity import Target
+from shoal.models._arguments import plain
+
+__all__ = ["Clustered", "ConceptsDrawn", "KeptApart", "Noised"]
+
+WIDE = Fraction(1, 4)
+"""Noise of so large a share of its domain leaves nothing to read off a single value."""
+
+_WORDS: dict[Clustering, str] = {
+    "insensitive": "in fixed orders, so that one record moves at most one record of every cluster",
+    "natural order": "in the order of its values, so that one record moves all means together by little",
+    "mdav": "by their distance, with `mdav`",
+    "individual ranking": "by rank",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clustered(Event):
+    """Records were put into clusters by some columns.
+
+    Parameters
+    ----------
+    target, variant
+        What is protected, and what the papers call it, if they do.
+    columns, clustering
+        What the clusters were found by, and how.
+    records, k
+        The number of records and the least size of a cluster, from which all sizes follow but under ``partition``.
+    sizes
+        How many clusters there are of each size: pairs of a size and a number.
+    file
+        The data file that holds the columns.
+    """
+
+    name: ClassVar[str] = "clustered"
+    target: Target
+    variant: str | None
+    columns: tuple[str, ...]
+    clustering: Clustering
+    records: int
+    k: int
+    sizes: tuple[tuple[int, int], ...]
+    file: str
+
+    def describe(self) -> str:
+        """Say what was done, in one plain sentence."""
+        number = sum(count for _, count in self.sizes)
+        called = f" ({self.variant})" if self.variant else ""
+        among = f"the records into {_counted(number, 'cluster')} of at least {self.k:,} by {_listed(self.columns)}"
+        return f"Put {among}, {_WORDS[self.clustering]}{called}."
+
+    def to_json(self) -> dict[str, object]:
+        """Return the event as it stands in a certificate."""
+        return {**Event.to_json(self), "sizes": [list(pair) for pair in self.sizes]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Spending(Event):
+    """A step that has a part of epsilon: one column of all clusters.
+
+    Under ``record-query`` that part is no cost of the release, which it does not protect, so nothing is added up.
+    """
+
+    column: str
+    target: Target
+    share: Fraction
+    clusters: int
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The epsilon that this step spends."""
+        return Fraction(0) if self.target == "record-query" else self.share
+
+    def to_json(self) -> dict[str, object]:
+        """Return the event as it stands in a certificate."""
+        spent = {"epsilon_spent": str(self.epsilon)} if self.epsilon else {}
+        return {**Event.to_json(self), **spent}
+
+    def _cost(self) -> str:
+        number = f"epsilon {float(self.share):.6g}"
+        return f"{number} for the query of one record" if self.target == "record-query" else number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noised(_Spending):
+    """The means of a column got noise.
+
+    Parameters
+    ----------
+    column, target, share, clusters
+        Which one, what is protected, the part of epsilon that it has, and the number of its clusters.
+    width
+        The width of its declared domain, in numbers, days or ranks.
+    sizes
+        The cluster sizes that have a noise of their own: k, or under ``partition`` all that occur.
+    unit
+        What the width and the scales are in: nothing for numbers, days, or ranks.
+    natural_order
+        Whether the clusters are runs of this column in its order.
+    rounded_to
+        What released numbers are rounded to.
+    """
+
+    name: ClassVar[str] = "noised"
+    width: Fraction
+    sizes: tuple[int, ...]
+    natural_order: bool
+    rounded_to: Fraction
+    unit: str = ""
+
+    def scale(self, size: int) -> float:
+        """Return the scale of the Laplace noise of clusters of a size, in the units of the column."""
+        noise = _noise(self, size)
+        return noise.scale * float(noise.grid.step)
+
+    def describe(self) -> str:
+        """Say what was done, in one plain sentence."""
+        widest = self.scale(min(self.sizes))
+        least = f"{_figure(self.scale(max(self.sizes)))} to " if len(self.sizes) > 1 else ""
+        unit = f" {self.unit}" if self.unit else ""
+        return (
+            f"Added Laplace noise of scale {least}{_figure(widest)}{unit} to the means of `{self.column}`, whose "
+            f"domain is {_figure(float(self.width))}{unit} wide ({self._cost()}), and rounded them to multiples of "
+            f"{plain(self.rounded_to)} inside the domain.{self._warning()}"
+        )
+
+    def _warning(self) -> str:
+        wide = self.scale(min(self.sizes)) > WIDE * self.width
+        return " That is so wide that single values tell next to nothing." if wide else ""
+
+    def to_json(self) -> dict[str, object]:
+        """Return the event as it stands in a certificate, with the noise of each size."""
+        noises = [(size, _noise(self, size)) for size in self.sizes]
+        return {
+            **_Spending.to_json(self),
+            "noise": [
+                {
+                    "size": size,
+                    "sensitivity": str(noise.sensitivity),
+                    "grid": str(noise.grid.step),
+                    "scale in steps of the grid": noise.scale,
+                    "scale": noise.scale * float(noise.grid.step),
+                }
+                for size, noise in noises
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConceptsDrawn(_Spending):
+    """For every cluster one concept of a column was drawn by the exponential mechanism.
+
+    Parameters
+    ----------
+    concepts
+        How many there are to choose from.
+    missing
+        Whether the missing value is one of them.
+    sensitivity
+        By how much one record can change the marginality of a concept.
+    choice
+        The epsilon of each choice: all of the share, or its part where one record may change every cluster.
+    """
+
+    name: ClassVar[str] = "concepts-drawn"
+    concepts: int
+    missing: bool
+    sensitivity: Fraction
+    choice: Fraction
+
+    def describe(self) -> str:
+        """Say what was done, in one plain sentence."""
+        among = " (missing is one)" if self.missing else ""
+        return (
+            f"Drew one of {self.concepts:,} concepts of `{self.column}`{among} by the exponential mechanism for each "
+            f"of {_counted(self.clusters, 'cluster')} ({self._cost()}; {float(self.choice):.4g} for each)."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptApart(Event):
+    """Sets of columns were released as tables of their own, each in an order of its own."""
+
+    name: ClassVar[str] = "kept-apart"
+    files: tuple[str, ...]
+
+    def describe(self) -> str:
+        """Say what was done, in one plain sentence."""
+        return (
+            f"Released {len(self.files):,} tables, one per set of columns: nothing tells which of their records belong "
+            "together, so do not join them."
+        )
+
+
+def _noise(event: Noised, size: int) -> Laplace:
+    return centroid_noise(
+        event.target,
+        width=event.width,
+        size=size,
+        clusters=event.clusters,
+        natural_order=event.natural_order,
+        epsilon=event.share,
+    )
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' if number != 1 else ''}"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names)

@@ -1,0 +1,243 @@
+"""Data sets with noise as a method: clusters, centroids, and noise scaled to what is to be protected."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar, Literal, Self, get_args
+
+from shoal.hierarchies import provenance
+from shoal.methods.classes._groups import AttributeSet
+from shoal.methods.noise._budget import EpsilonBudget
+from shoal.methods.noise._dp_columns import ConceptColumn, NumberColumn
+from shoal.methods.noise._sensitivity import Target
+from shoal.models._arguments import Arguments, Number, fraction, plain
+from shoal.schema import Attribute, Kind, Provenance, Role, Schema
+from shoal.schema._attribute import INEXACT
+
+__all__ = ["DPMicroaggregation"]
+
+Sets = Literal["together", "each"] | tuple[tuple[str, ...], ...]
+Shares = Literal["equal", "proportional"] | Mapping[str, Number]
+
+MOST_DECIMALS = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DPMicroaggregation:
+    """Release noisy averages of clusters of similar records, in place of the records.
+
+    Parameters
+    ----------
+    target
+        What is protected, and so how much noise it takes; see `dp_microaggregate` for the scales.
+
+        ``original``
+            the records themselves: differential privacy, neighbours replace one record. Much noise.
+        ``partition``
+            the values, *given* that everybody may know which records share a cluster [SCDF17]. Little noise.
+        ``record-query``
+            the answer to a query for one record [SC13, ch. 6], to reproduce its tables; never the table as a whole.
+    k
+        The least size of a cluster, or ``auto``: a rule that reads nothing but the numbers of records and columns and
+        epsilon (`automatic_k`).
+    sets
+        Which columns are clustered together: ``together`` (all), ``each`` on its own, or lists of columns. Under
+        ``original`` every set becomes a table of its own, since nothing may tell which of their rows belong together.
+    split
+        How epsilon is shared out: ``equal``, ``proportional`` to the widths of the domains, or an epsilon by column.
+    reference_points
+        Of insensitive clustering; see `insensitive`.
+    decimals
+        By column, the decimals that released numbers are rounded to; by default a hundredth or so of the noise. Dates
+        are rounded to days.
+    fill
+        By column, the number, date or rank that stands for a missing one; declared, not read off the data.
+
+    Guarantee
+    ---------
+    That of the target: see `dp_microaggregate` and ``docs/explanation/dp-microaggregation.md``. Rounding, clamping and
+    sorting see the noisy values alone, so they take nothing from it.
+
+    Assumptions
+    -----------
+    Bounds, values, hierarchies and all parameters are declared without looking at the data; the number of records is
+    public. All columns but the identifiers are covered.
+
+    Notes
+    -----
+    The variants of [SCDF17] and [SC13]: MDAV+DP is ``target="partition"``, ``split="proportional"``; IR_MDAV+DP_1 and
+    IR_MDAV+DP_2 are ``target="partition"``, ``sets="each"`` with ``split="equal"`` and ``"proportional"``; INS+DP is
+    ``target="record-query"``.
+
+    Examples
+    --------
+    >>> DPMicroaggregation(target="partition", sets="each").variant
+    'IR_MDAV+DP_1'
+    """
+
+    target: Target = "original"
+    k: int | Literal["auto"] = "auto"
+    sets: Sets = "together"
+    split: Shares = "equal"
+    reference_points: int | None = None
+    decimals: Mapping[str, int] = field(default_factory=dict)
+    fill: Mapping[str, object] = field(default_factory=dict)
+    name: ClassVar[str] = "dp-microaggregation"
+    title: ClassVar[str] = "DPMicroaggregation"
+
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        arguments.choice("target", self.target, get_args(Target))
+        if self.k != "auto":
+            object.__setattr__(self, "k", arguments.whole("k", self.k))
+        if self.reference_points is not None:
+            arguments.whole("reference_points", self.reference_points)
+        self._check_sets(arguments)
+        self._check_split(arguments)
+        for name in ("decimals", "fill"):
+            if not isinstance(getattr(self, name), Mapping):
+                arguments.problems.add(f"`{name}` of `{self.title}` must give a value by column.")
+        for column, places in (self.decimals if isinstance(self.decimals, Mapping) else {}).items():
+            arguments.whole(f"decimals[{column}]", places, minimum=-MOST_DECIMALS)
+            if isinstance(places, int) and places > MOST_DECIMALS:
+                arguments.problems.add(f"`decimals[{column}]` of `{self.title}` must be at most {MOST_DECIMALS}.")
+        arguments.finish()
+
+    def _check_sets(self, arguments: Arguments) -> None:
+        if isinstance(self.sets, str):
+            arguments.choice("sets", self.sets, ("together", "each"))
+            return
+        lists = isinstance(self.sets, Sequence) and all(isinstance(own, Sequence) for own in self.sets)
+        if not lists or any(isinstance(own, str) for own in self.sets):
+            arguments.problems.add(f'`sets` of `{self.title}` must be "together", "each" or lists of columns.')
+            return
+        object.__setattr__(self, "sets", tuple(arguments.columns("sets", list(own)) for own in self.sets))
+
+    def _check_split(self, arguments: Arguments) -> None:
+        if isinstance(self.split, Mapping):
+            shares = {
+                column: arguments.rational(f"split[{column}]", share, "(0, inf)")
+                for column, share in self.split.items()
+            }
+            object.__setattr__(self, "split", shares)
+        else:
+            arguments.choice("split", self.split, ("equal", "proportional"))
+
+    @property
+    def variant(self) -> str | None:
+        """What the papers call this choice of parameters; None where they have no name for it."""
+        if self.target == "record-query":
+            return "INS+DP"
+        if self.target != "partition":
+            return None
+        if self.sets == "each" and isinstance(self.split, str):
+            return "IR_MDAV+DP_1" if self.split == "equal" else "IR_MDAV+DP_2"
+        return "MDAV+DP" if self.sets == "together" else None
+
+    def parameters(self) -> dict[str, object]:
+        """Return the parameters by name, as in plan files and certificates."""
+        values = {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self)}
+        if isinstance(self.split, Mapping):
+            values["split"] = {column: plain(share) for column, share in self.split.items()}
+        if not isinstance(self.sets, str):
+            values["sets"] = [list(own) for own in self.sets]
+        return values
+
+    def problems(self, schema: Schema, models: Sequence[object]) -> list[str]:
+        """Return what keeps this method from being used with a schema and promises, each with what to do about it."""
+        budgets = [model for model in models if isinstance(model, EpsilonBudget)]
+        found = []
+        if len(budgets) != 1 or len(models) != 1:
+            found.append(
+                f"method `{self.name}` keeps one promise, `{EpsilonBudget.title}` (--epsilon without --delta), and no "
+                "other; the least size of its clusters is its parameter `k` (--option k=...)"
+            )
+        found += [problem for attribute in covered(schema) if (problem := self._undeclared(attribute))]
+        found += self._misnamed(schema)
+        if budgets and isinstance(self.split, Mapping) and not found:
+            spent = sum((fraction(share) for share in self.split.values()), Fraction(0))
+            if spent > budgets[0].total:
+                found.append(f"`split` of `{self.title}` shares out {plain(spent)}, more than epsilon")
+        return found
+
+    def _undeclared(self, attribute: Attribute) -> str | None:
+        start = f"method `{self.name}`: column `{attribute.name}`"
+        domain = attribute.domain
+        if attribute.kind in (Kind.NUMERIC, Kind.DATE) and (domain is None or not domain.bounded):
+            return f"{start} has no declared bounds; give its `minimum` and `maximum`"
+        if attribute.kind is Kind.NUMERIC and domain is not None and not domain.exact:
+            return f"{start} {INEXACT}"
+        if attribute.kind is Kind.ORDINAL and (domain is None or domain.values is None):
+            return f"{start} has no declared domain; list its `values` in order"
+        if attribute.kind is Kind.CATEGORICAL and provenance(attribute) is not Provenance.DECLARED:
+            return f"{start} has no declared domain; list its `values`, or give a hierarchy that does (a file, groups)"
+        return None
+
+    def _misnamed(self, schema: Schema) -> list[str]:
+        names = {attribute.name: attribute for attribute in covered(schema)}
+        listed: dict[str, Sequence[str]] = {
+            "decimals": list(self.decimals),
+            "fill": list(self.fill),
+            "split": list(self.split) if isinstance(self.split, Mapping) else [],
+            "sets": [] if isinstance(self.sets, str) else [name for own in self.sets for name in own],
+        }
+        found = [
+            f"`{parameter}` of `{self.title}` names column `{name}`, which is not released"
+            for parameter, columns in listed.items()
+            for name in columns
+            if name not in names
+        ]
+        for parameter in ("sets", "split"):
+            given = listed[parameter]
+            if given and sorted(given) != sorted(names):
+                found.append(f"`{parameter}` of `{self.title}` must name every released column once")
+        for name in self.decimals:
+            if name in names and names[name].kind is not Kind.NUMERIC:
+                found.append(f"`decimals` of `{self.title}`: column `{name}` is not numeric")
+        for name in self.fill:
+            if name in names and not self._fills(names[name]):
+                found.append(f"`fill` of `{self.title}`: what stands for a missing `{name}` must be in its domain")
+        return found
+
+    def _fills(self, attribute: Attribute) -> bool:
+        if attribute.kind is Kind.CATEGORICAL:
+            return False  # a missing name is a value of its own
+        declared = self._undeclared(attribute) is None
+        return not declared or NumberColumn.of(attribute).place(self.fill[attribute.name]) is not None
+
+    def attribute_sets(
+        self, numbers: Sequence[NumberColumn], concepts: Sequence[ConceptColumn]
+    ) -> tuple[AttributeSet, ...]:
+        """Return the sets of columns that are clustered together; columns are numbered as given."""
+        order = [*(column.name for column in numbers), *(column.name for column in concepts)]
+        wanted: Sequence[Sequence[str]]
+        if isinstance(self.sets, str):
+            wanted = [order] if self.sets == "together" else [[name] for name in order]
+        else:
+            wanted = self.sets
+        groups = [[order.index(name) for name in own if name in order] for own in wanted]
+        return tuple(
+            AttributeSet(
+                numeric=tuple(sorted(place for place in own if place < len(numbers))),
+                categorical=tuple(sorted(place - len(numbers) for place in own if place >= len(numbers))),
+            )
+            for own in groups
+            if own
+        )
+
+    def shares(self, columns: Sequence[str]) -> Literal["equal", "proportional"] | list[Fraction]:
+        """Return how epsilon is shared out over columns, as `split_budget` takes it."""
+        return self.split if isinstance(self.split, str) else [fraction(self.split[name]) for name in columns]
+
+    def weighted(self, weights: Mapping[str, float]) -> Self:
+        """Return the method as it is: how much of epsilon a column has, ``split`` says."""
+        del weights
+        return self
+
+
+def covered(schema: Schema) -> tuple[Attribute, ...]:
+    """Return the columns that are released: all but the identifiers, all with noise."""
+    return tuple(attribute for attribute in schema if attribute.role is not Role.IDENTIFIER)

@@ -1,0 +1,157 @@
+"""How far one record can move what is released, and how the budget is shared out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Literal, get_args
+
+import numpy as np
+
+from shoal.errors import ParameterError
+from shoal.mechanisms import Grid
+from shoal.methods.classes._records import Records
+from shoal.methods.classes._taxonomy import FIXED_POINT, Taxonomy
+
+__all__ = [
+    "Split",
+    "Target",
+    "automatic_k",
+    "centroid_sensitivity",
+    "marginality_sensitivity",
+    "split_budget",
+    "widths",
+]
+
+Number = int | float | str | Fraction
+
+Target = Literal["original", "partition", "record-query"]
+"""What differential privacy is about: see `dp_microaggregate`."""
+
+Split = Literal["equal", "proportional"] | Sequence[Number]
+"""How epsilon is shared out over attributes: alike, by the widths of their domains, or as given."""
+
+
+def centroid_sensitivity(
+    target: Target, *, width: Fraction, size: int, clusters: int = 1, natural_order: bool = False
+) -> Fraction:
+    """Return by how much the means of one attribute can move when one record is replaced, all told (L1).
+
+    ============== ============================= =====================================================
+    target         sensitivity                   of
+    ============== ============================= =====================================================
+    original       clusters * width / size       the means of all clusters; each may change one record
+    original,      width / size                  the same in the natural order of one attribute: the
+    natural order                                moves telescope
+    partition      width / size                  the mean of one cluster of ``size``, its members fixed
+    record-query   width / size                  the mean that one record is replaced by
+    ============== ============================= =====================================================
+
+    Parameters
+    ----------
+    target
+        See `dp_microaggregate`.
+    width
+        The width of the attribute's declared domain.
+    size
+        The size of the smallest cluster, or for ``"partition"`` of the cluster.
+    clusters
+        The number of clusters.
+    natural_order
+        Whether clusters are runs of one attribute in its natural order (`insensitive` with 1 reference point).
+
+    Examples
+    --------
+    >>> centroid_sensitivity("original", width=Fraction(100), size=5, clusters=20)
+    Fraction(400, 1)
+    >>> centroid_sensitivity("original", width=Fraction(100), size=5, clusters=20, natural_order=True)
+    Fraction(20, 1)
+    """
+    if target not in get_args(Target):
+        raise ParameterError(f"`target` must be one of {', '.join(map(repr, get_args(Target)))}; got {target!r}.")
+    return width * (clusters if target == "original" and not natural_order else 1) / size
+
+
+def marginality_sensitivity(taxonomy: Taxonomy) -> Fraction:
+    """Return by how much the marginality of any concept can move when one value is replaced by another.
+
+    The greatest difference δ(a, x) - δ(a, y) over concepts a and values x, y, on the fixed-point distances that
+    marginalities are made of. [SC13, Alg. 6.3] takes the distance of the boundaries (6.2), (6.3) instead; that
+    can be too small, since the most marginal value need not belong to the two values that are farthest apart.
+
+    >>> round(float(marginality_sensitivity(Taxonomy.flat(3))), 6)
+    0.736966
+    """
+    to_values = taxonomy.fixed_point[:, taxonomy.domain]
+    return Fraction(int(np.ptp(to_values, axis=1).max()), int(FIXED_POINT))
+
+
+def widths(records: Records) -> tuple[Fraction, ...]:
+    """Return the widths of the declared domains: of numbers exactly, of categories the distance of the boundaries."""
+    numbers: tuple[Fraction, ...] = ()
+    if records.numeric.shape[1]:
+        lower, upper = records.bounds
+        numbers = tuple(Fraction(float(b)) - Fraction(float(a)) for a, b in zip(lower, upper, strict=True))
+    return numbers + tuple(Fraction(taxonomy.width) for taxonomy in records.taxonomies)
+
+
+def split_budget(epsilon: Number, spans: Sequence[Fraction], split: Split = "equal") -> tuple[Fraction, ...]:
+    """Return the epsilon of each attribute; together exactly ``epsilon``, or less where shares are given.
+
+    Parameters
+    ----------
+    epsilon
+        The whole budget, above 0.
+    spans
+        The widths of the attributes' domains.
+    split
+        ``"equal"`` (IR_MDAV+DP_1), ``"proportional"`` to the widths, which gives every attribute the same amount of
+        noise (IR_MDAV+DP_2 and MDAV+DP) [SCDF17, section 4.2], or the epsilons themselves.
+
+    Examples
+    --------
+    >>> split_budget(1, [Fraction(10), Fraction(30)], "proportional")
+    (Fraction(1, 4), Fraction(3, 4))
+    """
+    total = _positive(epsilon)
+    if split == "equal":
+        return tuple(total / len(spans) for _ in spans)
+    if split == "proportional":
+        return tuple(total * span / sum(spans, Fraction(0)) for span in spans)
+    if isinstance(split, str):
+        raise ParameterError(f"`split` must be 'equal', 'proportional' or numbers; got {split!r}.")
+    shares = tuple(_positive(share) for share in split)
+    if len(shares) != len(spans) or sum(shares, Fraction(0)) > total:
+        raise ParameterError(
+            f"`split` must hold one epsilon for each of {len(spans)} attributes, together at most {float(total):g}."
+        )
+    return shares
+
+
+def automatic_k(target: Target, *, records: int, attributes: int, epsilon: Number, natural_order: bool = False) -> int:
+    """Return a cluster size by a public rule: where the noise is as wide as a cluster.
+
+    If n records filled their domain of width 1 evenly, a cluster of k would be (k/n)^(1/m) wide in each of m
+    attributes. The noise of one attribute has the scale 1/(k ε), or n/(k² ε) for the original records of several
+    attributes, ε the epsilon of one attribute. The rule solves for equality; it reads nothing but n, m and ε.
+
+    Examples
+    --------
+    >>> automatic_k("partition", records=1000, attributes=1, epsilon=1)
+    32
+    >>> automatic_k("original", records=1000, attributes=4, epsilon=0.25)
+    86
+    """
+    budget = float(_positive(epsilon))
+    if target == "original" and not natural_order:
+        exponent = attributes / (2 * attributes + 1)
+        k = (records ** (1 + 1 / attributes) / budget) ** exponent
+    else:
+        exponent = attributes / (attributes + 1)
+        k = (records ** (1 / attributes) / budget) ** exponent
+    return max(1, min(records, math.ceil(float(k))))
+
+
+def _positive(value: Number) -> Fraction:
+    return Grid(value).step  # refuses what is not above 0, and keeps the exact value

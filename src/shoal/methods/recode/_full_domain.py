@@ -1,0 +1,157 @@
+"""Full-domain recoding: the best node of the lattice, with proof."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import ClassVar
+
+from shoal.errors import ParameterError, Problems
+from shoal.methods.recode._any_time import BranchAndBound, Limits
+from shoal.methods.recode._cells import suppress_cells
+from shoal.methods.recode._lattice import Lattice
+from shoal.methods.recode._method import Method, Progress, Watch, as_limit
+from shoal.methods.recode._requirement import no_solution
+from shoal.methods.recode._result import SearchResult
+from shoal.models import Model
+from shoal.quality import CellObjective, Measure
+from shoal.tables import Frequencies
+
+__all__ = ["Generalize"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generalize(Method):
+    """Generalise every attribute to one level and suppress what still violates a model: the best such release.
+
+    Parameters
+    ----------
+    quality
+        What to minimise: a measure, its name, or its name and parameters as in a plan file.
+    suppression_limit
+        The greatest share of records that may be suppressed, in [0, 1]; compared exactly, 0.05 being 1/20.
+    weights, balance
+        Of the measure, where ``quality`` is a name (see :class:`~shoal.quality.Measure`).
+    time_limit
+        Seconds after which the best node found so far is returned with the gap that was proved. None waits for the
+        proof of optimality.
+    steps
+        The greatest number of nodes to check, likewise.
+    cells
+        Whether to suppress single cells instead of the record where that suffices: records that the best node
+        suppresses are released with as few of their values as ``*`` as the models allow.
+
+    Guarantee
+    ---------
+    Syntactic: the classes of the release satisfy the models [Bild24, 2.1.4]. Every released value is the ancestor of
+    the original at one level per attribute. Without a limit on time or steps no node has a lower value; ties go to
+    fewer suppressed records, then a lower sum of levels, then lexicographically smaller levels.
+
+    Assumptions
+    -----------
+    The node is chosen by looking at the data. Classes smaller than any model allows are suppressed before the others
+    are decided on. Cost O(tuples * attributes) per node checked; see `BranchAndBound`.
+
+    Examples
+    --------
+    >>> import numpy as np, pyarrow as pa
+    >>> from shoal.hierarchies import build
+    >>> from shoal.models import KAnonymity
+    >>> from shoal.schema import Attribute, Intervals, Kind
+    >>> from shoal.tables import Frequencies
+    >>> age = Attribute(name="age", kind=Kind.NUMERIC, hierarchy=Intervals(widths=(10, 20)))
+    >>> table = Frequencies(
+    ...     hierarchies=(build(age, pa.array([21, 25, 38, 44])),),
+    ...     codes=np.array([[0], [1], [2], [3]], dtype=np.int32),
+    ...     counts=np.array([1, 2, 2, 1]),
+    ...     sensitive_codes=np.zeros((4, 0), dtype=np.int32),
+    ... )
+    >>> found = Generalize(suppression_limit=0.2).recode(table, [KAnonymity(2)])
+    >>> found.levels, found.suppressed
+    ((1,), 1)
+    """
+
+    name: ClassVar[str] = "generalize"
+    title: ClassVar[str] = "Generalize"
+    quality: str | Mapping[str, object] | Measure = "loss"
+    suppression_limit: float | str | Fraction = 0.05
+    weights: Mapping[str, float] = field(default_factory=dict)
+    balance: float = 0.5
+    time_limit: float | None = None
+    steps: int | None = None
+    cells: bool = False
+
+    def __post_init__(self) -> None:
+        problems = Problems()
+        as_limit(self.suppression_limit, title=self.title, problems=problems)
+        if self.time_limit is not None and not (math.isfinite(self.time_limit) and self.time_limit > 0):
+            problems.add(f"`time_limit` of `{self.title}` must be a positive number of seconds; got {self.time_limit}")
+        if self.steps is not None and (not isinstance(self.steps, int) or self.steps < 1):
+            problems.add(f"`steps` of `{self.title}` must be an integer in [1, inf); got {self.steps}")
+        problems.raise_as(ParameterError)
+        self.measure  # noqa: B018 - raises where the parameters make none
+
+    @property
+    def disjoint(self) -> bool:
+        """Whether no person fits two classes, and the population counts of classes count all who fit."""
+        return not self.cells
+
+    def recode(
+        self,
+        frequencies: Frequencies,
+        models: Sequence[Model],
+        *,
+        progress: Progress | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> SearchResult:
+        """Find the best node under which every released class satisfies every model."""
+        measure = self.measure
+        objective = measure.objective(frequencies)
+        lattice = Lattice(frequencies, objective.tables if isinstance(objective, CellObjective) else ())
+        limits = self.limits(frequencies)
+        watch = Watch(progress, cancelled)
+        found = BranchAndBound(lattice, objective, models, limits, watch).run()
+        if not found.solutions:
+            raise no_solution(lattice, models, limits.suppressed, found.least_suppressed)
+        best = found.solutions[0]
+        result = SearchResult(
+            recoding=lattice.recoding(best.levels, models),
+            measure=measure,
+            value=best.value,
+            bound=found.bound,
+            records=frequencies.records,
+            suppressed=best.suppressed,
+            checked=found.checked,
+            pruned=found.pruned,
+            nodes=lattice.nodes,
+            solutions=found.solutions,
+            lattice=found.lattice,
+        )
+        return self._with_cells(frequencies, models, result, watch) if self.cells and best.suppressed else result
+
+    def _with_cells(
+        self, frequencies: Frequencies, models: Sequence[Model], result: SearchResult, watch: Watch
+    ) -> SearchResult:
+        """Suppress cells instead of records, unless that is no better."""
+        levels = result.solutions[0].levels
+        kept = result.recoding.classes >= 0
+        draft = suppress_cells(frequencies, levels, kept, models, result.measure, watch).settle(models)
+        recoding = draft.recoding()
+        value = result.measure.value(recoding, frequencies)
+        if value >= result.value or draft.suppressed > result.suppressed:
+            return result
+        back = result.suppressed - draft.suppressed
+        note = f"{back:,} records are released with single values suppressed instead of being suppressed."
+        return replace(result, recoding=recoding, value=value, suppressed=draft.suppressed, notes=(note,))
+
+    def limits(self, frequencies: Frequencies) -> Limits:
+        """Return when to stop, for one table and from now on."""
+        share = as_limit(self.suppression_limit, title=self.title, problems=Problems())
+        return Limits(
+            suppressed=math.floor(share * frequencies.records),
+            deadline=math.inf if self.time_limit is None else time.monotonic() + self.time_limit,
+            steps=math.inf if self.steps is None else self.steps,
+        )

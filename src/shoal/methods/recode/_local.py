@@ -1,0 +1,165 @@
+"""What local recodings share: what guides them, and the choice of the best draft."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.errors import ParameterError, Problems
+from shoal.kernels.partition import Cover
+from shoal.methods.recode._any_time import BranchAndBound, Limits
+from shoal.methods.recode._draft import Draft
+from shoal.methods.recode._lattice import Lattice
+from shoal.methods.recode._method import Method, Progress, Watch, as_limit
+from shoal.methods.recode._requirement import no_solution
+from shoal.methods.recode._result import SearchResult
+from shoal.models import Model
+from shoal.quality import CellObjective, Loss, Measure
+from shoal.tables import Frequencies
+
+__all__ = ["LocalMethod", "Task", "covers", "ordered"]
+
+#: Nodes that the comparison with full-domain recoding may check.
+_STEPS = 5_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalMethod(Method):
+    """Release equal values differently in different records, where that loses less.
+
+    What a method makes is compared with full-domain recoding: a search looks for a node that loses less, which takes
+    little as it only has to look at nodes that may (at most 5,000 of them), and the better of the two is released.
+
+    Parameters
+    ----------
+    quality
+        What to minimise: a measure, its name, or its name and parameters as in a plan file. The method itself is
+        guided by the cost of single cells where the measure has one, else by loss.
+    suppression_limit
+        The greatest share of records that may be suppressed, in [0, 1]; compared exactly, 0.05 being 1/20.
+    weights, balance
+        Of the measure, where ``quality`` is a name (see :class:`~shoal.quality.Measure`).
+    """
+
+    title: ClassVar[str] = "LocalMethod"
+    quality: str | Mapping[str, object] | Measure = "loss"
+    suppression_limit: float | str | Fraction = 0.05
+    weights: Mapping[str, float] = field(default_factory=dict)
+    balance: float = 0.5
+
+    def __post_init__(self) -> None:
+        problems = Problems()
+        as_limit(self.suppression_limit, title=self.title, problems=problems)
+        self._check(problems)
+        problems.raise_as(ParameterError)
+        self.measure  # noqa: B018 - raises where the parameters make none
+
+    def _check(self, problems: Problems) -> None:
+        """Note what is wrong with the method's own parameters."""
+
+    def recode(
+        self,
+        frequencies: Frequencies,
+        models: Sequence[Model],
+        *,
+        progress: Progress | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> SearchResult:
+        """Find a recoding under which every released class satisfies every model."""
+        measure = self.measure
+        share = as_limit(self.suppression_limit, title=self.title, problems=Problems())
+        allowed = math.floor(share * frequencies.records)
+        task = Task(frequencies, tuple(models), measure, allowed, Watch(progress, cancelled))
+        task.watch.step(0, 2, f"{self.name} recoding")
+        best = min(filter(task.fits, map(task.result, self.drafts(task))), key=lambda found: found.value, default=None)
+        task.watch.step(1, 2, "comparison with full-domain recoding")
+        whole = task.full_domain(to_beat=math.inf if best is None else best.value)
+        if whole is not None:
+            note = f"The best full-domain recoding is not improved by {self.title}."
+        else:
+            note = "No full-domain recoding loses less."
+        return replace(whole or best or task.failed(), notes=(note,), bound=None, solutions=(), lattice=None, nodes=0)
+
+    @abstractmethod
+    def drafts(self, task: Task) -> Iterable[Draft]:
+        """Make drafts."""
+
+
+class Task:
+    """One table, the models that must hold, and the costs that guide a local recoding."""
+
+    def __init__(
+        self, frequencies: Frequencies, models: tuple[Model, ...], measure: Measure, allowed: int, watch: Watch
+    ) -> None:
+        self.frequencies, self.models, self.measure = frequencies, models, measure
+        self.allowed, self.watch = allowed, watch
+        self.objective = self._objective()
+        self._least_suppressed = frequencies.records
+
+    def _objective(self) -> CellObjective:
+        objective = self.measure.objective(self.frequencies)
+        if isinstance(objective, CellObjective) and objective.monotone:
+            return objective
+        return Loss(weights=self.measure.weights).objective(self.frequencies)
+
+    def result(self, draft: Draft) -> SearchResult:
+        """Suppress what violates a model, and measure what is left."""
+        draft = draft.settle(self.models)
+        recoding = draft.recoding()
+        return SearchResult(
+            recoding=recoding,
+            measure=self.measure,
+            value=self.measure.value(recoding, self.frequencies),
+            records=self.frequencies.records,
+            suppressed=draft.suppressed,
+        )
+
+    def fits(self, result: SearchResult) -> bool:
+        """Return whether a result releases something and does not suppress too much."""
+        return result.suppressed <= self.allowed and result.suppressed < max(self.frequencies.records, 1)
+
+    def full_domain(self, *, to_beat: float = math.inf) -> SearchResult | None:
+        """Search for the best node among those better than ``to_beat``."""
+        objective = self.measure.objective(self.frequencies)
+        lattice = Lattice(self.frequencies, objective.tables if isinstance(objective, CellObjective) else ())
+        limits = Limits(suppressed=self.allowed, steps=_STEPS, value=to_beat)
+        found = BranchAndBound(lattice, objective, self.models, limits, Watch(None, self.watch.stopped)).run()
+        self._least_suppressed = found.least_suppressed
+        if not found.solutions or not found.solutions[0].value < to_beat:
+            return None
+        best = found.solutions[0]
+        return SearchResult(
+            recoding=lattice.recoding(best.levels, self.models),
+            measure=self.measure,
+            value=best.value,
+            records=self.frequencies.records,
+            suppressed=best.suppressed,
+        )
+
+    def failed(self) -> SearchResult:
+        """Say what stands in the way of any release."""
+        raise no_solution(Lattice(self.frequencies), self.models, self.allowed, self._least_suppressed)
+
+
+def ordered(frequencies: Frequencies, *, intervals: bool) -> tuple[bool, ...]:
+    """Return which attributes release intervals."""
+    return tuple(intervals and hierarchy.positions is not None for hierarchy in frequencies.hierarchies)
+
+
+def covers(task: Task, intervals: Sequence[bool]) -> list[Cover]:
+    """Return what covering values costs; of an ordered attribute in proportion to what ``*`` costs."""
+    found = []
+    for hierarchy, table, interval in zip(task.frequencies.hierarchies, task.objective.tables, intervals, strict=True):
+        codes = np.array(hierarchy.codes, dtype=np.int32)
+        if interval and hierarchy.positions is not None:
+            found.append(Cover(codes=codes, costs=hierarchy.positions[None] * float(table[-1][0]), ordered=True))
+        else:
+            costs = np.array([level[leaves] for level, leaves in zip(table, hierarchy.codes, strict=True)])
+            found.append(Cover(codes=codes, costs=costs))
+    return found

@@ -1,0 +1,11 @@
+"""Differential privacy without noise: real records, sampled, generalised, and suppressed in small classes.
+
+`shoal.methods.truthful.parameters` turns (epsilon, delta) into a sampling rate and a threshold, and back.
+"""
+
+from shoal.methods.truthful._method import Drawn, Truthful
+from shoal.methods.truthful._requirement import DifferentialPrivacy, released
+from shoal.methods.truthful._scheme import Searched
+from shoal.methods.truthful._tuples import Tuples
+
+__all__ = ["DifferentialPrivacy", "Drawn", "Searched", "Truthful", "Tuples", "released"]

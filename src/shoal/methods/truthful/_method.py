@@ -1,0 +1,237 @@
+"""Truthful differential privacy: choose a scheme privately, then sample, generalise and suppress."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal, Self, get_args
+
+from shoal.errors import DataError, ParameterError, Problems
+from shoal.mechanisms import SYSTEM, RandomSource
+from shoal.methods.recode import Progress
+from shoal.methods.recode._lattice import Levels
+from shoal.methods.recode._method import Watch
+from shoal.methods.truthful._requirement import DifferentialPrivacy, released
+from shoal.methods.truthful._scheme import EXPECTED, SCORES, Chooser, Searched
+from shoal.methods.truthful._scores import Classification
+from shoal.methods.truthful._tuples import Tuples, sample
+from shoal.methods.truthful.parameters import Parameters, exact_delta
+from shoal.models._arguments import Arguments
+from shoal.schema import Schema
+from shoal.tables import Frequencies
+
+__all__ = ["Drawn", "Truthful"]
+
+Scheme = Literal["full-domain", "multi-dimensional"]
+Search = Literal["draw", "walk"]
+
+#: From so many records on, scores would no longer be exact.
+LARGEST_TABLE = 1 << 28
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Drawn:
+    """What a run of the method gives.
+
+    Parameters
+    ----------
+    tuples
+        The released tuples with their numbers of copies.
+    searched, parameters
+        How the scheme was chosen, and what the operator used.
+    scheme
+        The tuples of the whole table under the scheme, before sampling. *Never to be published*, unlike the others.
+    """
+
+    tuples: Tuples
+    searched: Searched
+    parameters: Parameters
+    scheme: Tuples = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truthful:
+    """Release real records, sampled, generalised, and suppressed in small classes: differential privacy without noise.
+
+    Parameters
+    ----------
+    score
+        What a good scheme is: ``granularity`` (the share of the domain that values cover), ``intensity`` (levels),
+        ``group-size`` (many classes), ``classification`` (predicts ``target``), ``discernibility`` or
+        ``non-uniform-entropy`` (as published, for comparison).
+    scheme
+        ``full-domain``: all values of a column at one level. ``multi-dimensional``: values of a column at different
+        levels in different regions, which keeps much more detail; columns then hold values of several levels.
+    search
+        ``draw``: sound. ``walk``: the published walk, whose last step is not covered by a proof; for comparison.
+    target
+        The column to predict, for ``classification``; it is not generalised.
+    levels
+        Columns whose level is fixed beforehand, without looking at the data; 0 leaves a column as it is. Where all are
+        fixed there is nothing to choose, and the whole epsilon goes to the operator.
+    weights
+        Importance of columns, for ``granularity`` and ``intensity``.
+    steps
+        Of a walk.
+
+    Guarantee
+    ---------
+    (epsilon_search + epsilon_operator, delta)-differential privacy of all released columns together, add/remove
+    neighbours. The scheme is chosen by an epsilon_search-private selection (`shoal.methods.truthful._search`,
+    `shoal.methods.truthful._trees`). Given the scheme, the operator is (epsilon_operator, delta)-private
+    (`shoal.methods.truthful._tuples.sample`). The two use independent random bits and compose: see
+    ``docs/explanation/truthful-differential-privacy.md``. A larger k, which k-anonymity may ask for, keeps the
+    promise, because d(k, beta, epsilon) falls with k.
+
+    Assumptions
+    -----------
+    Domains, hierarchies, weights, levels and all other parameters do not depend on the data. With ``search="walk"`` the
+    choice of the scheme is not covered.
+
+    Notes
+    -----
+    One walk over the lattice, then one draw; lattices of more than a million nodes are walked step by step.
+
+    Examples
+    --------
+    >>> Truthful(score="classification", target="income").parameters()["target"]
+    'income'
+    """
+
+    score: str = "granularity"
+    scheme: Scheme = "full-domain"
+    search: Search = "draw"
+    target: str | None = None
+    levels: Mapping[str, int] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
+    steps: int = 300
+    name: ClassVar[str] = "truthful"
+    title: ClassVar[str] = "Truthful"
+
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        arguments.choice("score", self.score, list(SCORES))
+        arguments.choice("scheme", self.scheme, get_args(Scheme))
+        arguments.choice("search", self.search, get_args(Search))
+        arguments.whole("steps", self.steps)
+        for column, level in self.levels.items():
+            arguments.whole(f"levels[{column}]", level, minimum=0)
+        for column, weight in self.weights.items():
+            if not (isinstance(weight, int | float) and math.isfinite(weight) and weight >= 0):
+                arguments.problems.add(f"the weight of column `{column}` of `{self.title}` must be in [0, inf).")
+        if (self.target is not None) != (self.score == Classification.name):
+            arguments.problems.add(f"`target` of `{self.title}` goes with score `classification`, and only with it.")
+        if self.scheme == "multi-dimensional" and self.search == "walk":
+            arguments.problems.add(f"`search` of `{self.title}` must be `draw` for a multi-dimensional scheme.")
+        if self.scheme == "multi-dimensional" and self.score in SCORES and self.score not in EXPECTED:
+            arguments.problems.add(
+                f"`score` of `{self.title}` must be one of {', '.join(EXPECTED)} for a multi-dimensional scheme."
+            )
+        arguments.finish()
+
+    def parameters(self) -> dict[str, object]:
+        """Return the parameters by name, as in plan files and certificates."""
+        return {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self)}
+
+    def weighted(self, weights: Mapping[str, float]) -> Self:
+        """Return the method with these weights of columns, unless it has some of its own."""
+        given = {name: weight for name, weight in weights.items() if weight != 1}
+        return replace(self, weights=given) if given and not self.weights else self
+
+    def keeping(self, columns: tuple[str, ...]) -> Self:
+        """Return the method that leaves these columns as they are."""
+        return replace(self, levels={**self.levels, **dict.fromkeys(columns, 0)}) if columns else self
+
+    def problems(self, schema: Schema) -> list[str]:
+        """Return what keeps this method from being used with ``schema``."""
+        known = [attribute.name for attribute in released(schema)]
+        named = {"target": [self.target] if self.target else [], "levels": self.levels, "weights": self.weights}
+        return [
+            f"`{parameter}` of `{self.title}` names column `{column}`, which is not released"
+            for parameter, columns in named.items()
+            for column in columns
+            if column not in known
+        ]
+
+    def draw(
+        self,
+        frequencies: Frequencies,
+        wanted: DifferentialPrivacy,
+        *,
+        k: int = 1,
+        progress: Progress | None = None,
+        cancelled: Callable[[], bool] | None = None,
+        source: RandomSource = SYSTEM,
+    ) -> Drawn:
+        """Draw a release.
+
+        Parameters
+        ----------
+        frequencies
+            The distinct tuples of *all* columns that are released, as quasi-identifiers.
+        wanted
+            The promise.
+        k
+            The least size of a released class, where something else asks for more than the promise does.
+        progress, cancelled
+            As for other methods; nothing that is told depends on the data.
+        source
+            Random bits; a source other than the system's is for tests.
+        """
+        if frequencies.records >= LARGEST_TABLE:
+            raise DataError(f"the table has {LARGEST_TABLE:,} records or more, too many for exact scores.")
+        low, high = self._bounds(frequencies)
+        searching = low != high
+        operator = _raised(wanted.operator(searching=searching), k)
+        watch = Watch(progress, cancelled)
+        watch.step(0, 0, "scoring schemes")
+        chooser = Chooser(
+            frequencies=frequencies,
+            low=low,
+            high=high,
+            operator=operator,
+            weights=self.weights,
+            score=self.score,
+            target=self.target,
+            steps=self.steps,
+            watch=watch,
+            source=source,
+        )
+        if not searching:
+            searched, scheme = chooser.fixed()
+        elif not (epsilon := wanted.search_epsilon(searching=True)):
+            raise ParameterError(
+                f"`search_share` of `{wanted.title}` must be above 0 to choose a scheme; got 0.",
+                hint=f"fix the `levels` of all columns in `{self.title}`, or allow a share",
+            )
+        elif self.scheme == "multi-dimensional":
+            searched, scheme = chooser.tree(epsilon)
+        else:
+            searched, scheme = chooser.node(epsilon, published=self.search == "walk")
+        watch.step(0, 0, "sampling")
+        return Drawn(tuples=sample(scheme, operator, source), searched=searched, parameters=operator, scheme=scheme)
+
+    def _bounds(self, frequencies: Frequencies) -> tuple[Levels, Levels]:
+        """Return the lowest and the highest node to choose from."""
+        fixed = dict(self.levels) | ({self.target: 0} if self.target else {})
+        problems = Problems()
+        for hierarchy in frequencies.hierarchies:
+            if fixed.get(hierarchy.attribute, 0) > hierarchy.height:
+                problems.add(
+                    f"`levels` of `{self.title}` puts column `{hierarchy.attribute}` on level "
+                    f"{fixed[hierarchy.attribute]}; the top is {hierarchy.height}"
+                )
+        problems.raise_as(ParameterError)
+        low = tuple(fixed.get(hierarchy.attribute, 0) for hierarchy in frequencies.hierarchies)
+        high = tuple(fixed.get(hierarchy.attribute, hierarchy.height) for hierarchy in frequencies.hierarchies)
+        return low, high
+
+
+def _raised(operator: Parameters, k: int) -> Parameters:
+    """Return the operator with a larger k, which keeps the promise: d(k, beta, epsilon) is a maximum over j >= k."""
+    if k <= operator.k:
+        return operator
+    attained = exact_delta(k, operator.beta, operator.epsilon, definition=operator.definition)
+    return replace(operator, k=k, exact_delta=attained)

@@ -1,0 +1,225 @@
+"""Scores of schemes: what a scheme is expected to give, and how much one record can change that."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.errors import ParameterError
+from shoal.hierarchies import Hierarchy
+from shoal.kernels.walk import score
+from shoal.methods.recode import Lattice
+from shoal.methods.recode._lattice import Levels, Node, Tables
+from shoal.methods.recode._sweep import Box
+from shoal.methods.truthful._survival import SCALE, Survival, surviving_classes, surviving_records
+from shoal.tables import Frequencies
+
+__all__ = ["Classification", "ExpectedScore", "Granularity", "GroupSize", "Intensity", "Score", "Setting", "no_costs"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Setting:
+    """What a score is made for.
+
+    Parameters
+    ----------
+    frequencies
+        The table; with a target, that is its only sensitive attribute, else there is none.
+    low, high
+        The schemes to choose from: the nodes between these two.
+    beta, k
+        Of the operator.
+    weights
+        Importance of attributes; 1 for those not named.
+    """
+
+    frequencies: Frequencies
+    low: Levels
+    high: Levels
+    beta: Fraction
+    k: int
+    weights: Mapping[str, float]
+
+    @property
+    def proportions(self) -> Floats:
+        """The weights scaled to the sum 1."""
+        weights = np.array([self.weights.get(name, 1.0) for name in self.frequencies.attributes], dtype=np.float64)
+        if not weights.sum() > 0:
+            raise ParameterError("`weights` of `Truthful` must not all be 0.")
+        return np.asarray(weights / weights.sum())
+
+
+class Score(ABC):
+    """A score of all nodes between two nodes of a lattice; higher is better.
+
+    Attributes
+    ----------
+    monotone
+        Whether adding a record never lowers a score.
+    sensitivity
+        How much adding a record changes a score at most, rounding included.
+    """
+
+    name: ClassVar[str]
+    monotone: ClassVar[bool]
+    sensitivity: Fraction
+
+    def __init__(self, setting: Setting, costs: Tables) -> None:
+        self.setting = setting
+        self.lattice = Lattice(setting.frequencies, costs)
+        self.box = Box(self.lattice, setting.low, setting.high, costs, sensitive=self._target)
+
+    @property
+    def _target(self) -> int | None:
+        return 0 if self.setting.frequencies.sensitive else None
+
+    def all(self) -> Floats:
+        """Return the scores of all nodes, in the order of the box."""
+        if self.box.fits:
+            return self._walked()
+        return np.array([self.one(self.box.levels(number)) for number in range(int(np.prod(self.box.shape)))])
+
+    def one(self, levels: Levels) -> float:
+        """Return the score of one node."""
+        return self._of(self.lattice.node(levels))
+
+    @abstractmethod
+    def _walked(self) -> Floats:
+        """Return the scores of all nodes, found in one walk."""
+
+    @abstractmethod
+    def _of(self, node: Node) -> float:
+        """Return the score of a node."""
+
+
+class ExpectedScore(Score):
+    """Expected quality of the release: the sum over classes E of worth(|E|) q(E).
+
+    worth is a table of integers that never falls (`Survival`), q(E) >= 0 an integer that depends on the generalised
+    values of the class alone, at most ``base``. On tables of fewer than 2^28 records all terms and sums are integers
+    below 2^53, so floating point adds them without rounding, in any order.
+
+    Guarantee
+    ---------
+    *Monotone, with sensitivity Delta = (largest step of worth) times base, exactly.* Adding a record to the table
+    changes the size c of one class E of the scheme to c + 1 (from 0 for a class that was empty, of worth 0). The
+    score changes by (worth(c + 1) - worth(c)) q(E), which lies in [0, Delta]. It is a statement about the numbers
+    that are computed, not about real numbers that they approximate.
+    """
+
+    monotone = True
+    base: int
+    worth: Survival
+
+    def __init__(self, setting: Setting, worth: Survival, costs: Tables, base: int) -> None:
+        super().__init__(setting, costs)
+        self.worth, self.base = worth, base
+        self.sensitivity = Fraction(worth.step * base)
+
+    def _walked(self) -> Floats:
+        return score(
+            self.box.start,
+            self.worth.table,
+            slope=float(self.worth.slope),
+            base=float(self.base),
+            best_value=self._target is not None,
+        )
+
+    def _of(self, node: Node) -> float:
+        return float((self.worth.of(node.sizes) * (self.base - node.costs)).sum())
+
+
+class Granularity(ExpectedScore):
+    """Expected sum, over released records, of 1 minus the weighted mean share of the domain that values cover.
+
+    The quality of a value is Q_j = floor(w_j (1 - share) 2^12), w_j the weights scaled to the sum 1. Up to scale this
+    is the expected value of (1 - loss) of [Bild24 Def. 4] (seed 003), which counts on the sample; the sensitivity
+    there is (k - 1) m for m attributes [Bild24 Thm 6], here 2 for records of quality at most 1.
+    """
+
+    name = "granularity"
+
+    def __init__(self, setting: Setting) -> None:
+        worth = surviving_records(setting.beta, setting.k)
+        super().__init__(
+            setting, worth, *_qualities(setting, [hierarchy.shares for hierarchy in _hierarchies(setting)])
+        )
+
+
+class Intensity(ExpectedScore):
+    """Expected sum, over released records, of 1 minus the weighted mean of level over height [Bild24 5.1]."""
+
+    name = "intensity"
+
+    def __init__(self, setting: Setting) -> None:
+        worth = surviving_records(setting.beta, setting.k)
+        super().__init__(
+            setting, worth, *_qualities(setting, [_depths(hierarchy) for hierarchy in _hierarchies(setting)])
+        )
+
+
+class GroupSize(ExpectedScore):
+    """Expected number of released classes; [Bild24 Def. 7] counts those of the sample."""
+
+    name = "group-size"
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(setting, surviving_classes(setting.beta, setting.k), no_costs(setting), SCALE)
+
+
+class Classification(ExpectedScore):
+    """Expected number of released records that have the most frequent target value among those with equal features.
+
+    The sum over tuples of features of max_v worth(c_v), c_v the records with target value v; [Bild24 Def. 8] counts on
+    the sample. A class of the release is a tuple of features *and* target, and the target is not generalised.
+
+    Guarantee
+    ---------
+    Monotone, with the sensitivity of the worths: adding a record raises one c_v by 1, hence the maximum over v by an
+    amount in [0, largest step].
+    """
+
+    name = "classification"
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(setting, surviving_records(setting.beta, setting.k), no_costs(setting), SCALE)
+
+    def _of(self, node: Node) -> float:
+        if not len(node.starts):
+            return 0.0
+        return float(np.maximum.reduceat(self.worth.of(node.counts[0]), node.starts).sum() * self.base)
+
+
+def _hierarchies(setting: Setting) -> tuple[Hierarchy, ...]:
+    return setting.frequencies.hierarchies
+
+
+def _depths(hierarchy: Hierarchy) -> tuple[Floats, ...]:
+    height = max(hierarchy.height, 1)
+    return tuple(np.full(len(labels), level / height) for level, labels in enumerate(hierarchy.labels))
+
+
+def _qualities(setting: Setting, losses: list[tuple[Floats, ...]]) -> tuple[Tables, int]:
+    """Return what values cost, as integers, and the quality of a class that costs nothing.
+
+    With tops t_j = floor(w_j 2^12) a value costs t_j - Q_j, and classes have quality sum_j t_j - cost = sum_j Q_j.
+    """
+    tops = np.floor(setting.proportions * SCALE)
+    costs = tuple(
+        tuple(top - np.clip(np.floor(weight * (1 - loss) * SCALE), 0, top) for loss in levels)
+        for top, weight, levels in zip(tops, setting.proportions, losses, strict=True)
+    )
+    return costs, int(tops.sum())
+
+
+def no_costs(setting: Setting) -> Tables:
+    """Return tables in which no value costs anything."""
+    return tuple(tuple(np.zeros(len(labels)) for labels in hierarchy.labels) for hierarchy in _hierarchies(setting))

@@ -1,0 +1,235 @@
+"""A multi-dimensional scheme, drawn at once from all trees of specialisations.
+
+A *region* is one hierarchy value per attribute. A *tree* starts with the most general regions; at each region it stops,
+or takes one attribute one level down and goes on with each of the regions that this gives. Where it stops are the
+*cells*: disjoint, together everything. A tree is a scheme: a record is released with the values of its cell.
+
+The score of a tree is the sum over its cells of worth(|cell|) q(cell), as for the nodes of a lattice, and a tree is
+drawn with probability proportional to
+
+    pi(tree) exp(rate score(tree)).
+
+pi is the probability of the tree if at each region stopping has probability 1/2 and the attributes share the rest
+equally. There are far too many trees to list, but the sum over all of them factorises. With Z(R) the sum over the trees
+below a region R,
+
+    Z(R) = 1/2 exp(rate worth(|R|) q(R)) + 1/(2 a) sum over the a attributes of prod over children C of Z(C),
+
+computed from the finest regions up; then a tree is drawn from the top down, at each region one option with
+probability proportional to its term. A region with fewer than k records has Z(R) = 1: no cell inside it has a worth,
+and pi is a probability.
+
+**Theorem.** The draw is epsilon-differentially private (add or remove one record), with one epsilon for the whole tree.
+
+*Proof.* The exponential mechanism with base measure pi over the fixed set of trees: the score of every tree is monotone
+with sensitivity Delta, since a record lies in exactly one cell of each tree; rate = epsilon / Delta (McSherry and
+Talwar; [Bild24 Thm 2], seed 003; the argument for monotone scores is that of `ExponentialMechanism`). No budget is
+divided over depths or regions. What happens inside regions of fewer than k records is not drawn, because it does not
+change the release: nothing of such a region is ever released.
+
+*Several top regions*, where the level of some attributes is fixed: their trees are drawn independently, and a record
+lies in one of them (parallel composition).
+
+*Arithmetic.* Logarithms are integers in units of 2^-b. Scores enter as integers times an integer weight g, and sums
+over children are sums of integers: exact. Each choice is made exactly (`ExponentialMechanism`) with the integers l_o
+of its options. The only rounding is that of L(R) = log Z(R) to an integer: L(R) = log(sum over options of pi_o e^l_o)
++ r(R), |r(R)| <= 1 unit (half a unit, and the error of the library's exp and log, which is assumed to be below
+2^-40). In the probability of a tree the L of all regions but the top cancel: it is pi(tree) exp(g score(tree) -
+L(top) + sum over its regions of r(R)). Between neighbours D and D' = D + record, only regions that hold the record
+differ: at most T = 1 + sum of heights of them in any tree. So the exponents A(tree) = g score(tree) + sum of r satisfy
+-2T <= A' - A <= g Delta + 2T, the normaliser L(top) moves within the same bounds, and the probability changes by a
+factor of at most exp((g Delta + 4T) 2^-b). The weight g is the largest integer with (g Delta + 4T) 2^-b <= epsilon.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.errors import DataError, ParameterError
+from shoal.kernels.regions import Regions, large_regions, weigh_trees
+from shoal.kernels.walk import Axis
+from shoal.mechanisms import ExponentialMechanism, RandomSource
+from shoal.methods.truthful._scores import ExpectedScore
+from shoal.methods.truthful._survival import SCALE
+
+__all__ = ["Cells", "draw_tree"]
+
+Integers = npt.NDArray[np.int64]
+Keys = npt.NDArray[np.uint64]
+
+#: Bits of a unit of logarithms, for an epsilon of at most 8: sums stay below 2^63 for fewer than 2^28 records.
+UNIT_BITS = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cells:
+    """The cells of a drawn tree of which anything can be released.
+
+    Parameters
+    ----------
+    levels, codes
+        One row per cell, one column per attribute: the level of its value, and its code at that level.
+    owners
+        The cell of every distinct tuple of the lattice's lowest node; -1 where nothing can be released.
+    """
+
+    levels: npt.NDArray[np.int32]
+    codes: npt.NDArray[np.int32]
+    owners: Integers
+
+
+def draw_tree(
+    score: ExpectedScore, epsilon: Fraction, source: RandomSource, *, step: Callable[[], None] | None = None
+) -> Cells:
+    """Draw a tree; see the module's text for the mechanism and its proof.
+
+    Notes
+    -----
+    Cost O(regions of at least k records * attributes), after one walk over the lattice; 40 bytes per such region.
+    """
+    if not score.box.fits:
+        raise DataError(
+            "the released columns have too many different values for a multi-dimensional scheme.",
+            hint="use scheme='full-domain', or fix the level of some columns",
+        )
+    return _Drawing(score, epsilon, source, step).cells()
+
+
+class _Drawing:
+    """The weights of all regions, and a tree drawn from them."""
+
+    def __init__(
+        self, score: ExpectedScore, epsilon: Fraction, source: RandomSource, step: Callable[[], None] | None
+    ) -> None:
+        self._box, self._start, self._step = score.box, score.box.start, step
+        self._regions = large_regions(self._start, score.setting.k)
+        self._shape = score.box.shape
+        self._volumes = [math.prod(self._shape[number + 1 :]) for number in range(len(self._shape))]
+        bits = UNIT_BITS - max(0, math.ceil(math.log2(epsilon / 8)))
+        self._stops = _worths(score, self._regions) * _weight(score, epsilon, bits)
+        self._weights = weigh_trees(self._start, self._regions, self._stops, 2.0**-bits)
+        self._lifts = [_lifts(axis) for axis in self._start.axes]
+        # a rate of 2^-b: the exponent of an option is its integer, in units
+        self._selection = ExponentialMechanism(epsilon=1, sensitivity=2**bits, monotone=True)
+        self._source = source
+
+    def cells(self) -> Cells:
+        """Draw from the top down."""
+        top = math.prod(self._shape) - 1
+        keys = self._start.keys
+        owners = np.full(len(keys), -1, dtype=np.int64)
+        waiting = self._children(top, range(*self._offsets(top)), np.arange(len(keys)))
+        levels: list[list[int]] = []
+        codes: list[list[int]] = []
+        while waiting:
+            node, region, rows = waiting.pop()
+            options = self._options(node, region)
+            chosen = self._choose(region, options)
+            if chosen is not None:
+                waiting += self._children(node - self._volumes[chosen], options[chosen], rows)
+                continue
+            owners[rows] = len(levels)
+            levels.append(self._steps(node))
+            codes.append([self._code(number, self._regions.keys[region]) for number in range(len(self._shape))])
+            if self._step is not None:
+                self._step()
+        return self._arranged(levels, codes, owners)
+
+    def _options(self, node: int, region: int) -> dict[int, Sequence[int]]:
+        """Return the large children of a region, by the axis that is specialised."""
+        key = self._regions.keys[region]
+        options: dict[int, Sequence[int]] = {}
+        for number, (axis, step) in enumerate(zip(self._start.axes, self._steps(node), strict=True)):
+            if not step:
+                continue
+            code = self._code(number, key)
+            # codes never decrease from one level to the next, so those of the children are a range
+            children = np.arange(*np.searchsorted(axis.maps[step - 1], (code, code + 1)), dtype=np.uint64)
+            field = np.uint64(((1 << axis.bits) - 1) << axis.shift)
+            wanted = (key & ~field) | (children << np.uint64(axis.shift))
+            first, end = self._offsets(node - self._volumes[number])
+            known = self._regions.keys[first:end]
+            places = np.searchsorted(known, wanted)
+            inside = places < len(known)
+            inside[inside] = known[places[inside]] == wanted[inside]
+            options[number] = (first + places[inside]).tolist()
+        return options
+
+    def _choose(self, region: int, options: dict[int, Sequence[int]]) -> int | None:
+        """Return the axis to specialise, or None to stop."""
+        if not options:
+            return None
+        splits = [sum(int(self._weights[child]) for child in children) for children in options.values()]
+        # stopping stands there as often as there are axes: half of the weight
+        exponents = [int(self._stops[region])] * len(splits) + splits
+        largest = max(exponents)
+        gaps = [exponent - largest for exponent in exponents]
+        chosen = self._selection.select(gaps, source=self._source)
+        return None if chosen < len(splits) else list(options)[chosen - len(splits)]
+
+    def _children(self, node: int, regions: Sequence[int], rows: Integers) -> list[tuple[int, int, Integers]]:
+        """Return regions of one node, each with its part of ``rows``."""
+        keys = self._start.keys[rows]
+        lifted = np.zeros_like(keys)
+        for number, (axis, step) in enumerate(zip(self._start.axes, self._steps(node), strict=True)):
+            shift = np.uint64(axis.shift)
+            codes = (keys >> shift) & np.uint64((1 << axis.bits) - 1)
+            lifted |= self._lifts[number][step][codes.astype(np.int64)] << shift
+        order = np.argsort(lifted, kind="stable")
+        wanted = self._regions.keys[list(regions)]
+        starts, ends = (np.searchsorted(lifted[order], wanted, side=side) for side in ("left", "right"))
+        return [
+            (node, region, rows[order[start:end]]) for region, start, end in zip(regions, starts, ends, strict=True)
+        ]
+
+    def _steps(self, node: int) -> list[int]:
+        return [node // volume % size for volume, size in zip(self._volumes, self._shape, strict=True)]
+
+    def _offsets(self, node: int) -> tuple[int, int]:
+        return int(self._regions.offsets[node]), int(self._regions.offsets[node + 1])
+
+    def _code(self, number: int, key: np.uint64) -> int:
+        axis = self._start.axes[number]
+        return int(key) >> axis.shift & ((1 << axis.bits) - 1)
+
+    def _arranged(self, levels: list[list[int]], codes: list[list[int]], owners: Integers) -> Cells:
+        """Return the cells with attributes in the table's order."""
+        places = np.argsort(self._box.order)
+        shape = (len(levels), len(places))
+        steps = np.array(levels, dtype=np.int32).reshape(shape)[:, places]
+        return Cells(
+            levels=steps + np.array(self._box.low, dtype=np.int32),
+            codes=np.array(codes, dtype=np.int32).reshape(shape)[:, places],
+            owners=owners,
+        )
+
+
+def _lifts(axis: Axis) -> list[Keys]:
+    """Return, for every step, its codes for the codes of step 0."""
+    size = len(axis.maps[0]) if axis.maps else 1 << axis.bits
+    lifts = [np.arange(size, dtype=np.uint64)]
+    for mapping in axis.maps:
+        lifts.append(mapping.astype(np.uint64)[lifts[-1].astype(np.int64)])
+    return lifts
+
+
+def _worths(score: ExpectedScore, regions: Regions) -> Integers:
+    """Return the scores of regions as cells, in whole records times base / SCALE, rounded down."""
+    exact = score.worth.of(regions.sizes) * (score.base - regions.costs)
+    return np.asarray(exact.astype(np.int64) // SCALE)
+
+
+def _weight(score: ExpectedScore, epsilon: Fraction, bits: int) -> int:
+    """Return g: rounding a score down to a multiple of SCALE adds at most one to what a record can change."""
+    sensitivity = -(-score.sensitivity // SCALE)
+    depth = 1 + sum(score.box.shape) - len(score.box.shape)
+    weight = (epsilon * 2**bits - 4 * depth) // sensitivity
+    if weight < 1:
+        raise ParameterError(f"epsilon = {float(epsilon):.3g} is too small to search with.")
+    return int(weight)

@@ -1,0 +1,256 @@
+"""From (epsilon, delta) to the sampling rate beta and the threshold k, and back.
+
+The truthful operator samples every record with probability beta, generalises by a scheme that does not depend on
+the sample, and suppresses every tuple that appears fewer than k times. `parameters` gives the (beta, k) that make
+it (epsilon, delta)-differentially private; `exact_delta`, `minimal_k` and `minimal_epsilon` are the three
+directions one by one; `satisfies` is the question that a verifier asks. The derivation is in
+`shoal.methods.truthful._worst_case` and, to be read, in ``docs/explanation/truthful-parameters.md``.
+
+Every answer is decided in ball arithmetic and errs, where it must err, to the side of more privacy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from shoal.errors import ParameterError
+from shoal.mechanisms._exact import STARTING_BITS, Number, ball, rational, working_precision
+from shoal.methods.truthful._ranges import (
+    LARGEST_EPSILON,
+    check_definition,
+    check_epsilon,
+    check_k,
+    check_unit,
+    worst_case,
+)
+from shoal.methods.truthful._smoothness import chernoff_delta, smoothness
+from shoal.methods.truthful._uncertain import UncertainPrivacy, compose
+from shoal.methods.truthful._worst_case import Definition, WorstCase, permits
+
+__all__ = [
+    "Definition",
+    "Parameters",
+    "UncertainPrivacy",
+    "chernoff_delta",
+    "compose",
+    "exact_delta",
+    "minimal_epsilon",
+    "minimal_k",
+    "parameters",
+    "sampling_rate",
+    "satisfies",
+    "smoothness",
+]
+
+SAMPLER_BITS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameters:
+    """A sampling rate and a threshold, with the promise they keep.
+
+    Parameters
+    ----------
+    epsilon : Fraction in (0, 40]
+        Exactly what was asked for.
+    delta : Fraction in (0, 1)
+        Exactly what was asked for.
+    beta : Fraction in (0, 1 - exp(-epsilon)]
+        The rate at which the sampler really samples, a multiple of 2^-64.
+    k : int, at least 1
+        Tuples that appear fewer times in the sample are suppressed.
+    exact_delta : float
+        The smallest delta that (k, beta, epsilon) attains, rounded up to a float.
+    definition : "probabilistic" or "standard"
+        What (epsilon, delta) means, see `parameters`.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    beta: Fraction
+    k: int
+    exact_delta: float
+    definition: Definition = "probabilistic"
+
+    def __post_init__(self) -> None:
+        owner = "Parameters"
+        for name in ("epsilon", "delta", "beta"):
+            object.__setattr__(self, name, rational(getattr(self, name), name, owner))
+        check_epsilon(self.epsilon, owner)
+        check_unit("delta", self.delta, owner)
+        check_unit("beta", self.beta, owner)
+        check_k(self.k, owner)
+        check_definition(self.definition, owner)
+
+    def hold(self) -> bool:
+        """Decide anew, from (k, beta, epsilon, delta) alone, whether the promise is kept."""
+        return satisfies(k=self.k, beta=self.beta, epsilon=self.epsilon, delta=self.delta, definition=self.definition)
+
+
+def parameters(epsilon: Number, delta: Number, *, definition: Definition = "probabilistic") -> Parameters:
+    """Return the largest sampling rate and the smallest threshold that keep (epsilon, delta).
+
+    Parameters
+    ----------
+    epsilon : number in (0, 40]
+        A float counts as its exact binary value, a string as its decimal value.
+    delta : number in (0, 1)
+    definition
+        "probabilistic": with probability at least 1 - delta the output's probability changes by at most a factor
+        e^epsilon when a record is added or removed. "standard": P[S] <= e^epsilon P'[S] + delta for every set S of
+        outputs; weaker, so its k is smaller.
+
+    Guarantee
+    ---------
+    (epsilon, delta)-differential privacy of sampling with probability beta, generalising, and suppressing below k,
+    for add/remove neighbours and any scheme chosen without the sample: [LQS10 Thm 1] (seed 002) = [Bild24 Thm 3]
+    (seed 003). beta = floor((1 - e^-epsilon) 2^64) / 2^64 and k = min{k : d(k, beta, epsilon) <= delta}, with d
+    evaluated at that very beta.
+
+    Assumptions
+    -----------
+    Each record is sampled independently with probability exactly beta (`shoal.mechanisms.binomial`).
+
+    Notes
+    -----
+    d(k, beta, epsilon) falls with k and with epsilon, but for the probabilistic definition *not* with beta: a
+    slightly smaller beta can need a larger k. O(log(1/delta)) tails of O(128) terms; well under a millisecond.
+
+    Examples
+    --------
+    >>> found = parameters(1, "1e-6")
+    >>> found.k, float(found.beta), found.exact_delta
+    (74, 0.6321205588285577, 8.994780812377255e-07)
+    >>> parameters(1, "1e-6", definition="standard").k
+    58
+    """
+    exact_epsilon, beta = rational(epsilon, "epsilon", "parameters"), sampling_rate(epsilon)
+    wanted = rational(delta, "delta", "parameters")
+    check_unit("delta", wanted, "parameters")
+    check_definition(definition, "parameters")
+    case = WorstCase(beta, exact_epsilon, definition)
+    k = case.minimal_k(wanted)
+    return Parameters(
+        epsilon=exact_epsilon,
+        delta=wanted,
+        beta=beta,
+        k=k,
+        exact_delta=case.maximum(k),
+        definition=definition,
+    )
+
+
+def sampling_rate(epsilon: Number) -> Fraction:
+    """Return the largest multiple of 2^-64 that is at most 1 - e^-epsilon and below 1.
+
+    Examples
+    --------
+    >>> rate = sampling_rate(1)
+    >>> rate.denominator <= 2**64, float(rate)
+    (True, 0.6321205588285577)
+    """
+    exact = rational(epsilon, "epsilon", "sampling_rate")
+    check_epsilon(exact, "sampling_rate")
+    with working_precision(STARTING_BITS):
+        steps = ((1 - (-ball(exact)).exp()) * 2**SAMPLER_BITS).lower().floor()
+        beta = Fraction(int(steps.unique_fmpz()), 2**SAMPLER_BITS)
+    if beta <= 0:
+        raise ParameterError(
+            f"`epsilon` of `sampling_rate` must be at least 2^-63; got {float(exact)!r}.",
+            hint="with so small an epsilon no record is ever sampled",
+        )
+    return beta
+
+
+def exact_delta(k: int, beta: Number, epsilon: Number, *, definition: Definition = "probabilistic") -> float:
+    """Return d(k, beta, epsilon), the smallest delta that these parameters attain, rounded up.
+
+    Examples
+    --------
+    >>> f"{exact_delta(75, '0.632', 1):.4g}"  # [Bild24 7.3]
+    '8.897e-07'
+    """
+    return worst_case(k, beta, epsilon, definition, "exact_delta").maximum(k)
+
+
+def minimal_k(beta: Number, epsilon: Number, delta: Number, *, definition: Definition = "probabilistic") -> int:
+    """Return the smallest threshold k with d(k, beta, epsilon) <= delta.
+
+    Every larger k keeps the promise too: d is a maximum over all j >= k.
+
+    Examples
+    --------
+    >>> minimal_k("0.2", "0.5", "1e-6")
+    25
+    """
+    wanted = rational(delta, "delta", "minimal_k")
+    check_unit("delta", wanted, "minimal_k")
+    return worst_case(1, beta, epsilon, definition, "minimal_k").minimal_k(wanted)
+
+
+def minimal_epsilon(k: int, beta: Number, delta: Number, *, definition: Definition = "probabilistic") -> float:
+    """Return the smallest float epsilon >= -ln(1 - beta) with d(k, beta, epsilon) <= delta.
+
+    The answer is certified; the float before it is not (d falls with epsilon, [Bild24 Thm 11]).
+
+    Raises
+    ------
+    ParameterError
+        If no epsilon will do: a class of exactly k records is released whole with probability beta^k > delta.
+
+    Examples
+    --------
+    >>> epsilon = minimal_epsilon(75, "0.632", "1e-6")
+    >>> satisfies(k=75, beta="0.632", epsilon=epsilon, delta="1e-6")
+    True
+    """
+    owner = "minimal_epsilon"
+    rate, wanted = rational(beta, "beta", owner), rational(delta, "delta", owner)
+    check_unit("beta", rate, owner)
+    check_unit("delta", wanted, owner)
+    check_k(k, owner)
+    check_definition(definition, owner)
+
+    def enough(epsilon: float) -> bool:
+        exact = Fraction(epsilon)
+        return permits(rate, exact) and WorstCase(rate, exact, definition).permits(k, wanted)
+
+    if not enough(LARGEST_EPSILON):
+        raise ParameterError(
+            f"`delta` of `{owner}` must be above what k = {k} and beta = {float(rate):.6g} attain at "
+            f"epsilon = {LARGEST_EPSILON}; got {float(wanted)!r}.",
+            hint="raise k or lower beta: a class of k records is sampled whole with probability beta^k",
+        )
+    too_small, large_enough = 0.0, float(LARGEST_EPSILON)
+    while (middle := (too_small + large_enough) / 2) not in (too_small, large_enough):
+        if enough(middle):
+            large_enough = middle
+        else:
+            too_small = middle
+    return large_enough
+
+
+def satisfies(
+    *, k: int, beta: Number, epsilon: Number, delta: Number, definition: Definition = "probabilistic"
+) -> bool:
+    """Decide whether sampling at ``beta`` and suppressing below ``k`` is certainly (epsilon, delta)-private.
+
+    False where beta > 1 - e^-epsilon: [LQS10 Thm 1] says nothing there.
+
+    Examples
+    --------
+    >>> satisfies(k=74, beta=sampling_rate(1), epsilon=1, delta="1e-6")
+    True
+    >>> satisfies(k=73, beta=sampling_rate(1), epsilon=1, delta="1e-6")
+    False
+    """
+    owner = "satisfies"
+    rate, exact = rational(beta, "beta", owner), rational(epsilon, "epsilon", owner)
+    wanted = rational(delta, "delta", owner)
+    check_unit("beta", rate, owner)
+    check_unit("delta", wanted, owner)
+    check_epsilon(exact, owner)
+    check_k(k, owner)
+    check_definition(definition, owner)
+    return permits(rate, exact) and WorstCase(rate, exact, definition).permits(k, wanted)

@@ -1,0 +1,138 @@
+"""Sensitivities against brute force over all neighbours of all small data sets."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+
+from shoal.errors import ParameterError
+from shoal.methods.classes import Partition, Records, Taxonomy
+from shoal.methods.noise import automatic_k, centroid_sensitivity, insensitive, marginality_sensitivity, split_budget
+
+
+@cache
+def centroids(records: tuple[tuple[int, ...], ...], k: int, top: int, points: int | None) -> list[list[Fraction]]:
+    """Return the exact means of each cluster of `insensitive`."""
+    made = Records(numeric=records, lower=[0] * len(records[0]), upper=[top] * len(records[0]))
+    clusters = insensitive(made, k, reference_points=points).clusters()
+    return [
+        [Fraction(sum(records[row][j] for row in rows), len(rows)) for j in range(len(records[0]))] for rows in clusters
+    ]
+
+
+def neighbouring(domain: list[tuple[int, ...]], n: int) -> Iterator[list[tuple[tuple[int, ...], ...]]]:
+    """Go through all pairs of data sets of n records, up to the order of the records, that differ in one."""
+    for rest in itertools.combinations_with_replacement(domain, n - 1):
+        for pair in itertools.combinations(domain, 2):
+            yield [tuple(sorted([*rest, one])) for one in pair]
+
+
+def greatest_moves(domain: list[tuple[int, ...]], n: int, k: int, points: int | None) -> tuple[Fraction, Fraction]:
+    """Return the greatest move of one attribute in all clusters together, and in one cluster."""
+    together, single = Fraction(0), Fraction(0)
+    for before, after in neighbouring(domain, n):
+        left, right = (centroids(records, k, max(map(max, domain)), points) for records in (before, after))
+        for j in range(len(domain[0])):
+            moves = [abs(a[j] - b[j]) for a, b in zip(left, right, strict=True)]
+            together, single = max(together, sum(moves, Fraction(0))), max(single, *moves)
+    return together, single
+
+
+@pytest.mark.parametrize(("n", "k"), [(4, 1), (5, 2), (6, 2), (6, 3)])
+def test_the_natural_order_moves_exactly_as_far_as_stated(n: int, k: int) -> None:
+    domain = [(value,) for value in range(4)]
+    together, _ = greatest_moves(domain, n, k, 1)
+    assert together == centroid_sensitivity(
+        "original", width=Fraction(3), size=k, clusters=max(1, n // k), natural_order=True
+    )
+
+
+@pytest.mark.parametrize(("n", "k"), [(3, 1), (4, 1), (4, 2)])
+def test_several_attributes_move_no_farther_than_stated_and_farther_than_one_cluster(n: int, k: int) -> None:
+    domain = list(itertools.product(range(3), repeat=2))
+    together, single = greatest_moves(domain, n, k, None)
+    assert single <= centroid_sensitivity("record-query", width=Fraction(2), size=k)
+    # what is right for one record's query is too little for the whole data set
+    assert single < together <= centroid_sensitivity("original", width=Fraction(2), size=k, clusters=n // k)
+
+
+def test_a_fixed_partition_moves_one_mean_by_the_width_over_its_size() -> None:
+    partition = Partition(np.array([0, 0, 0, 1, 1]))
+    greatest = [Fraction(0)] * 2
+    for before in itertools.product(range(3), repeat=5):
+        for row, value in itertools.product(range(5), range(3)):
+            cluster = int(partition.labels[row])
+            move = abs(Fraction(value - before[row], int(partition.sizes[cluster])))
+            greatest[cluster] = max(greatest[cluster], move)
+    assert greatest == [centroid_sensitivity("partition", width=Fraction(2), size=size) for size in (3, 2)]
+
+
+TAXONOMIES = [
+    Taxonomy.flat(3),
+    Taxonomy.from_parents([-1, 0, 0, 2, 1, 2]),
+    Taxonomy.from_parents([-1, 0, 1, 1, 0, 4, 4, 0]),
+]
+
+
+@pytest.mark.parametrize("taxonomy", TAXONOMIES)
+def test_marginalities_move_exactly_as_far_as_stated(taxonomy: Taxonomy) -> None:
+    greatest = 0
+    for rest in itertools.combinations_with_replacement(taxonomy.domain, 2):
+        for x, y in itertools.combinations(taxonomy.domain, 2):
+            moves = taxonomy.marginality(taxonomy.counts([*rest, x])) - taxonomy.marginality(
+                taxonomy.counts([*rest, y])
+            )
+            greatest = max(greatest, int(np.abs(moves).max()))
+    assert Fraction(greatest, 2**32) == marginality_sensitivity(taxonomy)
+
+
+def test_the_distance_of_the_boundaries_can_be_too_small() -> None:
+    # two families of two and a value on its own: it is the most marginal, but the families are farther apart
+    taxonomy = TAXONOMIES[2]
+    assert taxonomy.boundaries[0] == 7
+    assert marginality_sensitivity(taxonomy) > Fraction(taxonomy.width) + Fraction(1, 100)
+
+
+def test_budgets_add_up_exactly() -> None:
+    spans = [Fraction(1), Fraction(2), Fraction(4)]
+    for split in ("equal", "proportional"):
+        assert sum(split_budget("0.1", spans, split)) == Fraction(1, 10)
+    assert split_budget(1, spans, ["0.5", "0.25", "0.25"]) == (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4))
+
+
+@pytest.mark.parametrize("split", [["0.5", "0.6"], ["0.5"], [1, 0], [1, -1]])
+def test_shares_beyond_the_budget_are_refused(split: list[object]) -> None:
+    with pytest.raises(ParameterError):
+        split_budget(1, [Fraction(1), Fraction(1)], split)
+
+
+def test_unknown_words_are_refused() -> None:
+    with pytest.raises(ParameterError, match="`split` must be"):
+        split_budget(1, [Fraction(1)], "fair")
+    with pytest.raises(ParameterError, match="`target` must be one of 'original'"):
+        centroid_sensitivity("all", width=Fraction(1), size=1)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="above 0"):
+        split_budget(0, [Fraction(1)])
+
+
+@pytest.mark.parametrize("target", ["original", "partition", "record-query"])
+def test_the_public_rule_grows_with_the_records_and_shrinks_with_the_budget(target) -> None:
+    def k(records: int, epsilon: float) -> int:
+        return automatic_k(target, records=records, attributes=3, epsilon=epsilon)
+
+    assert k(100, 1) < k(10_000, 1)
+    assert k(10_000, 1) < k(10_000, 0.01)
+    assert k(1, 0.001) == 1
+
+
+@pytest.mark.parametrize("natural_order", [True, False])
+def test_under_the_public_rule_noise_is_as_wide_as_a_cluster(natural_order: bool) -> None:
+    n, m, epsilon = 10**6, (1 if natural_order else 3), 0.1
+    k = automatic_k("original", records=n, attributes=m, epsilon=epsilon, natural_order=natural_order)
+    noise = 1 / (k * epsilon) if natural_order else n / (k**2 * epsilon)
+    assert noise == pytest.approx((k / n) ** (1 / m), rel=0.02)
