@@ -3,6 +3,21 @@
 from shoal.hierarchies._arx import read_arx, write_arx
 from shoal.hierarchies._build import build, leaf_codes, outside, provenance
 from shoal.hierarchies._hierarchy import TOP, Hierarchy
+from shoal.hierarchies._semantic import Concepts, dissimilarity, semantic_distance, semantic_distances
 from shoal.hierarchies._text import text
 
-__all__ = ["TOP", "Hierarchy", "build", "leaf_codes", "outside", "provenance", "read_arx", "text", "write_arx"]
+__all__ = [
+    "TOP",
+    "Concepts",
+    "Hierarchy",
+    "build",
+    "dissimilarity",
+    "leaf_codes",
+    "outside",
+    "provenance",
+    "read_arx",
+    "semantic_distance",
+    "semantic_distances",
+    "text",
+    "write_arx",
+]

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
+from shoal.hierarchies import Hierarchy, dissimilarity
 from shoal.mechanisms._priors import Prior
-
-if TYPE_CHECKING:
-    from shoal.hierarchies import Hierarchy
 
 __all__ = ["AbsoluteDistance", "Distance", "NominalDistance", "TaxonomyDistance"]
 
@@ -62,9 +59,9 @@ class NominalDistance:
 
 @dataclass(frozen=True, slots=True, init=False)
 class TaxonomyDistance:
-    """d(x, y) = log2(1 + (|A u B| - |A n B|) / |A u B|), A and B the concepts above x and y, themselves included.
+    """The semantic distance of values in a taxonomy [SC13 (6.6)]: see :func:`shoal.hierarchies.semantic_distances`.
 
-    [SC13 (6.6)], seed 000. The order is that of the ratio, an exact rational; the logarithm is never needed.
+    Only its order is needed, so the logarithm is never taken.
 
     Parameters
     ----------
@@ -111,6 +108,6 @@ class TaxonomyDistance:
                 f"`ancestors` of `TaxonomyDistance` must have all values of the prior; {unknown} are absent."
             )
         centre = concepts[str(values[position])]
-        ratios = [Fraction(len(centre ^ (other := concepts[str(value)])), len(centre | other)) for value in values]
-        places = {ratio: rank for rank, ratio in enumerate(sorted(set(ratios)))}
-        return np.array([places[ratio] for ratio in ratios], dtype=np.int64)
+        above = [concepts[str(value)] for value in values]
+        ratios = dissimilarity([len(centre & each) for each in above], [len(centre | each) for each in above])
+        return np.asarray(np.unique(ratios, return_inverse=True)[1], dtype=np.int64)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shoal.errors import DataError, ParameterError
-from shoal.hierarchies import text
+from shoal.hierarchies import semantic_distances, text
 from shoal.quality import record_linkage as quality
 from shoal.risk._axes import Axis, cover
 from shoal.risk._pair import Pair
@@ -151,13 +151,10 @@ def _semantic(axis: Axis, low: npt.NDArray[np.int32], high: npt.NDArray[np.int32
                     above.add(node)
         ancestors.append(frozenset(above))
     concepts = {node: number for number, node in enumerate(dict.fromkeys(node for each in ancestors for node in each))}
-    marks = np.zeros((len(ancestors), len(concepts)))
+    marks = np.zeros((len(ancestors), len(concepts)), dtype=np.bool_)
     for row, each in enumerate(ancestors):
-        marks[row, [concepts[node] for node in each]] = 1.0
-    common = marks @ marks.T
-    sizes = marks.sum(axis=1)
-    union = sizes[:, None] + sizes[None, :] - common
-    distances: Floats = np.log2(1.0 + (union - common) / union)
+        marks[row, [concepts[node] for node in each]] = True
+    distances = semantic_distances(marks)
     leaves = low == high
     widest = float(distances[np.ix_(leaves, leaves)].max(initial=0.0))
     return distances / (widest or 1.0)
