@@ -277,8 +277,7 @@ class Release:
         for file in [part.file for part in self.parts] or [DATA]:
             table = tables.read(staging / file)
             if column in table.columns:
-                values = table.engine.fetch(table.visible.select(column).distinct())
-                found |= set(hierarchies.text(values.column(0)).to_pylist())
+                found |= set(hierarchies.text(tables.distinct_values(table, column)).to_pylist())
         return found
 
 

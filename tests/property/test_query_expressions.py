@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from ibis import _
 
 from reference import queries as reference
-from shoal.queries._expressions import filter_text
 from shoal.queries._filters import parse
 from shoal.queries._memory_records import MemoryRecords
+from shoal.tables import filter_text
 
 KINDS = {attribute.name: attribute.kind for attribute in reference.SCHEMA}
 VALUES = {"age": reference.ages, "income": reference.incomes, "born": reference.days, "town": reference.towns}

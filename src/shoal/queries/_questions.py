@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from shoal.mechanisms import NumericPrior, Prior
 from shoal.queries._answers import Answer
 from shoal.queries._count import Count
-from shoal.queries._expressions import Filter, filter_text
 from shoal.queries._histogram import Histogram
 from shoal.queries._look_up import LookUp
 from shoal.queries._loss import Amount
@@ -17,6 +16,7 @@ from shoal.queries._quantile import Quantile
 from shoal.queries._query import Query
 from shoal.queries._sum import Noise, Sum
 from shoal.schema import Kind
+from shoal.tables import Filter, filter_text
 
 __all__ = ["Questions"]
 

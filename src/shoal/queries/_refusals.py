@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shoal.errors import InputError, RequirementError, ShoalError, VerificationError
+from shoal.tables import FilterError
 
 __all__ = ["AccessError", "BudgetSpent", "FilterError", "LedgerError", "NotAnswered"]
 
@@ -13,10 +14,6 @@ class BudgetSpent(RequirementError):
 
 class LedgerError(VerificationError):
     """The ledger was changed, cut short or cannot be written; nothing is answered."""
-
-
-class FilterError(InputError):
-    """A filter is not in the language of filters, or does not fit the schema."""
 
 
 class AccessError(InputError):

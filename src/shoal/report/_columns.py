@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from shoal.report._document import Bar, ColumnFigures
 from shoal.schema import Role
-from shoal.tables import Table
+from shoal.tables import Table, count_values
 
 __all__ = ["column_figures"]
 
@@ -31,19 +31,12 @@ def column_figures(table: Table, name: str, role: Role, records: int) -> ColumnF
     Numbers with many values become a histogram of equal widths; other columns with many values show the commonest.
     Cost: O(records), on the engine; numbers with many values are fetched once per distinct value.
     """
-    values = table.visible.select(value=table.visible[name])
-    counts = values.group_by("value").aggregate(records=lambda rows: rows.count())
-    known = counts.filter(lambda rows: rows["value"].notnull())
-    size = table.engine.fetch(
-        known.aggregate(distinct=lambda rows: rows.count(), held=lambda rows: rows["records"].sum())
-    )
-    distinct, held = int(size["distinct"][0].as_py()), int(size["held"][0].as_py() or 0)
-    if distinct > _FEW and known.schema()["value"].is_numeric():
-        bars = _histogram(table.engine.fetch(known), records)
+    counted = count_values(table, name)
+    distinct, held = counted.distinct, counted.present
+    if distinct > _FEW and counted.numeric:
+        bars = _histogram(counted.every(), records)
     else:
-        shown = known.mutate(value=lambda rows: rows["value"].cast("string").substr(0, _LENGTH), whole=known["value"])
-        common = shown.order_by(lambda rows: rows["records"].desc(), "whole").select("value", "records")
-        found = table.engine.fetch(common.limit(_FEW if distinct <= _FEW else _COMMON))
+        found = counted.commonest(_FEW if distinct <= _FEW else _COMMON, length=_LENGTH)
         bars = _bars(found, records, in_order=distinct <= _FEW)
         rest = held - sum(bar.records or 0 for bar in bars)
         if rest:

@@ -7,14 +7,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from shoal import tables
 from shoal.guarantees import CERTIFICATE, Certificate, Strength
 from shoal.guarantees._certificate import Data, load
 from shoal.guarantees._verify_noise import BOUNDED, NOISE
 from shoal.guarantees._verify_privacy import NAME
-from shoal.models import Classes
 from shoal.report._columns import column_figures
 from shoal.report._document import (
     Budget,
@@ -29,7 +26,7 @@ from shoal.report._document import (
     Variant,
 )
 from shoal.report._limitations import limitations
-from shoal.risk import reidentification
+from shoal.risk import reidentification_of_sizes
 from shoal.schema import Role
 from shoal.tables import Table
 
@@ -176,12 +173,4 @@ def _table(table: Table, data: Data, hidden_among: int | None) -> TableFigures:
 
 
 def _risk(table: Table, by: Sequence[str]) -> Risk:
-    records = table.visible
-    keys = {f"key{number}": records[name] for number, name in enumerate(by)}
-    classes = records.select(**keys).group_by(list(keys)).aggregate(size=lambda rows: rows.count())
-    sizes = classes.group_by("size").aggregate(classes=lambda rows: rows.count()).order_by("size")
-    found = table.engine.fetch(sizes)
-    counts = np.repeat(
-        np.asarray(found["size"].to_pylist(), dtype=np.int64), np.asarray(found["classes"].to_pylist(), dtype=np.int64)
-    )
-    return Risk.of(reidentification(Classes(sizes=counts)))
+    return Risk.of(reidentification_of_sizes(*tables.class_sizes(table, by)))

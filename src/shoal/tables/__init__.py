@@ -1,14 +1,17 @@
 """Where data lives and how it is encoded: the only code that talks to an engine."""
 
 from shoal.tables._apply import apply
-from shoal.tables._by_block import Axis, Block, Blocks, Clustered, Drafted, Moments, Plane, class_sizes, in_blocks
+from shoal.tables._by_block import Axis, Block, Blocks, Clustered, Drafted, Moments, Plane, in_blocks
 from shoal.tables._by_record import EncodedRecords, encode_records, join_classes, release_records, sorted_records
 from shoal.tables._classes import Classes, Counts, Frequencies, Histogram, Mask, SensitiveAttribute, group, tally
+from shoal.tables._counting import ValueCounts, class_sizes, count_values, distinct_values, records_from
 from shoal.tables._encode import Dictionary, Encoded, encode
+from shoal.tables._expressions import Filter, FilterError, filter_text
 from shoal.tables._matrix import Matrix, matrix, numbered
 from shoal.tables._profile import profile
 from shoal.tables._read import read
 from shoal.tables._recoding import Recoding
+from shoal.tables._record_store import RecordStore, Selection
 from shoal.tables._repeat import repeat
 from shoal.tables._sample import bernoulli, sampling_threshold
 from shoal.tables._table import Source, Table
@@ -25,6 +28,8 @@ __all__ = [
     "Drafted",
     "Encoded",
     "EncodedRecords",
+    "Filter",
+    "FilterError",
     "Frequencies",
     "Histogram",
     "Mask",
@@ -32,14 +37,20 @@ __all__ = [
     "Moments",
     "Plane",
     "Recoding",
+    "RecordStore",
+    "Selection",
     "SensitiveAttribute",
     "Source",
     "Table",
+    "ValueCounts",
     "apply",
     "bernoulli",
     "class_sizes",
+    "count_values",
+    "distinct_values",
     "encode",
     "encode_records",
+    "filter_text",
     "group",
     "in_blocks",
     "join_classes",
@@ -47,6 +58,7 @@ __all__ = [
     "numbered",
     "profile",
     "read",
+    "records_from",
     "release_records",
     "repeat",
     "sampling_threshold",

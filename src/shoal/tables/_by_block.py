@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from shoal.schema import Kind, Schema
 from shoal.tables._by_record import release_joined
-from shoal.tables._columns import key as comparable
+from shoal.tables._classes import Counts
+from shoal.tables._counting import class_sizes
 from shoal.tables._digest import builtin
 from shoal.tables._engine import ROW, quiet
 from shoal.tables._matrix import _number, numbered
@@ -22,11 +23,10 @@ from shoal.tables._table import Table
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["Axis", "Block", "Blocks", "Clustered", "Drafted", "Moments", "Plane", "class_sizes", "in_blocks"]
+__all__ = ["Axis", "Block", "Blocks", "Clustered", "Drafted", "Moments", "Plane", "in_blocks"]
 
 Points = npt.NDArray[np.float64]
 Task = Callable[[pa.Table], pa.Table]
-Sizes = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 TIES = 2.0**53  # different numbers that settle ties: as many as there are whole numbers in floating point
 
 
@@ -217,7 +217,7 @@ class Clustered:
             (row,) = self.blocks.table.engine.fetch(asked).to_pylist()
         return int(row["blocks"]), int(row["largest"]), float(row["error"])
 
-    def class_sizes(self) -> Sizes:
+    def class_sizes(self) -> tuple[Counts, Counts]:
         """Return the different sizes of the released classes, and how many classes have each."""
         return class_sizes(replace(self.blocks.table, expression=self.rows), self._new)
 
@@ -246,17 +246,6 @@ def in_blocks(table: Table, names: Sequence[str]) -> Blocks | None:
     numbers = {f"v{i}": _as_number(table, schema, name) for i, name in enumerate(names)}
     chosen = table.expression.select(**{ROW: table.expression[ROW]}, **numbers)
     return Blocks(table=table, names=tuple(names), numbers=chosen)
-
-
-def class_sizes(table: Table, names: Sequence[str]) -> Sizes:
-    """Return the different sizes of the classes that some columns make, and how many classes have each."""
-    records = table.expression
-    classes = records.group_by(**{f"c{i}": comparable(records[name]) for i, name in enumerate(names)}).aggregate(
-        records=records.count()
-    )
-    with quiet(table.source.name):
-        rows = table.engine.fetch(classes.group_by("records").aggregate(classes=classes.count()).order_by("records"))
-    return rows["records"].to_numpy().astype(np.int64), rows["classes"].to_numpy().astype(np.int64)
 
 
 def _released_types(types: Sequence[str]) -> str:

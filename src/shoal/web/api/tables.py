@@ -81,10 +81,10 @@ def records(
     limit: Annotated[int, Query(ge=1, le=200)] = 20,
 ) -> dict[str, Any]:
     """Return some records as text."""
-    from shoal import hierarchies
+    from shoal import hierarchies, tables
 
     with here.table(table) as opened:
-        rows = opened.engine.fetch(opened.visible.limit(limit, offset=start))
+        rows = tables.records_from(opened, start, limit)
     columns = []
     for column in rows.columns:
         try:

@@ -12,8 +12,8 @@ from ibis import _
 
 import shoal
 from shoal.queries import FilterError, Session
-from shoal.queries._expressions import filter_text
 from shoal.schema import Attribute, Domain, Kind, Schema
+from shoal.tables import filter_text
 
 KINDS = {"age": Kind.NUMERIC, "sex": Kind.CATEGORICAL, "born": Kind.DATE, "a`b": Kind.CATEGORICAL}
 

@@ -12,14 +12,14 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from shoal.queries._refusals import FilterError
+from shoal.errors import InputError
 from shoal.schema import Kind
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
     from ibis.common.deferred import Deferred
 
-__all__ = ["Filter", "filter_text"]
+__all__ = ["Filter", "FilterError", "filter_text"]
 
 Filter: TypeAlias = "str | ir.BooleanValue | Deferred | None"
 """A filter as text, as an Ibis expression, or none."""
@@ -28,6 +28,10 @@ _TYPES = {Kind.NUMERIC: "float64", Kind.DATE: "date"}
 # what holds where a comparison is false: neither holds for a missing value
 _OPPOSITES = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _TURNED = {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+
+
+class FilterError(InputError):
+    """A filter is not in the language of filters, or does not fit the schema."""
 
 
 def filter_text(where: Filter, kinds: Callable[[], Mapping[str, Kind]]) -> str | None:

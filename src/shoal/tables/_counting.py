@@ -1,0 +1,95 @@
+"""What is asked of the values of a table, counted on its engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.tables._classes import Counts
+from shoal.tables._columns import key
+from shoal.tables._engine import quiet
+from shoal.tables._table import Table
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+__all__ = ["ValueCounts", "class_sizes", "count_values", "distinct_values", "records_from"]
+
+
+def distinct_values(table: Table, name: str) -> pa.ChunkedArray:
+    """Return the distinct values of a column, null included where there is one."""
+    with quiet(table.source.name):
+        return table.engine.fetch(table.expression.select(value=table.expression[name]).distinct())["value"]
+
+
+def records_from(table: Table, start: int, limit: int) -> pa.Table:
+    """Return at most ``limit`` records, leaving out the first ``start``."""
+    with quiet(table.source.name):
+        return table.engine.fetch(table.visible.limit(limit, offset=start))
+
+
+def class_sizes(table: Table, names: Sequence[str]) -> tuple[Counts, Counts]:
+    """Return the different sizes of the classes that some columns make, and how many classes have each."""
+    records = table.expression
+    classes = records.group_by(**{f"c{i}": key(records[name]) for i, name in enumerate(names)}).aggregate(
+        records=records.count()
+    )
+    with quiet(table.source.name):
+        rows = table.engine.fetch(classes.group_by("records").aggregate(classes=classes.count()).order_by("records"))
+    return rows["records"].to_numpy().astype(np.int64), rows["classes"].to_numpy().astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ValueCounts:
+    """How often the values of a column occur; missing values are not among them.
+
+    Parameters
+    ----------
+    distinct
+        The number of distinct values.
+    present
+        The number of records that have a value.
+    numeric
+        Whether the values are numbers.
+    """
+
+    table: Table
+    counts: ir.Table
+    distinct: int
+    present: int
+    numeric: bool
+
+    def every(self) -> pa.Table:
+        """Return every ``value`` and the number of ``records`` that have it."""
+        with quiet(self.table.source.name):
+            return self.table.engine.fetch(self.counts)
+
+    def commonest(self, number: int, *, length: int) -> pa.Table:
+        """Return the commonest values as text of at most ``length`` characters, the commonest first."""
+        value, records = self.counts["value"], self.counts["records"]
+        shown = self.counts.select(value=value.cast("string").substr(0, length), records=records, whole=value)
+        ordered = shown.order_by([shown["records"].desc(), "whole"]).select("value", "records")
+        with quiet(self.table.source.name):
+            return self.table.engine.fetch(ordered.limit(number))
+
+
+def count_values(table: Table, name: str) -> ValueCounts:
+    """Count the values of a column. Cost: O(records), on the engine."""
+    values = table.expression.select(value=table.expression[name])
+    counts = values.group_by("value").aggregate(records=values.count())
+    known = counts.filter(counts["value"].notnull())
+    with quiet(table.source.name):
+        (size,) = table.engine.fetch(
+            known.aggregate(distinct=known.count(), present=known["records"].sum())
+        ).to_pylist()
+    return ValueCounts(
+        table=table,
+        counts=known,
+        distinct=int(size["distinct"]),
+        present=int(size["present"] or 0),
+        numeric=bool(known.schema()["value"].is_numeric()),
+    )
