@@ -7,7 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from shoal.truthful.parameters import sampling_rate
 
+import shoal
 from shoal import mechanisms
 from shoal.mechanisms import (
     CategoricalPrior,
@@ -22,6 +24,7 @@ from shoal.mechanisms import (
     Refinement,
     Selection,
 )
+from shoal.queries import Loss
 
 EPSILON = Fraction(1, 2)
 ILLNESSES = ("a", "b", "c")
@@ -84,3 +87,21 @@ def test_a_mechanism_is_a_value(name: str) -> None:
     with pytest.raises((AttributeError, TypeError)):
         mechanism.epsilon = Fraction(1)
     assert draw(mechanism) is not None
+
+
+def test_a_float_means_what_it_prints_to_every_mechanism_and_query() -> None:
+    tenth = Fraction(1, 10)
+    made: list[Any] = [
+        Laplace(sensitivity=0.1, epsilon=0.1, grid=0.1),
+        OptimalNoise.minimal_variance(sensitivity=0.1, epsilon=0.1, grid=0.1),
+        OptimalBoxNoise(sensitivities=(0.1,), epsilon=0.1, grids=0.1),
+        ExponentialMechanism(sensitivity=0.1, epsilon=0.1),
+        PermuteAndFlip(sensitivity=0.1, epsilon=0.1),
+        RandomizedResponse(("yes", "no"), epsilon=0.1),
+        Refinement(CategoricalPrior({"yes": 0.1, "no": 0.9}), epsilon=0.1, query="individual"),
+        shoal.DifferentialPrivacy(epsilon=0.1, delta=1e-6),
+        Loss.of(0.1),
+    ]
+    assert {each.epsilon for each in made} == {tenth}
+    assert sampling_rate(0.1) == sampling_rate(tenth)
+    assert NumericPrior.uniform(0, 0.3, step=0.1).weights == (1, 1, 1, 1)

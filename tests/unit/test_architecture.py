@@ -31,6 +31,7 @@ LAYERS = [
     {"tables"},
     {"hierarchies"},
     {"schema"},
+    {"exact"},
     {"errors", "kernels"},
 ]
 RANK = {name: rank for rank, names in enumerate(reversed(LAYERS)) for name in names}

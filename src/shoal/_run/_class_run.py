@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from shoal.errors import RequirementError
+from shoal.exact import fraction
 from shoal.guarantees import Promise
 from shoal.guarantees._certificate import Column, column
 from shoal.mechanisms import RandomSource
@@ -16,7 +17,6 @@ from shoal.methods.classes import Classified, PartitionMethod, classes_of, close
 from shoal.methods.classes._forms import Formed
 from shoal.methods.classes._promises import achieved, hidden, view
 from shoal.models import Classes, MultiplicativeCloseness
-from shoal.models._arguments import fraction
 from shoal.plan import Plan
 from shoal.schema import Kind, Role, Schema
 from shoal.tables import EncodedRecords, SensitiveAttribute

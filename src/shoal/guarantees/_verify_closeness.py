@@ -12,11 +12,11 @@ import numpy as np
 
 from shoal import tables
 from shoal.errors import ShoalError
+from shoal.exact import fraction
 from shoal.guarantees._certificate import Certificate, Data, PromiseEntry
 from shoal.guarantees._check import Check
 from shoal.guarantees._promise import Strength
 from shoal.models import Classes, MultiplicativeCloseness
-from shoal.models._arguments import fraction
 from shoal.schema import Attribute, Flat, Role, Schema
 from shoal.tables import Frequencies, SensitiveAttribute, Table, group
 

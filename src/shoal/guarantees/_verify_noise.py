@@ -17,12 +17,12 @@ import pyarrow as pa
 
 from shoal import schema
 from shoal.errors import ShoalError
+from shoal.exact import fraction
 from shoal.guarantees._certificate import Certificate, PromiseEntry
 from shoal.guarantees._check import Check
 from shoal.guarantees._events import LeftOut, Suppressed
 from shoal.guarantees._guarantee import CRYPTOGRAPHIC
 from shoal.guarantees._promise import Neighbours, Strength
-from shoal.models._arguments import fraction
 from shoal.schema import Missing, Provenance
 from shoal.tables import Table
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from shoal.errors import ParameterError
-from shoal.mechanisms._exact import Number, rational, working_precision
+from shoal.exact import Number, rational, working_precision
 from shoal.mechanisms._random import SYSTEM, RandomSource
 
 __all__ = ["below_real", "bernoulli", "bernoulli_exponential", "bernoulli_real"]

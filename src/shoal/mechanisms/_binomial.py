@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import ParameterError
-from shoal.mechanisms._exact import Number, rational
+from shoal.exact import Number, rational
 from shoal.mechanisms._random import SYSTEM, RandomSource
 
 __all__ = ["binomial"]

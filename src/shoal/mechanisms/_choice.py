@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from shoal.mechanisms._exact import working_precision
+from shoal.exact import working_precision
 from shoal.mechanisms._random import SYSTEM, RandomSource
 
 __all__ = ["Choice"]

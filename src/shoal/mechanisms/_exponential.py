@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
+from shoal.exact import Number
 from shoal.mechanisms._bernoulli import bernoulli_real
-from shoal.mechanisms._exact import Number
 from shoal.mechanisms._random import SYSTEM, RandomSource
 from shoal.mechanisms._selection import Selection
 from shoal.mechanisms._weights import TABLE_BITS, Weights

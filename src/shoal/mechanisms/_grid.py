@@ -6,10 +6,9 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from shoal.errors import ParameterError
-from shoal.mechanisms._exact import Number, rational
+from shoal.exact import Number, positive, rational
 
-__all__ = ["Grid", "positive"]
+__all__ = ["Grid"]
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -22,7 +21,7 @@ class Grid:
     Parameters
     ----------
     step : number, above 0
-        A float counts as its exact binary value, a string as its decimal value.
+        A float means what it prints: 0.1 is one tenth.
 
     Examples
     --------
@@ -56,11 +55,3 @@ class Grid:
     def span(self, sensitivity: Number) -> int:
         """Return the sensitivity in whole steps, rounded up."""
         return math.ceil(rational(sensitivity, "sensitivity", "Grid") / self.step)
-
-
-def positive(value: Number, name: str, owner: str) -> Fraction:
-    """Return ``value`` as the exact rational it stands for, or refuse what is not above 0."""
-    exact = rational(value, name, owner)
-    if exact <= 0:
-        raise ParameterError(f"`{name}` of `{owner}` must be above 0; got {value!r}.")
-    return exact

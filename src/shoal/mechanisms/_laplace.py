@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import Any, get_args
 
 from shoal.errors import MissingExtraError, ParameterError
-from shoal.mechanisms._exact import Number
+from shoal.exact import Number, positive
 from shoal.mechanisms._geometric import discrete_laplace
-from shoal.mechanisms._grid import Grid, positive
+from shoal.mechanisms._grid import Grid
 from shoal.mechanisms._random import SYSTEM, RandomSource
 from shoal.mechanisms._selection import Neighbours
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from shoal.errors import ParameterError
-from shoal.mechanisms._exact import Number, rational
-from shoal.mechanisms._grid import Grid, positive
+from shoal.exact import Number, positive, rational
+from shoal.mechanisms._grid import Grid
 from shoal.mechanisms._laplace import check_neighbours
 from shoal.mechanisms._random import SYSTEM, RandomSource
 from shoal.mechanisms._rings import Rings

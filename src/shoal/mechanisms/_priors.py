@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
-from shoal.mechanisms._exact import Number, rational
-from shoal.mechanisms._grid import positive
+from shoal.exact import Number, positive, rational
 
 __all__ = ["CategoricalPrior", "NumericPrior", "Prior", "as_array"]
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from shoal.errors import ParameterError
+from shoal.exact import Number, positive
 from shoal.mechanisms._bernoulli import bernoulli_exponential
-from shoal.mechanisms._exact import Number
-from shoal.mechanisms._grid import positive
 from shoal.mechanisms._random import SYSTEM, RandomSource
 from shoal.mechanisms._selection import Neighbours
 

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
+from shoal.exact import Number, ball, positive, precisions, rational, working_precision
 from shoal.mechanisms._bernoulli import bernoulli_real
 from shoal.mechanisms._choice import Choice
 from shoal.mechanisms._distances import AbsoluteDistance, Distance, NominalDistance
-from shoal.mechanisms._exact import Number, ball, precisions, rational, working_precision
-from shoal.mechanisms._grid import positive
 from shoal.mechanisms._priors import CategoricalPrior, Prior, as_array
 from shoal.mechanisms._random import SYSTEM, RandomSource
 from shoal.mechanisms._selection import Neighbours

@@ -19,8 +19,8 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 
+from shoal.exact import ball
 from shoal.mechanisms._choice import Choice
-from shoal.mechanisms._exact import ball
 from shoal.mechanisms._geometric import geometric
 from shoal.mechanisms._random import SYSTEM, RandomSource
 

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 from numpy.typing import ArrayLike
 
 from shoal.errors import ParameterError
-from shoal.mechanisms._exact import Number, rational
+from shoal.exact import Number, positive, rational
 from shoal.mechanisms._random import SYSTEM, RandomSource
 
 __all__ = ["Neighbours", "Selection"]
@@ -26,10 +26,10 @@ class Selection(ABC):
     Parameters
     ----------
     epsilon : number, above 0
-        The privacy cost of one selection. A float counts as its exact binary value.
+        The privacy cost of one selection. A float means what it prints: 0.1 is one tenth.
     sensitivity : number, above 0
-        Delta: a bound on the change of every score between neighbours. If the scores are float sums, add a
-        bound on their rounding error.
+        Delta: a bound on the change of every score between neighbours, all read as they print. If the scores are
+        float sums, add a bound on their rounding error.
     monotone
         Whether adding a record never lowers (or never raises) any score. The exponent may then be twice as large.
     neighbours : "add/remove" or "replace"
@@ -51,10 +51,7 @@ class Selection(ABC):
     ) -> None:
         owner = type(self).__name__
         for name, value in (("epsilon", epsilon), ("sensitivity", sensitivity)):
-            exact = rational(value, name, owner)
-            if exact <= 0:
-                raise ParameterError(f"`{name}` of `{owner}` must be above 0; got {float(exact)!r}.")
-            object.__setattr__(self, name, exact)
+            object.__setattr__(self, name, positive(value, name, owner))
         if neighbours not in get_args(Neighbours):
             raise ParameterError(f"`neighbours` of `{owner}` must be 'add/remove' or 'replace'; got {neighbours!r}.")
         if monotone and neighbours == "replace":

@@ -17,28 +17,38 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import ParameterError
-from shoal.mechanisms._exact import STARTING_BITS, Number, ball, rational, working_precision
+from shoal.exact import STARTING_BITS, Number, ball, fraction, rational, working_precision
 
 __all__ = ["TABLE_BITS", "Weights"]
 
 TABLE_BITS = 62
 STEPS_PER_HALVING = 1 << 12
+BLUR = 2.0**-50
+SMALLEST = 2.0**-1000
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The candidates' exact exponents and integer upper bounds of their weights."""
+    """The candidates' exact exponents and integer upper bounds of their weights.
+
+    A score means what it prints. ``blur`` bounds how far the doubles in ``scores`` are from that, relative to their
+    size: 0 for whole numbers and rationals, which are held as they are.
+    """
 
     scores: NDArray[Any]
     best: Fraction
     rate: Fraction
+    blur: float = 0.0
 
     @classmethod
     def of(cls, scores: ArrayLike | Sequence[Number], rate: Fraction) -> Weights:
         """Take scores as they are: floats and integers as NumPy arrays, rationals as objects."""
         given = _checked(np.asarray(scores))
-        best = max(given) if given.dtype == object else given.max().item()
-        return cls(given, Fraction(best), rate)
+        if given.dtype == object:
+            return cls(given, max(given), rate)
+        whole = bool((np.abs(given) <= 2**53).all() and (given == np.rint(given)).all())
+        # shortest decimals are in the order of their doubles, each within half a unit in the last place
+        return cls(given, fraction(given.max().item()), rate, 0.0 if whole else BLUR)
 
     @property
     def size(self) -> int:
@@ -47,7 +57,7 @@ class Weights:
 
     def scaled(self, i: int, scale: Fraction = Fraction(1)) -> Callable[[], Any]:
         """Return a function that encloses scale w_i by a ball at the working precision."""
-        score = Fraction(self.scores[i].item() if self.is_plain else self.scores[i])
+        score = fraction(self.scores[i].item() if self.is_plain else self.scores[i])
         exponent = self.rate * (self.best - score)
         return lambda: ball(scale) * (-ball(exponent)).exp()
 
@@ -60,7 +70,8 @@ class Weights:
         """Return integers W_i >= 2^bits w_i, at most 1 + 2^bits w_i (1 + 2^-12) wherever that matters.
 
         Only addition, subtraction and multiplication of IEEE 754 doubles are trusted, each with a relative error
-        of at most 2^-53; no library's exp or log is. Let y_i = x_i / ln 2, so that w_i = 2^-y_i. The gap, the
+        of at most 2^-53; no library's exp or log is. Let y_i = x_i / ln 2, so that w_i = 2^-y_i. The gap (where
+        decimals are not doubles, lowered by more than the two differ, see `_gaps`), the
         factor rate / ln 2 and their product are three roundings, so (computed product) (1 - 2^-50) <= y_i. Rounded
         down to t / 4096, the bound is 2^-(t / 4096) = 2^-(t div 4096) 2^-((t mod 4096) / 4096), a shift of an
         entry of a table that was rounded up in ball arithmetic; the shift rounds down and the 1 makes up for it.
@@ -72,11 +83,20 @@ class Weights:
         return (_table()[steps % STEPS_PER_HALVING] >> shifts) + 1
 
     def _gaps(self) -> NDArray[np.float64]:
-        """Return max - score, each correctly rounded."""
+        """Return max - score: correctly rounded for exact scores, else rounded and no more than the exact gap.
+
+        With m the larger magnitude, each decimal is within 2^-53 m of its double, and the two subtractions round by at
+        most 2^-52 m each; 2^-50 m covers them all. Below the normal doubles the smallest one covers them.
+        """
         try:
             with np.errstate(over="raise"):
                 best: Fraction | float = float(self.best) if self.is_plain else self.best
-                return (best - self.scores).astype(np.float64, copy=False)
+                gaps: NDArray[np.float64] = (best - self.scores).astype(np.float64, copy=False)
+                if not self.blur:
+                    return gaps
+                size = np.maximum(abs(float(best)), np.abs(self.scores))
+                lowered: NDArray[np.float64] = np.maximum(gaps - (size * self.blur + SMALLEST), 0.0)
+                return lowered
         except (FloatingPointError, OverflowError):
             raise ParameterError(
                 "`scores` of a selection must differ by less than 2^1024; some differ by more."

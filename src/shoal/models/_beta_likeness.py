@@ -8,9 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from shoal.exact import Arguments, Number, ball, fraction, logarithm, plain, sign
 from shoal.kernels.walk import Proportions
-from shoal.models import _ball
-from shoal.models._arguments import Arguments, Number, fraction, plain
 from shoal.models._likelihood import likelihood_ratios
 from shoal.models._model import Achieved, Capabilities, Mask, Scope
 from shoal.models._ratios import Ratios
@@ -129,5 +128,5 @@ def _logarithmic(ratios: Ratios, shares: Ratios) -> Mask:
     for index in np.flatnonzero(near).tolist():
         gain, share = ratios[index] - 1, shares[index]
         # Not 0 for a gain > 0: the exponential of a rational number other than 0 is transcendental.
-        verdict[index] = gain <= 0 or _ball.sign(lambda: -_ball.logarithm(share) - _ball.exact(gain)) > 0  # noqa: B023
+        verdict[index] = gain <= 0 or sign(lambda: -logarithm(share) - ball(gain)) > 0  # noqa: B023
     return verdict | ratios.at_most(Fraction(1))

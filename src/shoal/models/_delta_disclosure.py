@@ -9,9 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from shoal.exact import Arguments, Number, above, ball, enclosures, fraction, logarithm, plain
 from shoal.kernels.walk import Proportions
-from shoal.models import _ball
-from shoal.models._arguments import Arguments, Number, fraction, plain
 from shoal.models._likelihood import distance, within
 from shoal.models._model import Achieved, Capabilities, Mask, Scope
 from shoal.models._rows import Rows
@@ -84,7 +83,7 @@ class DeltaDisclosure(SensitiveModel):
         """Return the rows in which no share of a value differs by more than a factor exp(delta)."""
         # Ratios of 64-bit counts are below exp(88): a greater delta asks for the presence of every value alone.
         delta = min(fraction(self.delta), Fraction(100))
-        for low, high in _ball.enclosures(lambda: _ball.exact(delta).exp()):
+        for low, high in enclosures(lambda: ball(delta).exp()):
             verdict = within(rows, low)
             if low == high or np.array_equal(verdict, within(rows, high)):
                 break
@@ -95,7 +94,7 @@ class DeltaDisclosure(SensitiveModel):
         factor = distance(rows)
         if factor in (1, float("inf")):
             return Achieved(delta=0 if factor == 1 else factor)
-        return Achieved(delta=_ball.above(lambda: _ball.logarithm(fraction(factor))))
+        return Achieved(delta=above(lambda: logarithm(fraction(factor))))
 
     def statement(self) -> str:
         """Say what is promised, in one plain sentence."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shoal.models._arguments import Arguments, Number, fraction, plain
+from shoal.exact import Arguments, Number, fraction, plain
 from shoal.models._model import Achieved, Capabilities, Mask, Model, released_classes
 from shoal.models._population import population
 from shoal.models._ratios import Ratios

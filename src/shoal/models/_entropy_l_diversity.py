@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from shoal.models import _ball
-from shoal.models._arguments import Arguments, Number, Quantity, fraction, plain
+from shoal.exact import Arguments, Number, Quantity, ball, below, fraction, logarithm, plain, product_is_one, sign
 from shoal.models._model import Achieved, Capabilities, Mask
 from shoal.models._rows import Rows
 from shoal.models._sensitive import SensitiveModel
@@ -140,9 +139,9 @@ def _compare(counts: tuple[int, ...], threshold: Fraction) -> int:
     powers[threshold.denominator] += size
 
     def quantity() -> arb:
-        return sum((exponent * _ball.logarithm(base) for base, exponent in powers.items()), start=_ball.exact(0))
+        return sum((exponent * logarithm(base) for base, exponent in powers.items()), start=ball(0))
 
-    return _ball.sign(quantity, lambda: _ball.product_is_one(powers))
+    return sign(quantity, lambda: product_is_one(powers))
 
 
 def _effective(counts: tuple[int, ...]) -> Quantity:
@@ -150,9 +149,9 @@ def _effective(counts: tuple[int, ...]) -> Quantity:
     size = sum(counts)
 
     def quantity() -> arb:
-        surprise = (count * _ball.logarithm(Fraction(size, count)) for count in counts)
-        return (sum(surprise, start=_ball.exact(0)) / size).exp()
+        surprise = (count * logarithm(Fraction(size, count)) for count in counts)
+        return (sum(surprise, start=ball(0)) / size).exp()
 
-    effective = _ball.below(quantity)
+    effective = below(quantity)
     whole = round(effective)
     return whole if abs(effective - whole) < MARGIN and _compare(counts, Fraction(whole)) == 0 else effective

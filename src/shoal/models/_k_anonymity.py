@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.models._arguments import Arguments
+from shoal.exact import Arguments
 from shoal.models._model import Achieved, Capabilities, Mask, Model, released_classes
 from shoal.tables import Classes
 

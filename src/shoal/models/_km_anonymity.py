@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import ParameterError
-from shoal.models._arguments import Arguments
+from shoal.exact import Arguments
 from shoal.models._model import Achieved, Capabilities, Mask, Model, Scope, released_classes
 from shoal.tables import Classes, Counts, group, tally
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from shoal.models._arguments import Quantity
+from shoal.exact import Quantity
 from shoal.models._ratios import Ratios, arithmetic
 from shoal.models._rows import Rows
 from shoal.tables import Counts, Mask

@@ -14,8 +14,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from shoal.exact import Quantity, plain
 from shoal.kernels.walk import Proportions
-from shoal.models._arguments import Quantity, plain
 from shoal.schema import Schema
 from shoal.tables import Classes, SensitiveAttribute
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from shoal.exact import Arguments, Number, fraction, plain
 from shoal.kernels.walk import Proportions
-from shoal.models._arguments import Arguments, Number, fraction, plain
 from shoal.models._likelihood import distance, within
 from shoal.models._model import Achieved, Capabilities, Mask, Scope
 from shoal.models._rows import Rows

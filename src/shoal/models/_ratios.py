@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from shoal.models._arguments import Quantity
+from shoal.exact import Quantity
 
 __all__ = ["LIMIT", "Integers", "Ratios", "arithmetic"]
 

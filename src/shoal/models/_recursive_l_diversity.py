@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.models._arguments import Arguments, Number, fraction, plain
+from shoal.exact import Arguments, Number, fraction, plain
 from shoal.models._model import Achieved, Capabilities, Mask
 from shoal.models._ratios import LIMIT, Ratios
 from shoal.models._rows import Rows

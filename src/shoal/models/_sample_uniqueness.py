@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.models._arguments import Arguments, Number, fraction, plain
+from shoal.exact import Arguments, Number, fraction, plain
 from shoal.models._model import Achieved, Capabilities, Mask, Model, Scope, released_classes
 from shoal.tables import Classes
 

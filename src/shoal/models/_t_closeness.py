@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
 from shoal.errors import ParameterError
+from shoal.exact import Arguments, Number, fraction, plain
 from shoal.kernels.walk import Proportions
-from shoal.models._arguments import Arguments, Number, fraction, plain
 from shoal.models._earth_mover import EarthMover, Equal, Hierarchical, Ordered
 from shoal.models._model import Achieved, Capabilities, Mask, Model, Scope
 from shoal.models._rows import Rows

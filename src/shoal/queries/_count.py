@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shoal.errors import ParameterError
+from shoal.exact import Number
 from shoal.mechanisms import Laplace, NumericPrior, RandomSource, Refinement
 from shoal.queries._answers import CONFIDENCE, Accuracy, Value, within
 from shoal.queries._conditions import Condition, region
 from shoal.queries._filters import parse
-from shoal.queries._loss import Amount, written
+from shoal.queries._loss import written
 from shoal.queries._query import Prepared, Query
 from shoal.queries._records import Records
 from shoal.schema import Schema
@@ -39,9 +40,9 @@ class Count(Query):
     """
 
     name: ClassVar[str] = "count"
-    scale: Amount | None = None
+    scale: Number | None = None
     prior: NumericPrior | None = None
-    delta: Amount = 0
+    delta: Number = 0
 
     def prepare(self, schema: Schema) -> Prepared:
         """Check the query against the schema and fix its cost."""

@@ -7,6 +7,7 @@ import math
 from fractions import Fraction
 
 from shoal.errors import SchemaError
+from shoal.exact import fraction
 from shoal.hierarchies import Hierarchy, build
 from shoal.queries._records import LARGEST_UNITS
 from shoal.queries._refusals import FilterError
@@ -36,7 +37,7 @@ def bounds(attribute: Attribute) -> tuple[Fraction, Fraction]:
             hint=f"add `minimum` and `maximum` to [columns.{attribute.name}] of the schema",
         )
     low, high = (
-        Fraction(end.toordinal() if isinstance(end, dt.date) else end) for end in (domain.minimum, domain.maximum)
+        fraction(end.toordinal() if isinstance(end, dt.date) else end) for end in (domain.minimum, domain.maximum)
     )
     if low == high:
         raise SchemaError(f"column `{attribute.name}` can take one value only; there is nothing to ask.")

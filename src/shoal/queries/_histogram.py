@@ -11,12 +11,12 @@ from itertools import pairwise
 from typing import ClassVar
 
 from shoal.errors import ParameterError
+from shoal.exact import Number
 from shoal.mechanisms import Laplace, RandomSource
 from shoal.queries._answers import CONFIDENCE, Accuracy, Value
 from shoal.queries._conditions import Condition, region
 from shoal.queries._declared import as_value, attribute_of, values
 from shoal.queries._filters import parse
-from shoal.queries._loss import Amount
 from shoal.queries._query import Prepared, Query
 from shoal.queries._records import Records
 from shoal.schema import Attribute, Kind, Missing, Schema
@@ -49,7 +49,7 @@ class Histogram(Query):
     name: ClassVar[str] = "histogram"
     column: str
     edges: tuple[float | int | str, ...] = ()
-    scale: Amount | None = None
+    scale: Number | None = None
 
     def prepare(self, schema: Schema) -> Prepared:
         """Check the query against the schema and fix its cost."""

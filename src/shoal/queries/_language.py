@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import re
 
+from shoal.exact import Number
 from shoal.queries._count import Count
 from shoal.queries._histogram import Histogram
 from shoal.queries._look_up import LookUp
-from shoal.queries._loss import Amount
 from shoal.queries._mean import Mean
 from shoal.queries._quantile import Quantile
 from shoal.queries._query import Query
@@ -43,7 +43,7 @@ _OTHERS = re.compile(
 )
 
 
-def parse_query(text: str, *, epsilon: Amount, delta: Amount = 0) -> Query:
+def parse_query(text: str, *, epsilon: Number, delta: Number = 0) -> Query:
     """Return the query that a line of text stands for.
 
     Examples
@@ -75,7 +75,7 @@ def parse_query(text: str, *, epsilon: Amount, delta: Amount = 0) -> Query:
     return _about_column(found, epsilon)
 
 
-def _about_column(found: re.Match[str], epsilon: Amount) -> Query:
+def _about_column(found: re.Match[str], epsilon: Number) -> Query:
     kind, column, where = found["kind"].split()[0].lower(), found["column"].strip("`"), found["where"]
     if kind == "histogram":
         edges = tuple(edge.strip().strip("\"'") for edge in (found["edges"] or "").split(",") if edge.strip())

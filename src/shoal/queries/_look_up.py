@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from shoal.errors import ParameterError, SchemaError
+from shoal.exact import Number
 from shoal.mechanisms import (
     AbsoluteDistance,
     CategoricalPrior,
@@ -21,7 +22,6 @@ from shoal.mechanisms import (
 )
 from shoal.queries._answers import CONFIDENCE, Accuracy, Value, within
 from shoal.queries._declared import as_value, attribute_of, bounds, declared_hierarchy, nice_step, values
-from shoal.queries._loss import Amount
 from shoal.queries._query import Prepared, Query
 from shoal.queries._records import Records
 from shoal.queries._refusals import FilterError
@@ -65,7 +65,7 @@ class LookUp(Query):
     person: str
     columns: tuple[str, ...]
     priors: Mapping[str, Prior] = field(default_factory=dict)
-    delta: Amount = 0
+    delta: Number = 0
 
     def prepare(self, schema: Schema) -> Prepared:
         """Check the query against the schema and fix its cost."""

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 
 from shoal.errors import ParameterError
+from shoal.exact import Number, rational
 
-__all__ = ["Amount", "Loss", "written"]
-
-Amount = int | float | str | Decimal | Fraction
+__all__ = ["Loss", "written"]
 
 EPSILON_UNITS = 10**12
 DELTA_UNITS = 10**18
@@ -20,8 +17,6 @@ LARGEST_EPSILON = 10**6
 # of either part: an epsilon of 10^6, a delta of 1; 64-bit sums of two amounts cannot overflow
 LARGEST_UNITS = 10**18
 LONGEST = 64
-# a decimal number with an exponent of at most two digits (a longer one would fill the memory), or a fraction
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?|[+-]?\d+/\d+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +44,7 @@ class Loss:
                 raise ParameterError(f"`{name}_units` of `Loss` must be a whole number in [0, 10^18].")
 
     @classmethod
-    def of(cls, epsilon: Amount, delta: Amount = 0) -> Loss:
+    def of(cls, epsilon: Number, delta: Number = 0) -> Loss:
         """Return the loss that the user wrote; ``epsilon`` in (0, 10^6], ``delta`` in [0, 1)."""
         exact, extra = written(epsilon, "epsilon"), written(delta, "delta")
         if not 0 < exact <= LARGEST_EPSILON:
@@ -97,18 +92,11 @@ class Loss:
         return f"{epsilon}, delta {_decimal(self.delta_units, 18)}" if self.delta_units else epsilon
 
 
-def written(value: Amount, name: str) -> Fraction:
-    """Return the number that the user wrote: for a float, the shortest decimal that reads back as it."""
-    text = repr(float(value)) if isinstance(value, float) else str(value)
-    if type(value) is not bool and len(text) <= LONGEST and _NUMBER.fullmatch(text):
-        try:
-            return Fraction(text)
-        except ZeroDivisionError:
-            pass
-    raise ParameterError(
-        f"`{name}` must be a finite number of at most {LONGEST} characters.",
-        hint="write it as a decimal number, such as 0.1 or 1e-6",
-    )
+def written(value: Number, name: str) -> Fraction:
+    """Return the number that the user wrote, if it is short: amounts come over the network."""
+    if len(str(value)) > LONGEST:
+        raise ParameterError(f"`{name}` must be a finite number of at most {LONGEST} characters.")
+    return rational(value, name)
 
 
 def _decimal(units: int, places: int) -> str:

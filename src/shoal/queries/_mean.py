@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from shoal.exact import Number
 from shoal.mechanisms import OptimalBoxNoise, RandomSource
 from shoal.queries._answers import CONFIDENCE, Accuracy, Value, between
 from shoal.queries._conditions import region
 from shoal.queries._declared import as_value, attribute_of, bounds
 from shoal.queries._filters import parse
-from shoal.queries._loss import Amount
 from shoal.queries._query import Prepared, Query, scale_of
 from shoal.queries._records import Records
 from shoal.schema import Kind, Schema
@@ -32,7 +32,7 @@ class Mean(Query):
 
     name: ClassVar[str] = "mean"
     column: str
-    grid: Amount | None = None
+    grid: Number | None = None
 
     def prepare(self, schema: Schema) -> Prepared:
         """Check the query against the schema and fix its cost."""

@@ -8,12 +8,13 @@ from fractions import Fraction
 from typing import ClassVar
 
 from shoal.errors import ParameterError
+from shoal.exact import Number
 from shoal.mechanisms import PermuteAndFlip, RandomSource
 from shoal.queries._answers import CONFIDENCE, Accuracy, Value
 from shoal.queries._conditions import region
 from shoal.queries._declared import as_value, attribute_of, bounds, nice_step
 from shoal.queries._filters import parse
-from shoal.queries._loss import Amount, written
+from shoal.queries._loss import written
 from shoal.queries._query import Prepared, Query, step_of
 from shoal.queries._records import Records, Scale
 from shoal.schema import Attribute, Kind, Schema
@@ -45,8 +46,8 @@ class Quantile(Query):
 
     name: ClassVar[str] = "quantile"
     column: str
-    share: Amount = "0.5"
-    grid: Amount | None = None
+    share: Number = "0.5"
+    grid: Number | None = None
 
     def prepare(self, schema: Schema) -> Prepared:
         """Check the query against the schema and fix its cost."""

@@ -9,11 +9,12 @@ from fractions import Fraction
 from typing import ClassVar
 
 from shoal.errors import ParameterError
+from shoal.exact import Number
 from shoal.mechanisms import RandomSource
 from shoal.queries._answers import Accuracy, Value
 from shoal.queries._declared import bounds, nice_step
 from shoal.queries._filters import normal
-from shoal.queries._loss import Amount, Loss, written
+from shoal.queries._loss import Loss, written
 from shoal.queries._records import LARGEST_UNITS, Records, Scale
 from shoal.queries._regions import Region
 from shoal.schema import Attribute, Schema
@@ -44,14 +45,14 @@ class Query(ABC):
     """
 
     name: ClassVar[str]
-    epsilon: Amount | None = None
+    epsilon: Number | None = None
     where: str | None = None
 
     @abstractmethod
     def prepare(self, schema: Schema) -> Prepared:
         """Check the query against the schema and fix its cost."""
 
-    def _loss(self, *, scale: Amount | None = None, sensitivity: Fraction = Fraction(1), delta: Amount = 0) -> Loss:
+    def _loss(self, *, scale: Number | None = None, sensitivity: Fraction = Fraction(1), delta: Number = 0) -> Loss:
         """Return the cost: epsilon as asked for, or the sensitivity over the scale of the noise."""
         if (self.epsilon is None) == (scale is None):
             raise ParameterError(f"give `epsilon` to a {self.name}" + (", or `scale`" if self.name != "mean" else ""))
@@ -67,7 +68,7 @@ class Query(ABC):
         return f"{what} where {normal(self.where)}" if normal(self.where) else what
 
 
-def scale_of(attribute: Attribute, grid: Amount | None, *, origin: Fraction) -> Scale:
+def scale_of(attribute: Attribute, grid: Number | None, *, origin: Fraction) -> Scale:
     """Return the units that the numbers of an attribute are added up in."""
     low, high = bounds(attribute)
     step = nice_step(low, high, parts=10**6) if grid is None else step_of(grid)
@@ -79,7 +80,7 @@ def scale_of(attribute: Attribute, grid: Amount | None, *, origin: Fraction) -> 
     return units
 
 
-def step_of(grid: Amount) -> Fraction:
+def step_of(grid: Number) -> Fraction:
     """Return the step of a grid."""
     step = written(grid, "grid")
     if step <= 0:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
+from shoal.exact import Number
 from shoal.mechanisms import NumericPrior, Prior
 from shoal.queries._answers import Answer
 from shoal.queries._count import Count
 from shoal.queries._histogram import Histogram
 from shoal.queries._look_up import LookUp
-from shoal.queries._loss import Amount
 from shoal.queries._mean import Mean
 from shoal.queries._quantile import Quantile
 from shoal.queries._query import Query
@@ -43,10 +43,10 @@ class Questions(ABC):
         self,
         where: Filter = None,
         *,
-        epsilon: Amount | None = None,
-        scale: Amount | None = None,
+        epsilon: Number | None = None,
+        scale: Number | None = None,
         prior: NumericPrior | None = None,
-        delta: Amount = 0,
+        delta: Number = 0,
     ) -> Answer:
         """Return how many records there are; see :class:`Count`."""
         return self.ask(Count(where=self._text(where), epsilon=epsilon, scale=scale, prior=prior, delta=delta))
@@ -56,17 +56,17 @@ class Questions(ABC):
         column: str,
         where: Filter = None,
         *,
-        epsilon: Amount | None = None,
-        scale: Amount | None = None,
+        epsilon: Number | None = None,
+        scale: Number | None = None,
         noise: Noise = "laplace",
-        grid: Amount | None = None,
+        grid: Number | None = None,
     ) -> Answer:
         """Return the sum of a numeric column; see :class:`Sum`."""
         return self.ask(
             Sum(column=column, where=self._text(where), epsilon=epsilon, scale=scale, noise=noise, grid=grid)
         )
 
-    def mean(self, column: str, where: Filter = None, *, epsilon: Amount, grid: Amount | None = None) -> Answer:
+    def mean(self, column: str, where: Filter = None, *, epsilon: Number, grid: Number | None = None) -> Answer:
         """Return the mean of a numeric or date column; see :class:`Mean`."""
         return self.ask(Mean(column=column, where=self._text(where), epsilon=epsilon, grid=grid))
 
@@ -75,8 +75,8 @@ class Questions(ABC):
         column: str,
         where: Filter = None,
         *,
-        epsilon: Amount | None = None,
-        scale: Amount | None = None,
+        epsilon: Number | None = None,
+        scale: Number | None = None,
         edges: Sequence[float | int | str] = (),
     ) -> Answer:
         """Return how many records have each value; see :class:`Histogram`."""
@@ -87,11 +87,11 @@ class Questions(ABC):
     def quantile(
         self,
         column: str,
-        share: Amount = "0.5",
+        share: Number = "0.5",
         where: Filter = None,
         *,
-        epsilon: Amount,
-        grid: Amount | None = None,
+        epsilon: Number,
+        grid: Number | None = None,
     ) -> Answer:
         """Return the number with a given share of the records below it; see :class:`Quantile`."""
         return self.ask(Quantile(column=column, share=share, where=self._text(where), epsilon=epsilon, grid=grid))
@@ -101,9 +101,9 @@ class Questions(ABC):
         identifier: str,
         person: str,
         *columns: str,
-        epsilon: Amount,
+        epsilon: Number,
         priors: Mapping[str, Prior] | None = None,
-        delta: Amount = 0,
+        delta: Number = 0,
     ) -> Answer:
         """Return values of one person; see :class:`LookUp`."""
         return self.ask(

@@ -7,12 +7,12 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 from shoal.errors import ParameterError
+from shoal.exact import Number
 from shoal.mechanisms import Laplace, OptimalNoise, RandomSource
 from shoal.queries._answers import CONFIDENCE, Accuracy, Value, within
 from shoal.queries._conditions import region
 from shoal.queries._declared import as_value, attribute_of
 from shoal.queries._filters import parse
-from shoal.queries._loss import Amount
 from shoal.queries._query import Prepared, Query, scale_of
 from shoal.queries._records import Records
 from shoal.schema import Kind, Schema
@@ -47,8 +47,8 @@ class Sum(Query):
     name: ClassVar[str] = "sum"
     column: str
     noise: Noise = "laplace"
-    scale: Amount | None = None
-    grid: Amount | None = None
+    scale: Number | None = None
+    grid: Number | None = None
 
     def prepare(self, schema: Schema) -> Prepared:
         """Check the query against the schema and fix its cost."""

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from shoal.errors import ParameterError
+from shoal.exact import Number
 from shoal.mechanisms import SYSTEM, RandomSource
 from shoal.queries._accounts import WHOLE, Standing
 from shoal.queries._answers import Answer
 from shoal.queries._desk import Book, Desk, VolatileLedger, records_of
-from shoal.queries._loss import Amount, Loss
+from shoal.queries._loss import Loss
 from shoal.queries._query import Query
 from shoal.queries._questions import Questions
 from shoal.queries.ledger import Ledger
@@ -71,10 +72,10 @@ class Session(Questions):
     def __init__(
         self,
         table: Table,
-        budget: Amount,
+        budget: Number,
         *,
         ledger: str | Path | Ledger | None = None,
-        delta: Amount = 0,
+        delta: Number = 0,
         account: str = "analyst",
         in_memory: bool | None = None,
         source: RandomSource = SYSTEM,

@@ -187,7 +187,7 @@ def _tail_is_at_most(error: float, successes: int, trials: int, p: float) -> boo
     """Decide P[Bin(trials, p) >= successes] <= error; an error of 1/2 or more is never asked for."""
     from flint import arb
 
-    from shoal.mechanisms._exact import STARTING_BITS, working_precision
+    from shoal.exact import STARTING_BITS, working_precision
 
     if successes <= math.floor(trials * p):
         return False  # not above the median, so the tail is at least 1/2

@@ -8,8 +8,8 @@ import pytest
 
 from reference.mechanisms import exact_distribution, exponential
 from shoal.errors import ParameterError
+from shoal.exact import ball
 from shoal.mechanisms import SeededSource, bernoulli, bernoulli_exponential, bernoulli_real
-from shoal.mechanisms._exact import ball
 
 
 @pytest.mark.parametrize("probability", [Fraction(0), Fraction(1), Fraction(1, 3), Fraction(5, 7), Fraction(255, 256)])

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from shoal.errors import ParameterError
+from shoal.exact import fraction, working_precision
 from shoal.mechanisms import ExponentialMechanism, PermuteAndFlip, SeededSource, Selection
+from shoal.mechanisms._weights import Weights
 
 BOTH = pytest.mark.parametrize("mechanism", [ExponentialMechanism, PermuteAndFlip])
 
@@ -94,8 +96,8 @@ def test_senseless_scores_are_refused(mechanism: type[Selection], scores: object
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"epsilon": 0, "sensitivity": 1}, "`epsilon` of `{}` must be above 0; got 0.0"),
-        ({"epsilon": 1, "sensitivity": -1}, "`sensitivity` of `{}` must be above 0; got -1.0"),
+        ({"epsilon": 0, "sensitivity": 1}, "`epsilon` of `{}` must be above 0; got 0."),
+        ({"epsilon": 1, "sensitivity": -1}, "`sensitivity` of `{}` must be above 0; got -1."),
         ({"epsilon": "much", "sensitivity": 1}, "`epsilon` of `{}` must be a finite number; got 'much'"),
         ({"epsilon": 1, "sensitivity": 1, "neighbours": "any"}, "must be 'add/remove' or 'replace'; got 'any'"),
         (
@@ -114,3 +116,18 @@ def test_parameters_are_validated(mechanism: type[Selection], arguments: dict[st
 def test_a_rate_beyond_the_floats_is_refused(mechanism: type[Selection]) -> None:
     with pytest.raises(ParameterError, match=r"must be in \(2\^-1000, 2\^1000\)"):
         mechanism(epsilon="1e-400", sensitivity=1).select([1.0, 2.0])
+
+
+def test_scores_and_sensitivities_mean_what_they_print() -> None:
+    weights = Weights.of([0.1, 0.2], Fraction(1))
+    assert weights.best - fraction(weights.scores[0].item()) == Fraction(1, 10)
+
+
+@pytest.mark.parametrize(
+    "scores", [[0.1, 0.2, 0.3], [1e15 + 0.5, 1e15 + 0.25], [2.0**60, 2.0**60 - 256], [1e-320, 0.0]]
+)
+def test_bounds_hold_for_scores_whose_decimals_are_not_doubles(scores: list[float]) -> None:
+    weights = Weights.of(scores, Fraction(10) ** 16)
+    bounds = weights.upper_bounds(40)
+    with working_precision(4096):
+        assert all(weights.scaled(i, Fraction(2**40))() <= int(bound) for i, bound in enumerate(bounds))

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from shoal.errors import ParameterError
+from shoal.exact import STARTING_BITS, Arguments, Number, ball, plain, round_up, working_precision
 from shoal.guarantees import Strength
-from shoal.mechanisms._exact import STARTING_BITS, ball, round_up, working_precision
 from shoal.methods.classes._stochastic import stochastic_epsilon, stochastic_t
 from shoal.methods.truthful.parameters import exact_delta, minimal_epsilon, parameters
-from shoal.models._arguments import Arguments, Number, plain
 
 __all__ = ["Bridge", "Statement", "bridge", "closeness_epsilon", "closeness_factor"]
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import DataError, ParameterError
+from shoal.exact import Arguments
 from shoal.methods.classes._assignment import assign
 from shoal.methods.classes._buckets import make_buckets
 from shoal.methods.classes._distance import Scaling
@@ -22,7 +23,6 @@ from shoal.methods.classes._quotas import quotas
 from shoal.methods.classes._records import Records
 from shoal.methods.classes._shapes import TRIAL_WORK, best, class_sizes, sample
 from shoal.models import Achieved, Classes, KAnonymity, Model, MultiplicativeCloseness
-from shoal.models._arguments import Arguments
 from shoal.schema import Schema
 from shoal.tables import Frequencies, SensitiveAttribute
 

@@ -11,6 +11,7 @@ from typing import ClassVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.exact import Arguments
 from shoal.guarantees import Event
 from shoal.methods.classes._blocked import LEAST_BLOCK, blocks
 from shoal.methods.classes._cluster_events import Averaged, Blocked, Measured
@@ -22,7 +23,6 @@ from shoal.methods.classes._partition import Partition
 from shoal.methods.classes._t_microaggregate import Strategy, microaggregate_points
 from shoal.methods.classes._vmdav import vmdav
 from shoal.models import Model
-from shoal.models._arguments import Arguments
 from shoal.schema import Attribute, Kind, Schema
 
 __all__ = ["Clustering", "Mdav", "Microaggregation", "VMdav", "averaged", "measured"]

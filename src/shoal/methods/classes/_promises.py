@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
+from shoal.exact import fraction, plain
 from shoal.guarantees import Neighbours, Promise, Strength, syntactic
 from shoal.guarantees._certificate import Column
 from shoal.methods.classes._bridge import PRIOR, RANDOMISED, closeness_epsilon
@@ -21,7 +22,6 @@ from shoal.models import (
     ProbabilisticKAnonymity,
     PSensitive,
 )
-from shoal.models._arguments import fraction, plain
 from shoal.schema import Role
 
 __all__ = [

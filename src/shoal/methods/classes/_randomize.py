@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, ParameterError
+from shoal.exact import STARTING_BITS, ball, working_precision
 from shoal.hierarchies import Hierarchy
 from shoal.mechanisms import (
     SYSTEM,
@@ -25,7 +26,6 @@ from shoal.mechanisms import (
     Refinement,
 )
 from shoal.mechanisms._bernoulli import below_real
-from shoal.mechanisms._exact import STARTING_BITS, ball, working_precision
 from shoal.schema import Attribute, Domain, Kind
 
 __all__ = ["Mechanism", "mechanism_problems", "randomize", "randomized_responses", "values_of"]

@@ -10,8 +10,8 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.exact import Arguments
 from shoal.models import Model
-from shoal.models._arguments import Arguments
 from shoal.schema import Role, Schema
 
 __all__ = ["Slice", "associations", "grouped"]

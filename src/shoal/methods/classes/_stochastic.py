@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 from shoal.errors import ParameterError
-from shoal.mechanisms._exact import STARTING_BITS, ball, round_up, working_precision
-from shoal.models._arguments import Arguments, Number
+from shoal.exact import STARTING_BITS, Arguments, Number, ball, round_down, round_up, working_precision
 
 __all__ = ["stochastic_epsilon", "stochastic_t"]
 
@@ -75,12 +73,7 @@ def stochastic_epsilon(t: Number, *, records: int, smallest: int) -> float:
             "`smallest` of `stochastic_epsilon` must be below `records`: a single class is 1-close whatever epsilon is."
         )
     with working_precision(STARTING_BITS):
-        wanted = ball((exact * records - smallest) / (records - smallest)).log()
-        largest = -round_up(-wanted)
-        # a float means its decimal: the shortest decimal of `largest` may lie above it
-        while ball(_epsilon(largest, "stochastic_epsilon")) > wanted:
-            largest = math.nextafter(largest, 0.0)
-    return largest
+        return round_down(ball((exact * records - smallest) / (records - smallest)).log())
 
 
 def _epsilon(epsilon: Number, owner: str) -> Fraction:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, get_args
 
+from shoal.exact import Arguments, Number, fraction, plain
 from shoal.hierarchies import provenance
 from shoal.methods.classes._method import Classified, PartitionMethod, People
 from shoal.methods.classes._randomize import Mechanism, mechanism_problems
 from shoal.methods.classes._stochastic import stochastic_epsilon
 from shoal.methods.classes._t_microaggregate import microaggregate_points
 from shoal.models import Model
-from shoal.models._arguments import Arguments, Number, plain
 from shoal.schema import Attribute, Kind, Provenance, Schema
 
 __all__ = ["StochasticCloseness"]
@@ -112,8 +112,8 @@ class StochasticCloseness(PartitionMethod):
             return Fraction(self.epsilon)
         assert self.t is not None  # noqa: S101 - checked on construction
         largest = stochastic_epsilon(self.t, records=records, smallest=smallest)
-        rounded = Fraction(math.floor(Fraction(largest) * DIGITS), DIGITS)
-        return rounded or Fraction(largest)
+        rounded = Fraction(math.floor(fraction(largest) * DIGITS), DIGITS)
+        return rounded or fraction(largest)
 
     def classify(self, people: People, models: Sequence[Model]) -> Classified:
         """Make classes by quasi-identifiers."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar, get_args
 
 from shoal.errors import ParameterError
+from shoal.exact import Arguments
 from shoal.methods.classes._clusters import Categories, compared_as, mdav_clusters
 from shoal.methods.classes._method import Classified, Form, PartitionMethod, People
 from shoal.methods.classes._microaggregation import Clustering, Points
 from shoal.methods.classes._partition import Partition
 from shoal.models import Model, ProbabilisticKAnonymity
-from shoal.models._arguments import Arguments
 from shoal.schema import Schema
 
 __all__ = ["IndividualRankingSwap", "Swap"]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import ParameterError
+from shoal.exact import Arguments
 from shoal.methods.classes._blocked import blocked_mdav
 from shoal.methods.classes._bucketize import classes_of
 from shoal.methods.classes._closeness_first import closeness_first
@@ -22,7 +23,6 @@ from shoal.methods.classes._partition import Partition
 from shoal.methods.classes._records import Records
 from shoal.methods.classes._shapes import squared_error
 from shoal.models import Classes, Model
-from shoal.models._arguments import Arguments
 from shoal.tables import SensitiveAttribute
 
 __all__ = ["Strategy", "TMicroaggregate", "microaggregate_points", "satisfied", "t_microaggregate"]

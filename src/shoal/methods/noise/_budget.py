@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
+from shoal.exact import Arguments, Number, plain
 from shoal.guarantees._declared import unfit
-from shoal.models._arguments import Arguments, Number, plain
 from shoal.schema import Schema
 
 __all__ = ["LARGEST_EPSILON", "EpsilonBudget"]

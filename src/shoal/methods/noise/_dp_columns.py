@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from shoal import hierarchies
 from shoal.errors import ParameterError
+from shoal.exact import fraction
 from shoal.hierarchies import Hierarchy, text
 from shoal.methods.classes._taxonomy import Taxonomy
-from shoal.models._arguments import fraction
 from shoal.schema import Attribute, Kind, Missing, Role, Schema
 
 __all__ = ["UNITS", "ConceptColumn", "NumberColumn", "concept_columns", "number_columns"]

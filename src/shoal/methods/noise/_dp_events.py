@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from shoal.exact import plain
 from shoal.guarantees import Event
 from shoal.mechanisms import Laplace
 from shoal.methods.noise._dp import Clustering
 from shoal.methods.noise._noise import centroid_noise
 from shoal.methods.noise._sensitivity import Target
-from shoal.models._arguments import plain
 
 __all__ = ["Clustered", "ConceptsDrawn", "KeptApart", "Noised"]
 

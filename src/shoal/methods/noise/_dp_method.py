@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Literal, Self, get_args
 
+from shoal.exact import Arguments, Number, fraction, plain
 from shoal.hierarchies import provenance
 from shoal.methods.classes._groups import AttributeSet
 from shoal.methods.noise._budget import EpsilonBudget
 from shoal.methods.noise._dp_columns import ConceptColumn, NumberColumn
 from shoal.methods.noise._sensitivity import Target
-from shoal.models._arguments import Arguments, Number, fraction, plain
 from shoal.schema import Attribute, Kind, Provenance, Role, Schema
 from shoal.schema._attribute import INEXACT
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
+from shoal.exact import plain
 from shoal.guarantees import Neighbours, Promise, Strength
 from shoal.methods.noise._sensitivity import Target
-from shoal.models._arguments import plain
 
 __all__ = ["PROMISES", "privacy_promise"]
 

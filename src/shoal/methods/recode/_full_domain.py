@@ -6,14 +6,14 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import ClassVar
 
-from shoal.errors import ParameterError, Problems
+from shoal.errors import ParameterError
+from shoal.exact import Arguments, Number, fraction
 from shoal.methods.recode._any_time import BranchAndBound, Limits
 from shoal.methods.recode._cells import suppress_cells
 from shoal.methods.recode._lattice import Lattice
-from shoal.methods.recode._method import Method, Progress, Watch, as_limit
+from shoal.methods.recode._method import Method, Progress, Watch
 from shoal.methods.recode._requirement import no_solution
 from shoal.methods.recode._result import SearchResult
 from shoal.models import Model
@@ -77,7 +77,7 @@ class Generalize(Method):
     name: ClassVar[str] = "generalize"
     title: ClassVar[str] = "Generalize"
     quality: str | Mapping[str, object] | Measure = "loss"
-    suppression_limit: float | str | Fraction = 0.05
+    suppression_limit: Number = 0.05
     weights: Mapping[str, float] = field(default_factory=dict)
     balance: float = 0.5
     time_limit: float | None = None
@@ -85,8 +85,9 @@ class Generalize(Method):
     cells: bool = False
 
     def __post_init__(self) -> None:
-        problems = Problems()
-        as_limit(self.suppression_limit, title=self.title, problems=problems)
+        arguments = Arguments(self.title)
+        arguments.rational("suppression_limit", self.suppression_limit, "[0, 1]")
+        problems = arguments.problems
         if self.time_limit is not None and not (math.isfinite(self.time_limit) and self.time_limit > 0):
             problems.add(f"`time_limit` of `{self.title}` must be a positive number of seconds; got {self.time_limit}")
         if self.steps is not None and (not isinstance(self.steps, int) or self.steps < 1):
@@ -149,7 +150,7 @@ class Generalize(Method):
 
     def limits(self, frequencies: Frequencies) -> Limits:
         """Return when to stop, for one table and from now on."""
-        share = as_limit(self.suppression_limit, title=self.title, problems=Problems())
+        share = fraction(self.suppression_limit)
         return Limits(
             suppressed=math.floor(share * frequencies.records),
             deadline=math.inf if self.time_limit is None else time.monotonic() + self.time_limit,

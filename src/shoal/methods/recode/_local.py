@@ -6,17 +6,17 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
 from shoal.errors import ParameterError, Problems
+from shoal.exact import Arguments, Number, fraction
 from shoal.kernels.partition import Cover
 from shoal.methods.recode._any_time import BranchAndBound, Limits
 from shoal.methods.recode._draft import Draft
 from shoal.methods.recode._lattice import Lattice
-from shoal.methods.recode._method import Method, Progress, Watch, as_limit
+from shoal.methods.recode._method import Method, Progress, Watch
 from shoal.methods.recode._requirement import no_solution
 from shoal.methods.recode._result import SearchResult
 from shoal.models import Model
@@ -49,13 +49,14 @@ class LocalMethod(Method):
 
     title: ClassVar[str] = "LocalMethod"
     quality: str | Mapping[str, object] | Measure = "loss"
-    suppression_limit: float | str | Fraction = 0.05
+    suppression_limit: Number = 0.05
     weights: Mapping[str, float] = field(default_factory=dict)
     balance: float = 0.5
 
     def __post_init__(self) -> None:
-        problems = Problems()
-        as_limit(self.suppression_limit, title=self.title, problems=problems)
+        arguments = Arguments(self.title)
+        arguments.rational("suppression_limit", self.suppression_limit, "[0, 1]")
+        problems = arguments.problems
         self._check(problems)
         problems.raise_as(ParameterError)
         self.measure  # noqa: B018 - raises where the parameters make none
@@ -73,7 +74,7 @@ class LocalMethod(Method):
     ) -> SearchResult:
         """Find a recoding under which every released class satisfies every model."""
         measure = self.measure
-        share = as_limit(self.suppression_limit, title=self.title, problems=Problems())
+        share = fraction(self.suppression_limit)
         allowed = math.floor(share * frequencies.records)
         task = Task(frequencies, tuple(models), measure, allowed, Watch(progress, cancelled))
         task.watch.step(0, 2, f"{self.name} recoding")

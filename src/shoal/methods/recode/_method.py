@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import ClassVar, Protocol, Self
 
-from shoal.errors import Cancelled, Problems
+from shoal.errors import Cancelled
 from shoal.methods.recode._result import SearchResult
 from shoal.models import Model
 from shoal.quality import Measure, as_measure
 from shoal.schema import Schema
 from shoal.tables import Frequencies
 
-__all__ = ["Method", "Progress", "Watch", "as_limit"]
+__all__ = ["Method", "Progress", "Watch"]
 
 
 class Progress(Protocol):
@@ -119,17 +119,6 @@ class Watch:
             raise Cancelled
         if self._progress is not None:
             self._progress(done, total, message)
-
-
-def as_limit(limit: float | str | Fraction, *, title: str, problems: Problems) -> Fraction:
-    """Return a share as the exact fraction that its notation says: 0.05 is 1/20, and so is "1/20"."""
-    try:
-        share = limit if isinstance(limit, Fraction) else Fraction(str(limit))
-    except (ValueError, ZeroDivisionError):
-        share = Fraction(-1)
-    if not 0 <= share <= 1:
-        problems.add(f"`suppression_limit` of `{title}` must be in [0, 1]; got {limit}")
-    return share
 
 
 def _plain(value: object) -> object:

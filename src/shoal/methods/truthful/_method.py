@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, Self, get_args
 
 from shoal.errors import DataError, ParameterError, Problems
+from shoal.exact import Arguments
 from shoal.mechanisms import SYSTEM, RandomSource
 from shoal.methods.recode import Progress
 from shoal.methods.recode._lattice import Levels
@@ -18,7 +19,6 @@ from shoal.methods.truthful._scheme import EXPECTED, SCORES, Chooser, Searched
 from shoal.methods.truthful._scores import Classification
 from shoal.methods.truthful._tuples import Tuples, sample
 from shoal.methods.truthful.parameters import Parameters, exact_delta
-from shoal.models._arguments import Arguments
 from shoal.schema import Schema
 from shoal.tables import Frequencies
 

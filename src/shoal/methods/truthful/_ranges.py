@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import get_args
 
 from shoal.errors import ParameterError
-from shoal.mechanisms._exact import Number, rational
+from shoal.exact import Number, rational
 from shoal.methods.truthful._worst_case import Definition, WorstCase, permits
 
 __all__ = ["LARGEST_EPSILON", "check_definition", "check_epsilon", "check_k", "check_unit", "worst_case"]

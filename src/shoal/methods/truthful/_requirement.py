@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self, get_args
 
+from shoal.exact import Arguments, Number, plain
 from shoal.guarantees._declared import unfit
 from shoal.hierarchies import provenance
 from shoal.methods.truthful._ranges import LARGEST_EPSILON
 from shoal.methods.truthful._worst_case import Definition
 from shoal.methods.truthful.parameters import Parameters, parameters
-from shoal.models._arguments import Arguments, Number, plain
 from shoal.schema import Attribute, Kind, Provenance, Role, Schema
 from shoal.schema._attribute import INEXACT
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from shoal.mechanisms._exact import STARTING_BITS, Number, ball, round_up, working_precision
+from shoal.exact import STARTING_BITS, Number, ball, round_up, working_precision
 from shoal.methods.truthful._ranges import worst_case
 from shoal.methods.truthful._worst_case import Definition
 

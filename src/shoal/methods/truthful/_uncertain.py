@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from shoal.errors import ParameterError
-from shoal.mechanisms._exact import STARTING_BITS, Number, ball, rational, round_up, working_precision
+from shoal.exact import STARTING_BITS, Number, ball, fraction, rational, round_up, working_precision
 from shoal.methods.truthful._ranges import check_definition
 from shoal.methods.truthful._worst_case import Definition
 
@@ -88,7 +88,7 @@ class UncertainPrivacy:
         share = rate / self.beta
         with working_precision(STARTING_BITS):
             amplified = (ball(share) * ball(self.epsilon).expm1()).log1p()
-            epsilon = min(Fraction(round_up(amplified)), self.epsilon)
+            epsilon = min(fraction(round_up(amplified)), self.epsilon)
         return UncertainPrivacy(beta=rate, epsilon=epsilon, delta=share * self.delta, definition=self.definition)
 
 

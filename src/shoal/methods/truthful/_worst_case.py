@@ -41,7 +41,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
-from shoal.mechanisms._exact import STARTING_BITS, ball, precisions, round_up, working_precision
+from shoal.exact import STARTING_BITS, ball, precisions, round_up, working_precision
 
 __all__ = ["Definition", "WorstCase", "permits"]
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from shoal.errors import ParameterError
-from shoal.mechanisms._exact import STARTING_BITS, Number, ball, rational, working_precision
+from shoal.exact import STARTING_BITS, Number, ball, fraction, rational, working_precision
 from shoal.methods.truthful._ranges import (
     LARGEST_EPSILON,
     check_definition,
@@ -94,7 +94,7 @@ def parameters(epsilon: Number, delta: Number, *, definition: Definition = "prob
     Parameters
     ----------
     epsilon : number in (0, 40]
-        A float counts as its exact binary value, a string as its decimal value.
+        A float means what it prints: 0.1 is one tenth.
     delta : number in (0, 1)
     definition
         "probabilistic": with probability at least 1 - delta the output's probability changes by at most a factor
@@ -213,7 +213,7 @@ def minimal_epsilon(k: int, beta: Number, delta: Number, *, definition: Definiti
     check_definition(definition, owner)
 
     def enough(epsilon: float) -> bool:
-        exact = Fraction(epsilon)
+        exact = fraction(epsilon)
         return permits(rate, exact) and WorstCase(rate, exact, definition).permits(k, wanted)
 
     if not enough(LARGEST_EPSILON):

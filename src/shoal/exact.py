@@ -1,0 +1,331 @@
+"""Exact numbers: how they are read and checked, and balls around those that are not rational.
+
+One rule holds for every number that a person types, in Python, in a plan or schema file, or on the command line: it
+means what it prints. The float 0.1 is one tenth, not the binary number next to it; the text "1/3" is a third. Numbers
+that are not rational (exponentials, logarithms) live in python-flint balls: intervals that provably hold them.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Rational, Real
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shoal.errors import ParameterError, Problems
+
+if TYPE_CHECKING:
+    from flint import arb
+
+__all__ = [
+    "MAXIMAL_BITS",
+    "STARTING_BITS",
+    "Arguments",
+    "Number",
+    "Quantity",
+    "above",
+    "ball",
+    "below",
+    "enclosures",
+    "fraction",
+    "logarithm",
+    "plain",
+    "positive",
+    "precisions",
+    "product_is_one",
+    "rational",
+    "round_down",
+    "round_up",
+    "sign",
+    "working_precision",
+]
+
+#: What a person may type for a number.
+Number = int | float | str | Decimal | Fraction
+#: What a model reports: exact, or a float on the safe side where the exact figure is irrational.
+Quantity = int | float | Fraction
+
+# 64-bit sampling rates put thresholds about 2^-64 away from integers, so fewer than 128 bits would rarely decide.
+STARTING_BITS = 128
+MAXIMAL_BITS = 1 << 14
+# 10 to a power with more digits than this would fill the memory; floats need three.
+LONGEST_EXPONENT = 4
+
+# The precision of python-flint is one global of the process. Balls are sound at every precision; the lock keeps
+# another thread from making them needlessly wide, which would make answers differ from run to run.
+_precision_lock = threading.RLock()
+
+
+def fraction(value: Number) -> Fraction:
+    """Return the exact number that was typed: for a float, the shortest decimal that reads back as it.
+
+    Raises
+    ------
+    ValueError, OverflowError, ZeroDivisionError
+        If the value is not a finite number.
+
+    Examples
+    --------
+    >>> fraction(0.2), fraction("1/3"), fraction("1e-6")
+    (Fraction(1, 5), Fraction(1, 3), Fraction(1, 1000000))
+    """
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    text = repr(float(value)) if isinstance(value, (float, np.floating)) else str(value)
+    if len(text.lower().partition("e")[2].strip().lstrip("+-").lstrip("0")) > LONGEST_EXPONENT:
+        raise ValueError("the exponent is too long")
+    return Fraction(text)
+
+
+def rational(value: Number, name: str, owner: str | None = None) -> Fraction:
+    """Return the exact number that was typed, see `fraction`.
+
+    Parameters
+    ----------
+    value
+        The number.
+    name, owner
+        For the error message: the parameter and the thing that has it.
+
+    Raises
+    ------
+    ParameterError
+        If ``value`` is not a finite number.
+
+    Examples
+    --------
+    >>> rational(0.1, "epsilon", "Laplace")
+    Fraction(1, 10)
+    """
+    found = _read(value)
+    if found is None:
+        raise ParameterError(
+            f"{_named(name, owner)} must be a finite number; got {value!r}.",
+            hint="use an int, a float, a Fraction, a Decimal, or a string such as '1e-6' or '1/3'",
+        )
+    return found
+
+
+def positive(value: Number, name: str, owner: str | None = None) -> Fraction:
+    """Return the exact number that was typed, or refuse one that is not above 0."""
+    exact = rational(value, name, owner)
+    if exact <= 0:
+        raise ParameterError(f"{_named(name, owner)} must be above 0; got {value!r}.")
+    return exact
+
+
+def plain(value: object) -> object:
+    """Return a value as TOML and JSON know it, so that `fraction` gives the same number back.
+
+    Examples
+    --------
+    >>> plain(Fraction(1, 5)), plain(Fraction(1, 3)), plain(Fraction(2))
+    (0.2, '1/3', 2)
+    """
+    if isinstance(value, tuple):
+        return [plain(entry) for entry in value]
+    if not isinstance(value, Fraction):
+        return value
+    if value.denominator == 1:
+        return int(value)
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return str(value)
+    return nearest if math.isfinite(nearest) and fraction(nearest) == value else str(value)
+
+
+@dataclass(slots=True)
+class Arguments:
+    """Checks the arguments of one model or method and raises all problems together."""
+
+    title: str
+    problems: Problems = field(default_factory=Problems)
+
+    def whole(self, name: str, value: object, *, minimum: int = 1) -> int:
+        """Return an integer of at least ``minimum``."""
+        if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= minimum:
+            return int(value)
+        self._refuse(name, f"an integer in [{minimum}, inf)", value)
+        return minimum
+
+    def rational(self, name: str, value: object, interval: str) -> Fraction:
+        """Return the exact number that was typed, if it lies in an interval such as ``"[0, 1)"``."""
+        number = _read(value)
+        if number is not None and _inside(number, interval):
+            return number
+        self._refuse(name, f"in {interval}", value)
+        return Fraction(1)
+
+    def column(self, name: str, value: object) -> str:
+        """Return the name of a column."""
+        if isinstance(value, str) and value:
+            return value
+        self._refuse(name, "the name of a column", value)
+        return ""
+
+    def columns(self, name: str, value: object) -> tuple[str, ...]:
+        """Return the names of one or more different columns."""
+        entries = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, (list, tuple)) else ()
+        if entries and all(isinstance(entry, str) and entry for entry in entries) and len({*entries}) == len(entries):
+            return entries
+        self._refuse(name, "one or more different names of columns", value)
+        return ()
+
+    def choice(self, name: str, value: object, options: Sequence[str]) -> None:
+        """Check that a value is one of the options."""
+        if value not in options:
+            self._refuse(name, "one of " + ", ".join(f'"{option}"' for option in options), value)
+
+    def flag(self, name: str, value: object) -> bool:
+        """Return a truth value."""
+        if not isinstance(value, bool):
+            self._refuse(name, "true or false", value)
+        return bool(value)
+
+    def finish(self) -> None:
+        """Raise the problems, if any."""
+        self.problems.raise_as(ParameterError)
+
+    def _refuse(self, name: str, expected: str, value: object) -> None:
+        self.problems.add(f"`{name}` of `{self.title}` must be {expected}; got {value!r}.")
+
+
+@contextmanager
+def working_precision(bits: int) -> Iterator[None]:
+    """Compute balls with ``bits`` bits inside the ``with`` block: the one place that sets flint's precision."""
+    from flint import ctx
+
+    with _precision_lock, ctx.workprec(bits):
+        yield
+
+
+def precisions() -> Iterator[int]:
+    """Yield working precisions to try until a question is decided."""
+    bits = STARTING_BITS
+    while bits <= MAXIMAL_BITS:
+        yield bits
+        bits *= 2
+
+
+def ball(value: Fraction | int) -> arb:
+    """Return a ball around a rational number at the working precision."""
+    from flint import arb, fmpq
+
+    return arb(fmpq(value.numerator, value.denominator))
+
+
+def logarithm(value: Fraction | int) -> arb:
+    """Return a ball around the natural logarithm of a positive rational number."""
+    return ball(value).log()
+
+
+def sign(quantity: Callable[[], arb], is_zero: Callable[[], bool] | None = None) -> int:
+    """Return the sign of a quantity.
+
+    ``quantity`` is evaluated with 128 bits, then with twice as many until the sign is certain. ``is_zero`` decides
+    whether the quantity is 0, and is asked at most once; without it the caller has a proof that it is not.
+    """
+    bits = STARTING_BITS
+    while True:
+        with working_precision(bits):
+            found = quantity()
+            if found > 0 or found < 0:
+                return 1 if found > 0 else -1
+        if bits == STARTING_BITS and is_zero is not None and is_zero():
+            return 0
+        bits *= 2
+
+
+def enclosures(quantity: Callable[[], arb]) -> Iterator[tuple[Fraction, Fraction]]:
+    """Give rational bounds of a quantity, each pair narrower than the one before."""
+    bits = STARTING_BITS
+    while True:
+        with working_precision(bits):
+            found = quantity()
+            bounds = _end(found.lower()), _end(found.upper())
+        yield bounds
+        bits *= 2
+
+
+def round_up(value: arb) -> float:
+    """Return a float next above a ball, both by its binary value and by the decimal that it prints."""
+    upper = value.upper()
+    if not upper.is_finite():
+        return math.inf
+    bound = _end(upper)
+    try:
+        found = float(bound)
+    except OverflowError:
+        return math.inf if bound > 0 else -sys.float_info.max
+    while math.isfinite(found) and min(Fraction(found), fraction(found)) < bound:
+        found = math.nextafter(found, math.inf)
+    return found
+
+
+def round_down(value: arb) -> float:
+    """Return a float next below a ball, both by its binary value and by the decimal that it prints."""
+    return -round_up(-value)
+
+
+def above(quantity: Callable[[], arb]) -> float:
+    """Return a float next above a quantity, see `round_up`."""
+    with working_precision(STARTING_BITS):
+        return round_up(quantity())
+
+
+def below(quantity: Callable[[], arb]) -> float:
+    """Return a float next below a quantity, see `round_down`."""
+    with working_precision(STARTING_BITS):
+        return round_down(quantity())
+
+
+def product_is_one(exponents: Mapping[int, int]) -> bool:
+    """Return whether the product of ``base ** exponent`` is 1, by the prime factors of the bases.
+
+    Examples
+    --------
+    >>> product_is_one({4: 3, 2: -6}), product_is_one({6: 1, 2: -1})
+    (True, False)
+    """
+    from flint import fmpz
+
+    primes: dict[int, int] = {}
+    for base, exponent in exponents.items():
+        for prime, multiplicity in fmpz(base).factor():
+            primes[int(prime)] = primes.get(int(prime), 0) + exponent * int(multiplicity)
+    return not any(primes.values())
+
+
+def _read(value: object) -> Fraction | None:
+    """Return the number that a value stands for, or None."""
+    if isinstance(value, bool) or not isinstance(value, (str, Decimal, Real)):
+        return None
+    try:
+        return fraction(value)  # type: ignore[arg-type]
+    except (ValueError, OverflowError, ZeroDivisionError):  # not a number, infinite, or "1/0"
+        return None
+
+
+def _named(name: str, owner: str | None) -> str:
+    return f"`{name}`" if owner is None else f"`{name}` of `{owner}`"
+
+
+def _inside(number: Fraction, interval: str) -> bool:
+    lower, upper = (bound.strip() for bound in interval[1:-1].split(","))
+    above = lower == "-inf" or number > Fraction(lower) or (interval[0] == "[" and number == Fraction(lower))
+    below = upper == "inf" or number < Fraction(upper) or (interval[-1] == "]" and number == Fraction(upper))
+    return above and below
+
+
+def _end(end: arb) -> Fraction:
+    exact = end.fmpq()
+    return Fraction(int(exact.p), int(exact.q))
