@@ -23,7 +23,7 @@ from shoal.methods.classes import Partition, Records, Taxonomy, blocked_mdav, ex
 from shoal.methods.classes import mdav as mdav_records
 from shoal.methods.classes._centroids import cluster_means
 from shoal.methods.noise import fixed_orders, insensitive
-from shoal.quality.record_linkage import record_linkage
+from shoal.risk._record_linkage import linked_percentage
 
 DATA = Path(os.environ.get("SHOAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 RNG = np.random.default_rng(0)
@@ -93,7 +93,7 @@ def others(quick: bool) -> None:
     partition = Partition(mdav(small, 10))
     line("100,000 x 10, one pass of exchange", lambda: exchange(small, partition, scaling="none"))
     masked = cluster_means(small, partition)[partition.labels]
-    line("100,000 x 10, record linkage", lambda: record_linkage(small, masked))
+    line("100,000 x 10, record linkage", lambda: linked_percentage(small, masked))
     codes = np.stack([RNG.integers(0, 14, 30_162), np.minimum(RNG.geometric(0.3, 30_162), 41) - 1], axis=1)
     categories = Records(codes=codes, taxonomies=[Taxonomy.flat(14), Taxonomy.flat(41)])
     line("30,162 x 2 categories, MDAV k = 5", lambda: mdav_records(categories, 5))

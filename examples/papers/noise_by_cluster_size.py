@@ -29,13 +29,15 @@ from shoal.methods.classes import (
     partition_by_sets,
 )
 from shoal.methods.noise import dp_microaggregate
-from shoal.quality.sse import sae, sse
 
 ATTRIBUTES = ("FICA", "FEDTAX", "INTVAL", "POTHVAL")
 EACH = [AttributeSet(numeric=(column,)) for column in range(len(ATTRIBUTES))]
 SIZES = (2, 5, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200)
 EPSILONS = (1, 2)
-MEASURES = {"SSE": sse, "SAE": sae}
+MEASURES = {
+    "SSE": lambda before, after: float(np.square(before - after).sum()),
+    "SAE": lambda before, after: float(np.abs(before - after).sum()),
+}
 
 Masked = Callable[[Records, int, int], np.ndarray]
 

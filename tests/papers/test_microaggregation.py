@@ -7,12 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from reference.errors import change_of_means, change_of_variances, correlations, information_loss, sse
 from shoal.mechanisms import SeededSource
 from shoal.methods.classes import Records, aggregate, ir_swap, mdav, permutation_within
 from shoal.methods.noise import insensitive
-from shoal.quality.moments import change_of_means, change_of_variances, correlations
-from shoal.quality.record_linkage import record_linkage
-from shoal.quality.sse import information_loss, sse
+from shoal.risk._record_linkage import linked_percentage
 
 CHAPTER_6 = ("FICA", "FEDTAX", "INTVAL", "POTHVAL")
 
@@ -56,7 +55,7 @@ def test_eia_loses_what_is_published(shared_data: Path, k: int, loss: float) -> 
 def test_table_6_1_mdav_columns(chapter_6: Records, k: int, error: float, linkage: float) -> None:
     masked = aggregate(chapter_6, mdav(chapter_6, k, scaling="domain")).numeric
     assert float(f"{sse(chapter_6.numeric, masked):.2e}") == error
-    found = record_linkage(chapter_6.numeric, masked, scale=chapter_6.upper)
+    found = linked_percentage(chapter_6.numeric, masked, scale=chapter_6.upper)
     assert float(f"{found:.3g}") == linkage
 
 

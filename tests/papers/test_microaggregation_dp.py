@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from reference.errors import sae, sse
 from shoal.mechanisms import SeededSource
 from shoal.methods.classes import AttributeSet, Records
 from shoal.methods.noise import dp_microaggregate
-from shoal.quality.sse import sae, sse
 
 NAMES = ("FICA", "FEDTAX", "INTVAL", "POTHVAL")
 EACH = [AttributeSet(numeric=(column,)) for column in range(4)]

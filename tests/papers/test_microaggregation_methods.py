@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import shoal
+from reference.errors import change_of_correlations
 from shoal._run import run
 from shoal.mechanisms import SeededSource
-from shoal.quality.moments import change_of_correlations
 
 Read = Callable[..., shoal.Table]
 

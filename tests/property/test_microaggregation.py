@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from reference import microaggregation as reference
+from reference.errors import sse
 from shoal.kernels import mdav as kernel
 from shoal.mechanisms import SeededSource
 from shoal.methods.classes import (
@@ -25,8 +26,7 @@ from shoal.methods.classes import (
     optimal_univariate,
     vmdav,
 )
-from shoal.quality.record_linkage import record_linkage
-from shoal.quality.sse import sse
+from shoal.risk._record_linkage import linked_percentage
 
 QUICK = settings(max_examples=150, deadline=None)
 
@@ -163,4 +163,4 @@ def test_record_linkage_is_the_slow_reference(case: tuple[np.ndarray, int], seed
     values, _ = case
     masked = np.random.default_rng(seed).integers(-8, 9, values.shape) / 2
     expected = reference.record_linkage(values.tolist(), masked.tolist())
-    assert abs(record_linkage(values, masked, scale=np.ones(values.shape[1])) - expected) < 1e-9
+    assert abs(linked_percentage(values, masked, scale=np.ones(values.shape[1])) - expected) < 1e-9

@@ -7,14 +7,13 @@ from shoal.tables._classes import Classes, Counts, Frequencies, Histogram, Mask,
 from shoal.tables._counting import ValueCounts, class_sizes, count_values, distinct_values, records_from
 from shoal.tables._encode import Dictionary, Encoded, encode
 from shoal.tables._expressions import Filter, FilterError, filter_text
-from shoal.tables._matrix import Matrix, matrix, numbered
 from shoal.tables._profile import profile
 from shoal.tables._read import read
 from shoal.tables._recoding import Recoding
 from shoal.tables._record_store import RecordStore, Selection
 from shoal.tables._repeat import repeat
 from shoal.tables._sample import bernoulli, sampling_threshold
-from shoal.tables._table import Source, Table
+from shoal.tables._table import Source, Table, numbered
 from shoal.tables._write import write
 
 __all__ = [
@@ -33,7 +32,6 @@ __all__ = [
     "Frequencies",
     "Histogram",
     "Mask",
-    "Matrix",
     "Moments",
     "Plane",
     "Recoding",
@@ -54,7 +52,6 @@ __all__ = [
     "group",
     "in_blocks",
     "join_classes",
-    "matrix",
     "numbered",
     "profile",
     "read",

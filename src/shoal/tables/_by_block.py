@@ -16,9 +16,8 @@ from shoal.tables._classes import Counts
 from shoal.tables._counting import class_sizes
 from shoal.tables._digest import builtin
 from shoal.tables._engine import ROW, quiet
-from shoal.tables._matrix import _number, numbered
 from shoal.tables._spark import SparkEngine
-from shoal.tables._table import Table
+from shoal.tables._table import Table, numbered
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -268,6 +267,22 @@ def _as_number(table: Table, schema: Schema, name: str) -> Any:
         return None
     # whole numbers: Spark takes 1.0 for a decimal
     return ibis.cases(*((column == value, rank) for rank, value in enumerate(declared))).cast("float64")
+
+
+def _number(table: Table, name: str) -> Any:
+    import ibis
+
+    column = table.expression[name]
+    kind = column.type()
+    if kind.is_boolean():
+        return column.cast("int8").cast("float64")
+    if kind.is_numeric():
+        return column.cast("float64")
+    if kind.is_timestamp():
+        column, kind = column.date(), column.date().type()
+    if kind.is_date():
+        return column.delta(ibis.date("1970-01-01"), unit="day").cast("float64")
+    return None
 
 
 def _coordinates(numbers: ir.Table, axes: Sequence[Axis]) -> list[Any]:

@@ -18,9 +18,8 @@ from shoal.tables._columns import _column, column_hierarchies
 from shoal.tables._columns import key as comparable
 from shoal.tables._encode import Dictionary, _check, _schema
 from shoal.tables._engine import OURS, ROW, quiet
-from shoal.tables._matrix import numbered
 from shoal.tables._sensitive import sensitive_codes
-from shoal.tables._table import Table
+from shoal.tables._table import Table, numbered
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

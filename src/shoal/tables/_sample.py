@@ -10,8 +10,7 @@ import pyarrow as pa
 from shoal.errors import ParameterError
 from shoal.tables._digest import hexadecimal
 from shoal.tables._engine import ROW, quiet
-from shoal.tables._matrix import numbered
-from shoal.tables._table import Table
+from shoal.tables._table import Table, numbered
 
 __all__ = ["bernoulli", "sampling_threshold"]
 

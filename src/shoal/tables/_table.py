@@ -15,7 +15,7 @@ from shoal.tables._engine import ROW, Engine, quiet
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["Source", "Table"]
+__all__ = ["Source", "Table", "numbered"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +151,16 @@ class Table:
     def __repr__(self) -> str:
         schema = "no schema" if self.schema is None else f"{len(self.schema.quasi_identifiers)} quasi-identifiers"
         return f"<Table {self.source}: {len(self.columns)} columns, {schema}, on {self.engine.name}>"
+
+
+def numbered(table: Table) -> Table:
+    """Return the table with numbers on its records that stay the same whenever it is looked at.
+
+    Files, frames and database tables have them already. Records on Spark are stored on its executors first, since
+    Spark promises no order.
+    """
+    with quiet(table.source.name):
+        return replace(table, expression=table.engine.numbered(table.expression))
 
 
 def load_schema(schema: Schema | str | Path) -> Schema:

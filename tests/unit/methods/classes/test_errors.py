@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from reference.errors import information_loss, semantic_sse
 from shoal.hierarchies import Hierarchy
 from shoal.methods.classes import Taxonomy
 from shoal.methods.classes._errors import Errors, concept_errors, number_errors
 from shoal.methods.classes._semantic import taxonomy
-from shoal.quality.sse import information_loss, semantic_sse
 from shoal.schema import Provenance
 
 NAN = math.nan

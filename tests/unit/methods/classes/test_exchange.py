@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from reference.errors import sse
 from shoal.errors import ParameterError
 from shoal.methods.classes import Partition, Records, Taxonomy, exchange, mdav, standardize
-from shoal.quality.sse import sse
 
 
 def error(values: np.ndarray, partition: Partition) -> float:
