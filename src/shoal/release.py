@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,12 +20,10 @@ from shoal.guarantees._certificate import POPULATION, Column, Data, Domain, File
 from shoal.hierarchies import Hierarchy
 from shoal.methods.recode import SearchResult
 from shoal.plan import Plan
+from shoal.report import REPORT, Plots, gather, render_html, summary
 from shoal.risk import Reidentification
 from shoal.schema import FromFile, Role, Taxonomy
 from shoal.tables import Table
-
-if TYPE_CHECKING:
-    from shoal.report import Plots
 
 __all__ = ["Part", "PrivateReport", "Release"]
 
@@ -155,9 +151,6 @@ class Release:
         OutputError
             If the folder exists or cannot be written; nothing is left behind.
         """
-        # reports are made of releases, so that they lie above them
-        from shoal.report import REPORT, gather, render_html
-
         folder = Path(folder)
         with staged(folder) as staging:
             written = {part.file: part.table for part in self.parts} or {DATA: self.table}
@@ -168,7 +161,7 @@ class Release:
             for name, text in self.notes.items():
                 (staging / name).write_text(text, encoding="utf-8")
             plan, placed = self._write_plan(staging), self._write_hierarchies(staging)
-            (staging / SUMMARY).write_text(f"{self._summary(public=True)}\n", encoding="utf-8")
+            (staging / SUMMARY).write_text(f"{summary(self, public=True)}\n", encoding="utf-8")
             if self.population is not None:
                 pq.write_table(self.population, staging / POPULATION)
             certificate = self._certificate(plan, tuple(_fingerprints(staging)), placed)
@@ -181,8 +174,6 @@ class Release:
     @property
     def plot(self) -> Plots:
         """Pictures for notebooks; they show figures of the original table, as :meth:`explain` does."""
-        from shoal.report import Plots
-
         return Plots(self)
 
     def explain(self) -> str:
@@ -192,31 +183,7 @@ class Release:
         return self.search.explain()
 
     def __str__(self) -> str:
-        return self._summary(public=False)
-
-    def _summary(self, *, public: bool) -> str:
-        """Say what is promised and what was done; ``public`` leaves out what was computed from the original table."""
-        lines = ["Promised", *_bullets(promise.statement for promise in self.guarantee.promises)]
-        assumptions = dict.fromkeys(text for promise in self.guarantee.promises for text in promise.assumptions)
-        if assumptions:
-            lines += ["Assuming", *_bullets(assumptions)]
-        if self.plan.schema.guessed:
-            lines += ["Note", *_bullets(["The roles of the columns were guessed and not confirmed by a person."])]
-        lines += ["Done", *_bullets(event.describe() for event in self.guarantee.events)]
-        if self.private is not None or not public:
-            width = max(map(len, self.measures), default=0)
-            lines += [
-                "Quality",
-                *(f"  {name:<{max(width, 24)}}  {_figure(value)}" for name, value in self.measures.items()),
-            ]
-        shown = [risk for risk in (None if public else self.before, self.after) if risk is not None]
-        title = "Risk of the worst table" if self.plan.method.name == "slice" else "Risk"
-        lines += [f"{title:<26}before      after" if len(shown) == 2 else title]
-        # classes that do not show in the quasi-identifiers are called by another name than those that do
-        names = _HIDDEN_RISKS if getattr(self.plan.method, "form", "") in ("permuted", "anatomy") else _RISKS
-        for name, *cells in zip(names, *map(_risks, shown), strict=True):
-            lines.append(f"  {name:<20}{' '.join(f'{cell:>10}' for cell in cells)}")
-        return "\n".join(lines)
+        return summary(self, public=False)
 
     def _certificate(self, plan: Plan, files: tuple[File, ...], placed: Mapping[str, str]) -> Certificate:
         described = plan.schema
@@ -286,15 +253,6 @@ def _file_stem(column: str, number: int) -> str:
     return f"{number}-{re.sub('[^a-z0-9_]+', '-', column.casefold())[:60]}".rstrip("-")
 
 
-_RISKS = ("records", "equivalence classes", "smallest class", "unique records", "highest risk", "average risk")
-_HIDDEN_RISKS = ("records", "classes", "smallest class", "alone in a class", "highest risk", "average risk")
-
-
-def _risks(risk: Reidentification) -> list[str]:
-    counts = [f"{number:,}" for number in (risk.records, risk.classes, risk.smallest, risk.unique)]
-    return [*counts, f"{risk.prosecutor:.1%}", f"{risk.marketer:.2%}"]
-
-
 def _check(folder: Path) -> None:
     """Refuse to publish what would not verify; this never happens unless Shoal or the disk is broken."""
     found = verify(folder)
@@ -309,14 +267,3 @@ def _check(folder: Path) -> None:
 def _fingerprints(folder: Path) -> list[File]:
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     return [fingerprint(path, path.relative_to(folder).as_posix()) for path in paths]
-
-
-def _bullets(sentences: Iterable[str]) -> list[str]:
-    lines: list[str] = []
-    for sentence in sentences:
-        lines += textwrap.wrap(sentence, width=96, initial_indent="  - ", subsequent_indent="    ")
-    return lines
-
-
-def _figure(value: float | None) -> str:
-    return "not defined" if value is None else f"{value:,.6g}"

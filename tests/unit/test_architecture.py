@@ -17,11 +17,12 @@ SOURCE = Path(shoal.__file__).parent
 LAYERS = [
     {"__main__"},
     {"cli", "web"},
-    {"report", "queries", "comparison"},
+    {"queries", "comparison"},
     {"_anonymize"},
     {"_run"},
     {"release"},
     {"plan", "_staging"},
+    {"report"},
     {"promises"},
     {"risk", "utility"},
     {"methods"},

@@ -159,8 +159,7 @@ def _show(release: Release, output: Path, *, json: bool) -> None:
             }
         )
         return
-    for text in str(release).splitlines():
-        _output.line(text, style=None if text.startswith(" ") else "bold")
+    _output.text(str(release))
     _output.line()
     _output.line(f"The release is in {output}. Anybody can check it: shoal verify {output}", style="bold")
 

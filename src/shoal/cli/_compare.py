@@ -181,15 +181,17 @@ def _row(found: Comparison, point: Point, width: int) -> list[str]:
     chosen = "  <- recommended" if point.number == found.recommended else ""
     return [
         f"{mark} {point.number:>{width}} {point.label}{chosen}",
-        _percentage(point.risk.get(found.risk), 2),
-        _percentage(point.utility.get(found.utility), 1),
+        _share(point.risk.get(found.risk)),
+        _share(point.utility.get(found.utility)),
         f"{point.records:,}",
         f"{point.seconds:.1f}",
     ]
 
 
-def _percentage(value: float | None, digits: int) -> str:
-    return "-" if value is None else f"{value:.{digits}%}"
+def _share(value: float | None) -> str:
+    from shoal.report import share
+
+    return "-" if value is None else share(value)
 
 
 def _wrapped(sentence: str) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from shoal.errors import ShoalError
 
-__all__ = ["Stopped", "error", "json_wanted", "line", "print_json", "progress", "table", "warning"]
+__all__ = ["Stopped", "error", "json_wanted", "line", "print_json", "progress", "table", "text", "warning"]
 
 _JSON = {"wanted": False}
 
@@ -28,14 +28,14 @@ def json_wanted(*, wanted: bool) -> None:
     _JSON["wanted"] = wanted
 
 
-def line(text: str = "", *, style: str | None = None) -> None:
+def line(content: str = "", *, style: str | None = None) -> None:
     """Print one line, styled if standard output is a terminal."""
     if style is None or not _styled(sys.stdout):
-        sys.stdout.write(text + "\n")
+        sys.stdout.write(content + "\n")
         return
     from rich.console import Console
 
-    Console(highlight=False, soft_wrap=True).print(text, style=style, markup=False)
+    Console(highlight=False, soft_wrap=True).print(content, style=style, markup=False)
 
 
 def warning(text: str) -> None:
@@ -63,13 +63,17 @@ def print_json(value: object) -> None:
     sys.stdout.write(json.dumps(value, default=_plain, indent=2, ensure_ascii=False) + "\n")
 
 
+def text(lines: str) -> None:
+    """Print lines, those at the left as titles."""
+    for each in lines.splitlines():
+        line(each, style="bold" if each and not each.startswith(" ") else None)
+
+
 def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a small table: the first column left, the others right."""
-    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
-    line(title, style="bold")
-    for number, row in enumerate([header, *rows]):
-        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        line("  " + "  ".join(cells).rstrip(), style="dim" if number == 0 else None)
+    from shoal.report import table_lines
+
+    text("\n".join(table_lines(title, header, rows)))
 
 
 @contextmanager

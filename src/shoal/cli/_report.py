@@ -75,8 +75,8 @@ def _internal(folder: Path, original: str, table: str | None) -> Document:
 
     # a folder that is no release says so before the original is read
     public_report(folder)
-    schema = shoal.Plan.load(folder / "plan.toml").schema
-    return internal_report(folder, shoal.read(original, table=table).with_schema(schema))
+    plan = shoal.Plan.load(folder / "plan.toml")
+    return internal_report(folder, shoal.read(original, table=table).with_schema(plan.schema), plan)
 
 
 def _check(folder: Path, output: Path | None, chart: str | None, *, public: bool, original: str | None) -> None:

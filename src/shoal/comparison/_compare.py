@@ -14,13 +14,12 @@ from typing import Any
 from shoal import tables, utility
 from shoal.comparison._comparison import Comparison
 from shoal.comparison._evaluate import Settings, as_json
-from shoal.comparison._fingerprint import input_fingerprint, point_key
 from shoal.comparison._frontier import non_dominated
 from shoal.comparison._grid import DELTA, Candidate, Grid
 from shoal.comparison._point import RISKS, UTILITIES, Point, strengths
 from shoal.comparison._pool import run_all
 from shoal.comparison._recommend import recommend
-from shoal.comparison._store import Store
+from shoal.comparison._store import Store, input_fingerprint, point_key
 from shoal.errors import MissingExtraError, ParameterError, Problems, SchemaError
 from shoal.methods.noise import DPMicroaggregation
 from shoal.tables import Table

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from shoal.comparison._picture import chart, text_plot
-from shoal.comparison._point import Point
+from shoal.comparison._frontier import comparable, values
+from shoal.comparison._point import RISKS, UTILITIES, Point
 from shoal.errors import OutputError, ParameterError
 from shoal.plan import Plan
-from shoal.report import Chart
+from shoal.report import Axis, Chart, Dot, frontier_chart, frontier_text
 from shoal.schema import FromFile, Taxonomy
 
 __all__ = ["Comparison"]
@@ -83,11 +83,33 @@ class Comparison:
 
     def text_plot(self, *, width: int = 64, height: int = 16) -> str:
         """Return the frontier drawn in text."""
-        return text_plot(self.points, self.risk, self.utility, self.best, width=width, height=height)
+        return frontier_text(self._dots(), *self._axes(), width=width, height=height)
 
     def chart(self) -> Chart:
         """Return the frontier as a picture, which notebooks show; ``chart().svg(alone=True)`` is a file's content."""
-        return chart(self.points, self.risk, self.utility, self.best, self.recommended)
+        return frontier_chart(self._dots(), *self._axes())
+
+    def _dots(self) -> list[Dot]:
+        found = []
+        for point in comparable(self.points, self.risk, self.utility):
+            risk, cost = values(point, self.risk, self.utility)
+            dot = Dot(
+                number=str(point.number),
+                label=point.label,
+                group=point.method,
+                risk=risk,
+                cost=cost,
+                best=point.number in self.best,
+                chosen=point.number == self.recommended,
+            )
+            found.append(dot)
+        return found
+
+    def _axes(self) -> tuple[Axis, Axis]:
+        return (
+            Axis(title=RISKS[self.risk].title, short="risk"),
+            Axis(title=UTILITIES[self.utility].title, short="utility lost"),
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain values."""

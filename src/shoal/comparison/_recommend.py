@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from shoal.comparison._choice import Choice
-from shoal.comparison._frontier import comparable
+from shoal.comparison._frontier import Choice, comparable
 from shoal.comparison._point import RISKS, UTILITIES, Point
+from shoal.report import share
 
 __all__ = ["recommend"]
 
@@ -54,8 +54,8 @@ def _reasons(
     yield _why(chosen, choice, every, limit, given=given, within=within)
     first, second = choice.values(chosen)
     yield (
-        f"With it, {RISKS[choice.risk].sentence.format(f'{first:.2%}')}, and "
-        f"{UTILITIES[choice.utility].sentence.format(f'{second:.1%}')}."
+        f"With it, {RISKS[choice.risk].sentence.format(share(first))}, and "
+        f"{UTILITIES[choice.utility].sentence.format(share(second))}."
     )
     around = choice.representatives
     if chosen in around:
@@ -79,7 +79,7 @@ def _why(chosen: Point, choice: Choice, every: Choice, limit: float, *, given: b
     hiding = " of those that hide who is in the table" if len(choice.points) < len(every.points) else ""
     if within:
         usual = "" if given else ", which is taken where no limit is given"
-        why = f"the most useful one{hiding} with a risk of at most {limit:.2%}{usual}"
+        why = f"the most useful one{hiding} with a risk of at most {share(limit)}{usual}"
     elif len(choice.representatives) > 1:
         those = "hide who is in the table and that no other of these beats" if hiding else "no other beats"
         why = f"the best compromise among the {len(choice.representatives)} choices that {those} in both figures"
@@ -97,15 +97,15 @@ def _why(chosen: Point, choice: Choice, every: Choice, limit: float, *, given: b
         )
         sentence += f" {_listed(weaker).capitalize()} {stands} less."
     if not within:
-        sentence += f" No choice has a risk of at most {limit:.0%}: ask for stronger promises if that is too much."
+        sentence += f" No choice has a risk of at most {share(limit)}: ask for stronger promises if that is too much."
     return sentence
 
 
 def _versus(words: str, other: Point, chosen: Point, choice: Choice) -> str:
     (risk, lost), (risk_chosen, lost_chosen) = choice.values(other), choice.values(chosen)
     return (
-        f"{words} is point {other.number} ({other.label}): a risk of {risk:.2%} instead of {risk_chosen:.2%}, for "
-        f"{UTILITIES[choice.utility].short} of {lost:.1%} instead of {lost_chosen:.1%}."
+        f"{words} is point {other.number} ({other.label}): a risk of {share(risk)} instead of {share(risk_chosen)}, "
+        f"for {UTILITIES[choice.utility].short} of {share(lost)} instead of {share(lost_chosen)}."
     )
 
 
@@ -122,8 +122,8 @@ def _presence(chosen: Point, choice: Choice, every: Choice, limit: float) -> Ite
         risk, lost = choice.values(other)
         yield (
             f"If it may be seen who is in the table, consider point {other.number} ({other.label}) with "
-            f"{UTILITIES[choice.utility].short} of {lost:.1%}. It publishes the quasi-identifiers as they are; its "
-            f"risk, {risk:.2%}, is that of picking the person's sensitive values among those of the class."
+            f"{UTILITIES[choice.utility].short} of {share(lost)}. It publishes the quasi-identifiers as they are; its "
+            f"risk, {share(risk)}, is that of picking the person's sensitive values among those of the class."
         )
 
 
@@ -131,12 +131,12 @@ def _attacks(chosen: Point, risk: str) -> Iterator[str]:
     inferred, single = chosen.risk.get("inference"), chosen.risk.get("singling-out")
     if inferred is not None and inferred > _NOTEWORTHY and risk != "inference":
         yield (
-            f"Sensitive values are less safe than records: {RISKS['inference'].sentence.format(f'{inferred:.0%}')}. "
+            f"Sensitive values are less safe than records: {RISKS['inference'].sentence.format(share(inferred))}. "
             f"l-diversity or t-closeness limits that."
         )
     if single is not None and single > _NOTEWORTHY and risk != "singling-out":
         yield (
-            f"Look at the sensitive columns once more: {RISKS['singling-out'].sentence.format(f'{single:.0%}')}, "
+            f"Look at the sensitive columns once more: {RISKS['singling-out'].sentence.format(share(single))}, "
             f"often by exact values that are released as they are. Whoever knows such a value finds the record; round "
             f"it, or make the column a quasi-identifier."
         )
@@ -151,8 +151,8 @@ def _listed(numbers: Sequence[int]) -> str:
 def _too_risky(choice: Choice, every: Choice, highest_risk: float) -> str:
     lowest = min(choice.frontier, key=choice.values)
     words = (
-        f"No point stays at or below a risk of {highest_risk:.2%}; the lowest is "
-        f"{choice.values(lowest)[0]:.2%} of point {lowest.number} ({lowest.label})."
+        f"No point stays at or below a risk of {share(highest_risk)}; the lowest is "
+        f"{share(choice.values(lowest)[0])} of point {lowest.number} ({lowest.label})."
     )
     other = every.most_useful(highest_risk)
     if other is None:

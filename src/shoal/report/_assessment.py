@@ -1,17 +1,22 @@
-"""The risk of a table as it is, as a page like the reports on releases."""
+"""The risk of a table as it is, as text and as a page like the reports on releases."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from shoal import __version__
-from shoal.report._charts import class_sizes_chart, share
+from shoal.report._charts import class_sizes_chart
 from shoal.report._document import Risk
 from shoal.report._html import facts, figure, page, section, table_of
 from shoal.report._markup import Html, element
+from shoal.report._text import table_lines
+from shoal.report._words import UNPROTECTED, band, share
 from shoal.risk import Assessment, Attack, Attacks, PopulationUniqueness
 
-__all__ = ["render_assessment"]
+__all__ = ["assessment_text", "render_assessment"]
+
+_ESTIMATES = {"pitman": "Pitman", "zayatz": "Zayatz", "snb": "SNB"}
+_Table = tuple[tuple[str, ...], list[Sequence[str]]]
 
 
 def render_assessment(found: Assessment, *, name: str, attacks: Attacks | None = None) -> str:
@@ -35,8 +40,59 @@ def render_assessment(found: Assessment, *, name: str, attacks: Attacks | None =
     )
 
 
+def assessment_text(found: Assessment, *, attacks: Attacks | None = None) -> str:
+    """Return the risk of a table as text for a terminal; titles stand at the left, what they are about is indented."""
+    parts = [["Risk of the table as it is", *_aligned(_risk_lines(found))]]
+    sizes = [
+        (band(each.smallest, each.largest), f"{each.classes:,}", f"{each.records:,}")
+        for each in found.reidentification.sizes
+    ]
+    parts.append(table_lines("Class sizes", ("size", "classes", "records"), sizes))
+    parts.append(table_lines("Quasi-identifiers, the most revealing first", *_columns(found)))
+    if found.attributes:
+        title = "Sensitive columns: correct guesses without and with a person's class known, by level of the hierarchy"
+        parts.append(table_lines(title, *_attributes(found)))
+    if found.population is not None:
+        parts.append(_population_lines(found.population))
+    if attacks is not None:
+        parts.append(table_lines("An intruder who knows some of a person's quasi-identifiers", *_known(attacks)))
+        title = "Attacks: how often they succeed, and how often they would without the records"
+        parts.append(table_lines(title, *_tried(attacks)))
+    return "\n\n".join("\n".join(lines) for lines in parts)
+
+
+def _risk_lines(found: Assessment) -> Iterator[tuple[str, str]]:
+    risk = found.reidentification
+    yield "records", f"{risk.records:,}"
+    yield "equivalence classes", f"{risk.classes:,}"
+    yield "smallest class", f"{risk.smallest:,}"
+    yield "unique records", f"{risk.unique:,} ({share(risk.unique / max(risk.records, 1))})"
+    yield (
+        "prosecutor risk",
+        f"{share(risk.prosecutor)}  highest, for an intruder who knows that the person is in the table",
+    )
+    if risk.journalist is None:
+        yield "journalist risk", "no more than the prosecutor risk (no population was given)"
+    else:
+        yield "journalist risk", f"{share(risk.journalist)}  highest, if the intruder does not know that"
+    yield "marketer risk", f"{share(risk.marketer)}  expected share of all records that can be linked"
+
+
+def _population_lines(found: PopulationUniqueness) -> list[str]:
+    title = f"Population of {found.population:,} people, of whom {share(found.sampling_fraction)} are in the table"
+    chosen = _ESTIMATES[found.chosen]
+    rows = [("unique people", f"{found.people:,.0f} ({share(found.share)})  by Dankar's rule: {chosen}")]
+    rows += [(f"  by {name}", _estimate(found, key)) for key, name in _ESTIMATES.items()]
+    expected = f"{found.reidentifications:,.0f}  expected when every record is linked, by a model of individual risk"
+    return [title, *_aligned([*rows, ("re-identifications", expected)])]
+
+
+def _aligned(rows: Iterator[tuple[str, str]] | Sequence[tuple[str, str]]) -> list[str]:
+    return [f"  {name:<20} {value}" for name, value in rows]
+
+
 def _sections(found: Assessment, attacks: Attacks | None) -> Iterator[Html]:
-    words = "It shows figures of a table without any protection. Do not publish it, nor any figure of it."
+    words = f"It shows figures of an unprotected table. {UNPROTECTED}"
     yield element("div", element("b", "Not for publication."), " ", words, class_="variant", role="note")
     risk = Risk.of(found.reidentification)
     journalist = found.reidentification.journalist
@@ -44,33 +100,58 @@ def _sections(found: Assessment, attacks: Attacks | None) -> Iterator[Html]:
         "Who stands out",
         element(
             "p",
-            "Records that look alike to an intruder form a class. In a class of ten, each record is the intruder's "
-            "person with a chance of one in ten, as far as the quasi-identifiers tell.",
+            "Records that look alike to an intruder form a class. In a class of ten, each record is the person whom "
+            "the intruder seeks with a chance of one in ten, as far as the quasi-identifiers tell.",
         ),
         element("div", facts(risk), class_="facts"),
         element(
             "p",
-            "Whoever does not know that the person is in the table succeeds less often: "
-            + ("nobody gave a population to say how often." if journalist is None else f"{share(journalist)} at most."),
+            "An intruder who does not know that the person is in the table succeeds less often: "
+            + ("no population was given to say how often." if journalist is None else f"at most {share(journalist)}."),
         ),
         element("div", figure(class_sizes_chart(risk)), class_="cards"),
     )
-    columns = [
-        (each.column, f"{each.distinct:,}", share(each.separation), f"{each.unique_without:,}")
-        for each in found.columns
-    ]
-    header = ("column", "values", "pairs told apart", "unique records without it")
-    yield section("Which columns make people stand out", table_of(header, columns))
+    yield section("Which columns make people stand out", table_of(*_columns(found)))
     if found.attributes:
-        yield section("What a class gives away", *_attributes(found))
+        about = "How often a sensitive value is guessed correctly, without and with knowing the person's class."
+        yield section("What a class gives away", element("p", about), table_of(*_attributes(found)))
     if found.population is not None:
         yield section("Who is unique in the population", *_population(found.population))
     if attacks is not None:
         yield section("What intruders achieve", *_attacks(attacks))
 
 
-def _attributes(found: Assessment) -> Iterator[Html]:
-    yield element("p", "How often a sensitive value is guessed right, without and with the class of the person.")
+def _population(found: PopulationUniqueness) -> Iterator[Html]:
+    yield element(
+        "p",
+        f"The table holds {share(found.sampling_fraction)} of {found.population:,} people. About {found.people:,.0f} "
+        f"of them ({share(found.share)}) are unique. Another model, of individual risk, expects about "
+        f"{found.reidentifications:,.0f} re-identifications if every record is linked; the two models make different "
+        f"assumptions about the population.",
+    )
+    rows = [
+        (f"{title}{', chosen by the rule of Dankar and others' if key == found.chosen else ''}", _estimate(found, key))
+        for key, title in _ESTIMATES.items()
+    ]
+    yield table_of(("estimate", "unique people"), rows)
+
+
+def _attacks(found: Attacks) -> Iterator[Html]:
+    yield element("p", "An intruder looks for people by some of their quasi-identifiers.")
+    yield table_of(*_known(found))
+    yield element("p", "How often attacks succeed, and how often they would without the records.")
+    yield table_of(*_tried(found))
+
+
+def _columns(found: Assessment) -> _Table:
+    rows = [
+        (each.column, f"{each.distinct:,}", share(each.separation), f"{each.unique_without:,}")
+        for each in found.columns
+    ]
+    return ("column", "values", "pairs told apart", "unique records without it"), [*rows]
+
+
+def _attributes(found: Assessment) -> _Table:
     rows = [
         (
             each.column,
@@ -82,32 +163,16 @@ def _attributes(found: Assessment) -> Iterator[Html]:
         )
         for each in found.attributes
     ]
-    yield table_of(("column", "level", "values", "without", "with", "records whose value is certain"), rows)
-
-
-def _population(found: PopulationUniqueness) -> Iterator[Html]:
-    yield element(
-        "p",
-        f"The table holds {share(found.sampling_fraction)} of {found.population:,} people. About {found.people:,.0f} "
-        f"of them ({share(found.share)}) are unique. Another model, of individual risk, expects that linking every "
-        f"record re-identifies about {found.reidentifications:,.0f} people; the two assume different populations.",
-    )
-    names = {"pitman": "Pitman", "zayatz": "Zayatz", "snb": "SNB"}
-    rows = [
-        (f"{title}{', chosen by the rule of Dankar and others' if key == found.chosen else ''}", _estimate(found, key))
-        for key, title in names.items()
-    ]
-    yield table_of(("estimate", "unique people"), rows)
+    return ("column", "level", "values", "without", "with", "records whose value is certain"), [*rows]
 
 
 def _estimate(found: PopulationUniqueness, key: str) -> str:
     value: float | None = getattr(found, key)
-    return "none" if value is None else share(value)
+    return "no estimate" if value is None else share(value)
 
 
-def _attacks(found: Attacks) -> Iterator[Html]:
-    yield element("p", "People are looked for by some of their quasi-identifiers.")
-    known = [
+def _known(found: Attacks) -> _Table:
+    rows = [
         (
             f"{each.known}",
             share(each.single),
@@ -117,10 +182,12 @@ def _attacks(found: Attacks) -> Iterator[Html]:
         )
         for each in found.linkage
     ]
-    yield table_of(("columns known", "one record fits", "linked", "linked at worst", "by"), known)
-    yield element("p", "How often attacks are right, and how often they would be without the records.")
+    return ("columns known", "one record fits", "linked", "linked at worst", "by"), [*rows]
+
+
+def _tried(found: Attacks) -> _Table:
     asked: list[Attack] = [found.singling_out, *([found.linkability] if found.linkability else []), *found.inference]
-    tried = [
+    rows = [
         (
             f"{each.name} {', '.join(each.columns)}".rstrip(),
             share(each.success.rate),
@@ -129,4 +196,4 @@ def _attacks(found: Attacks) -> Iterator[Html]:
         )
         for each in asked
     ]
-    yield table_of(("attack", "right", "without", "risk"), tried)
+    return ("attack", "success", "without the records", "risk"), [*rows]

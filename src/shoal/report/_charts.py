@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shoal.report._document import Bar, Budget, ColumnFigures, Level, Risk, Sizes, Step
+from shoal.report._document import Bar, Budget, ColumnFigures, Level, Risk, Step
 from shoal.report._markup import Html, element, join, shortened
 from shoal.report._style import CHART_CSS
+from shoal.report._words import band, share
 
-__all__ = ["Chart", "band", "budget_chart", "class_sizes_chart", "column_chart", "levels_chart", "share"]
+__all__ = ["Chart", "budget_chart", "class_sizes_chart", "column_chart", "levels_chart"]
 
 _WIDTH, _ROW, _LABEL, _BAR = 360, 22, 128, 160
 #: the room for bars where two figures stand beside them
@@ -147,7 +148,7 @@ def class_sizes_chart(after: Risk, before: Risk | None = None) -> Chart:
     earlier = {size.smallest: size for size in before.sizes} if before else {}
     bars = tuple(
         Bar(
-            label=band(size),
+            label=band(size.smallest, size.largest),
             released=size.records / max(after.records, 1),
             records=size.records,
             original=earlier[size.smallest].records / max(before.records, 1) if before else None,
@@ -239,14 +240,3 @@ def budget_chart(steps: Sequence[Step], total: Budget) -> Chart:
         header=("step", "epsilon", "delta"),
         rows=tuple((step.name, f"{step.epsilon:.6g}", f"{step.delta:.6g}") for step in spending),
     )
-
-
-def band(sizes: Sizes) -> str:
-    """Return a band of class sizes in words."""
-    low, high = sizes.smallest, sizes.largest
-    return f"{low:,} or more" if high is None else f"{low:,}" if low == high else f"{low:,} to {high:,}"
-
-
-def share(value: float) -> str:
-    """Return a share in percent; one that is not zero never looks like zero."""
-    return "<0.1%" if 0 < value < 0.0005 else f"{value:.1%}"

@@ -1,10 +1,12 @@
-"""The distribution of a released column, as few bars as a reader can take in."""
+"""The distribution of a released column, alone or beside the original's, as few bars as a reader can take in."""
 
 from __future__ import annotations
 
 import math
 import re
 import sys
+from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +14,9 @@ import pyarrow as pa
 from shoal.report._document import Bar, ColumnFigures
 from shoal.schema import Role
 from shoal.tables import Table, count_values
+from shoal.utility import Bin, Distribution
 
-__all__ = ["column_figures"]
+__all__ = ["column_figures", "compared_column"]
 
 #: columns with at most so many values have a bar for each
 _FEW = 20
@@ -23,6 +26,8 @@ _COMMON = 12
 _MOST = 0.99
 #: signs of a value that are read: a report shows fewer
 _LENGTH = 400
+#: bars of a column beside the original's at most, but for missing values
+_BESIDE = 20
 
 
 def column_figures(table: Table, name: str, role: Role, records: int) -> ColumnFigures:
@@ -103,3 +108,70 @@ def _between(low: float, high: float, *, whole: bool) -> str:
 
 def _end(value: float) -> str:
     return f"{value:,.0f}" if 100 <= abs(value) < 1e15 and float(value).is_integer() else f"{value:,.6g}"
+
+
+def compared_column(column: ColumnFigures, found: Distribution) -> ColumnFigures:
+    """Return a column with the original's distribution beside the released one."""
+    return ColumnFigures(
+        name=column.name,
+        role=column.role,
+        distinct=column.distinct,
+        bars=tuple(
+            Bar(
+                label=_bin_label(each),
+                kind=_bin_kind(each),
+                # sums of floats: all of it is not almost all of it
+                released=round(each.released, 12),
+                original=round(each.original, 12),
+            )
+            for each in _fewer(found.bins, ordered=found.wasserstein is not None)
+        ),
+        total_variation=found.total_variation,
+        wasserstein=found.wasserstein,
+    )
+
+
+def _fewer(bins: Sequence[Bin], *, ordered: bool) -> list[Bin]:
+    """Return at most about twenty bars: neighbours together where values have an order, else the commonest."""
+    aside = [each for each in bins if each.first is None and not each.rest]
+    values = [each for each in bins if each.first is not None or each.rest]
+    if len(values) > _BESIDE and ordered:
+        width = math.ceil(len(values) / _BESIDE)
+        values = [_together(values[start : start + width]) for start in range(0, len(values), width)]
+    elif len(values) > _BESIDE:
+        common = sorted(values, key=lambda each: (each.rest, -each.original - each.released))
+        kept = {id(each) for each in common[: _BESIDE - 1]}
+        rest = _together([each for each in values if id(each) not in kept], rest=True)
+        values = [*(each for each in values if id(each) in kept), rest]
+    return [*values, *aside]
+
+
+def _together(bins: Sequence[Bin], *, rest: bool = False) -> Bin:
+    return Bin(
+        first=bins[0].first,
+        last=bins[-1].last,
+        original=sum(each.original for each in bins),
+        released=sum(each.released for each in bins),
+        rest=rest,
+    )
+
+
+def _bin_kind(found: Bin) -> Literal["value", "missing", "rest"]:
+    return "rest" if found.rest else "missing" if found.first is None else "value"
+
+
+def _bin_label(found: Bin) -> str:
+    if found.rest:
+        return "other values"
+    if found.first is None:
+        return "missing"
+    first, last = _short(found.first), _short(found.last)
+    return first if first == last else f"{first} to {last}"
+
+
+def _short(text: str | None) -> str:
+    """Return a value as a label: a number with six digits at most, which a mean rarely has."""
+    try:
+        return f"{float(text or ''):.6g}" if len(text or "") > 8 else str(text)
+    except ValueError:
+        return str(text)

@@ -25,7 +25,7 @@ from shoal.report._document import (
     TableFigures,
     Variant,
 )
-from shoal.report._limitations import limitations
+from shoal.report._words import limitations
 from shoal.risk import reidentification_of_sizes
 from shoal.schema import Role
 from shoal.tables import Table

@@ -12,15 +12,14 @@ from shoal.report._charts import (
     class_sizes_chart,
     column_chart,
     levels_chart,
-    share,
 )
 from shoal.report._document import Document, PromiseFigures, Risk, TableFigures, Variant
 from shoal.report._markup import Html, element, join, shortened
 from shoal.report._plots import lattice_chart
 from shoal.report._style import CSS
-from shoal.report._words import STRENGTHS, hidden, notice
+from shoal.report._words import GUESSED, STRENGTHS, hidden, measured, notice, risk_figures, share
 
-__all__ = ["charts", "facts", "figure", "page", "render_html", "section", "table_of"]
+__all__ = ["charts", "facts", "figure", "page", "render_html", "section", "table_of", "ticks"]
 
 
 def render_html(document: Document) -> str:
@@ -98,15 +97,13 @@ def _choices() -> Html:
 def _sections(document: Document) -> Iterable[Html]:
     yield element("div", element("b", notice(document)[0]), " ", notice(document)[1], class_="variant", role="note")
     if document.guessed:
-        yield element(
-            "div", "The roles of the columns were guessed and not confirmed by a person.", class_="warning", role="note"
-        )
+        yield element("div", GUESSED, class_="warning", role="note")
     yield section("What is promised", [_promise(promise) for promise in document.promises])
     yield section("What was done", _done(document))
     yield section("How well people are hidden", _risks(document))
     yield section("What the data look like", _data(document))
     yield section(
-        "What this release does not do", element("ul", [element("li", _ticks(t)) for t in document.limitations])
+        "What this release does not do", element("ul", [element("li", ticks(t)) for t in document.limitations])
     )
     yield section("How to check it", _checking(document))
 
@@ -125,11 +122,11 @@ def _promise(promise: PromiseFigures) -> Html:
     if promise.file:
         about.append(f"about {promise.file}")
     parts: list[Html] = [
-        element("p", _ticks(promise.statement)),
+        element("p", ticks(promise.statement)),
         element("p", element("span", name, class_="badge"), " ", meaning, f" The unit is one {promise.unit}."),
     ]
     if promise.assumptions:
-        assumed = [element("li", _ticks(text)) for text in promise.assumptions]
+        assumed = [element("li", ticks(text)) for text in promise.assumptions]
         parts += [element("h3", "Assuming"), element("ul", assumed)]
     parts.append(element("p", "; ".join(shortened(text, 300) for text in about), class_="soft"))
     if promise.exact:
@@ -139,7 +136,7 @@ def _promise(promise: PromiseFigures) -> Html:
 
 
 def _done(document: Document) -> Iterable[Html]:
-    yield element("ol", [element("li", _ticks(step.description)) for step in document.steps])
+    yield element("ol", [element("li", ticks(step.description)) for step in document.steps])
     yield element("p", f"Randomness: {document.randomness}.", class_="soft")
     shown = [levels_chart(document.levels)] if document.levels else []
     if document.budget is not None:
@@ -171,33 +168,28 @@ def _risks(document: Document) -> Iterable[Html]:
         yield element("div", facts(table.risk), class_="facts")
         if document.before is not None:
             yield _compared(document.before, table.risk)
-        yield element("p", "Classes are formed by ", _ticks(table.classes_by), ".", class_="soft")
+        yield element("p", "Classes are formed by ", ticks(table.classes_by), ".", class_="soft")
         yield element("div", figure(class_sizes_chart(table.risk, document.before)), class_="cards")
 
 
 def facts(risk: Risk) -> list[Html]:
     """Return the headline figures of a risk."""
-    facts = [
-        ("records", f"{risk.records:,}"),
-        ("classes", f"{risk.classes:,}"),
-        ("smallest class", f"{risk.smallest:,}"),
-        ("records alone in their class", f"{risk.unique:,}"),
-        ("highest risk of one record", share(risk.prosecutor)),
-        ("average risk", share(risk.marketer)),
-    ]
-    return [element("div", element("b", figure), name, class_="fact") for name, figure in facts]
+    shown = zip(_FACTS, risk_figures(risk), strict=True)
+    return [element("div", element("b", figure), name, class_="fact") for name, figure in shown]
+
+
+_FACTS = (
+    "records",
+    "classes",
+    "smallest class",
+    "records alone in their class",
+    "highest risk of one record",
+    "average risk",
+)
 
 
 def _compared(before: Risk, after: Risk) -> Html:
-    rows = [
-        ("records", f"{before.records:,}", f"{after.records:,}"),
-        ("classes", f"{before.classes:,}", f"{after.classes:,}"),
-        ("smallest class", f"{before.smallest:,}", f"{after.smallest:,}"),
-        ("records alone in their class", f"{before.unique:,}", f"{after.unique:,}"),
-        ("highest risk of one record", share(before.prosecutor), share(after.prosecutor)),
-        ("average risk", share(before.marketer), share(after.marketer)),
-    ]
-    return table_of(("", "before", "after"), rows)
+    return table_of(("", "before", "after"), zip(_FACTS, risk_figures(before), risk_figures(after), strict=True))
 
 
 def _data(document: Document) -> Iterable[Html]:
@@ -205,9 +197,7 @@ def _data(document: Document) -> Iterable[Html]:
         legend = (element("b", "outlined: original", class_="o"), ", ", element("b", "filled: released", class_="r"))
         yield element("p", *legend, ". Generalised values are spread evenly over what they stand for.", class_="legend")
     if document.measures:
-        rows = [
-            (name, "not defined" if value is None else f"{value:,.6g}") for name, value in document.measures.items()
-        ]
+        rows = [(name, measured(value)) for name, value in document.measures.items()]
         yield table_of(("quality measure", "value"), rows)
     if document.query_error is not None:
         yield element("p", f"Random counts over the release are wrong by {share(document.query_error)} on average.")
@@ -268,7 +258,7 @@ def _checking(document: Document) -> Iterable[Html]:
     yield table_of(("file", "bytes", "SHA-256"), rows)
 
 
-def _ticks(text: str) -> Html:
+def ticks(text: str) -> Html:
     """Return a sentence with what stands between backticks as code."""
     parts = shortened(text, 2000).split("`")
     if len(parts) % 2 == 0:

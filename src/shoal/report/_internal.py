@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import secrets
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shoal import tables
 from shoal.errors import ShoalError
 from shoal.guarantees import CERTIFICATE, Certificate
 from shoal.guarantees._certificate import load
-from shoal.plan import Plan
-from shoal.release import PLAN, Release
-from shoal.report._beside import compared_column
+from shoal.report._columns import compared_column
 from shoal.report._document import Document, Risk, TableFigures, Variant
 from shoal.report._gather import gather
 from shoal.report._plots import lattice_figures
@@ -20,13 +19,17 @@ from shoal.risk import Pair, assess
 from shoal.tables import Table
 from shoal.utility import Associations, Distribution, associations, coverage, distributions, query_error
 
+if TYPE_CHECKING:
+    from shoal.plan import Plan
+    from shoal.release import Release
+
 __all__ = ["internal_report"]
 
 #: pairs of columns whose association a report names
 _PAIRS = 10
 
 
-def internal_report(folder: str | Path, original: Table) -> Document:
+def internal_report(folder: str | Path, original: Table, plan: Plan) -> Document:
     """Return the report on the release in ``folder`` that compares it with the table that it was made of.
 
     It shows figures of the original without any protection and is for the holder of the data alone. Where a release
@@ -39,6 +42,9 @@ def internal_report(folder: str | Path, original: Table) -> Document:
         The release.
     original
         The table that it was made of, with its schema.
+    plan
+        The plan of the release, which is carried out again where that gives the same release: its search and measures
+        are not written down.
     """
     folder = Path(folder)
     certificate = load(folder / CERTIFICATE)
@@ -56,16 +62,14 @@ def internal_report(folder: str | Path, original: Table) -> Document:
         covered = coverage(pair)
         known = {} if covered is None else {"share of the domain that values cover": covered}
         changes["measures"] = {**certificate.measures, **known}
-    again = _again(folder, original, certificate)
+    again = _again(plan, original, certificate)
     if again is not None:
         changes["measures"] = dict(again.measures)
         changes["lattice"] = None if again.search is None else lattice_figures(again.search)
     return public.model_copy(update=changes)
 
 
-def _again(folder: Path, original: Table, certificate: Certificate) -> Release | None:
-    """Carry out the plan again where that gives the same release: its search and measures are not written down."""
-    plan = Plan.load(folder / PLAN)
+def _again(plan: Plan, original: Table, certificate: Certificate) -> Release | None:
     if not certificate.randomness.startswith("none used"):
         return None  # it would be another release
     key = secrets.token_bytes(32) if any(attribute.pseudonym for attribute in plan.schema) else None

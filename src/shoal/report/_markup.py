@@ -17,6 +17,10 @@ class Html(str):
 
     __slots__ = ()
 
+    def __html__(self) -> str:
+        """Tell templates that this is markup already."""
+        return self
+
 
 def element(tag: str, /, *children: str | Iterable[str], **attributes: object) -> Html:
     """Return an element; children that are not :class:`Html` are escaped.

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.report._beside import compared_column
 from shoal.report._charts import Chart, class_sizes_chart, column_chart
-from shoal.report._columns import column_figures
+from shoal.report._columns import column_figures, compared_column
 from shoal.report._document import LatticeFigures, LatticeNode, Risk
 from shoal.report._markup import Html, element, join
 from shoal.risk import Pair

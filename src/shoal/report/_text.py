@@ -1,61 +1,100 @@
-"""A report for the terminal."""
+"""A release and its report as plain text: for the terminal, and for ``summary.txt``."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from shoal.report._charts import share
 from shoal.report._document import Document, Risk
 from shoal.report._markup import clean, shortened
-from shoal.report._words import STRENGTHS, hidden, notice
+from shoal.report._words import GUESSED, STRENGTHS, hidden, measured, notice, risk_figures
 
-__all__ = ["render_text"]
+if TYPE_CHECKING:
+    from shoal.release import Release
+    from shoal.risk import Reidentification
+
+__all__ = ["render_text", "summary", "table_lines"]
+
+_RISKS = ("records", "equivalence classes", "smallest class", "unique records", "highest risk", "average risk")
+#: classes that do not show in the quasi-identifiers are called by another name than those that do
+_HIDDEN_RISKS = ("records", "classes", "smallest class", "alone in a class", "highest risk", "average risk")
+
+
+def summary(release: Release, *, public: bool) -> str:
+    """Say on one screen what a release promises and what was done.
+
+    Parameters
+    ----------
+    release
+        The release.
+    public
+        Whether to leave out what was computed from the original table.
+    """
+    promises = release.guarantee.promises
+    lines = _section("Promised", (promise.statement for promise in promises))
+    lines += _section("Assuming", dict.fromkeys(text for promise in promises for text in promise.assumptions))
+    lines += _section("Note", [GUESSED] if release.plan.schema.guessed else [])
+    lines += _section("Done", (event.describe() for event in release.guarantee.events))
+    if release.private is not None or not public:
+        lines += _quality(release.measures)
+    shown = [risk for risk in (None if public else release.before, release.after) if risk is not None]
+    title = "Risk of the worst table" if release.plan.method.name == "slice" else "Risk"
+    names = _HIDDEN_RISKS if getattr(release.plan.method, "form", "") in ("permuted", "anatomy") else _RISKS
+    return "\n".join([*lines, *_risk(title, names, shown)])
 
 
 def render_text(document: Document) -> str:
-    """Return the report as plain text; signs that a terminal would obey are spelt out."""
+    """Return the report as plain text; characters that a terminal would obey are spelt out."""
     lines = [*_wrapped(" ".join(notice(document)), indent=""), ""]
-    lines += ["Promised", *_bullets(f"{p.statement} ({STRENGTHS[p.strength][0]})" for p in document.promises)]
-    assumed = dict.fromkeys(text for promise in document.promises for text in promise.assumptions)
-    if assumed:
-        lines += ["Assuming", *_bullets(assumed)]
-    lines += ["Done", *_bullets(step.description for step in document.steps)]
+    lines += _section("Promised", (f"{p.statement} ({STRENGTHS[p.strength][0]})" for p in document.promises))
+    lines += _section("Assuming", dict.fromkeys(text for p in document.promises for text in p.assumptions))
+    lines += _section("Note", [GUESSED] if document.guessed else [])
+    lines += _section("Done", (step.description for step in document.steps))
     if document.budget is not None:
         lines += ["Budget", f"  epsilon {document.budget.epsilon:.6g}, delta {document.budget.delta:.3g}"]
     for table in document.tables:
         if table.risk is not None:
-            lines += [f"Risk, {table.file}", *_risk(table.risk, document.before)]
+            shown = [table.risk] if document.before is None else [document.before, table.risk]
+            lines += _risk(f"Risk, {table.file}", _RISKS, shown)
         elif table.hidden_among is not None:
-            lines += [f"Risk, {table.file}", *_bullets([hidden(table.hidden_among)])]
+            lines += _section(f"Risk, {table.file}", [hidden(table.hidden_among)])
     if document.measures:
-        lines += ["Quality"]
-        lines += [
-            f"  {shortened(clean(name), 40):<40}{'not defined' if value is None else f'{value:,.6g}'}"
-            for name, value in document.measures.items()
-        ]
-    lines += ["Limitations", *_bullets(document.limitations)]
+        lines += _quality(document.measures)
+    lines += _section("Limitations", document.limitations)
     return "\n".join(lines) + "\n"
 
 
-def _risk(after: Risk, before: Risk | None) -> list[str]:
-    shown = [after] if before is None else [before, after]
-    rows = [
-        ("records", [f"{risk.records:,}" for risk in shown]),
-        ("classes", [f"{risk.classes:,}" for risk in shown]),
-        ("smallest class", [f"{risk.smallest:,}" for risk in shown]),
-        ("unique records", [f"{risk.unique:,}" for risk in shown]),
-        ("highest risk", [share(risk.prosecutor) for risk in shown]),
-        ("average risk", [share(risk.marketer) for risk in shown]),
-    ]
-    head = [] if before is None else [f"  {'':<20}{'before':>12}{'after':>12}"]
-    return [*head, *(f"  {name:<20}{''.join(f'{figure:>12}' for figure in figures)}" for name, figures in rows)]
+def table_lines(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a small table as lines: the first column left, the others right."""
+    shown = [[clean(cell) for cell in row] for row in (header, *rows)]
+    widths = [max(map(len, cells)) for cells in zip(*shown, strict=True)]
+    lines = [clean(title)]
+    for first, *others in shown:
+        cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))]
+        lines.append("  " + "  ".join(cells).rstrip())
+    return lines
 
 
-def _bullets(sentences: Iterable[str]) -> list[str]:
-    return [line for sentence in sentences for line in _wrapped(sentence, indent="  - ")]
+def _section(title: str, sentences: Iterable[str]) -> list[str]:
+    """Return a titled list; nothing where there is nothing to say."""
+    lines = [line for sentence in sentences for line in _wrapped(sentence, indent="  - ")]
+    return [clean(title), *lines] if lines else []
+
+
+def _quality(measures: Mapping[str, float | None]) -> list[str]:
+    width = max(24, *map(len, measures)) if measures else 24
+    return ["Quality", *(f"  {clean(name):<{width}}  {measured(value)}" for name, value in measures.items())]
+
+
+def _risk(title: str, names: Sequence[str], shown: Sequence[Risk | Reidentification]) -> list[str]:
+    """Return the risk of a table as lines; of two tables, the one before and the one after."""
+    lines = [f"{clean(title):<26}before      after" if len(shown) == 2 else clean(title)]
+    for name, *cells in zip(names, *map(risk_figures, shown), strict=True):
+        lines.append(f"  {name:<20}{' '.join(f'{cell:>10}' for cell in cells)}")
+    return lines
 
 
 def _wrapped(sentence: str, *, indent: str) -> list[str]:
-    text = clean(shortened(sentence, 2000))
+    text = clean(shortened(sentence, 20_000))
     return textwrap.wrap(text, width=96, initial_indent=indent, subsequent_indent=" " * len(indent))

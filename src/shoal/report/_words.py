@@ -1,11 +1,84 @@
-"""The words that both the page and the terminal use."""
+"""The words and figures that the terminal, the page and the app share."""
 
 from __future__ import annotations
 
-from shoal.guarantees import Strength
-from shoal.report._document import Document, Variant
+import math
+from collections.abc import Collection, Iterable
 
-__all__ = ["STRENGTHS", "hidden", "notice"]
+from shoal.guarantees import Certificate, Strength
+from shoal.guarantees._verify_noise import GIVEN_PARTITION, NOISE, RECORD_QUERY
+from shoal.report._document import Document, Risk, Variant
+from shoal.risk import Reidentification
+from shoal.schema import Provenance, Role
+
+__all__ = [
+    "GUESSED",
+    "STRENGTHS",
+    "UNPROTECTED",
+    "band",
+    "hidden",
+    "limitations",
+    "measured",
+    "notice",
+    "risk_figures",
+    "share",
+]
+
+UNPROTECTED = "Do not publish it or any figure in it."
+GUESSED = "The roles of the columns were guessed and not confirmed by a person."
+#: shares nearer than this to none or all are not told in digits
+_LEAST = 1e-6
+
+
+def share(value: float) -> str:
+    """Return a share in percent, with three significant digits.
+
+    Only nothing reads as ``0%``, and only all of it as ``100%``: neither a small risk nor a small chance to be safe is
+    rounded away.
+
+    Examples
+    --------
+    >>> [share(value) for value in (0, 1 / 2161, 0.0526, 0.2, 0.9996, 1)]
+    ['0%', '0.0463%', '5.26%', '20.0%', '99.96%', '100%']
+    >>> share(1e-9), share(1 - 1e-9)
+    ('<0.0001%', '>99.9999%')
+    """
+    if value < 0:
+        return f"-{share(-value)}"
+    if value in (0, 1):
+        return f"{value:.0%}"
+    if value < _LEAST:
+        return "<0.0001%"
+    apart = abs(1 - value)
+    if apart < _LEAST:
+        return ">99.9999%" if value < 1 else ">100%"
+    digits = max(1, 2 - math.floor(math.log10(100 * value)), -math.floor(math.log10(100 * apart)))
+    return f"{value:.{digits}%}"
+
+
+def measured(value: float | None) -> str:
+    """Return the value of a quality measure."""
+    return "not defined" if value is None else f"{value:,.6g}"
+
+
+def band(smallest: int, largest: int | None) -> str:
+    """Return a band of class sizes in words.
+
+    Examples
+    --------
+    >>> band(1, 1), band(5, 9), band(1000, None)
+    ('1', '5 to 9', '1,000 or more')
+    """
+    if largest is None:
+        return f"{smallest:,} or more"
+    return f"{smallest:,}" if smallest == largest else f"{smallest:,} to {largest:,}"
+
+
+def risk_figures(risk: Risk | Reidentification) -> list[str]:
+    """Return records, classes, the smallest class, unique records, the highest and the average risk of a table."""
+    counts = [f"{number:,}" for number in (risk.records, risk.classes, risk.smallest, risk.unique)]
+    return [*counts, share(risk.prosecutor), share(risk.marketer)]
+
 
 STRENGTHS = {
     Strength.SYNTACTIC: ("syntactic", "A property of the released table: anybody can check it on the data."),
@@ -40,3 +113,62 @@ def notice(document: Document) -> tuple[str, str]:
         f"{made} Of the original data it tells nothing but the numbers of records that the certified steps state; how "
         "risk and quality compare with the original stays with the publisher.",
     )
+
+
+def limitations(certificate: Certificate) -> Iterable[str]:
+    """Return what a reader must not take the promises for, one sentence or two each."""
+    strengths = {promise.strength for promise in certificate.promises}
+    models = {promise.model for promise in certificate.promises}
+    if certificate.roles == "guessed":
+        yield (
+            "A program guessed which columns identify people, and no person confirmed it. If a guess is wrong, the "
+            "promise is about the wrong columns."
+        )
+    if Strength.UNCONDITIONAL in strengths:
+        yield (
+            "Differential privacy limits what the release tells about any single record. What is true of a whole group "
+            "can still be learned, and holds for its members whether or not they are in the data."
+        )
+        yield "A person with several records is protected less: the privacy loss grows with their number."
+        yield "The budget adds up: another release of the same people spends more."
+    elif models & NOISE.keys():
+        yield from _noisy(models)
+    else:
+        yield (
+            "An intruder who knows more than the declared quasi-identifiers, or has another release of the same "
+            "people, may learn more than the promise says."
+        )
+    if strengths == {Strength.SYNTACTIC}:
+        yield (
+            "The promise is a property of the released table. It sets no limit to what the way in which the table was "
+            "chosen tells."
+        )
+        if _reads_alike(certificate):
+            yield "Records of one class may share a sensitive value: whoever knows the class then knows the value."
+    if Strength.CONDITIONAL in strengths:
+        yield "A conditional promise fails with any of its assumptions; nothing in the release can show that they hold."
+    read_off = [domain.column for domain in certificate.domains if domain.provenance is not Provenance.DECLARED]
+    if read_off:
+        names = ", ".join(f"`{name}`" for name in read_off)
+        yield f"Nobody declared the domain of {names}: it was read off the data, and the released labels may tell so."
+
+
+def _noisy(models: Collection[str]) -> Iterable[str]:
+    """Say what noise is not, where it does not protect the records themselves."""
+    if GIVEN_PARTITION in models:
+        yield (
+            "This is not differential privacy of the original table. The clusters were found by looking at the records "
+            "without protection: that records were put together, or kept apart, may tell about single ones."
+        )
+    if RECORD_QUERY in models:
+        yield (
+            "This is not differential privacy of the released table. It shows the answers to one query per record; "
+            "whoever sees several of them learns more than epsilon says. It is for comparison with published tables."
+        )
+
+
+def _reads_alike(certificate: Certificate) -> bool:
+    """Whether sensitive columns are released and no promise speaks of one."""
+    sensitive = [column.name for data in certificate.tables for column in data.columns if column.role is Role.SENSITIVE]
+    spoken = {str(value) for promise in certificate.promises for value in promise.parameters.values()}
+    return bool(sensitive) and not spoken & set(sensitive)

@@ -73,8 +73,8 @@ def test_the_knee_is_taken() -> None:
     assert "among the 3 choices that no other beats in both figures" in text
     assert "A safer choice is point 1" in text
     assert "A more useful choice is point 3" in text
-    assert "No choice has a risk of at most 5%" in text
-    assert "30.00%" in text
+    assert "No choice has a risk of at most 5.00%" in text
+    assert "30.0%" in text
 
 
 def test_points_that_failed_or_lack_a_figure_are_left_out() -> None:
@@ -94,7 +94,7 @@ def test_what_the_figures_do_not_cover_is_said() -> None:
     private[0] = Point(**{**private[0].to_json(), "private": True})
     risky = Point(**{**private[1].to_json(), "risk": {"average": 0.3, "inference": 0.4}})
     _, reasons = recommend([private[0], risky, private[2]], "average", "queries")
-    assert any("Sensitive values are less safe" in text and "40%" in text for text in reasons)
+    assert any("Sensitive values are less safe" in text and "40.0%" in text for text in reasons)
     assert any("Only differential privacy (point 1)" in text for text in reasons)
 
 
@@ -132,7 +132,7 @@ def test_a_release_that_shows_who_is_in_the_table_is_told_but_not_taken() -> Non
 def test_records_that_can_be_singled_out_are_told() -> None:
     point = replace(_points([(0.1, 0.1)])[0], risk={"average": 0.1, "singling-out": 0.67})
     _, reasons = recommend([point], "average", "queries")
-    assert any("67% of the descriptions" in text for text in reasons)
+    assert any("67.0% of the descriptions" in text for text in reasons)
 
 
 def test_where_no_limit_is_given_the_most_useful_point_of_little_risk_is_taken() -> None:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import shoal
-from shoal.comparison._fingerprint import input_fingerprint, point_key
+from shoal.comparison._store import input_fingerprint, point_key
 
 
 def _plan(k: int, folder: Path) -> shoal.Plan:
