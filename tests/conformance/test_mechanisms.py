@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from shoal.truthful.parameters import sampling_rate
 
 import shoal
 from shoal import mechanisms
@@ -24,6 +23,7 @@ from shoal.mechanisms import (
     Refinement,
     Selection,
 )
+from shoal.methods.truthful.parameters import sampling_rate
 from shoal.queries import Loss
 
 EPSILON = Fraction(1, 2)

@@ -7,11 +7,10 @@ import math
 import pytest
 from scipy import optimize
 
+from reference.noise import BoxDensity, OptimalDensity
 from shoal.mechanisms import (
-    BoxDensity,
     Laplace,
     OptimalBoxNoise,
-    OptimalDensity,
     OptimalNoise,
     interval_optimal_core,
     variance_optimal_core,

@@ -5,37 +5,32 @@ A mechanism is a value: its neighbour relation, sensitivity and epsilon are fixe
 tests.
 """
 
-from shoal.mechanisms._bernoulli import bernoulli, bernoulli_exponential, bernoulli_real
 from shoal.mechanisms._binomial import binomial
+from shoal.mechanisms._coins import below_real, bernoulli, bernoulli_exponential, bernoulli_real
 from shoal.mechanisms._distances import AbsoluteDistance, Distance, NominalDistance, TaxonomyDistance
-from shoal.mechanisms._exponential import ExponentialMechanism
-from shoal.mechanisms._grid import Grid
 from shoal.mechanisms._laplace import Laplace
-from shoal.mechanisms._mechanism import Mechanism
-from shoal.mechanisms._optimal import OptimalDensity, OptimalNoise, interval_optimal_core, variance_optimal_core
-from shoal.mechanisms._optimal_box import BoxDensity, OptimalBoxNoise
-from shoal.mechanisms._permute_and_flip import PermuteAndFlip
+from shoal.mechanisms._mechanism import Mechanism, Neighbours, NoiseGrid
+from shoal.mechanisms._optimal import OptimalNoise, interval_optimal_core, variance_optimal_core
+from shoal.mechanisms._optimal_box import OptimalBoxNoise
 from shoal.mechanisms._priors import CategoricalPrior, NumericPrior, Prior
 from shoal.mechanisms._random import SYSTEM, RandomSource, SeededSource, SystemSource
 from shoal.mechanisms._randomized_response import RandomizedResponse
 from shoal.mechanisms._refinement import QueryKind, Refinement
-from shoal.mechanisms._selection import Neighbours, Selection
+from shoal.mechanisms._selection import ExponentialMechanism, PermuteAndFlip, Selection
 
 __all__ = [
     "SYSTEM",
     "AbsoluteDistance",
-    "BoxDensity",
     "CategoricalPrior",
     "Distance",
     "ExponentialMechanism",
-    "Grid",
     "Laplace",
     "Mechanism",
     "Neighbours",
+    "NoiseGrid",
     "NominalDistance",
     "NumericPrior",
     "OptimalBoxNoise",
-    "OptimalDensity",
     "OptimalNoise",
     "PermuteAndFlip",
     "Prior",
@@ -47,6 +42,7 @@ __all__ = [
     "Selection",
     "SystemSource",
     "TaxonomyDistance",
+    "below_real",
     "bernoulli",
     "bernoulli_exponential",
     "bernoulli_real",

@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, get_args
+from typing import Any
 
 from shoal.errors import MissingExtraError, ParameterError
 from shoal.exact import Number, positive
-from shoal.mechanisms._geometric import discrete_laplace
-from shoal.mechanisms._grid import Grid
+from shoal.mechanisms._coins import discrete_laplace
+from shoal.mechanisms._mechanism import Neighbours, NoiseGrid, check_neighbours
 from shoal.mechanisms._random import SYSTEM, RandomSource
-from shoal.mechanisms._selection import Neighbours
 
-__all__ = ["Laplace", "check_neighbours"]
+__all__ = ["Laplace"]
 
 # OpenDP returns 64-bit integers and stops at their ends; answers this far out are a mistake in the grid.
 LARGEST_STEPS = 2**62
@@ -69,7 +68,7 @@ class Laplace:
 
     sensitivity: Fraction
     epsilon: Fraction
-    grid: Grid
+    grid: NoiseGrid
     neighbours: Neighbours
 
     def __init__(
@@ -77,13 +76,13 @@ class Laplace:
         *,
         sensitivity: Number,
         epsilon: Number,
-        grid: Number | Grid = 1,
+        grid: Number | NoiseGrid = 1,
         neighbours: Neighbours = "add/remove",
     ) -> None:
         check_neighbours(neighbours, "Laplace")
         object.__setattr__(self, "sensitivity", positive(sensitivity, "sensitivity", "Laplace"))
         object.__setattr__(self, "epsilon", positive(epsilon, "epsilon", "Laplace"))
-        object.__setattr__(self, "grid", grid if isinstance(grid, Grid) else Grid(grid))
+        object.__setattr__(self, "grid", grid if isinstance(grid, NoiseGrid) else NoiseGrid(grid))
         object.__setattr__(self, "neighbours", neighbours)
         if not 2**-40 <= self.scale <= 2.0**52:
             raise ParameterError(
@@ -142,12 +141,6 @@ class Laplace:
             scale = Fraction(self.scale)
             noisy = [each + discrete_laplace(scale, source=source) for each in steps]
         return [self.grid.value(each) for each in noisy]
-
-
-def check_neighbours(neighbours: str, owner: str) -> None:
-    """Refuse a neighbour relation that does not exist."""
-    if neighbours not in get_args(Neighbours):
-        raise ParameterError(f"`neighbours` of `{owner}` must be 'add/remove' or 'replace'; got {neighbours!r}.")
 
 
 @lru_cache(maxsize=256)

@@ -8,13 +8,11 @@ from fractions import Fraction
 
 from shoal.errors import ParameterError
 from shoal.exact import Number, positive, rational
-from shoal.mechanisms._grid import Grid
-from shoal.mechanisms._laplace import check_neighbours
+from shoal.mechanisms._mechanism import Neighbours, NoiseGrid, check_neighbours
 from shoal.mechanisms._random import SYSTEM, RandomSource
 from shoal.mechanisms._rings import Rings
-from shoal.mechanisms._selection import Neighbours
 
-__all__ = ["OptimalDensity", "OptimalNoise", "interval_optimal_core", "variance_optimal_core"]
+__all__ = ["OptimalNoise", "interval_optimal_core", "variance_optimal_core"]
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -66,7 +64,7 @@ class OptimalNoise:
     sensitivity: Fraction
     epsilon: Fraction
     core: Fraction
-    grid: Grid
+    grid: NoiseGrid
     neighbours: Neighbours
 
     def __init__(
@@ -75,7 +73,7 @@ class OptimalNoise:
         sensitivity: Number,
         epsilon: Number,
         core: Number,
-        grid: Number | Grid = 1,
+        grid: Number | NoiseGrid = 1,
         neighbours: Neighbours = "add/remove",
     ) -> None:
         owner = "OptimalNoise"
@@ -83,14 +81,19 @@ class OptimalNoise:
         object.__setattr__(self, "sensitivity", positive(sensitivity, "sensitivity", owner))
         object.__setattr__(self, "epsilon", positive(epsilon, "epsilon", owner))
         object.__setattr__(self, "core", rational(core, "core", owner))
-        object.__setattr__(self, "grid", grid if isinstance(grid, Grid) else Grid(grid))
+        object.__setattr__(self, "grid", grid if isinstance(grid, NoiseGrid) else NoiseGrid(grid))
         object.__setattr__(self, "neighbours", neighbours)
         if not 0 <= self.core <= self.sensitivity:
             raise ParameterError(f"`core` of `{owner}` must be in [0, {float(self.sensitivity)}]; got {core!r}.")
 
     @classmethod
     def minimal_variance(
-        cls, *, sensitivity: Number, epsilon: Number, grid: Number | Grid = 1, neighbours: Neighbours = "add/remove"
+        cls,
+        *,
+        sensitivity: Number,
+        epsilon: Number,
+        grid: Number | NoiseGrid = 1,
+        neighbours: Neighbours = "add/remove",
     ) -> OptimalNoise:
         """Return the noise with the smallest variance on this grid."""
         share = variance_optimal_core(float(positive(epsilon, "epsilon", cls.__name__)))
@@ -104,7 +107,7 @@ class OptimalNoise:
         sensitivity: Number,
         epsilon: Number,
         confidence: float = 0.95,
-        grid: Number | Grid = 1,
+        grid: Number | NoiseGrid = 1,
         neighbours: Neighbours = "add/remove",
     ) -> OptimalNoise:
         """Return the noise whose symmetric interval of this probability is shortest on this grid."""
@@ -150,12 +153,12 @@ def _around(
     share: float,
     sensitivity: Number,
     epsilon: Number,
-    grid: Number | Grid,
+    grid: Number | NoiseGrid,
     neighbours: Neighbours,
 ) -> list[OptimalNoise]:
     """Return the noises of a grid whose cores are next to a share of the sensitivity: d = (m + 1/2) step."""
     exact = positive(sensitivity, "sensitivity", "OptimalNoise")
-    grid = grid if isinstance(grid, Grid) else Grid(grid)
+    grid = grid if isinstance(grid, NoiseGrid) else NoiseGrid(grid)
     near = math.floor(Fraction(share) * exact / grid.step - Fraction(1, 2))
     cores = {min(max(m * grid.step, Fraction(0)), exact) for m in (near - 1, near, near + 1, near + 2)}
     return [
@@ -196,39 +199,3 @@ def interval_optimal_core(epsilon: float, confidence: float = 0.95) -> float:
     i = math.floor(-math.log1p(-confidence) / epsilon)
     ratio = math.exp(-epsilon) / -math.expm1(-epsilon)
     return (math.exp(-i * epsilon) / (1 - confidence) - 1) * ratio
-
-
-@dataclass(frozen=True, slots=True)
-class OptimalDensity:
-    """The density of [SC13 Thm 1] on the real line, which `OptimalNoise` follows on a grid.
-
-    Examples
-    --------
-    >>> density = OptimalDensity(1.0, 1.0, variance_optimal_core(1.0))
-    >>> round(density.variance, 4), round(density.interval(0.95), 4)
-    (1.9181, 5.9915)
-    """
-
-    sensitivity: float
-    epsilon: float
-    core: float
-
-    @property
-    def variance(self) -> float:
-        """The variance."""
-        return self._rings.variance(0, discrete=False)
-
-    def interval(self, confidence: float = 0.95) -> float:
-        """Return the length of the symmetric interval of this probability."""
-        return self._rings.region(confidence)[1]
-
-    def density(self, x: float) -> float:
-        """Return M0 e^(-i epsilon) for x in ring i."""
-        ring = max(0, math.ceil((abs(x) - self.core) / self.sensitivity))
-        ratio = math.exp(-self.epsilon) / -math.expm1(-self.epsilon)
-        top = 1 / (2 * (self.core + self.sensitivity * ratio))
-        return top * math.exp(-ring * self.epsilon)
-
-    @property
-    def _rings(self) -> Rings:
-        return Rings((2 * Fraction(self.core),), (2 * Fraction(self.sensitivity),), Fraction(self.epsilon))

@@ -10,13 +10,11 @@ from functools import lru_cache
 
 from shoal.errors import ParameterError
 from shoal.exact import Number, positive, rational
-from shoal.mechanisms._grid import Grid
-from shoal.mechanisms._laplace import check_neighbours
+from shoal.mechanisms._mechanism import Neighbours, NoiseGrid, check_neighbours
 from shoal.mechanisms._random import SYSTEM, RandomSource
 from shoal.mechanisms._rings import Rings
-from shoal.mechanisms._selection import Neighbours
 
-__all__ = ["BoxDensity", "OptimalBoxNoise"]
+__all__ = ["OptimalBoxNoise"]
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -65,7 +63,7 @@ class OptimalBoxNoise:
     sensitivities: tuple[Fraction, ...]
     epsilon: Fraction
     core: Fraction
-    grids: tuple[Grid, ...]
+    grids: tuple[NoiseGrid, ...]
     neighbours: Neighbours
 
     def __init__(
@@ -88,7 +86,7 @@ class OptimalBoxNoise:
         object.__setattr__(self, "sensitivities", exact)
         object.__setattr__(self, "epsilon", positive(epsilon, "epsilon", owner))
         object.__setattr__(self, "core", rational(core, "core", owner))
-        object.__setattr__(self, "grids", tuple(Grid(step) for step in several))
+        object.__setattr__(self, "grids", tuple(NoiseGrid(step) for step in several))
         object.__setattr__(self, "neighbours", neighbours)
         if not 0 <= self.core <= 1:
             raise ParameterError(f"`core` of `{owner}` must be in [0, 1]; got {core!r}.")
@@ -158,49 +156,3 @@ def _region(noise: OptimalBoxNoise, confidence: float) -> tuple[int | float, ...
             low = middle + 1
     halves = noise._halves(max(last, 0), low)
     return tuple(grid.value(c) for grid, c in zip(noise.grids, halves, strict=True))
-
-
-@dataclass(frozen=True, slots=True)
-class BoxDensity:
-    """The density of [SC13 Thm 3] for boxes S_0 and S_f around 0, which `OptimalBoxNoise` follows on a grid.
-
-    Parameters
-    ----------
-    core, differences
-        The half-sides z_j of S_0 and s_j of S_f.
-    epsilon
-        The privacy cost.
-
-    Examples
-    --------
-    >>> density = BoxDensity((0.1, 1.0), (1.0, 10.0), 1.0)
-    >>> round(density.variance(0), 4), round(density.region_size(0.95), 1)
-    (4.0338, 916.9)
-    """
-
-    core: tuple[float, ...]
-    differences: tuple[float, ...]
-    epsilon: float
-
-    def variance(self, j: int) -> float:
-        """Return the variance of component j."""
-        return self._rings.variance(j, discrete=False)
-
-    def region_size(self, confidence: float) -> float:
-        """Return the smallest volume that holds this probability."""
-        return self._rings.region(confidence)[1]
-
-    def region_factor(self, confidence: float) -> float:
-        """Return beta: the box with half-sides z_j + beta s_j holds this probability."""
-        last, size = self._rings.region(confidence)
-        low, high = float(last), float(last + 1)
-        for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (middle, high) if self._rings.volume(Fraction(middle)) < size else (low, middle)
-        return high
-
-    @property
-    def _rings(self) -> Rings:
-        sides = tuple(2 * Fraction(z) for z in self.core)
-        growths = tuple(2 * Fraction(s) for s in self.differences)
-        return Rings(sides, growths, Fraction(self.epsilon))

@@ -9,9 +9,9 @@ from fractions import Fraction
 
 from shoal.errors import ParameterError
 from shoal.exact import Number, positive
-from shoal.mechanisms._bernoulli import bernoulli_exponential
+from shoal.mechanisms._coins import bernoulli_exponential
+from shoal.mechanisms._mechanism import Neighbours
 from shoal.mechanisms._random import SYSTEM, RandomSource
-from shoal.mechanisms._selection import Neighbours
 
 __all__ = ["RandomizedResponse"]
 

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
 from shoal.exact import Number, ball, positive, precisions, rational, working_precision
-from shoal.mechanisms._bernoulli import bernoulli_real
-from shoal.mechanisms._choice import Choice
+from shoal.mechanisms._coins import WeightedChoice, bernoulli_real
 from shoal.mechanisms._distances import AbsoluteDistance, Distance, NominalDistance
+from shoal.mechanisms._mechanism import Neighbours
 from shoal.mechanisms._priors import CategoricalPrior, Prior, as_array
 from shoal.mechanisms._random import SYSTEM, RandomSource
-from shoal.mechanisms._selection import Neighbours
 
 __all__ = ["QueryKind", "Refinement"]
 
@@ -202,7 +201,7 @@ class _Refined:
 
     def draw(self, source: RandomSource) -> int:
         """Return a position of the prior: a region by its refined mass, a value in it by the prior, then the move."""
-        region = Choice(self._regions).draw(source=source)
+        region = WeightedChoice(self._regions).draw(source=source)
         low, high = np.searchsorted(self.ranks, (self.shell, self.shell + 1))
         start, stop = ((0, low), (low, high), (high, self.ranks.size))[region]
         found = start + _draw(self.weights[start:stop], source)

@@ -20,8 +20,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from shoal.exact import ball
-from shoal.mechanisms._choice import Choice
-from shoal.mechanisms._geometric import geometric
+from shoal.mechanisms._coins import WeightedChoice, geometric
 from shoal.mechanisms._random import SYSTEM, RandomSource
 
 __all__ = ["Rings"]
@@ -119,11 +118,11 @@ def _differences(polynomial: Callable[[int], Fraction], degree: int) -> list[Fra
 
 
 @lru_cache(maxsize=256)
-def _choice(rings: Rings) -> Choice:
+def _choice(rings: Rings) -> WeightedChoice:
     differences = _differences(rings.volume, rings.dimensions)
 
     def weights() -> list[object]:
         x = 1 / ball(rings.epsilon).expm1()
         return [ball(w) * x**k for k, w in enumerate(differences)]
 
-    return Choice(weights)
+    return WeightedChoice(weights)

@@ -72,7 +72,7 @@ def test_a_seed_repeats_and_the_system_does_not() -> None:
         ({"sensitivity": 0}, "`sensitivity` of `Laplace` must be above 0"),
         ({"epsilon": -1}, "`epsilon` of `Laplace` must be above 0"),
         ({"epsilon": float("nan")}, "`epsilon` of `Laplace` must be a finite number"),
-        ({"grid": 0}, "`step` of `Grid` must be above 0"),
+        ({"grid": 0}, "`step` of `NoiseGrid` must be above 0"),
         ({"neighbours": "both"}, "`neighbours` of `Laplace` must be"),
         ({"grid": "1e-20"}, "must be in"),
     ],

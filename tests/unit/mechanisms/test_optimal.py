@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, optimize
 
-from reference.noise import discrete_laplace, optimal, ring
+from reference.noise import OptimalDensity, discrete_laplace, optimal, ring
 from shoal.errors import ParameterError
-from shoal.mechanisms import Laplace, OptimalDensity, OptimalNoise, interval_optimal_core, variance_optimal_core
+from shoal.mechanisms import Laplace, OptimalNoise, interval_optimal_core, variance_optimal_core
 
 shapes = st.tuples(st.integers(0, 12), st.integers(1, 12)).filter(lambda shape: shape[0] <= shape[1])
 

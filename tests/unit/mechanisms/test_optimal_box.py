@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference.noise import ring
+from reference.noise import BoxDensity, OptimalDensity, ring
 from shoal.errors import ParameterError
-from shoal.mechanisms import BoxDensity, OptimalBoxNoise, OptimalDensity, OptimalNoise
+from shoal.mechanisms import OptimalBoxNoise, OptimalNoise
 
 SPANS, CORE = (2, 5), Fraction(1, 2)
 CORES = (1, 2)

@@ -24,8 +24,8 @@ from shoal.mechanisms import (
     OptimalNoise,
     RandomSource,
     Refinement,
+    below_real,
 )
-from shoal.mechanisms._bernoulli import below_real
 from shoal.schema import Attribute, Domain, Kind
 
 __all__ = ["Mechanism", "mechanism_problems", "randomize", "randomized_responses", "values_of"]

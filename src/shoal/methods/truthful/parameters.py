@@ -121,7 +121,7 @@ def parameters(epsilon: Number, delta: Number, *, definition: Definition = "prob
     --------
     >>> found = parameters(1, "1e-6")
     >>> found.k, float(found.beta), found.exact_delta
-    (74, 0.6321205588285577, 8.994780812377255e-07)
+    (74, 0.6321205588285577, 8.994780812377257e-07)
     >>> parameters(1, "1e-6", definition="standard").k
     58
     """

@@ -1,0 +1,216 @@
+"""Coins whose bias is exact, and what is made of them: geometric draws, and choices with real weights."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from shoal.errors import ParameterError
+from shoal.exact import Number, rational, working_precision
+from shoal.mechanisms._random import SYSTEM, RandomSource
+
+__all__ = [
+    "WeightedChoice",
+    "below_real",
+    "bernoulli",
+    "bernoulli_exponential",
+    "bernoulli_real",
+    "discrete_laplace",
+    "geometric",
+]
+
+
+def bernoulli(probability: Number, *, source: RandomSource = SYSTEM) -> bool:
+    """Return True with probability exactly ``probability``, a rational p/q in [0, 1].
+
+    Guarantee
+    ---------
+    A uniform integer in [0, q) is below p with probability p/q.
+
+    Examples
+    --------
+    >>> bernoulli(1), bernoulli(0)
+    (True, False)
+    """
+    exact = rational(probability, "probability", "bernoulli")
+    if not 0 <= exact <= 1:
+        raise ParameterError(f"`probability` of `bernoulli` must be in [0, 1]; got {float(exact)!r}.")
+    return _rational_coin(exact.numerator, exact.denominator, source)
+
+
+def bernoulli_exponential(x: Number, *, source: RandomSource = SYSTEM) -> bool:
+    """Return True with probability exactly exp(-x), for a rational x >= 0.
+
+    Guarantee
+    ---------
+    Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy" (2020), Algorithm 1. For x in [0, 1]
+    flip coins of bias x/1, x/2, x/3, ... up to the first tail, at position K: P[K > m] = x^m / m!, so P[K is odd]
+    = sum_m (-x)^m / m! = exp(-x). For x > 1, exp(-x) is a product of floor(x) coins exp(-1) and one coin exp(-(x -
+    floor(x))), all of which must show heads.
+
+    Notes
+    -----
+    Fewer than 2.6 rational coins are expected for x <= 1, and the work stops at the first tail beyond, so the
+    expected cost is O(1) coins for every x.
+
+    Examples
+    --------
+    >>> bernoulli_exponential(0)
+    True
+    """
+    exact = rational(x, "x", "bernoulli_exponential")
+    if exact < 0:
+        raise ParameterError(f"`x` of `bernoulli_exponential` must be at least 0; got {float(exact)!r}.")
+    whole, part = divmod(exact, 1)
+    heads = all(_exponential_coin(Fraction(1), source) for _ in range(whole))
+    return heads and _exponential_coin(part, source)
+
+
+def bernoulli_real(probability: Callable[[], Any], *, source: RandomSource = SYSTEM) -> bool:
+    """Return True with probability exactly the real number p that ``probability`` encloses.
+
+    Parameters
+    ----------
+    probability
+        Returns a ball around p in [0, 1] at the working precision; p must be the same real number at every call, and
+        the balls must shrink to it.
+
+    Guarantee
+    ---------
+    U is uniform in [0, 1), known to be in [u, u + 2^-b] after b bits; the answer is U < p. It is given only once the
+    ball lies on one side of that interval; until then both U and p are refined. U = p has probability 0, so the
+    procedure ends almost surely; each refinement is needed with probability about 2^-b.
+    """
+    return below_real(source.bits(64), 64, probability, source=source)
+
+
+def below_real(u: int, bits: int, probability: Callable[[], Any], *, source: RandomSource = SYSTEM) -> bool:
+    """Decide U < p as in `bernoulli_real`, where ``u`` holds the first ``bits`` bits of U."""
+    while True:
+        with working_precision(2 * bits):
+            p = probability() * 2**bits
+            if p >= u + 1:
+                return True
+            if p <= u:
+                return False
+        bits, u = 2 * bits, (u << bits) | source.bits(bits)
+
+
+def _exponential_coin(x: Fraction, source: RandomSource) -> bool:
+    position = 1
+    while _rational_coin(x.numerator, x.denominator * position, source):
+        position += 1
+    return position % 2 == 1
+
+
+def _rational_coin(numerator: int, denominator: int, source: RandomSource) -> bool:
+    return source.below(denominator) < numerator
+
+
+_ONE = Fraction(1)
+
+
+def geometric(x: Fraction, *, source: RandomSource = SYSTEM) -> int:
+    """Return i = 0, 1, 2, ... with probability exactly (1 - e^-x) e^-(i x), for a rational x > 0.
+
+    Guarantee
+    ---------
+    Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy" (2020), Algorithm 2. Write x = s /
+    t. U uniform in [0, t), kept with probability exp(-U / t), and V the number of heads of exp(-1) before the
+    first tail make U + t V geometric with ratio exp(-1 / t); dividing by s and rounding down multiplies the
+    exponent by s.
+
+    Notes
+    -----
+    O(1) coins are expected, whatever x is.
+
+    Examples
+    --------
+    >>> geometric(Fraction(1000))
+    0
+    """
+    s, t = x.numerator, x.denominator
+    while not _exponential_coin(Fraction(u := source.below(t), t), source):
+        pass
+    v = 0
+    while _exponential_coin(_ONE, source):
+        v += 1
+    return (u + t * v) // s
+
+
+def discrete_laplace(scale: Fraction, *, source: RandomSource = SYSTEM) -> int:
+    """Return the integer k with probability exactly proportional to exp(-abs(k) / scale).
+
+    A sign and a geometric magnitude, drawn again where they give -0, so that 0 does not count twice.
+    """
+    while True:
+        magnitude, negative = geometric(1 / scale, source=source), source.bits(1)
+        if magnitude or not negative:
+            return -magnitude if negative else magnitude
+
+
+FIRST_BITS = 64
+
+
+class WeightedChoice:
+    """Draw i with probability exactly w_i / (w_0 + w_1 + ...).
+
+    Parameters
+    ----------
+    weights
+        Returns balls around the weights at the working precision: the same real numbers, at least 0, at every
+        call, in balls that shrink to them.
+
+    Guarantee
+    ---------
+    U is uniform in [0, 1), known to be in [u, u + 2^-b] after b bits; the answer is the i whose part of [0, 1)
+    holds U. It is given only once that interval lies inside one part; until then both U and the ends of the parts
+    are refined, which happens with probability about 2^-64 times the number of parts.
+
+    Examples
+    --------
+    >>> from flint import arb
+    >>> WeightedChoice(lambda: [arb(0), arb(3).sqrt(), arb(0)]).draw()
+    1
+    """
+
+    __slots__ = ("_first", "_weights")
+
+    def __init__(self, weights: Callable[[], Sequence[Any]]) -> None:
+        self._weights = weights
+        self._first = self._ends(FIRST_BITS)
+
+    def draw(self, *, source: RandomSource = SYSTEM) -> int:
+        """Return the position of one outcome. O(log n), after the first draw of a choice."""
+        bits, u = FIRST_BITS, source.bits(FIRST_BITS)
+        ends = self._first
+        while (found := _part(u, ends)) is None:
+            bits, u = 2 * bits, (u << bits) | source.bits(bits)
+            ends = self._ends(bits)
+        return found
+
+    def _ends(self, bits: int) -> tuple[list[int], list[int]]:
+        """Return lower and upper bounds of 2^bits times the ends of the parts; the last end is 2^bits."""
+        with working_precision(2 * bits + 64):
+            weights = list(self._weights())
+            total = sum(weights[1:], start=weights[0])
+            lower: list[int] = []
+            upper: list[int] = []
+            sofar = 0 * weights[0]
+            for weight in weights[:-1]:
+                sofar = sofar + weight
+                end = sofar / total * 2**bits
+                # the ends rise, whatever the rounding of their balls says
+                lower.append(max(int(end.lower().floor().unique_fmpz()), lower[-1] if lower else 0))
+                upper.append(min(int(end.upper().ceil().unique_fmpz()), 2**bits))
+        return [*lower, 2**bits], [*upper, 2**bits]
+
+
+def _part(u: int, ends: tuple[list[int], list[int]]) -> int | None:
+    """Return the part that holds all of [u, u + 1], or None where the ends are not known well enough to say."""
+    lower, upper = ends
+    # the first part whose end is surely not below u + 1; every part before it must surely end by u
+    found = bisect_right(lower, u)
+    return found if found == 0 or upper[found - 1] <= u else None
