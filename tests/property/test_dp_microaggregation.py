@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal._run._dp_release import Columns, Perturbed, draw
-from shoal.mechanisms import Grid, Laplace, SeededSource
+from shoal.mechanisms import Laplace, NoiseGrid, SeededSource
 from shoal.methods.classes import Records
 from shoal.methods.noise import _dp, centroid_noise, marginality_sensitivity
 from shoal.methods.noise._dp_columns import ConceptColumn, NumberColumn
@@ -38,7 +38,7 @@ class Silent:
     seen: list[Fraction]
 
     @property
-    def grid(self) -> Grid:
+    def grid(self) -> NoiseGrid:
         return self.noise.grid
 
     @property

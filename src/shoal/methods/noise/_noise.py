@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from shoal.mechanisms import Grid, Laplace
+from shoal.mechanisms import Laplace, NoiseGrid
 from shoal.methods.noise._sensitivity import Target, centroid_sensitivity
 
 __all__ = ["centroid_noise"]
@@ -40,6 +40,6 @@ def centroid_noise(
     """
     reach = centroid_sensitivity(target, width=width, size=size, clusters=clusters, natural_order=natural_order)
     steps = FINE if reach / (width * epsilon) < 2**19 else COARSE  # OpenDP's scales end at 2^52 steps
-    grid = Grid(width / steps)
+    grid = NoiseGrid(width / steps)
     rounded = clusters if target == "original" else 1
     return Laplace(sensitivity=reach + rounded * grid.step, epsilon=epsilon, grid=grid, neighbours="replace")

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.mechanisms import Grid
+from shoal.mechanisms import NoiseGrid
 from shoal.methods.classes._records import Records
 from shoal.methods.classes._taxonomy import FIXED_POINT, Taxonomy
 
@@ -154,4 +154,4 @@ def automatic_k(target: Target, *, records: int, attributes: int, epsilon: Numbe
 
 
 def _positive(value: Number) -> Fraction:
-    return Grid(value).step  # refuses what is not above 0, and keeps the exact value
+    return NoiseGrid(value).step  # refuses what is not above 0, and keeps the exact value
