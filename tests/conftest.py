@@ -17,7 +17,7 @@ sys.path.insert(0, str(HERE))
 settings.register_profile("quick", max_examples=10)
 
 #: folders whose tests go the whole way, start processes or draw many samples; `make check` leaves them out
-SLOW = ("cli", "conformance", "docs", "e2e", "papers", "reliability", "statistical", "web")
+SLOW = ("cli", "conformance", "docs", "e2e", "golden", "papers", "reliability", "statistical", "web")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,0 +1,325 @@
+"""Every method, every form and every promise on small tables: what the golden releases are made of."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+import shoal
+from golden.people import FIRST, few, rows, schema, with_files
+from shoal import Schema
+
+ALL = ("name", "age", "workclass", "admitted", "schooling", "diagnosis", "charge", "class pain", "nights")
+SOME = ("name", "age", "workclass", "admitted", "diagnosis", "charge")
+SMALL = ("name", "age", "workclass", "diagnosis", "charge")
+CODES = ("name", "age", "città", "zip", "size", "weight", "diagnosis")
+NOISY = ("name", "age", "workclass", "admitted", "class pain", "charge")
+FEW = ("name", "age", "workclass", "class pain")
+MEASURES = (
+    "loss",
+    "precision",
+    "discernibility",
+    "average-class-size",
+    "non-uniform-entropy",
+    "ambiguity",
+    "kl-divergence",
+    {"name": "classification", "target": "diagnosis"},
+)
+KEY = b"a fixed key, for golden releases"
+
+K = shoal.KAnonymity(4)
+CROWD = shoal.ProbabilisticKAnonymity(4)
+CLOSE = shoal.MultiplicativeCloseness("charge", 2)
+PRIVATE = shoal.DifferentialPrivacy(epsilon=2, delta=0.01)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One release.
+
+    Parameters
+    ----------
+    method, promises, measures
+        What the plan asks for.
+    columns, schema, changes
+        The columns of the people, or a schema made in a folder, or changes of the schema by column.
+    table
+        The records.
+    population
+        Everybody whom an intruder may think of.
+    pseudonyms
+        Whether the identifier becomes a pseudonym.
+    csv, internal
+        Whether CSV files are written too, and whether the report for the publisher is made.
+    seed
+        Of the random numbers.
+    """
+
+    method: Any
+    promises: tuple[Any, ...] = (K,)
+    measures: tuple[str | Mapping[str, object], ...] = ("loss",)
+    columns: tuple[str, ...] = SOME
+    schema: Callable[[Path], Schema] | None = None
+    changes: Mapping[str, dict[str, object]] = field(default_factory=dict)
+    table: Callable[[], pa.Table] = lambda: rows(150)
+    population: Callable[[], pa.Table] | None = None
+    pseudonyms: bool = False
+    csv: bool = False
+    internal: bool = False
+    seed: int = 1
+
+    def described(self, folder: Path) -> Schema:
+        """Return the schema; files that it names go into ``folder``."""
+        if self.schema is not None:
+            return self.schema(folder)
+        changes = {**self.changes, **({"name": {"pseudonym": True}} if self.pseudonyms else {})}
+        return schema(*self.columns, **changes)
+
+    def records(self, described: Schema) -> pa.Table:
+        """Return the columns of the table that the schema describes."""
+        return self.table().select(list(described.names))
+
+
+def _guessed(folder: Path) -> Schema:
+    del folder
+    return shoal.draft(shoal.read(rows(150).select(["age", "workclass", "schooling", "diagnosis", "nights"]))).schema
+
+
+def _recoding() -> dict[str, Case]:
+    small = {"columns": SMALL}
+    everybody = {"columns": ("name", "age", "workclass", "diagnosis"), "population": lambda: rows(300)}
+    return {
+        "generalize": Case(columns=ALL, method=shoal.Generalize(), measures=MEASURES, internal=True, csv=True),
+        "generalize, cells": Case(method=shoal.Generalize(cells=True), pseudonyms=True),
+        "generalize, steps": Case(
+            method=shoal.Generalize(steps=3, quality="discernibility", suppression_limit="3/10"), **small
+        ),
+        "generalize, weights": Case(
+            method=shoal.Generalize(quality="non-uniform-entropy", weights={"age": 3}, balance=0.3), **small
+        ),
+        "generalize, codes": Case(method=shoal.Generalize(suppression_limit=0.1), columns=CODES),
+        "generalize, files": Case(
+            method=shoal.Generalize(),
+            schema=lambda folder: with_files(folder, "age", "workclass", "città", "diagnosis"),
+        ),
+        "generalize, guessed": Case(method=shoal.Generalize(), schema=_guessed),
+        "generalize, missing dropped": Case(
+            method=shoal.Generalize(),
+            changes={"age": {"missing": "drop"}, "workclass": {"missing": "drop"}},
+            **small,
+        ),
+        "generalize, diversity": Case(
+            method=shoal.Generalize(),
+            promises=(
+                shoal.DistinctLDiversity("diagnosis", 3),
+                shoal.EntropyLDiversity("diagnosis", 2.5),
+                shoal.RecursiveLDiversity("diagnosis", 3, 2),
+                shoal.PSensitive(("diagnosis", "class pain"), 2, 5),
+            ),
+            columns=("age", "workclass", "diagnosis", "class pain"),
+        ),
+        "generalize, closeness": Case(
+            method=shoal.Generalize(),
+            promises=(
+                shoal.TCloseness("diagnosis", 0.3),
+                shoal.TCloseness("charge", 0.25),
+                shoal.TCloseness("class pain", "0.3", distance="equal"),
+            ),
+            columns=("age", "workclass", "diagnosis", "charge", "class pain"),
+        ),
+        "generalize, likeness": Case(
+            method=shoal.Generalize(suppression_limit=0.2),
+            promises=(
+                shoal.BetaLikeness("class pain", 1.5, enhanced=True),
+                shoal.BetaLikeness("diagnosis", 2),
+                shoal.DeltaDisclosure("diagnosis", 1.5),
+                shoal.MultiplicativeCloseness("diagnosis", 4),
+            ),
+            columns=("age", "workclass", "diagnosis", "class pain"),
+        ),
+        "generalize, risks": Case(
+            method=shoal.Generalize(),
+            promises=(shoal.AverageRisk(0.2), shoal.SampleUniqueness(0.02), shoal.KMAnonymity(6, 2), CROWD),
+        ),
+        "generalize, k-map": Case(method=shoal.Generalize(), promises=(shoal.KMap(6),), **everybody),
+        "generalize, delta-presence": Case(
+            method=shoal.Generalize(suppression_limit=0.2), promises=(shoal.DeltaPresence(0.2, 0.8),), **everybody
+        ),
+        "iterate": Case(method=shoal.Iterate(), pseudonyms=True),
+        "iterate, prices": Case(
+            method=shoal.Iterate(first_price=0.2, growth=2, saving=0.1),
+            promises=(shoal.KMap(6), shoal.TCloseness("diagnosis", 0.5)),
+            **everybody,
+        ),
+        "mondrian": Case(columns=ALL, method=shoal.Mondrian()),
+        "mondrian, relaxed": Case(
+            method=shoal.Mondrian(relaxed=True, intervals=False),
+            promises=(K, shoal.DistinctLDiversity("diagnosis", 2)),
+            **small,
+        ),
+        "specialize": Case(method=shoal.Specialize()),
+        "specialize, foresight": Case(
+            method=shoal.Specialize(foresight=5, intervals=False, quality="precision"), columns=CODES
+        ),
+        "subtree": Case(method=shoal.Subtree()),
+        "subtree, closeness": Case(
+            method=shoal.Subtree(suppression_limit=0.1), promises=(K, shoal.TCloseness("charge", 0.3)), **small
+        ),
+    }
+
+
+def _classes() -> dict[str, Case]:
+    nominal = shoal.MultiplicativeCloseness("diagnosis", 2)
+    near, groups = shoal.TCloseness("charge", 0.2), [["age", "diagnosis"], ["workclass", "charge"]]
+    small = {"columns": SMALL}
+    return {
+        "bucketize": Case(columns=ALL, method=shoal.Bucketize(class_size=9), promises=(K, CLOSE)),
+        "bucketize, generalized": Case(method=shoal.Bucketize(form="generalized"), promises=(K, nominal), **small),
+        "bucketize, permuted": Case(
+            method=shoal.Bucketize(form="permuted"),
+            promises=(K, shoal.MultiplicativeCloseness("charge", "1.5")),
+            pseudonyms=True,
+            **small,
+        ),
+        "bucketize, anatomy": Case(method=shoal.Bucketize(form="anatomy"), promises=(K, CLOSE), pseudonyms=True),
+        "bucketize, several": Case(
+            method=shoal.Bucketize(buckets=2),
+            promises=(K, CLOSE, nominal),
+            changes={"age": {"missing": "drop"}},
+            **small,
+        ),
+        "t-microaggregate": Case(method=shoal.TMicroaggregate(), promises=(K, near)),
+        "t-microaggregate, closeness first": Case(
+            method=shoal.TMicroaggregate(strategy="closeness-first"), promises=(K, near), pseudonyms=True, **small
+        ),
+        "t-microaggregate, generalized": Case(
+            method=shoal.TMicroaggregate(strategy="merge-first", form="generalized"),
+            promises=(K, shoal.TCloseness("diagnosis", "0.3")),
+        ),
+        "t-microaggregate, anatomy": Case(method=shoal.TMicroaggregate(form="anatomy"), promises=(K, near), **small),
+        "anatomy": Case(method=shoal.Anatomy(), promises=(K, shoal.DistinctLDiversity("diagnosis", 3)), csv=True),
+        "anatomy, confidential": Case(
+            method=shoal.Anatomy(grouping="confidential", attribute="charge"), promises=(shoal.KAnonymity(20),), **small
+        ),
+        "stochastic-closeness": Case(
+            columns=ALL,
+            method=shoal.StochasticCloseness(epsilon=2),
+            changes={"class pain": {"missing": "drop"}},
+        ),
+        "stochastic-closeness, t": Case(method=shoal.StochasticCloseness(t=3, form="generalized"), **small),
+        "stochastic-closeness, refinement": Case(
+            method=shoal.StochasticCloseness(epsilon=1.5, mechanism="refinement"),
+            pseudonyms=True,
+            table=lambda: rows(60),
+            **small,
+        ),
+        "slice": Case(method=shoal.Slice(groups=groups), **small),
+        "slice, found": Case(columns=ALL[1:-1], method=shoal.Slice(size=3)),
+        "slice, bucketize": Case(
+            method=shoal.Slice(groups=[["age", "diagnosis"], ["workclass", "charge"]], inner="bucketize"),
+            promises=(K, CLOSE, nominal),
+            **small,
+        ),
+        "slice, mdav": Case(
+            method=shoal.Slice(groups=[["name", "age", "diagnosis"], ["workclass", "charge"]], inner="mdav"),
+            promises=(K, near),
+            pseudonyms=True,
+            **small,
+        ),
+        "mdav": Case(columns=ALL, method=shoal.Mdav(), internal=True),
+        "mdav, promises": Case(
+            method=shoal.Mdav(decimals=1), promises=(K, shoal.DistinctLDiversity("diagnosis", 3)), pseudonyms=True
+        ),
+        "mdav, groups": Case(
+            columns=ALL,
+            method=shoal.Mdav(groups=[["age", "workclass"], ["admitted", "schooling"]], categories="points"),
+            pseudonyms=True,
+        ),
+        "mdav, closeness first": Case(
+            method=shoal.Mdav(strategy="closeness-first", categories="semantic"),
+            promises=(K, shoal.TCloseness("diagnosis", 0.3)),
+            changes={"workclass": {"missing": "drop"}},
+        ),
+        "vmdav": Case(method=shoal.VMdav()),
+        "vmdav, groups": Case(method=shoal.VMdav(gamma=1.1, groups=[["age"], ["workclass"]], decimals=0), **small),
+        "swap": Case(columns=ALL, method=shoal.Swap(), promises=(CROWD,)),
+        "swap, closeness": Case(
+            method=shoal.Swap(categories="points"),
+            promises=(CROWD, shoal.TCloseness("class pain", 0.4)),
+            pseudonyms=True,
+            columns=("name", "age", "workclass", "class pain"),
+        ),
+        "ir-swap": Case(
+            columns=ALL,
+            method=shoal.IndividualRankingSwap(),
+            promises=(shoal.ProbabilisticKAnonymity(10),),
+            pseudonyms=True,
+        ),
+    }
+
+
+def _truthful() -> dict[str, Case]:
+    def case(*promises: Any, private: Any = PRIVATE, drop: bool = False, **method: Any) -> Case:
+        changes = {"age": {"missing": "drop"}} if drop else {}
+        return Case(
+            method=shoal.Truthful(**method),
+            promises=(private, *promises),
+            columns=FEW,
+            table=lambda: few(300),
+            changes=changes,
+        )
+
+    return {
+        "truthful": dataclasses.replace(case(), csv=True, internal=True),
+        "truthful, intensity": case(score="intensity", drop=True),
+        "truthful, group size": case(score="group-size"),
+        "truthful, target": case(score="classification", target="class pain"),
+        "truthful, discernibility": case(score="discernibility", levels={"age": 2}),
+        "truthful, entropy": case(score="non-uniform-entropy", weights={"age": 2}),
+        "truthful, walk": case(search="walk", steps=5),
+        "truthful, tree": case(shoal.KAnonymity(20), scheme="multi-dimensional"),
+        "truthful, fixed": case(levels={"age": 2, "workclass": 1, "class pain": 0}),
+        "truthful, one fixed": case(
+            levels={"age": 2},
+            private=shoal.DifferentialPrivacy(epsilon=3, delta="1/200", search_share=0.3, definition="standard"),
+        ),
+        "truthful, filters": case(
+            shoal.DistinctLDiversity("class pain", 2), shoal.TCloseness("class pain", 0.9), levels={"age": 2}
+        ),
+    }
+
+
+def _noise() -> dict[str, Case]:
+    def case(epsilon: float = 2, *, drop: bool = False, **method: Any) -> Case:
+        return Case(
+            method=shoal.DPMicroaggregation(**method),
+            promises=(shoal.EpsilonBudget(epsilon),),
+            columns=NOISY,
+            changes={each: {"missing": "drop"} for each in ("age", "admitted", "class pain") if drop},
+            table=lambda: rows(120),
+        )
+
+    sets = (("age", "workclass"), ("admitted", "class pain", "charge"))
+    shares = {"age": 0.5, "workclass": "1/3", "admitted": 0.5, "class pain": 0.1, "charge": 0.1}
+    filled: dict[str, Any] = {"fill": {"age": 40, "admitted": FIRST, "class pain": "none"}}
+    return {
+        "dp-microaggregation": dataclasses.replace(case(drop=True), internal=True),
+        "dp-microaggregation, sets": dataclasses.replace(case(5, k=12, sets=sets, **filled), csv=True),
+        "dp-microaggregation, each": case(5, k=12, sets="each", split="proportional", drop=True),
+        "dp-microaggregation, shares": case(k=7, split=shares, reference_points=1, decimals={"age": 3}, **filled),
+        "dp-microaggregation, partition": case(k=10, target="partition", split="proportional", **filled),
+        "dp-microaggregation, partition, proportional": case(
+            k=10, target="partition", sets="each", split="proportional", drop=True
+        ),
+        "dp-microaggregation, partition, sets": case(0.1, k=5, target="partition", sets=sets, drop=True),
+        "dp-microaggregation, record query": case(k=10, target="record-query", sets=sets, **filled),
+    }
+
+
+CASES: dict[str, Case] = {**_recoding(), **_classes(), **_truthful(), **_noise()}
+"""All cases by name; a name starts with that of its method."""
