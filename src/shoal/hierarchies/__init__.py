@@ -4,7 +4,7 @@ from shoal.hierarchies._arx import read_arx, write_arx
 from shoal.hierarchies._build import build, leaf_codes, outside, provenance
 from shoal.hierarchies._hierarchy import TOP, Hierarchy
 from shoal.hierarchies._semantic import Concepts, dissimilarity, semantic_distance, semantic_distances
-from shoal.hierarchies._text import text
+from shoal.schema.rules import text
 
 __all__ = [
     "TOP",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,52 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import DataError, HierarchyError
-from shoal.hierarchies._arx import from_file
-from shoal.hierarchies._column import Column, days, numbers
-from shoal.hierarchies._cuts import cuts
-from shoal.hierarchies._dates import dates
-from shoal.hierarchies._flat import flat
-from shoal.hierarchies._groups import groups
-from shoal.hierarchies._hierarchy import Codes, Hierarchy
-from shoal.hierarchies._intervals import intervals
-from shoal.hierarchies._mask import mask
-from shoal.hierarchies._positions import positions
-from shoal.hierarchies._quantiles import quantiles
-from shoal.hierarchies._taxonomy import taxonomy
-from shoal.hierarchies._text import counted, is_text, plain, text
-from shoal.hierarchies._tree import Tree, grow
-from shoal.schema import (
-    Attribute,
-    Cuts,
-    Dates,
-    Flat,
-    FromFile,
-    Groups,
-    HierarchyRule,
-    Intervals,
-    Kind,
-    Mask,
-    Provenance,
-    Quantiles,
-    Taxonomy,
-)
+from shoal.hierarchies._hierarchy import Codes, Hierarchy, grow
+from shoal.schema import Attribute, Flat, HierarchyRule, Kind, Provenance
+from shoal.schema.rules import Column, Tree, counted, days, is_text, numbers, plain, text
 
 __all__ = ["build", "leaf_codes", "outside", "provenance"]
 
 Counts = npt.NDArray[np.int64]
-
-_RULES: dict[type[HierarchyRule], Callable[[Column, Any], Tree]] = {
-    Cuts: cuts,
-    Dates: dates,
-    Flat: flat,
-    FromFile: from_file,
-    Groups: groups,
-    Intervals: intervals,
-    Mask: mask,
-    Quantiles: quantiles,
-    Taxonomy: taxonomy,
-}
-_TABLES = (FromFile, Groups, Taxonomy)
+Floats = npt.NDArray[np.float64]
 
 
 def build(
@@ -103,6 +64,7 @@ def build(
 
     Examples
     --------
+    >>> from shoal.schema import Intervals
     >>> age = Attribute(name="age", kind=Kind.NUMERIC, hierarchy=Intervals(widths=(5, 10)))
     >>> build(age, pa.array([21, 24, 25, 30])).labels[1]
     ('[20, 25)', '[25, 30)', '[30, 35)')
@@ -114,16 +76,16 @@ def build(
     except DataError as error:
         raise HierarchyError(f"column `{attribute.name}`: {error.problems[0]}") from None
     column = _column(attribute, values, counts, folder)
-    tree = _RULES[type(rule)](column, rule)
+    tree = rule.tree(column)
     _check_declared(column, rule, tree)
     hierarchy = grow(
         tree,
         attribute=attribute.name,
         provenance=provenance(attribute),
         missing=missing,
-        source=_source(attribute, rule),
+        source=rule.source(attribute.domain),
     )
-    return replace(hierarchy, positions=positions(attribute, hierarchy))
+    return replace(hierarchy, positions=_positions(column, hierarchy))
 
 
 def leaf_codes(hierarchy: Hierarchy, values: pa.Array | pa.ChunkedArray) -> Codes:
@@ -145,6 +107,7 @@ def outside(hierarchy: Hierarchy, values: pa.Array | pa.ChunkedArray, counts: Co
 
     Examples
     --------
+    >>> from shoal.schema import Groups
     >>> sex = Attribute(name="sex", hierarchy=Groups(levels=((("any", ("female", "male")),),)))
     >>> outside(build(sex, pa.array([])), pa.array(["male", "Male", "F"]), np.array([10, 4, 1]))
     'column `sex`: 2 values (in 5 records) are not in its hierarchy'
@@ -164,13 +127,22 @@ def _column(attribute: Attribute, values: pa.Array, counts: Counts | None, folde
     weights = np.ones(len(values), dtype=np.int64) if counts is None else np.asarray(counts, dtype=np.int64)
     valid = pc.is_valid(values)
     values, weights = values.filter(valid), weights[valid.to_numpy(zero_copy_only=False)]
-    if isinstance(attribute.hierarchy, _TABLES):
+    if attribute.hierarchy is not None and attribute.hierarchy.lists_values:
         values, weights = values[:0], weights[:0]
     elif attribute.domain is not None and attribute.domain.values is not None:
         values, weights = _declared(attribute, values, weights)
     values, weights = _ascending(attribute, values, weights)
     leaves, values, weights = _once(values, weights)
-    return Column(attribute=attribute, values=values, leaves=leaves, counts=weights, source=source, folder=folder)
+    return Column(
+        name=attribute.name,
+        kind=attribute.kind,
+        domain=attribute.domain,
+        values=values,
+        leaves=leaves,
+        counts=weights,
+        source=source,
+        folder=folder,
+    )
 
 
 def _declared(attribute: Attribute, values: pa.Array, counts: Counts) -> tuple[pa.Array, Counts]:
@@ -222,15 +194,15 @@ def _once(values: pa.Array, counts: Counts) -> tuple[pa.StringArray, pa.Array, C
 
 
 def _check_declared(column: Column, rule: HierarchyRule, tree: Tree) -> None:
-    domain = column.attribute.domain
+    domain = column.domain
     if domain is None or domain.values is None:
         return
-    declared = pa.array(domain.values, pa.string()) if isinstance(rule, _TABLES) else column.leaves
+    declared = pa.array(domain.values, pa.string()) if rule.lists_values else column.leaves
     absent = len(declared) - int(pc.sum(pc.is_in(declared, value_set=tree.leaves)).as_py() or 0)
     if absent:
         raise HierarchyError(
             f"column `{column.name}`: {absent:,} of its {len(declared):,} declared values are not in "
-            f"{_source(column.attribute, rule)}"
+            f"{rule.source(domain)}"
         )
 
 
@@ -239,19 +211,55 @@ def provenance(attribute: Attribute) -> Provenance:
 
     Examples
     --------
+    >>> from shoal.schema import Intervals
     >>> provenance(Attribute(name="age", kind=Kind.NUMERIC, hierarchy=Intervals(widths=(5, 10)))).value
     'inferred from the data'
     """
     rule, domain = attribute.hierarchy or Flat(), attribute.domain
-    listed = isinstance(rule, _TABLES) or (domain is not None and domain.values is not None)
+    listed = rule.lists_values or (domain is not None and domain.values is not None)
     bounded = domain is not None and domain.bounded
     return Provenance.DECLARED if (listed or bounded) and not rule.data_dependent else Provenance.INFERRED
 
 
-def _source(attribute: Attribute, rule: HierarchyRule) -> str:
-    domain = attribute.domain
-    if isinstance(rule, (FromFile, Taxonomy)) and rule.path is not None:
-        return f"its hierarchy `{rule.path}`"
-    if isinstance(rule, (*_TABLES, Mask)) or domain is None:
-        return "its hierarchy"
-    return "its declared values" if domain.values is not None else "its declared bounds"
+def _positions(column: Column, hierarchy: Hierarchy) -> Floats | None:
+    """Return the positions of the leaves, or None where intervals of leaves would not be intervals of values."""
+    if column.kind is Kind.CATEGORICAL or hierarchy.missing is not None or hierarchy.size < 2:
+        return None
+    leaves = pa.array(hierarchy.labels[0], pa.string())
+    try:
+        places = _places(column, leaves)
+    except HierarchyError:  # numbers that are written in words: truth values
+        return None
+    low, high = _bounds(column, places)
+    with np.errstate(all="ignore"):  # what does not come out as numbers is not ascending
+        # halves: the domain may be wider than the largest float
+        scaled = (places / 2 - low / 2) / (high / 2 - low / 2)
+    return scaled if bool(np.all(np.diff(scaled) > 0)) else None
+
+
+def _places(column: Column, leaves: pa.StringArray) -> Floats:
+    if column.kind is Kind.NUMERIC:
+        return numbers(leaves, column.name)
+    if column.kind is Kind.DATE:
+        return _days(days(leaves, column.name))
+    return column.ranks(leaves).astype(np.float64)
+
+
+def _bounds(column: Column, places: Floats) -> tuple[float, float]:
+    domain = column.domain
+    low, high = float(places[0]), float(places[-1])
+    if domain is not None and domain.minimum is not None:
+        low = min(low, _number(domain.minimum))
+    if domain is not None and domain.maximum is not None:
+        high = max(high, _number(domain.maximum))
+    return (low, high) if high > low else (low, low + 1.0)
+
+
+def _number(bound: float | dt.date) -> float:
+    if isinstance(bound, dt.date):
+        return float(_days(np.array([dt.date(bound.year, bound.month, bound.day)], dtype="datetime64[D]"))[0])
+    return float(bound)
+
+
+def _days(values: npt.NDArray[np.datetime64]) -> Floats:
+    return np.asarray(values.astype("datetime64[D]").astype(np.float64))

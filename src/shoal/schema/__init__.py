@@ -1,10 +1,13 @@
 """What the data is: roles, kinds, declared domains, missing values, weights and hierarchy rules."""
 
-from shoal.schema._attribute import Attribute, Bound, Domain, Kind, Missing, Provenance, Role
+from shoal.schema._domain import INEXACT, Bound, Domain, Kind
 from shoal.schema._draft import Draft, draft
-from shoal.schema._file import dumps, from_document, load, loads, save
-from shoal.schema._profile import ColumnProfile
-from shoal.schema._rules import (
+from shoal.schema._guess import ColumnProfile
+from shoal.schema._schema import Attribute, Missing, Provenance, Role, Schema
+from shoal.schema._toml import dumps, from_document, load, loads, save, toml_value
+from shoal.schema.rules import (
+    DATE_LEVELS,
+    RULES,
     Cuts,
     Dates,
     Flat,
@@ -16,10 +19,11 @@ from shoal.schema._rules import (
     Quantiles,
     Taxonomy,
 )
-from shoal.schema._schema import Schema
-from shoal.schema._write import toml_value
 
 __all__ = [
+    "DATE_LEVELS",
+    "INEXACT",
+    "RULES",
     "Attribute",
     "Bound",
     "ColumnProfile",

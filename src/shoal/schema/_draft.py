@@ -14,12 +14,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shoal.errors import OutputError, SchemaError
-from shoal.schema import _names
-from shoal.schema._attribute import Attribute, Kind, Role
-from shoal.schema._guess import Guess, guess_hierarchy, guess_kind
-from shoal.schema._profile import ColumnProfile
-from shoal.schema._schema import Schema
-from shoal.schema._write import write
+from shoal.schema._domain import Kind
+from shoal.schema._guess import (
+    ColumnProfile,
+    Guess,
+    guess_hierarchy,
+    guess_kind,
+    identifier_name,
+    key_name,
+    quasi_identifier_name,
+    sensitive_name,
+)
+from shoal.schema._schema import Attribute, Role, Schema
+from shoal.schema._toml import dumps
 
 __all__ = ["Draft", "draft"]
 
@@ -62,7 +69,7 @@ class Draft:
         if self.ranking:
             head.append(f"Quasi-identifiers, most telling first: {', '.join(self.ranking)}.")
         comments = {name: textwrap.wrap(reason, 100) for name, reason in self.reasons.items()}
-        return write(self.schema, head=[line for text in head for line in textwrap.wrap(text, 110)], comments=comments)
+        return dumps(self.schema, head=[line for text in head for line in textwrap.wrap(text, 110)], comments=comments)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the commented schema to a file; an existing file is kept unless ``overwrite``."""
@@ -119,15 +126,15 @@ def _role(profile: ColumnProfile, kind: Kind) -> Guess[Role]:
     apart = f"it tells {100 * profile.separation:.1f} % of the pairs of records apart"
     if profile.type == "other":
         return Guess(Role.IDENTIFIER, "its values are neither text, numbers nor dates, so it is dropped")
-    if _names.identifier_name(profile.name):
+    if identifier_name(profile.name):
         return Guess(Role.IDENTIFIER, "its name says that it names a person")
-    if _names.key_name(profile.name) and _unique(profile) >= _NEARLY_UNIQUE:
+    if key_name(profile.name) and _unique(profile) >= _NEARLY_UNIQUE:
         return Guess(Role.IDENTIFIER, "its name is that of a key, and next to no records share a value")
     if profile.distinct <= 1:
         return Guess(Role.INSENSITIVE, "all its values are the same")
-    if _names.sensitive_name(profile.name):
+    if sensitive_name(profile.name):
         return Guess(Role.SENSITIVE, "its name says that people keep it to themselves")
-    if _names.quasi_identifier_name(profile.name):
+    if quasi_identifier_name(profile.name):
         return Guess(Role.QUASI_IDENTIFIER, f"its name says that others may know it; {apart}")
     if kind is Kind.DATE:
         return Guess(Role.QUASI_IDENTIFIER, f"others may know when something happened; {apart}")

@@ -1,22 +1,101 @@
-"""Guess the kind and the hierarchy of a column from its statistics."""
+"""Guess the kind and the hierarchy of a column from its name and its statistics."""
 
 from __future__ import annotations
 
 import datetime as dt
 import math
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from shoal.schema import _names
-from shoal.schema._attribute import Kind
-from shoal.schema._profile import ColumnProfile
-from shoal.schema._rules import Dates, HierarchyRule, Intervals, Mask
+from shoal.errors import ParameterError, Problems
+from shoal.schema._domain import Kind
+from shoal.schema.rules import Dates, HierarchyRule, Intervals, Mask
 
-__all__ = ["Guess", "guess_hierarchy", "guess_kind"]
+__all__ = [
+    "ColumnProfile",
+    "Guess",
+    "code_name",
+    "guess_hierarchy",
+    "guess_kind",
+    "identifier_name",
+    "key_name",
+    "quasi_identifier_name",
+    "sensitive_name",
+]
 
 T = TypeVar("T")
 
+TYPES = ("text", "integer", "number", "boolean", "date", "timestamp", "other")
 _CODE_LENGTHS = range(3, 13)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnProfile:
+    """Statistics of one column, computed where the data lives.
+
+    Parameters
+    ----------
+    name
+        The column's name.
+    type
+        What the engine holds: ``text``, ``integer``, ``number`` (floating point and decimals), ``boolean``,
+        ``date``, ``timestamp`` or ``other``.
+    records
+        The number of records, missing ones included.
+    missing
+        The number of records without a value.
+    distinct
+        The number of distinct values, the missing one not counted.
+    separation
+        The share of pairs of records that the column tells apart: ``1 - sum c (c - 1) / (n (n - 1))`` over the
+        numbers c of records per value, the missing value counted as one value; 0 for fewer than two records.
+    integers, numbers, dates
+        The shares of the *distinct* values of a text column, in [0, 1], that read as a whole number, as a number, as
+        an ISO day (``2024-12-31``). 1 where the type says so, 0 where it rules it out.
+    leading_zeros
+        The share of the distinct values of a text column that are digits only and start with a zero, as codes do.
+    minimum, maximum
+        The smallest and largest value of a column of numbers or days (also of a text column where all values read
+        as such), or None. They are used to choose interval widths and are never written into a schema.
+    lengths
+        The most common lengths, in characters, of the distinct values' texts, most common first, each with its
+        share; at most three.
+    longest
+        The greatest length; 0 where it was not computed.
+    """
+
+    name: str
+    type: str
+    records: int
+    missing: int
+    distinct: int
+    separation: float
+    integers: float = 0.0
+    numbers: float = 0.0
+    dates: float = 0.0
+    leading_zeros: float = 0.0
+    # kept out of the repr: they are values of the data
+    minimum: int | float | dt.date | None = field(default=None, repr=False)
+    maximum: int | float | dt.date | None = field(default=None, repr=False)
+    lengths: tuple[tuple[int, float], ...] = ()
+    longest: int = 0
+
+    def __post_init__(self) -> None:
+        problems = Problems()
+        if self.type not in TYPES:
+            problems.add(f"`type` of `ColumnProfile` must be one of {', '.join(TYPES)}; got {self.type!r}")
+        if not 0 <= self.missing <= self.records or not 0 <= self.distinct <= self.records - self.missing:
+            problems.add("`missing` and `distinct` of `ColumnProfile` must be counts within `records`")
+        for share in ("separation", "integers", "numbers", "dates", "leading_zeros"):
+            if not 0 <= getattr(self, share) <= 1:
+                problems.add(f"`{share}` of `ColumnProfile` must be in [0, 1]")
+        problems.raise_as(ParameterError)
+
+    @property
+    def distinction(self) -> float:
+        """The number of distinct values per record, in [0, 1]."""
+        return self.distinct / self.records if self.records else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +140,7 @@ def guess_hierarchy(profile: ColumnProfile, kind: Kind) -> Guess[HierarchyRule |
 
 def _is_code(profile: ColumnProfile) -> bool:
     """Return whether values are digits of a code: so by name, or all of one length with leading zeros."""
-    if _names.code_name(profile.name):
+    if code_name(profile.name):
         return profile.type in ("text", "integer")
     same_length = bool(profile.lengths) and profile.lengths[0][1] == 1
     return profile.type == "text" and profile.integers == 1 and same_length and profile.leading_zeros > 0
@@ -113,3 +192,69 @@ def _exact(width: float) -> float:
 
 def _share(share: float) -> str:
     return f"{100 * share:.1f} %"
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_IDENTIFIERS = _set(
+    "ssn sin nin nhs mrn email mail phone telephone tel mobile fax passport iban bic account license licence plate vin "
+    "url ip ipaddress mac imei username login surname firstname lastname fullname forename address street insurance "
+    "signature photo fingerprint"
+)
+_KEYS = _set("id uuid guid key identifier nr no number pid uid")
+# `name` alone is a person's; `product name` and `drug name` are not
+_PEOPLE = _set(
+    "first last full given family middle maiden patient person customer client employee user student mother father "
+    "contact doctor physician"
+)
+_QUASI_IDENTIFIERS = _set(
+    "age sex gender birth born birthday birthdate birthyear dob yob zip zipcode postcode postal plz race ethnicity "
+    "ethnic nationality citizenship country state county city town municipality district region province canton "
+    "neighborhood neighbourhood marital education degree occupation job profession workclass employer employment "
+    "industry household children family language height weight death latitude longitude lat lon location school "
+    "university department rank"
+)
+_SENSITIVE = _set(
+    "diagnosis diagnoses disease illness condition disorder icd icd9 icd10 icd11 procedure treatment medication drug "
+    "drugs prescription result lab hiv test symptom outcome severity income salary wage wages pay earnings revenue "
+    "charge charges cost costs price amount balance debt loan credit tax taxes asset assets wealth benefit benefits "
+    "religion political party orientation crime conviction offence offense grade grades score iq rating disability "
+    "abortion pregnancy alcohol los stay"
+)
+_CODES = _set("zip zipcode postcode postal plz code codes icd icd9 icd10 icd11 naics isco fips cpt")
+
+
+def identifier_name(name: str) -> bool:
+    """Return whether a name means a person's name, number, address or account."""
+    words = _words(name)
+    alone = bool(words) and words <= {"name", "names"}
+    return alone or bool(words & _IDENTIFIERS) or ("name" in words and bool(words & _PEOPLE))
+
+
+def key_name(name: str) -> bool:
+    """Return whether a name means a key, which identifies persons where it is nearly unique."""
+    return bool(_words(name) & _KEYS)
+
+
+def quasi_identifier_name(name: str) -> bool:
+    """Return whether a name means something that neighbours, colleagues or registers know."""
+    return bool(_words(name) & _QUASI_IDENTIFIERS)
+
+
+def sensitive_name(name: str) -> bool:
+    """Return whether a name means something that people keep to themselves."""
+    return bool(_words(name) & _SENSITIVE)
+
+
+def code_name(name: str) -> bool:
+    """Return whether a name means a code: digits that are not a quantity."""
+    return bool(_words(name) & _CODES)
+
+
+def _words(name: str) -> frozenset[str]:
+    """Split ``admissionDate``, ``admission_date`` and ``Admission Date`` alike; a plural counts as its singular."""
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name)
+    words = re.findall(r"[^\W_]+", parted.lower())
+    return frozenset(words) | {word[:-1] for word in words if word.endswith("s")}

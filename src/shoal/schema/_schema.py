@@ -1,15 +1,120 @@
-"""What the data is: one :class:`Attribute` per column."""
+"""What the data is: one :class:`Attribute` per column, with its role, kind, domain, missing values and hierarchy."""
 
 from __future__ import annotations
 
+import datetime as dt
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 
 from shoal.errors import Problems, SchemaError
-from shoal.schema._attribute import Attribute, Role
+from shoal.schema._domain import Domain, Kind
+from shoal.schema.rules import HierarchyRule
 
-__all__ = ["Schema"]
+__all__ = ["Attribute", "Missing", "Provenance", "Role", "Schema"]
+
+
+class Role(StrEnum):
+    """What an attribute tells about a person.
+
+    ``IDENTIFIER`` names a person and is dropped or replaced by a keyed pseudonym. ``QUASI_IDENTIFIER`` is known
+    to an intruder from elsewhere and is generalised. ``SENSITIVE`` is what the intruder wants to learn; it is
+    released as it is. ``INSENSITIVE`` is neither; it is released as it is.
+    """
+
+    IDENTIFIER = "identifier"
+    QUASI_IDENTIFIER = "quasi-identifier"
+    SENSITIVE = "sensitive"
+    INSENSITIVE = "insensitive"
+
+
+class Missing(StrEnum):
+    """What a missing value means.
+
+    ``CATEGORY``: missing is a value of its own; two missing values are alike. ``DROP``: records that miss the
+    value are left out of the release and counted. ``REFUSE``: a missing value is an error.
+    """
+
+    CATEGORY = "category"
+    DROP = "drop"
+    REFUSE = "refuse"
+
+
+class Provenance(StrEnum):
+    """Where a domain or hierarchy came from; differential privacy accepts only ``DECLARED`` ones."""
+
+    DECLARED = "declared"
+    INFERRED = "inferred from the data"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attribute:
+    """One column of the data and what it means.
+
+    Parameters
+    ----------
+    name
+        The column's name.
+    role, kind
+        See :class:`Role` and :class:`Kind`; their words are understood too: ``role="sensitive"``.
+    domain
+        Declared values or bounds, or None where they are read off the data (never under differential privacy).
+    missing
+        See :class:`Missing`.
+    weight
+        How much the analysts care about this attribute, in [0, inf); quality measures weigh with it.
+    hierarchy
+        How values generalise, or None for ``value -> *``.
+    pseudonym
+        For an identifier: replace it by a keyed pseudonym instead of dropping it.
+    """
+
+    name: str
+    role: Role = Role.INSENSITIVE
+    kind: Kind = Kind.CATEGORICAL
+    domain: Domain | None = None
+    missing: Missing = Missing.CATEGORY
+    weight: float = 1.0
+    hierarchy: HierarchyRule | None = None
+    pseudonym: bool = False
+
+    def __post_init__(self) -> None:
+        problems = Problems()
+        self._read_words(problems)
+        if not self.name:
+            problems.add("a column must have a name")
+        if not (math.isfinite(self.weight) and self.weight >= 0):
+            problems.add(f"column `{self.name}`: `weight` must be in [0, inf); got {self.weight}")
+        if self.pseudonym and self.role is not Role.IDENTIFIER:
+            problems.add(f"column `{self.name}`: `pseudonym` is for identifiers; this column is {self.role}")
+        if self.kind is Kind.ORDINAL and (self.domain is None or self.domain.values is None):
+            problems.add(f"column `{self.name}`: an ordinal column needs all its `values` in ascending order")
+        self._check_domain(problems)
+        if self.hierarchy is not None and not self.hierarchy.fits(self.kind):
+            problems.add(
+                f"column `{self.name}`: the rule `{self.hierarchy.name}` of its hierarchy is for columns of kind "
+                f"{' or '.join(self.hierarchy.kinds)}; this column is {self.kind}"
+            )
+        problems.raise_as(SchemaError)
+
+    def _read_words(self, problems: Problems) -> None:
+        for name, words in (("role", Role), ("kind", Kind), ("missing", Missing)):
+            try:
+                object.__setattr__(self, name, words(getattr(self, name)))
+            except ValueError:
+                problems.add(f"column `{self.name}`: `{name}` must be one of {', '.join(words)}")
+        problems.raise_as(SchemaError)
+
+    def _check_domain(self, problems: Problems) -> None:
+        if self.domain is None:
+            return
+        bounds = [bound for bound in (self.domain.minimum, self.domain.maximum) if bound is not None]
+        if bounds and self.kind in (Kind.CATEGORICAL, Kind.ORDINAL):
+            problems.add(f"column `{self.name}`: `minimum` and `maximum` are for numeric and date columns")
+        elif any(isinstance(bound, dt.date) != (self.kind is Kind.DATE) for bound in bounds):
+            problems.add(f"column `{self.name}`: the bounds of a {self.kind} column must be {self.kind} values")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 
 from shoal.hierarchies import Hierarchy, build
 from shoal.schema import (
+    DATE_LEVELS,
     Attribute,
     Cuts,
     Dates,
@@ -43,7 +44,6 @@ from shoal.schema import (
     Schema,
     Taxonomy,
 )
-from shoal.schema._rules import DATE_LEVELS
 
 __all__ = [
     "attributes",

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from shoal.schema import HierarchyRule
+from shoal.schema import RULES
 from shoal.web import _figures
 from shoal.web._context import Context, Here
 from shoal.web._words import HELP, PRESETS, ROLES
@@ -45,11 +45,8 @@ def home(here: Here) -> HTMLResponse:
 @router.get("/tables/{table}")
 def columns(here: Here, table: str) -> HTMLResponse:
     """Show the columns with their profiles, roles and hierarchies."""
-    from shoal import schema as schemas
-
     found = schema.get(here, table)
-    rules = [getattr(schemas, name) for name in schemas.__all__]
-    kinds = {rule.name: rule.kinds for rule in rules if isinstance(rule, type) and issubclass(rule, HierarchyRule)}
+    kinds = {name: rule.kinds for name, rule in RULES.items()}
     return _page("columns", step="columns", roles=ROLES, kinds=kinds, **_of(here, table), schema=found)
 
 

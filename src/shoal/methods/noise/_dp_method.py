@@ -14,8 +14,7 @@ from shoal.methods.classes._groups import AttributeSet
 from shoal.methods.noise._budget import EpsilonBudget
 from shoal.methods.noise._dp_columns import ConceptColumn, NumberColumn
 from shoal.methods.noise._sensitivity import Target
-from shoal.schema import Attribute, Kind, Provenance, Role, Schema
-from shoal.schema._attribute import INEXACT
+from shoal.schema import INEXACT, Attribute, Kind, Provenance, Role, Schema
 
 __all__ = ["DPMicroaggregation"]
 

@@ -14,8 +14,7 @@ from shoal.hierarchies import provenance
 from shoal.methods.truthful._ranges import LARGEST_EPSILON
 from shoal.methods.truthful._worst_case import Definition
 from shoal.methods.truthful.parameters import Parameters, parameters
-from shoal.schema import Attribute, Kind, Provenance, Role, Schema
-from shoal.schema._attribute import INEXACT
+from shoal.schema import INEXACT, Attribute, Kind, Provenance, Role, Schema
 
 __all__ = ["DifferentialPrivacy", "released"]
 

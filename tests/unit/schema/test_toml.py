@@ -216,8 +216,9 @@ def test_every_problem_of_a_file_is_reported_at_once():
         "column `c`: each of the `widths` of an `intervals` hierarchy must be a multiple of the one before it",
         "column `c`: `minimum` of a domain must not exceed `maximum`",
         "column `c`: `pseudonym` is for identifiers; this column is sensitive",
+        "column `c`: an ordinal column needs all its `values` in ascending order",
         "column `d`: `hierarchy` must name one rule; got `groups`, `file`",
-        "column `e`: `hierarchy`: item 2 of `groups` must be text",
+        'column `e`: `hierarchy`: item 2 of `groups` must be a table of `label = ["member", ...]`',
         "column `f`: `hierarchy` must be a table",
         "column `g`: `values` must be a list",
         "column `g`: `hierarchy` must name a rule: one of intervals, cuts, quantiles, mask, dates, groups, taxonomy, "

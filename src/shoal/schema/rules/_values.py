@@ -1,16 +1,25 @@
-"""The one canonical text of a value: what leaves and labels are written with."""
+"""Values of a column: their one canonical text, which leaves and labels are written with, and as numbers and days."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.errors import DataError
+from shoal.errors import DataError, HierarchyError
 
-__all__ = ["counted", "is_text", "plain", "text"]
+__all__ = ["Days", "Floats", "Integers", "counted", "days", "is_text", "listed", "numbers", "plain", "text"]
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Days = npt.NDArray[np.datetime64]
+
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_DAY = r"^\d{4}-\d{2}-\d{2}([T ].*)?$"
 
 
 def text(values: pa.Array | pa.ChunkedArray) -> pa.StringArray:
@@ -57,6 +66,12 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def listed(words: Iterable[str]) -> str:
+    """Return "5", "5 and 10", "5, 10 and 20"."""
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last
+
+
 def is_text(kind: pa.DataType) -> bool:
     """Return whether values of this type are text already."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
@@ -69,6 +84,49 @@ def plain(values: pa.Array | pa.ChunkedArray) -> pa.Array:
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
     return values.cast(pa.float32()) if pa.types.is_float16(values.type) else values
+
+
+def numbers(values: pa.Array, name: str, what: str = "values") -> Floats:
+    """Return ``values`` as finite numbers, or say how many are not."""
+    if pa.types.is_boolean(values.type):
+        values = values.cast(pa.int8())
+    if pa.types.is_temporal(values.type):
+        raise HierarchyError(f"column `{name}`: its {what} are not numbers but {values.type}")
+    if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_decimal(values.type)):
+        values = text(values)
+        bad = int(pc.sum(pc.invert(pc.match_substring_regex(values, _NUMBER))).as_py() or 0)
+        if bad:
+            raise HierarchyError(f"column `{name}`: {bad:,} of {len(values):,} {what} are not numbers")
+        # Arrow does not read a leading plus or a bare trailing point
+        values = pc.replace_substring_regex(pc.utf8_ltrim(values, "+"), r"\.($|[eE])", r".0\1")
+    found = np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    infinite = int(np.count_nonzero(~np.isfinite(found)))
+    if infinite:
+        raise HierarchyError(f"column `{name}`: {infinite:,} of {len(found):,} {what} are not finite numbers")
+    return found
+
+
+def days(values: pa.Array, name: str, what: str = "values") -> Days:
+    """Return ``values`` as days, or say how many are not."""
+    if pa.types.is_timestamp(values.type):
+        if values.type.tz is not None:
+            values = pc.local_timestamp(values)
+        return np.asarray(values.to_numpy(zero_copy_only=False).astype("datetime64[D]"))
+    if pa.types.is_date(values.type):
+        return np.asarray(values.cast(pa.date32()).to_numpy(zero_copy_only=False).astype("datetime64[D]"))
+    written = pc.utf8_slice_codeunits(text(values), 0, 10)
+    read = pc.strptime(written, format="%Y-%m-%d", unit="s", error_is_null=True)
+    # the second test is for days such as 30 February, which Arrow reads as 1 March
+    good = pc.and_(
+        pc.match_substring_regex(text(values), _DAY),
+        pc.fill_null(pc.equal(pc.strftime(read, format="%Y-%m-%d"), written), False),
+    )
+    bad = len(values) - int(pc.sum(good).as_py() or 0)
+    if bad:
+        raise HierarchyError(
+            f"column `{name}`: {bad:,} of {len(values):,} {what} are not dates", hint="write dates as 2024-12-31"
+        )
+    return np.asarray(read.to_numpy(zero_copy_only=False).astype("datetime64[D]"))
 
 
 def _floating(values: pa.Array) -> pa.StringArray:

@@ -1,0 +1,41 @@
+"""How values generalise, as plain data: one class per rule kind. A new kind is one file, and its line in ``RULES``."""
+
+from shoal.schema.rules._cuts import Cuts, Quantiles
+from shoal.schema.rules._dates import DATE_LEVELS, Dates
+from shoal.schema.rules._file import FromFile
+from shoal.schema.rules._flat import Flat
+from shoal.schema.rules._groups import Groups
+from shoal.schema.rules._intervals import Intervals
+from shoal.schema.rules._mask import Mask
+from shoal.schema.rules._rule import Column, HierarchyRule, Level, Tree
+from shoal.schema.rules._taxonomy import Taxonomy
+from shoal.schema.rules._values import counted, days, is_text, numbers, plain, text
+
+__all__ = [
+    "DATE_LEVELS",
+    "RULES",
+    "Column",
+    "Cuts",
+    "Dates",
+    "Flat",
+    "FromFile",
+    "Groups",
+    "HierarchyRule",
+    "Intervals",
+    "Level",
+    "Mask",
+    "Quantiles",
+    "Taxonomy",
+    "Tree",
+    "counted",
+    "days",
+    "is_text",
+    "numbers",
+    "plain",
+    "text",
+]
+
+#: all rule kinds by the key that names them in a schema file
+RULES: dict[str, type[HierarchyRule]] = {
+    rule.name: rule for rule in (Intervals, Cuts, Quantiles, Mask, Dates, Groups, Taxonomy, FromFile, Flat)
+}

@@ -1,0 +1,220 @@
+"""Hierarchy tables in ARX format: one row per leaf, ``leaf;level1;...;*``, no header, UTF-8."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.errors import HierarchyError, Problems
+from shoal.schema._domain import Kind
+from shoal.schema._entry import text as words
+from shoal.schema.rules._rule import Column, HierarchyRule, Level, Tree, at
+from shoal.schema.rules._values import Integers, counted, is_text, numbers, text
+
+__all__ = ["FromFile", "Rows", "file_problems", "read_rows"]
+
+_LEAVES = "leaves of its hierarchy"
+_TOP = "*"
+# generous: a label of a megabyte is a wrong file, not a label
+_LONGEST_FIELD = 2**20
+_DELIMITERS = ",;\t|"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FromFile(HierarchyRule):
+    """A table in ARX format, one row per leaf: ``leaf;level1;...;*``. The path is relative to the schema's file."""
+
+    name: ClassVar[str] = "file"
+    lists_values: ClassVar[bool] = True
+    path: str = field(metadata=at("file", words))
+    delimiter: str = field(default=";", metadata=at("delimiter", words))
+
+    def problems(self) -> Iterable[str]:
+        """Say what is wrong with the path and the delimiter."""
+        return file_problems(self.name, self.path, self.delimiter)
+
+    def explain(self) -> str:
+        """Say where the levels are."""
+        return f"the levels in `{self.path}`"
+
+    @property
+    def file(self) -> str | None:
+        """The file of the levels."""
+        return self.path
+
+    def tree(self, column: Column) -> Tree:
+        """Return the levels of the file; every problem of it is reported at once."""
+        subject = f"column `{column.name}`: its hierarchy `{self.path}`"
+        problems = Problems()
+        rows = _even(read_rows(column.folder / self.path, delimiter=self.delimiter, subject=subject), subject, problems)
+        columns = [pa.array(values, pa.string()) for values in zip(*rows.cells, strict=True)]
+        _check_labels(columns[1:], rows, subject, problems)
+        order = None
+        try:
+            leaves = _encode(_leaves(columns[0], column))
+            order = column.ranks(leaves.labels, _LEAVES)
+        except HierarchyError as error:
+            for problem in error.problems:
+                problems.add(problem)
+            leaves = _encode(columns[0])
+        levels = [_encode(column) for column in _below_top(columns[1:])]
+        _check_nested(leaves, levels, rows, subject, problems)
+        problems.raise_as(HierarchyError)
+        groups = [Level(groups=level.groups[leaves.first], labels=level.labels) for level in levels]
+        return Tree(leaves=leaves.labels, levels=groups, ranks=order)
+
+
+def file_problems(name: str, path: str, delimiter: str) -> Iterable[str]:
+    """Say what is wrong with a path and a delimiter, without looking at the file."""
+    if not path:
+        yield f"`path` of a `{name}` hierarchy must not be empty"
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        yield f"`delimiter` of a `{name}` hierarchy must be one character, neither a quote nor a line end"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Rows:
+    """The rows of a file that are not blank, and where each stands in it, from 1."""
+
+    cells: list[list[str]]
+    numbers: list[int]
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def chosen(self, wanted: Sequence[bool]) -> Rows:
+        """Return the rows that are wanted."""
+        return Rows(list(itertools.compress(self.cells, wanted)), list(itertools.compress(self.numbers, wanted)))
+
+    def first(self, positions: Sequence[int]) -> str:
+        """Say where the first few of some rows stand."""
+        shown = ", ".join(f"{self.numbers[position]:,}" for position in positions[:5])
+        return f"row{'s' if len(positions) > 1 else ''} {shown}{', ...' if len(positions) > 5 else ''}"
+
+
+def read_rows(path: Path, *, delimiter: str, subject: str) -> Rows:
+    """Return the rows of a UTF-8 file, blank lines left out.
+
+    Parameters
+    ----------
+    subject
+        How messages call the file: "column `zip`: its hierarchy `zip.csv`".
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise HierarchyError(f"{subject} does not exist", hint="paths start at the schema's folder") from None
+    except OSError as error:
+        raise HierarchyError(f"{subject} cannot be read: {error.strerror}") from None
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise HierarchyError(
+            f"{subject} is not UTF-8 text (line {content[: error.start].count(10) + 1})", hint="save it as UTF-8"
+        ) from None
+    rows = _parse(text, delimiter, subject)
+    if not len(rows):
+        raise HierarchyError(f"{subject} is empty")
+    if max(map(len, rows.cells)) == 1 and (other := _other_delimiter(rows, delimiter)):
+        raise HierarchyError(
+            f"{subject} has one field per row with the delimiter {delimiter!r}",
+            hint=f"every row holds {other!r}; set `delimiter`",
+        )
+    return rows
+
+
+def _parse(text: str, delimiter: str, subject: str) -> Rows:
+    before = csv.field_size_limit(_LONGEST_FIELD)
+    try:
+        cells = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    except (csv.Error, TypeError, ValueError):
+        raise HierarchyError(f"{subject} is not a text file of rows with the delimiter {delimiter!r}") from None
+    finally:
+        csv.field_size_limit(before)
+    return Rows(cells, list(range(1, len(cells) + 1))).chosen([bool(row) for row in cells])
+
+
+def _other_delimiter(rows: Rows, delimiter: str) -> str | None:
+    return next((d for d in _DELIMITERS if d != delimiter and all(d in row[0] for row in rows.cells)), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class _Encoded:
+    """A column of the file: the group of every row, the label of every group, the first row of every group."""
+
+    groups: Integers
+    labels: pa.StringArray
+    first: Integers
+
+
+def _encode(column: pa.StringArray) -> _Encoded:
+    encoded = column.dictionary_encode()
+    groups = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    # groups are numbered as they appear, so a first row is where the running maximum grows
+    first = np.flatnonzero(np.diff(np.maximum.accumulate(groups), prepend=-1))
+    return _Encoded(groups=groups, labels=encoded.dictionary, first=first)
+
+
+def _leaves(leaves: pa.StringArray, column: Column) -> pa.StringArray:
+    """Write numbers as the data's numbers are written: ``5.0`` in the file is ``5``."""
+    if column.kind is not Kind.NUMERIC or is_text(column.source):
+        return leaves
+    return text(pa.array(numbers(leaves, column.name, _LEAVES)))
+
+
+def _below_top(columns: list[pa.StringArray]) -> list[pa.StringArray]:
+    if columns and pc.all(pc.equal(columns[-1], _TOP)).as_py():
+        return columns[:-1]
+    return columns
+
+
+def _even(rows: Rows, subject: str, problems: Problems) -> Rows:
+    """Return the rows that are as long as the first one."""
+    expected = len(rows.cells[0])
+    even = [len(row) == expected for row in rows.cells]
+    odd = [place for place, good in enumerate(even) if not good]
+    if not odd:
+        return rows
+    problems.add(
+        f"{subject}: the first row has {counted(expected, 'field')}, but {len(odd):,} of {len(rows):,} rows have more "
+        f"or fewer ({rows.first(odd)})"
+    )
+    return rows.chosen(even)
+
+
+def _check_labels(columns: list[pa.StringArray], rows: Rows, subject: str, problems: Problems) -> None:
+    for number, column in enumerate(columns, start=1):
+        empty = _places(pc.equal(column, "").to_numpy(zero_copy_only=False))
+        if empty:
+            where = f"{counted(len(empty), 'row')} ({rows.first(empty)})"
+            problems.add(f"{subject}: the label of level {number} is empty in {where}")
+
+
+def _check_nested(leaves: _Encoded, levels: list[_Encoded], rows: Rows, subject: str, problems: Problems) -> None:
+    """Compare every row with the first row that has the same label one level below."""
+    for number, (fine, coarse) in enumerate(itertools.pairwise([leaves, *levels]), start=1):
+        apart = _places(coarse.groups != coarse.groups[fine.first][fine.groups])
+        if not apart:
+            continue
+        where = f"{counted(len(apart), 'row')} ({rows.first(apart)})"
+        if number == 1:
+            problems.add(f"{subject}: a leaf that stood before has another label at level 1 in {where}")
+        else:
+            problems.add(
+                f"{subject} is not nested: values that are together at level {number - 1} are apart at level {number} "
+                f"in {where}"
+            )
+
+
+def _places(chosen: npt.NDArray[np.bool_]) -> list[int]:
+    return np.flatnonzero(chosen).tolist()

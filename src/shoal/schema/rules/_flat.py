@@ -1,0 +1,49 @@
+"""Two levels: the value, then ``*``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from shoal.schema._domain import Kind
+from shoal.schema._entry import Entry, Unlike
+from shoal.schema.rules._rule import Column, HierarchyRule, Tree
+
+__all__ = ["Flat"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flat(HierarchyRule):
+    """Two levels: the value, then ``*``."""
+
+    name: ClassVar[str] = "flat"
+
+    @classmethod
+    def read(cls, entry: Entry) -> Self | None:
+        """Read ``flat = true``."""
+        entry.get("flat", _true)
+        return cls() if entry.close() else None
+
+    def write(self) -> dict[str, object]:
+        """Write ``flat = true``."""
+        return {"flat": True}
+
+    def problems(self) -> Iterable[str]:
+        """Say nothing: there is nothing to get wrong."""
+        return ()
+
+    def explain(self) -> str:
+        """Say what the rule does."""
+        return "each value, then *"
+
+    def tree(self, column: Column) -> Tree:
+        """Return the values alone; declared values keep their declared order."""
+        ascending = column.kind in (Kind.NUMERIC, Kind.DATE)
+        return Tree(leaves=column.leaves, ranks=None if ascending else column.ranks(column.leaves))
+
+
+def _true(value: object) -> bool:
+    if value is not True:
+        raise Unlike("true")
+    return True

@@ -1,0 +1,109 @@
+"""Equal-width intervals ``[20, 25)``.
+
+Edges are the decimal numbers that the labels show: with widths of 0.1 the value 0.3 lies in ``[0.3, 0.4)``, although
+``0.3 / 0.1`` in floating point is a little less than 3.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.errors import HierarchyError
+from shoal.schema._domain import Kind
+from shoal.schema._entry import many, number
+from shoal.schema.rules._rule import Column, HierarchyRule, Level, Tree, at
+from shoal.schema.rules._values import Floats, Integers, counted, listed, text
+
+__all__ = ["Intervals"]
+
+# beyond this the edges of neighbouring intervals are no longer different numbers
+_RESOLUTION = 2.0**52
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intervals(HierarchyRule):
+    """Equal-width half-open intervals ``[a, b)``; each width is a multiple of the one before it."""
+
+    name: ClassVar[str] = "intervals"
+    kinds: ClassVar[tuple[Kind, ...]] = (Kind.NUMERIC,)
+    widths: tuple[float, ...] = field(metadata=at("intervals", many(number)))
+    origin: float = field(default=0.0, metadata=at("origin", number))
+
+    def problems(self) -> Iterable[str]:
+        """Say what is wrong with the widths and the origin."""
+        if not self.widths or not all(math.isfinite(w) and w > 0 for w in self.widths):
+            yield "`widths` of an `intervals` hierarchy must be positive numbers, at least one"
+        elif any(b <= a or Decimal(str(b)) % Decimal(str(a)) for a, b in itertools.pairwise(self.widths)):
+            yield "each of the `widths` of an `intervals` hierarchy must be a multiple of the one before it"
+        if not math.isfinite(self.origin):
+            yield "`origin` of an `intervals` hierarchy must be a finite number"
+
+    def explain(self) -> str:
+        """Say the widths."""
+        start = f", counted from {self.origin:g}" if self.origin else ""
+        return f"intervals of width {listed(f'{width:g}' for width in self.widths)}{start}"
+
+    def tree(self, column: Column) -> Tree:
+        """Return the intervals of each width, from ``origin``, that hold a value."""
+        decimals = max(0, *(-_exponent(each) for each in (self.origin, *self.widths)))
+        scale = 10**decimals
+        widths = [int(Decimal(str(width)) * scale) for width in self.widths]
+        origin = int(Decimal(str(self.origin)) * scale)
+        bins = _bins(column, widths[0], origin, scale, exact=max(*widths, abs(origin)) < 2**62)
+        levels = []
+        for width in widths:
+            groups, chosen = _numbered(bins // (width // widths[0]))
+            low, high = _edges(chosen, width, origin, scale), _edges(chosen + 1, width, origin, scale)
+            labels = pc.binary_join_element_wise("[", text(low), ", ", text(high), ")", "")
+            levels.append(Level(groups=groups, labels=labels, shares=column.covered(low, high)))
+        return Tree(leaves=column.leaves, levels=levels)
+
+
+def _exponent(number: float) -> int:
+    exponent = Decimal(str(number)).normalize().as_tuple().exponent
+    return exponent if isinstance(exponent, int) else 0
+
+
+def _bins(column: Column, width: int, origin: int, scale: int, *, exact: bool) -> Integers:
+    """Return the number of the interval of every value: floor((value - origin) / width), in decimal arithmetic."""
+    numbers = column.numbers
+    if exact and scale == 1 and pa.types.is_integer(column.values.type) and np.all(np.abs(numbers) < 2.0**62):
+        return np.asarray((column.values.cast(pa.int64()).to_numpy() - origin) // width)
+    with np.errstate(over="ignore"):
+        near = np.floor((numbers - origin / scale) / (width / scale))
+    far = int(np.count_nonzero(~(np.abs(near) < _RESOLUTION)))
+    if far:
+        raise HierarchyError(
+            f"column `{column.name}` has {counted(far, 'value')} too large for intervals of width {width / scale:g}"
+        )
+    bins = near.astype(np.int64)
+    bins += numbers >= _floats(bins + 1, width, origin, scale)
+    bins -= numbers < _floats(bins, width, origin, scale)
+    return bins
+
+
+def _floats(bins: Integers, width: int, origin: int, scale: int) -> Floats:
+    # both operands of the division are exact below 2**53, so the quotient is the float nearest to the decimal edge
+    with np.errstate(over="ignore"):  # the last interval may end beyond the largest float, at `inf`
+        return np.asarray((float(origin) + bins.astype(np.float64) * float(width)) / float(scale))
+
+
+def _edges(bins: Integers, width: int, origin: int, scale: int) -> pa.Array:
+    if scale == 1 and len(bins) and int(np.abs(bins).max()) * width + abs(origin) < 2**63:
+        return pa.array(origin + bins * width)
+    return pa.array(_floats(bins, width, origin, scale))
+
+
+def _numbered(ascending: Integers) -> tuple[Integers, Integers]:
+    """Return the position of each number among the distinct ones, and those."""
+    first = np.diff(ascending, prepend=ascending[:1] - 1) != 0
+    return np.cumsum(first) - 1, ascending[first]

@@ -1,0 +1,84 @@
+"""Codes with characters hidden from one end: ``12345``, ``1234*``, ``123**``."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.schema._domain import Domain, Kind
+from shoal.schema._entry import many, text, whole
+from shoal.schema.rules._rule import TEXT, Column, HierarchyRule, Level, Tree, at
+from shoal.schema.rules._values import listed
+
+__all__ = ["Mask"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mask(HierarchyRule):
+    """Replace characters from one end, for codes such as ZIP: ``12345, 1234*, 123**``.
+
+    ``masked`` lists how many characters each level hides; ``length`` is the code's full length (shorter codes are
+    padded on the masked side before masking, so that levels stay nested).
+    """
+
+    name: ClassVar[str] = "mask"
+    kinds: ClassVar[tuple[Kind, ...]] = TEXT
+    length: int = field(metadata=at("length", whole))
+    masked: tuple[int, ...] = field(metadata=at("mask", many(whole)))
+    side: str = field(default="right", metadata=at("side", text))
+    symbol: str = field(default="*", metadata=at("symbol", text))
+
+    def problems(self) -> Iterable[str]:
+        """Say what is wrong with the length, the numbers of characters, the side and the symbol."""
+        if self.length < 1:
+            yield "`length` of a `mask` hierarchy must be at least 1"
+        if not self.masked or any(b <= a for a, b in itertools.pairwise((0, *self.masked))):
+            yield "`masked` of a `mask` hierarchy must be ascending numbers of characters, at least one"
+        elif self.masked[-1] >= self.length:
+            yield "`masked` of a `mask` hierarchy must stay below `length`; hiding all characters is the `*` level"
+        if self.side not in ("left", "right"):
+            yield "`side` of a `mask` hierarchy must be `left` or `right`"
+        if len(self.symbol) != 1:
+            yield "`symbol` of a `mask` hierarchy must be one character"
+
+    def explain(self) -> str:
+        """Say how many characters are hidden."""
+        hidden = listed(f"{count}" for count in self.masked)
+        return f"{hidden} of {self.length} characters hidden from the {self.side}"
+
+    def source(self, domain: Domain | None) -> str:
+        """Say that the rule itself leaves codes out: those that are too long."""
+        return "its hierarchy"
+
+    def tree(self, column: Column) -> Tree:
+        """Return the codes with ever more characters hidden.
+
+        Codes longer than ``length`` are left out. Shorter ones are filled up with blanks on the masked side; whole
+        numbers are filled up with the zeros that they lost when they were read as numbers.
+        """
+        leaves = column.leaves.filter(pc.less_equal(pc.utf8_length(column.leaves), self.length))
+        filled = self._filled(leaves, zeros=pa.types.is_integer(column.source))
+        levels = []
+        for hidden in self.masked:
+            if self.side == "right":
+                shown = pc.utf8_slice_codeunits(filled, 0, self.length - hidden)
+                texts = pc.binary_join_element_wise(shown, self.symbol * hidden, "")
+            else:
+                shown = pc.utf8_slice_codeunits(filled, hidden)
+                texts = pc.binary_join_element_wise(self.symbol * hidden, shown, "")
+            encoded = texts.dictionary_encode()
+            groups = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+            levels.append(Level(groups=groups, labels=encoded.dictionary))
+        return Tree(leaves=leaves, levels=levels, ranks=column.ranks(leaves))
+
+    def _filled(self, leaves: pa.StringArray, *, zeros: bool) -> pa.StringArray:
+        if zeros:
+            return pc.utf8_lpad(leaves, self.length, "0")
+        pad = pc.utf8_rpad if self.side == "right" else pc.utf8_lpad
+        return pad(leaves, self.length, " ")

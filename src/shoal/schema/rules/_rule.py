@@ -1,0 +1,231 @@
+"""What every rule kind can do, and what it works on.
+
+A rule kind is one class: it reads itself from a table of a schema file and writes itself to one, says what is wrong
+with it, explains itself, says where its levels come from, and makes them for the values of a column. Every hierarchy
+starts with the values themselves (level 0) and ends with ``*``; rules make what lies between.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.errors import HierarchyError, Problems
+from shoal.schema._domain import Domain, Kind
+from shoal.schema._entry import Entry
+from shoal.schema.rules._values import Days, Floats, Integers, days, numbers
+
+__all__ = ["TEXT", "Column", "HierarchyRule", "Level", "Tree", "at"]
+
+TEXT = (Kind.CATEGORICAL, Kind.ORDINAL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Column:
+    """What a rule is applied to.
+
+    Parameters
+    ----------
+    name, kind, domain
+        What the schema says of the column.
+    values
+        Distinct values without null, ascending: the declared ones where the schema declares them, else the
+        observed ones that lie in the declared bounds.
+    leaves
+        The text of each of the ``values``.
+    counts
+        Records per value; 1 each where they are not known.
+    source
+        The type of the observed values, which decides how the texts of a hierarchy file are read.
+    folder
+        Where relative paths start.
+    """
+
+    name: str
+    kind: Kind
+    domain: Domain | None
+    values: pa.Array = field(repr=False)
+    leaves: pa.StringArray = field(repr=False)
+    counts: Integers = field(repr=False)
+    source: pa.DataType
+    folder: Path = Path()
+
+    @property
+    def numbers(self) -> Floats:
+        """The values as numbers."""
+        return numbers(self.values, self.name)
+
+    @property
+    def days(self) -> Days:
+        """The values as days."""
+        return days(self.values, self.name)
+
+    def ranks(self, leaves: pa.StringArray, what: str = "values") -> Integers:
+        """Return where each leaf wants to stand: by number, by day, as declared, or as it stands."""
+        if self.kind is Kind.NUMERIC:
+            keys: npt.NDArray[np.generic] = numbers(leaves, self.name, what)
+        elif self.kind is Kind.DATE:
+            keys = days(leaves, self.name, what)
+        elif self.domain is not None and self.domain.values is not None:
+            declared = pc.index_in(leaves, value_set=pa.array(self.domain.values, pa.string()))
+            keys = declared.fill_null(len(self.domain.values)).to_numpy(zero_copy_only=False)
+        else:
+            return np.arange(len(leaves), dtype=np.int64)
+        rank = np.empty(len(leaves), dtype=np.int64)
+        rank[np.argsort(keys, kind="stable")] = np.arange(len(leaves))
+        return rank
+
+    def covered(self, low: pa.Array, high: pa.Array) -> Floats:
+        """Return the part of the domain that each interval of numbers or days covers, in [0, 1]."""
+        minimum, maximum = self._bounds()
+        if not maximum > minimum:
+            return np.zeros(len(low))
+        # halves: the width of the domain may exceed the largest float
+        starts, ends = (
+            np.clip(edge.cast(pa.float64(), safe=False).to_numpy(), minimum, maximum) / 2 for edge in (low, high)
+        )
+        return np.asarray((ends - starts) / (maximum / 2 - minimum / 2))
+
+    def _bounds(self) -> tuple[float, float]:
+        """Return the bounds of a column of numbers or days: declared, else the smallest and largest value."""
+        low, high = (None, None) if self.domain is None else (self.domain.minimum, self.domain.maximum)
+        if low is None or high is None:
+            places = self.numbers if self.kind is Kind.NUMERIC else self.days.astype(np.int64).astype(np.float64)
+            low = float(places.min(initial=np.inf)) if low is None else low
+            high = float(places.max(initial=-np.inf)) if high is None else high
+        return _number(low), _number(high)
+
+
+def _number(bound: float | dt.date) -> float:
+    return float(np.datetime64(bound, "D").astype(np.int64)) if isinstance(bound, dt.date) else float(bound)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Level:
+    """One level between the values and ``*``.
+
+    Parameters
+    ----------
+    groups
+        The group of every leaf, any integers ``0..len(labels)-1``.
+    labels
+        The label of every group.
+    shares
+        The part of the domain that every group covers; None for ``(leaves - 1) / (all leaves - 1)``.
+    """
+
+    groups: Integers
+    labels: pa.StringArray
+    shares: Floats | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Tree:
+    """What a rule makes of a column: leaves and the nested levels above them, ``*`` excluded.
+
+    ``ranks`` says where each leaf wants to stand; leaves of one group are put together all the same, each group
+    where its first leaf wants to stand. None: the leaves are in tree order as they are.
+    """
+
+    leaves: pa.StringArray
+    levels: Sequence[Level] = ()
+    ranks: Integers | None = None
+
+
+def at(
+    key: str, read: Callable[[object], object], write: Callable[[Any], object] = lambda value: value
+) -> Mapping[str, Any]:
+    """Say where a field of a rule stands in a schema file, how it is read there and how it is written."""
+    return {"key": key, "read": read, "write": write}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HierarchyRule(ABC):
+    """Base of all rules; the fields of a rule say with :func:`at` where they stand in a schema file."""
+
+    #: the key that names the rule in a schema file
+    name: ClassVar[str] = ""
+    kinds: ClassVar[tuple[Kind, ...]] = tuple(Kind)
+    #: whether the levels depend on the data that is anonymised
+    data_dependent: ClassVar[bool] = False
+    #: whether the rule itself lists all values, observed or not
+    lists_values: ClassVar[bool] = False
+    #: whether a long rule is written as tables of its own
+    tabular: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        # lists become tuples, so that rules can be compared and hashed
+        for each in dataclasses.fields(self):
+            object.__setattr__(self, each.name, _frozen(getattr(self, each.name)))
+        problems = Problems()
+        for problem in self.problems():
+            problems.add(problem)
+        problems.raise_as(HierarchyError)
+
+    @classmethod
+    def read(cls, entry: Entry) -> Self | None:
+        """Return the rule that a table of a schema file describes, or None and note why there is none."""
+        found = {}
+        for each in cls._places():
+            required = each.default is dataclasses.MISSING
+            found[each.name] = entry.get(each.metadata["key"], each.metadata["read"], required=required)
+        if not entry.close():
+            return None
+        return cls(**{name: value for name, value in found.items() if value is not None})
+
+    def write(self) -> dict[str, object]:
+        """Return the table of a schema file that describes the rule; what has its default value is left out."""
+        values = {each: getattr(self, each.name) for each in self._places()}
+        return {
+            each.metadata["key"]: each.metadata["write"](value)
+            for each, value in values.items()
+            if each.metadata["key"] == self.name or value != each.default
+        }
+
+    @classmethod
+    def _places(cls) -> list[dataclasses.Field[Any]]:
+        """Return the fields as they stand in a file, that which names the rule first."""
+        return sorted(dataclasses.fields(cls), key=lambda each: each.metadata["key"] != cls.name)
+
+    @abstractmethod
+    def problems(self) -> Iterable[str]:
+        """Say everything that is wrong with the rule."""
+
+    @abstractmethod
+    def explain(self) -> str:
+        """Say in a few words what the rule does to values."""
+
+    @abstractmethod
+    def tree(self, column: Column) -> Tree:
+        """Return the levels between the values of a column and ``*``."""
+
+    @property
+    def file(self) -> str | None:
+        """The file that the rule reads, relative to the schema's folder."""
+        return None
+
+    def source(self, domain: Domain | None) -> str:
+        """Say where the leaves come from, as messages call it."""
+        if self.file is not None:
+            return f"its hierarchy `{self.file}`"
+        if self.lists_values or domain is None:
+            return "its hierarchy"
+        return "its declared values" if domain.values is not None else "its declared bounds"
+
+    def fits(self, kind: str) -> bool:
+        """Return whether the rule can be used for a column of this kind."""
+        return kind in self.kinds
+
+
+def _frozen(value: object) -> object:
+    return tuple(_frozen(item) for item in value) if isinstance(value, list | tuple) else value
