@@ -3,16 +3,26 @@
 from shoal.tables._apply import apply
 from shoal.tables._by_block import Axis, Block, Blocks, Clustered, Drafted, Moments, Plane, in_blocks
 from shoal.tables._by_record import EncodedRecords, encode_records, join_classes, release_records, sorted_records
-from shoal.tables._classes import Classes, Counts, Frequencies, Histogram, Mask, SensitiveAttribute, group, tally
-from shoal.tables._counting import ValueCounts, class_sizes, count_values, distinct_values, records_from
-from shoal.tables._encode import Dictionary, Encoded, encode
+from shoal.tables._classes import (
+    Classes,
+    Counts,
+    Dictionary,
+    Encoded,
+    Frequencies,
+    Histogram,
+    Mask,
+    Recoding,
+    SensitiveAttribute,
+    group,
+    tally,
+)
+from shoal.tables._counting import ValueCounts, class_sizes, count_values, distinct_values, records_from, repeat
+from shoal.tables._encode import encode
 from shoal.tables._expressions import Filter, FilterError, filter_text
+from shoal.tables._keyed import bernoulli, sampling_threshold
 from shoal.tables._profile import profile
 from shoal.tables._read import read
-from shoal.tables._recoding import Recoding
 from shoal.tables._record_store import RecordStore, Selection
-from shoal.tables._repeat import repeat
-from shoal.tables._sample import bernoulli, sampling_threshold
 from shoal.tables._table import Source, Table, numbered
 from shoal.tables._write import write
 

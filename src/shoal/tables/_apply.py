@@ -7,19 +7,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import ParameterError, Problems
-from shoal.schema import Role
-from shoal.tables._digest import hmac_pads, keyed_digest
-from shoal.tables._encode import Encoded
-from shoal.tables._engine import quiet
+from shoal.tables._classes import Encoded, Recoding
+from shoal.tables._columns import Packing
+from shoal.tables._engine import quiet, sorted_by_values
+from shoal.tables._keyed import pseudonyms
 from shoal.tables._lookup import Lookup, Released
-from shoal.tables._packing import Packing
-from shoal.tables._recoding import Recoding
 from shoal.tables._table import Table
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["apply", "sorted_by_values"]
+__all__ = ["apply"]
 
 
 def apply(
@@ -59,16 +57,9 @@ def apply(
     chosen = _columns(table, encoded, keep, key)
     lookup = Lookup.of(encoded, recoding)
     with quiet(table.source.name):
-        records = _pseudonyms(table, lookup.join(table), chosen, key)
+        records = pseudonyms(table, lookup.join(table), chosen, key)
         expression = _released(table, lookup, records, chosen)
     return replace(table, expression=expression, schema=None, left_out=0)
-
-
-def sorted_by_values(expression: ir.Table) -> ir.Table:
-    """Order records by all their columns."""
-    import ibis
-
-    return expression.order_by([ibis.asc(name) for name in expression.columns])
 
 
 def _columns(table: Table, encoded: Encoded, keep: Sequence[str] | None, key: bytes | None) -> list[str]:
@@ -125,20 +116,3 @@ def _unpacked(ordered: ir.Table, packing: Packing, position: int, column: Releas
     word = ordered[f"word{packing.words[position]}"]
     code = (word >> packing.shifts[position]) & ((1 << packing.bits[position]) - 1)
     return ibis.array(column.labels.to_pylist()).cast("array<string>")[code.cast("int32")]
-
-
-def _pseudonyms(table: Table, records: ir.Table, chosen: list[str], key: bytes | None) -> ir.Table:
-    assert table.schema is not None  # noqa: S101 - encode asks for it
-    names = [name for name in chosen if name in table.schema and table.schema[name].role is Role.IDENTIFIER]
-    if not names or key is None:
-        return records
-    records = records.cross_join(table.engine.stage(hmac_pads(key)))
-    return records.mutate(**{name: keyed_digest(table.engine, _text(records[name]), records) for name in names})
-
-
-def _text(column: Any) -> Any:
-    """Return identifiers as text; whole numbers without a decimal point, whatever their type."""
-    if column.type().is_floating():
-        whole = (column % 1 == 0) & (column.abs() < 2.0**53)
-        return whole.ifelse(column.try_cast("int64").cast("string"), column.cast("string"))
-    return column.cast("string")

@@ -14,8 +14,7 @@ from shoal.schema import Kind, Schema
 from shoal.tables._by_record import release_joined
 from shoal.tables._classes import Counts
 from shoal.tables._counting import class_sizes
-from shoal.tables._digest import builtin
-from shoal.tables._engine import ROW, quiet
+from shoal.tables._engine import ROW, builtin, quiet
 from shoal.tables._spark import SparkEngine
 from shoal.tables._table import Table, numbered
 

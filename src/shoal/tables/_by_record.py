@@ -12,13 +12,12 @@ import pyarrow as pa
 
 from shoal.errors import ParameterError
 from shoal.hierarchies import Hierarchy, leaf_codes
-from shoal.tables._apply import _pseudonyms, sorted_by_values
-from shoal.tables._classes import Frequencies, SensitiveAttribute
-from shoal.tables._columns import _column, column_hierarchies
-from shoal.tables._columns import key as comparable
-from shoal.tables._encode import Dictionary, _check, _schema
-from shoal.tables._engine import OURS, ROW, quiet
-from shoal.tables._sensitive import sensitive_codes
+from shoal.tables._classes import Dictionary, Frequencies, SensitiveAttribute
+from shoal.tables._columns import _column, column_hierarchies, sensitive_codes
+from shoal.tables._encode import _check, _schema
+from shoal.tables._engine import OURS, ROW, quiet, sorted_by_values
+from shoal.tables._engine import key as comparable
+from shoal.tables._keyed import pseudonyms
 from shoal.tables._table import Table, numbered
 
 if TYPE_CHECKING:
@@ -168,7 +167,7 @@ def release_records(
                 )
                 records = records.inner_join(given, [records[f"{OURS}other{i}"] == given[f"{OURS}giver{i}"]])
                 places |= mine
-        records = _pseudonyms(table, records, list(names), key)
+        records = pseudonyms(table, records, list(names), key)
         chosen = {
             name: records[f"{OURS}new{i}"] if name in columns else records[places.get(name, name)]
             for i, name in enumerate(names)
@@ -185,7 +184,7 @@ def release_joined(
     """
     _check_identifiers(table, names, key)
     with quiet(table.source.name):
-        records = _pseudonyms(table, table.expression, list(names), key)
+        records = pseudonyms(table, table.expression, list(names), key)
         # new names, so that no column of the table can be taken for one of the new values
         kept = {f"old{i}": records[name] for i, name in enumerate(names) if name not in replaced}
         old = records.select(old_record=records[ROW], **kept)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,18 +12,27 @@ import pyarrow.compute as pc
 
 from shoal.errors import HierarchyError, Problems
 from shoal.hierarchies import Hierarchy, build, leaf_codes, outside, text
-from shoal.schema import Schema
-from shoal.tables._engine import quiet
-from shoal.tables._packing import Packing
+from shoal.schema import Attribute, Kind, Schema
+from shoal.tables._classes import SensitiveAttribute
+from shoal.tables._engine import key, quiet
 from shoal.tables._table import Table
 
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
-
-__all__ = ["Codes", "Column", "Counts", "column_hierarchies", "distinct_tuples", "key", "leaves_of", "merged"]
+__all__ = [
+    "Codes",
+    "Column",
+    "Counts",
+    "Packing",
+    "column_hierarchies",
+    "distinct_tuples",
+    "leaves_of",
+    "merged",
+    "sensitive_codes",
+]
 
 Codes = npt.NDArray[np.int32]
 Counts = npt.NDArray[np.int64]
+Words = npt.NDArray[np.int64]
+_BITS = 62  # of a word; signed 64-bit integers are what all engines have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -40,12 +48,6 @@ class Column:
     def missing(self) -> bool:
         """Whether some tuple has no value."""
         return bool(self.values.null_count > 0)
-
-
-def key(column: ir.Value) -> ir.Value:
-    """Return a column such that equal values are the same value: the zero of floating point has two signs."""
-    kind = column.type()
-    return (column + 0.0).cast(kind) if kind.is_floating() else column
 
 
 def distinct_tuples(table: Table, names: tuple[str, ...]) -> tuple[list[Column], Counts]:
@@ -120,3 +122,122 @@ def merged(columns: list[tuple[Codes, int]], counts: Counts) -> tuple[Codes, Cou
     for number, (codes, _) in enumerate(columns):
         merged[:, number] = codes[order[starts]]
     return merged, np.add.reduceat(counts[order], starts) if len(starts) else counts[:0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packing:
+    """Where the code of each column lies: in which word, and how far from its right end.
+
+    The first column is the most significant, so that words sort as tuples do.
+
+    Examples
+    --------
+    >>> packing = Packing.of([10, 3])
+    >>> packing.pack([np.array([7, 7]), np.array([0, 2])])
+    [array([28, 30])]
+    """
+
+    words: tuple[int, ...]
+    shifts: tuple[int, ...]
+    bits: tuple[int, ...]
+
+    @classmethod
+    def of(cls, sizes: Sequence[int]) -> Packing:
+        """Lay out columns with codes in ``[0, size)``; one word as long as they fit."""
+        bits = tuple(max(size - 1, 0).bit_length() for size in sizes)
+        words, used = [], [0]
+        for width in bits:
+            if used[-1] + width > _BITS:
+                used.append(0)
+            words.append(len(used) - 1)
+            used[-1] += width
+        shifts = []
+        for word, width in zip(words, bits, strict=True):
+            used[word] -= width
+            shifts.append(used[word])
+        return cls(words=tuple(words), shifts=tuple(shifts), bits=bits)
+
+    @property
+    def number(self) -> int:
+        """The number of words."""
+        return max(self.words, default=-1) + 1
+
+    def part(self, column: int, codes: npt.NDArray[np.integer]) -> Words:
+        """Return what the codes of one column add to its word."""
+        return codes.astype(np.int64) << self.shifts[column]
+
+    def pack(self, columns: Sequence[npt.NDArray[np.integer]]) -> list[Words]:
+        """Return the words of the tuples."""
+        packed = [np.zeros(len(columns[0]), dtype=np.int64) for _ in range(self.number)]
+        for column, codes in enumerate(columns):
+            packed[self.words[column]] += self.part(column, codes)
+        return packed
+
+    def order(self, columns: Sequence[npt.NDArray[np.integer]]) -> tuple[Words, npt.NDArray[np.bool_]]:
+        """Return the order that sorts the tuples, and where in it a new tuple starts."""
+        words = self.pack(columns)
+        order = np.lexsort(words[::-1]) if len(words) > 1 else np.argsort(words[0], kind="stable")
+        new = np.zeros(len(order), dtype=np.bool_)
+        new[:1] = True
+        for word in words:
+            new[1:] |= np.diff(word[order]) != 0
+        return order, new
+
+
+def sensitive_codes(
+    schema: Schema, columns: list[Column]
+) -> tuple[tuple[SensitiveAttribute, ...], list[tuple[Codes, int]]]:
+    """Return the attributes, and per attribute the code of every tuple and the number of codes."""
+    attributes, codes = [], []
+    for column in columns:
+        declared = schema[column.name]
+        attribute, leaves = _without_hierarchy(declared, column)
+        if declared.hierarchy is not None:
+            (hierarchy,) = column_hierarchies(schema, [column])
+            by_tree = leaf_codes(hierarchy, column.values)
+            # the order of a tree that puts values together which are apart would make them look closer
+            if not attribute.ordered or bool(np.all(np.diff(leaves[np.argsort(by_tree)]) >= 0)):
+                attribute, leaves = _with_hierarchy(declared, hierarchy), by_tree
+        attributes.append(attribute)
+        codes.append((leaves[column.indices], attribute.size))
+    return tuple(attributes), codes
+
+
+def _with_hierarchy(declared: Attribute, hierarchy: Hierarchy) -> SensitiveAttribute:
+    return SensitiveAttribute(
+        name=declared.name,
+        size=hierarchy.size,
+        ordered=declared.kind is not Kind.CATEGORICAL,
+        labels=hierarchy.labels[0],
+        hierarchy=hierarchy,
+    )
+
+
+def _without_hierarchy(declared: Attribute, column: Column) -> tuple[SensitiveAttribute, Codes]:
+    """Number the distinct values in their order, the missing one last."""
+    written = text(column.values)
+    ranks = _order(declared, column.values, written)
+    # values with the same text are the same value
+    order = np.lexsort((written.is_null().to_numpy(zero_copy_only=False).astype(np.int8), ranks))
+    labels = written.take(pa.array(order)).to_pylist()
+    new = np.array(
+        [label != before for label, before in zip(labels, [object(), *labels], strict=False)], dtype=np.int32
+    )
+    codes = np.empty(len(labels), dtype=np.int32)
+    codes[order] = np.cumsum(new, dtype=np.int32) - 1
+    distinct = tuple(label for label, first in zip(labels, new, strict=True) if first)
+    ordered = declared.kind is not Kind.CATEGORICAL
+    return SensitiveAttribute(name=declared.name, size=len(distinct), ordered=ordered, labels=distinct), codes
+
+
+def _order(declared: Attribute, values: pa.Array, written: pa.Array) -> npt.NDArray[np.int64]:
+    """Return the rank of every value: by number, by day, as declared, else by text; null last."""
+    if declared.kind is Kind.ORDINAL:
+        assert declared.domain is not None  # noqa: S101 - Attribute asks for it
+        keys = pc.index_in(written, value_set=pa.array(declared.domain.values, pa.string()), skip_nulls=True)
+    elif declared.kind is Kind.CATEGORICAL:
+        keys = written
+    else:
+        keys = values
+    ranks = pc.rank(keys, sort_keys="ascending", tiebreaker="dense")
+    return np.asarray(ranks.to_numpy(), dtype=np.int64)

@@ -8,8 +8,11 @@ a quote that never ends) is watched on the way in.
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,21 +20,19 @@ from typing import Any
 import pyarrow as pa
 
 from shoal.errors import DataError
-from shoal.tables._dialect import (
-    DELIMITERS,
-    Encoding,
-    detect_decimal,
-    detect_delimiter,
-    rows_of,
-)
-from shoal.tables._names import check_names
-from shoal.tables._utf8 import Utf8Stream, find_encoding, first_text
+from shoal.tables._engine import check_names
+from shoal.tables._utf8 import Encoding, Utf8Stream, find_encoding, first_text
 
-__all__ = ["CsvText", "open_csv"]
+__all__ = ["DELIMITERS", "CsvText", "detect_decimal", "detect_delimiter", "open_csv", "rows_of"]
 
 BLOCK = 1 << 23  # bytes; no record may be longer
 _SAMPLE = 1 << 18
 _FALL_BACK = "cp1252"
+DELIMITERS = (",", ";", "\t", "|")
+_ROWS = 1000  # looked at to find the delimiter and the decimal mark
+_COMMA = re.compile(r"[+-]?\d*(,\d+)?([eE][+-]?\d+)?")
+_POINT = re.compile(r"[+-]?\d*(\.\d+)?([eE][+-]?\d+)?")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,3 +184,58 @@ def _stem(path: Path) -> Path:
 def _spoken(delimiter: str) -> str:
     names = dict(zip(DELIMITERS, ("commas", "semicolons", "tabs", "vertical bars"), strict=True))
     return names.get(delimiter, f"{delimiter!r}")
+
+
+def detect_delimiter(sample: str) -> str:
+    r"""Return the delimiter under which the most rows have as many fields as the header.
+
+    Examples
+    --------
+    >>> detect_delimiter("age;pay\n39;1,5\n40;2,5\n")
+    ';'
+    """
+    best, best_score = ",", (0.0, 1)
+    for delimiter in DELIMITERS:
+        widths = [len(row) for row in rows_of(sample, delimiter)]
+        if widths and widths[0] > 1:
+            score = (widths.count(widths[0]) / len(widths), widths[0])
+            if score > best_score:
+                best, best_score = delimiter, score
+    return best
+
+
+def detect_decimal(rows: Sequence[Sequence[str]], delimiter: str) -> str:
+    """Return ``,`` where numbers are written with a decimal comma, else a point.
+
+    A comma counts only where the delimiter is another character, some number cannot be one with thousands
+    separators, and no column has decimal points.
+
+    Examples
+    --------
+    >>> detect_decimal([["39", "1,5"], ["40", "2,25"]], ";")
+    ','
+    """
+    if delimiter == ",":
+        return "."
+    commas = False
+    for column in zip(*rows, strict=False):
+        values = [value for value in (value.strip() for value in column) if value]
+        if all(_POINT.fullmatch(value) for value in values) and any("." in value for value in values):
+            return "."
+        if all(_COMMA.fullmatch(value) for value in values):
+            commas |= any("," in value and not _THOUSANDS.fullmatch(value) for value in values)
+    return "," if commas else "."
+
+
+def rows_of(sample: str, delimiter: str) -> list[list[str]]:
+    """Return the first rows of a sample that are not blank, header included; none if they cannot be parsed."""
+    rows: list[list[str]] = []
+    try:
+        for row in csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter):
+            if row:
+                rows.append(row)
+            if len(rows) == _ROWS:
+                break
+    except csv.Error:  # a field that is longer than any that we look at
+        return rows
+    return rows

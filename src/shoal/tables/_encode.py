@@ -3,48 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-import pyarrow as pa
+import numpy as np
 
-from shoal.errors import ParameterError, Problems
+from shoal.errors import DataError, ParameterError, Problems
 from shoal.hierarchies import leaf_codes
 from shoal.schema import Schema
-from shoal.tables._classes import Frequencies
-from shoal.tables._columns import Codes, column_hierarchies, distinct_tuples, leaves_of, merged
-from shoal.tables._population import population_tuples, with_population
-from shoal.tables._sensitive import sensitive_codes
+from shoal.tables._classes import Dictionary, Encoded, Frequencies
+from shoal.tables._columns import (
+    Codes,
+    Column,
+    Counts,
+    Packing,
+    column_hierarchies,
+    distinct_tuples,
+    leaves_of,
+    merged,
+    sensitive_codes,
+)
 from shoal.tables._table import Table
 
-__all__ = ["Dictionary", "Encoded", "encode"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Dictionary:
-    """The distinct values of a column, null included where there is one, and the leaf code of each."""
-
-    name: str
-    values: pa.Array
-    codes: Codes
-
-    def __repr__(self) -> str:
-        return f"<Dictionary of `{self.name}`: {len(self.values):,} values>"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Encoded:
-    """Frequencies, and what is needed to find the tuple of a record again.
-
-    Parameters
-    ----------
-    frequencies
-        The distinct tuples with counts, ascending by codes (quasi-identifiers first).
-    dictionaries
-        One per quasi-identifier, in the order of the frequencies.
-    """
-
-    frequencies: Frequencies
-    dictionaries: tuple[Dictionary, ...]
+__all__ = ["encode", "population_tuples", "with_population"]
 
 
 def encode(
@@ -124,3 +103,42 @@ def _check(table: Table, names: tuple[str, ...], others: tuple[str, ...]) -> Non
     for name in dict.fromkeys(name for name in names if name in others):
         problems.add(f"column `{name}` cannot be a quasi-identifier and sensitive at once")
     problems.raise_as(ParameterError)
+
+
+def population_tuples(population: Table, schema: Schema, names: tuple[str, ...]) -> tuple[list[Column], Counts]:
+    """Count the distinct quasi-identifiers of the population, read as the table's schema says."""
+    absent = [name for name in names if name not in population.columns]
+    if absent:
+        raise DataError(
+            f"the population {population.source.name} has no column {', '.join(f'`{name}`' for name in absent)}."
+        )
+    wanted = Schema(attributes=tuple(schema[name] for name in names), folder=schema.folder)
+    return distinct_tuples(population.select(*names).with_schema(wanted), names)
+
+
+def with_population(frequencies: Frequencies, codes: Codes, counts: Counts) -> Frequencies:
+    """Add the population's counts; a tuple that only the population holds gets no records."""
+    sizes = [hierarchy.size for hierarchy in frequencies.hierarchies]
+    width = len(sizes)
+    ours = len(frequencies.counts)
+    # ours first: where both hold a tuple, its group starts with one of ours
+    every = np.concatenate([frequencies.codes, codes])
+    order, new = Packing.of(sizes).order([every[:, j] for j in range(width)])
+    first = order[np.flatnonzero(new)][np.cumsum(new) - 1]
+    owner = np.empty(len(order), dtype=np.int64)
+    owner[order] = first
+    population = np.zeros(len(every), dtype=np.int64)
+    np.add.at(population, owner[ours:], counts)
+    kept = np.concatenate([np.arange(ours), ours + np.flatnonzero(owner[ours:] >= ours)])
+    added = len(kept) - ours
+    sensitive = np.concatenate(
+        [frequencies.sensitive_codes, np.zeros((added, len(frequencies.sensitive)), dtype=np.int32)]
+    )
+    return Frequencies(
+        hierarchies=frequencies.hierarchies,
+        codes=np.asfortranarray(every[kept]),
+        counts=np.concatenate([frequencies.counts, np.zeros(added, dtype=np.int64)]),
+        sensitive=frequencies.sensitive,
+        sensitive_codes=np.asfortranarray(sensitive),
+        population=population[kept],
+    )

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import functools
 import logging
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from shoal.errors import Cancelled, DataError, ShoalError
+from shoal.errors import Cancelled, DataError, Problems, ShoalError
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["OURS", "ROW", "Engine", "quiet"]
+__all__ = ["LONGEST", "OURS", "ROW", "Engine", "builtin", "check_names", "key", "quiet", "sorted_by_values"]
 
 #: How the names of hidden columns begin; those of sources never do.
 OURS = "__shoal_"
 
 #: The hidden column that numbers the records of a source, where the source has a stable order. Never released.
 ROW = f"{OURS}row__"
+
+LONGEST = 200  # characters of a column's name
 
 _FOREIGN = ("_duckdb", "duckdb", "pyarrow", "pyspark", "py4j", "adbc_driver_manager")
 
@@ -127,3 +131,67 @@ def _explain(raised: Exception) -> tuple[str | None, str | None]:
     if "No module named 'shoal" in text:
         return "the machines of the cluster do not have Shoal", "install it for the Python of the executors"
     return f"the engine could not do it ({kind})", None
+
+
+def check_names(names: Sequence[object], source: str) -> None:
+    """Raise all that is wrong with the column names of a source.
+
+    Engines take names that differ only in the case of letters for the same name, so these are refused too.
+    """
+    problems = Problems()
+    texts = [str(name) for name in names]
+    for position, name in enumerate(texts, start=1):
+        if not name.strip():
+            problems.add(f"{source}: column {position} has no name")
+        elif name.lower().startswith(OURS):
+            problems.add(f"{source}: the name of column {position} begins with `{OURS}`, which is taken")
+        elif "\0" in name:
+            problems.add(f"{source}: the name of column {position} holds a zero byte")
+        elif len(name) > LONGEST:  # a quote that never closes makes a name of all the data: do not show it
+            problems.add(f"{source}: the name of column {position} is longer than {LONGEST} characters")
+    if problems:
+        problems.raise_as(DataError)
+    for name, times in Counter(texts).items():
+        if times > 1:
+            problems.add(f"{source}: column `{name}` is there {times} times")
+    for group in _alike(texts):
+        problems.add(f"{source}: columns {' and '.join(f'`{name}`' for name in group)} differ only in case")
+    problems.raise_as(DataError)
+
+
+def _alike(names: Sequence[str]) -> list[list[str]]:
+    groups: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        groups.setdefault(name.lower(), []).append(name)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def key(column: ir.Value) -> ir.Value:
+    """Return a column such that equal values are the same value: the zero of floating point has two signs."""
+    kind = column.type()
+    return (column + 0.0).cast(kind) if kind.is_floating() else column
+
+
+def sorted_by_values(expression: ir.Table) -> ir.Table:
+    """Order records by all their columns."""
+    import ibis
+
+    return expression.order_by([ibis.asc(name) for name in expression.columns])
+
+
+@functools.cache
+def builtin(name: str, arguments: tuple[str, ...], result: str) -> Any:
+    """Return a function of the engine that Ibis has no word for."""
+    import ibis
+
+    def none() -> object:
+        return None
+
+    def one(first: object) -> object:
+        return first
+
+    def two(first: object, second: object) -> object:
+        return first, second
+
+    shape = {0: none, 1: one, 2: two}[len(arguments)]
+    return ibis.udf.scalar.builtin(shape, name=name, signature=(arguments, result))

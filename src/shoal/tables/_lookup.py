@@ -11,10 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.tables._columns import key
-from shoal.tables._encode import Dictionary, Encoded
-from shoal.tables._packing import Packing
-from shoal.tables._recoding import Recoding
+from shoal.tables._classes import Dictionary, Encoded, Recoding
+from shoal.tables._columns import Packing
+from shoal.tables._engine import key
 from shoal.tables._table import Table
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 
 from shoal.errors import DataError, MissingExtraError, OutputError, ParameterError, ShoalError
 from shoal.tables._duckdb import DuckDBEngine, quoted
-from shoal.tables._engine import quiet
-from shoal.tables._names import check_names
+from shoal.tables._engine import check_names, quiet
 from shoal.tables._table import Source, Table
 
 __all__ = ["read_postgres", "write_postgres"]

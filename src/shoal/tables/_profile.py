@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from shoal.schema import ColumnProfile
+from shoal.tables._conform import day_of, not_finite, number_of
 from shoal.tables._engine import quiet
-from shoal.tables._reading import day_of, not_finite, number_of
 from shoal.tables._table import Table
 
 if TYPE_CHECKING:

@@ -6,19 +6,18 @@ import glob
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from shoal.errors import DataError, ParameterError
+from shoal.errors import DataError, ParameterError, Problems
 from shoal.schema import Schema
 from shoal.tables._csv import open_csv
 from shoal.tables._duckdb import DuckDBEngine, literal, quoted, without_collations
-from shoal.tables._engine import ROW, quiet
-from shoal.tables._frames import read_frame
-from shoal.tables._names import check_names
+from shoal.tables._engine import ROW, check_names, quiet
 from shoal.tables._table import Source, Table, load_schema
 from shoal.tables._utf8 import WrongEncoding
 
-__all__ = ["read"]
+__all__ = ["read", "read_frame"]
 
 _CSV = (".csv", ".tsv", ".txt")
 _PARQUET = (".parquet", ".pq")
@@ -80,7 +79,7 @@ def _found(source: Any, table: str | None, written: dict[str, str | None]) -> Ta
         return read_spark(source, table)
     if table is not None:
         raise ParameterError("`table` of `read` is for databases.")
-    return not_empty(read_frame(source, kind))
+    return _not_empty(read_frame(source, kind))
 
 
 def _file(path: Path, table: str | None, written: dict[str, str | None]) -> Table:
@@ -146,7 +145,7 @@ def _parquet(path: Path, *, folder: bool) -> Table:
         row = "" if taken else f", {number} AS {quoted(ROW)}"
         expression = engine.view(f"SELECT *{row} FROM {scan}")  # noqa: S608
     source = Source(kind="parquet", name=path.name, path=path, first_row=1 if len(files) == 1 and not taken else None)
-    return not_empty(Table(expression=expression, engine=engine, source=source))
+    return _not_empty(Table(expression=expression, engine=engine, source=source))
 
 
 def _parquet_names(path: Path, first: str) -> list[str]:
@@ -178,7 +177,7 @@ def _duckdb(path: Path, table: str | None) -> Table:
             "SELECT schema_name, table_name, true FROM duckdb_tables() WHERE database_name = 'source' UNION ALL "
             "SELECT schema_name, view_name, false FROM duckdb_views() WHERE database_name = 'source' AND NOT internal"
         ).fetchall()
-    schema, name, stored = choose_table(known, table, path.name)
+    schema, name, stored = _choose_table(known, table, path.name)
     with quiet(name):
         expression = engine.table(name, database=("source", schema))
         check_names(expression.columns, name)
@@ -187,10 +186,75 @@ def _duckdb(path: Path, table: str | None) -> Table:
             plain[ROW] = expression.rowid()
         expression = expression.mutate(**plain)
     source = Source(kind="duckdb", name=name, path=path, first_row=1 if stored else None)
-    return not_empty(Table(expression=expression, engine=engine, source=source))
+    return _not_empty(Table(expression=expression, engine=engine, source=source))
 
 
-def choose_table(known: list[tuple[str, str, bool]], asked: str | None, source: str) -> tuple[str, str, bool]:
+def _refuse(written: dict[str, str | None]) -> None:
+    given = [name for name, value in written.items() if value is not None]
+    if given:
+        raise ParameterError(f"`{given[0]}` of `read` is for CSV files.")
+
+
+def read_frame(source: Any, kind: str) -> Table:
+    """Read an Arrow, pandas or polars frame; ``kind`` is the library it comes from."""
+    rows = _arrow(source, kind)
+    check_names(rows.column_names, f"the {kind} frame")
+    rows = _supported(rows)
+    numbers = pa.array(np.arange(rows.num_rows, dtype=np.int64))
+    engine = DuckDBEngine()
+    name = {"pyarrow": "arrow"}.get(kind, kind)
+    with quiet(f"the {name} frame"):
+        expression = engine.stage(rows.append_column(ROW, numbers))
+    source = Source(kind=name, name=f"{name} frame", first_row=1)
+    return Table(expression=expression, engine=engine, source=source)
+
+
+def _arrow(source: Any, kind: str) -> pa.Table:
+    if isinstance(source, pa.Table):
+        return source
+    if isinstance(source, pa.RecordBatch):
+        return pa.Table.from_batches([source])
+    if kind == "pandas":
+        _check_pandas(source)
+        try:
+            return pa.Table.from_pandas(source, preserve_index=False)
+        except (pa.ArrowException, TypeError, ValueError):
+            raise DataError(
+                "the pandas frame cannot be read: a column holds values of more than one type.",
+                hint="convert the column with astype",
+            ) from None
+    if kind == "polars":
+        frame = source.collect() if hasattr(source, "collect") else source
+        return frame.to_arrow()
+    raise DataError(
+        f"Shoal cannot read a {type(source).__name__}.",
+        hint="give a path, a postgresql:// address, or an Arrow, pandas, polars or Spark frame",
+    )
+
+
+def _check_pandas(frame: Any) -> None:
+    if not hasattr(frame, "columns"):
+        raise DataError(f"Shoal cannot read a pandas {type(frame).__name__}.", hint="give a DataFrame")
+    check_names(list(frame.columns), "the pandas frame")
+
+
+def _supported(rows: pa.Table) -> pa.Table:
+    """Cast the types that the engine does not know but can hold, and say which it cannot."""
+    problems = Problems()
+    columns = []
+    for name, column in zip(rows.column_names, rows.columns, strict=True):
+        if pa.types.is_null(column.type):
+            column = column.cast(pa.string())
+        elif pa.types.is_float16(column.type):
+            column = column.cast(pa.float32())
+        elif pa.types.is_decimal256(column.type):
+            problems.add(f"column `{name}`: the type {column.type} is not supported")
+        columns.append(column)
+    problems.raise_as(DataError, hint="cast it to a number with fewer digits, or to text")
+    return pa.table(columns, names=rows.column_names)
+
+
+def _choose_table(known: list[tuple[str, str, bool]], asked: str | None, source: str) -> tuple[str, str, bool]:
     """Return the schema, name and kind of the table that was asked for, or of the only one there is."""
     if asked is None:
         if len(known) == 1:
@@ -205,14 +269,8 @@ def choose_table(known: list[tuple[str, str, bool]], asked: str | None, source: 
     raise DataError(f"{source} has no table `{asked}`.")
 
 
-def not_empty(table: Table) -> Table:
+def _not_empty(table: Table) -> Table:
     with quiet(table.source.name):
         if not len(table.engine.fetch(table.expression.limit(1))):
             raise DataError(f"{table.source.name} has no records.")
     return table
-
-
-def _refuse(written: dict[str, str | None]) -> None:
-    given = [name for name, value in written.items() if value is not None]
-    if given:
-        raise ParameterError(f"`{given[0]}` of `read` is for CSV files.")

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from shoal.errors import DataError, MissingExtraError, OutputError, ParameterError
-from shoal.tables._digest import builtin
 from shoal.tables._duckdb import DuckDBEngine, literal
-from shoal.tables._engine import ROW, quiet
-from shoal.tables._names import check_names
+from shoal.tables._engine import ROW, builtin, check_names, quiet, sorted_by_values
 from shoal.tables._table import Source, Table
 
 if TYPE_CHECKING:
@@ -166,8 +164,6 @@ class SparkEngine:
         self._write(expression, path, "parquet")
 
     def _write(self, expression: ir.Table, path: Path, form: str) -> None:
-        from shoal.tables._apply import sorted_by_values
-
         engine, gathered = self._gather(expression)
         try:
             write = engine.write_csv if form == "csv" else engine.write_parquet

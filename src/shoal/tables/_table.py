@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from shoal.errors import DataError
 from shoal.schema import Schema
+from shoal.tables._conform import conform
 from shoal.tables._engine import ROW, Engine, quiet
 
 if TYPE_CHECKING:
@@ -118,8 +119,6 @@ class Table:
             For columns that are absent or not in the schema, text that is not a number or a date, numbers that are
             not finite, values outside a declared domain, missing values that are refused, columns without any value.
         """
-        from shoal.tables._conform import conform
-
         wanted = load_schema(schema)
         if self.schema == wanted and self.columns == wanted.names:
             return self

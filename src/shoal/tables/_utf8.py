@@ -6,16 +6,33 @@ import codecs
 import gzip
 import io
 import zlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from shoal.errors import DataError, ParameterError
-from shoal.tables._dialect import Encoding, detect_encoding
 
-__all__ = ["CHUNK", "Utf8Stream", "WrongEncoding", "find_encoding", "first_text"]
+__all__ = ["CHUNK", "Encoding", "Utf8Stream", "WrongEncoding", "detect_encoding", "find_encoding", "first_text"]
 
 CHUNK = 1 << 23  # bytes read from the file at a time
 _CARRIAGE_RETURN = ord("\r")
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    # UTF-32 first: its little-endian mark starts with that of UTF-16
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """A codec and the number of bytes of the byte order mark before the text."""
+
+    codec: str
+    mark: int = 0
+    given: bool = False
 
 
 class WrongEncoding(Exception):
@@ -153,3 +170,25 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, gzip.BadGzipFile | EOFError | zlib.error):
         return "the compressed data is damaged or incomplete"
     return (getattr(error, "strerror", None) or "it is not readable").lower()
+
+
+def detect_encoding(start: bytes) -> Encoding:
+    """Return the encoding that the first bytes of a file speak for; UTF-8 unless they speak for another.
+
+    Whether the rest is UTF-8 is checked while it is read.
+
+    Examples
+    --------
+    >>> detect_encoding("a;b".encode("utf-16"))
+    Encoding(codec='utf-16-le', mark=2, given=False)
+    """
+    for mark, codec in _BOMS:
+        if start.startswith(mark):
+            return Encoding(codec, len(mark))
+    # Latin letters in UTF-16 have a zero in every second byte, which no other text has
+    even, odd = start[::2].count(0), start[1::2].count(0)
+    if odd > len(start) // 4 and even * 10 < odd:
+        return Encoding("utf-16-le")
+    if even > len(start) // 4 and odd * 10 < even:
+        return Encoding("utf-16-be")
+    return Encoding("utf-8")

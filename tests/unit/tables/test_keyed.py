@@ -6,8 +6,8 @@ import hmac
 import pyarrow as pa
 import pytest
 
-from shoal.tables._digest import hmac_pads, keyed_digest
 from shoal.tables._duckdb import DuckDBEngine
+from shoal.tables._keyed import hmac_pads, keyed_digest
 
 
 @pytest.mark.parametrize("key", [b"k" * 16, b"k" * 64, b"k" * 65, bytes(range(200))])

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shoal.tables._packing import Packing
+from shoal.tables._columns import Packing
 
 
 @pytest.mark.parametrize("sizes", [[1], [2, 3, 4], [1 << 20] * 7, [1, 1, 1], [1 << 31, 1 << 31, 2]])

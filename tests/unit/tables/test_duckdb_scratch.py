@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from shoal.tables import _scratch
-from shoal.tables._scratch import Scratch
+from shoal.tables import _duckdb
+from shoal.tables._duckdb import Scratch
 
 OWNER = """
     import time
-    from shoal.tables._scratch import Scratch
+    from shoal.tables._duckdb import Scratch
     scratch = Scratch()
     (scratch.path / "personal").write_text("data")
     print(scratch.path, flush=True)
@@ -26,7 +26,7 @@ OWNER = """
 @pytest.fixture(autouse=True)
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    _scratch._remove_abandoned.cache_clear()
+    _duckdb._remove_abandoned.cache_clear()
     return tmp_path
 
 
@@ -40,7 +40,7 @@ def test_a_scratch_folder_is_private_and_goes() -> None:
 
 def test_a_folder_in_use_is_left_alone() -> None:
     ours = Scratch()
-    _scratch._remove_abandoned.cache_clear()
+    _duckdb._remove_abandoned.cache_clear()
     other = Scratch()
     assert ours.path.exists()
     ours.remove()
@@ -61,7 +61,7 @@ def test_the_folder_of_a_process_that_was_killed_goes_with_the_next(temporary: P
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert (left / "personal").exists()
-    _scratch._remove_abandoned.cache_clear()
+    _duckdb._remove_abandoned.cache_clear()
     Scratch().remove()
     assert not left.exists()
 

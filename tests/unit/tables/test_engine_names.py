@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from shoal.errors import DataError
-from shoal.tables._names import check_names
+from shoal.tables._engine import check_names
 
 
 def test_usual_names_pass() -> None:

@@ -1,0 +1,119 @@
+"""What a secret key decides, as engine expressions: pseudonyms and samples."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from shoal.errors import ParameterError
+from shoal.schema import Role
+from shoal.tables._engine import OURS, ROW, Engine, builtin, quiet
+from shoal.tables._table import Table, numbered
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+__all__ = ["bernoulli", "hexadecimal", "hmac_pads", "keyed_digest", "pseudonyms", "sampling_threshold"]
+
+_BLOCK = 64  # bytes in a block of SHA-256
+_KEY = 32  # bytes of a sampling key
+_DIGITS = 16  # hexadecimal digits of 64 bits
+#: names that no column of a table has: a column taken for a pad would stand in the place of the secret
+_INNER, _OUTER = f"{OURS}inner_pad__", f"{OURS}outer_pad__"
+
+
+def pseudonyms(table: Table, records: ir.Table, chosen: list[str], key: bytes | None) -> ir.Table:
+    """Return the records with a keyed digest in place of each identifier among the chosen columns."""
+    assert table.schema is not None  # noqa: S101 - encode asks for it
+    names = [name for name in chosen if name in table.schema and table.schema[name].role is Role.IDENTIFIER]
+    if not names or key is None:
+        return records
+    records = records.cross_join(table.engine.stage(hmac_pads(key)))
+    return records.mutate(**{name: keyed_digest(table.engine, _text(records[name]), records) for name in names})
+
+
+def keyed_digest(engine: Engine, text: ir.StringValue, pads: ir.Table) -> ir.StringValue:
+    """Return HMAC-SHA256 of the UTF-8 bytes of ``text`` in hexadecimal; null stays null.
+
+    RFC 2104: ``H(K xor opad, H(K xor ipad, text))``. ``pads`` is the table of :func:`hmac_pads`, cross-joined with the
+    table that ``text`` comes from: a key inside the query would show in query plans and event logs.
+    """
+    inner = engine.sha256(pads[_INNER] + hexadecimal(text))
+    return engine.sha256(pads[_OUTER] + inner)
+
+
+def hmac_pads(key: bytes) -> pa.Table:
+    """Return a table of one row with the two padded keys of HMAC-SHA256, in hexadecimal."""
+    import hashlib
+
+    block = (hashlib.sha256(key).digest() if len(key) > _BLOCK else key).ljust(_BLOCK, b"\0")
+    inner, outer = (bytes(byte ^ pad for byte in block).hex() for pad in (0x36, 0x5C))
+    return pa.table({_INNER: [inner], _OUTER: [outer]})
+
+
+def hexadecimal(text: ir.StringValue) -> ir.StringValue:
+    """Return the UTF-8 bytes of ``text`` in hexadecimal, which is how engines hash them."""
+    return builtin("hex", ("string",), "string")(text)
+
+
+def bernoulli(table: Table, probability: float | Fraction, key: bytes) -> Table:
+    """Keep each record with the same probability, independently of all others.
+
+    Guarantee
+    ---------
+    A record is kept when the first 64 bits of ``SHA-256(key || number of the record)`` are below
+    ``floor(probability * 2^64)``: with probability ``floor(probability * 2^64) / 2^64`` exactly, never more than was
+    asked for (see :func:`sampling_threshold`).
+
+    Assumptions
+    -----------
+    SHA-256 with a secret prefix is a pseudorandom function; ``key`` is fresh from ``os.urandom``, used for one sample
+    and then forgotten. Records have distinct numbers that do not change between two looks at the table (see
+    :func:`~shoal.tables.numbered`): the table may be counted first and released later, and both see the same sample.
+    The numbers are those of the records' places in the source, so the same key keeps other people if the source is
+    put into another order; this is why a key must not be used twice.
+
+    Parameters
+    ----------
+    probability
+        In [0, 1].
+    key
+        32 secret bytes.
+    """
+    if not 0 <= probability <= 1:
+        raise ParameterError(f"`probability` of `bernoulli` must be in [0, 1]; got {probability}.")
+    if len(key) != _KEY:
+        raise ParameterError(f"`key` of `bernoulli` must have {_KEY} bytes; got {len(key)}.")
+    table = numbered(table)
+    threshold = sampling_threshold(probability)
+    if threshold == 1 << 64:
+        return table
+    with quiet(table.source.name):
+        # a column, not a part of the query: queries end up in plans and logs
+        records = table.expression.cross_join(table.engine.stage(pa.table({"sampling_key": [key.hex()]})))
+        drawn = table.engine.sha256(records.sampling_key + hexadecimal(records[ROW].cast("string"))).substr(0, _DIGITS)
+        # hexadecimal digits of equal length compare as the numbers do
+        kept = records.filter(drawn < f"{threshold:0{_DIGITS}x}")
+        return replace(table, expression=kept.select(*table.expression.columns))
+
+
+def sampling_threshold(probability: float | Fraction) -> int:
+    """Return ``floor(probability * 2^64)``, computed exactly.
+
+    Examples
+    --------
+    >>> sampling_threshold(0.5) == 2**63
+    True
+    """
+    return int(Fraction(probability) * (1 << 64))
+
+
+def _text(column: Any) -> Any:
+    """Return identifiers as text; whole numbers without a decimal point, whatever their type."""
+    if column.type().is_floating():
+        whole = (column % 1 == 0) & (column.abs() < 2.0**53)
+        return whole.ifelse(column.try_cast("int64").cast("string"), column.cast("string"))
+    return column.cast("string")
