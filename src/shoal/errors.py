@@ -3,16 +3,20 @@
 ::
 
     ShoalError
-    ├── InputError            the user's input is wrong              exit code 2
+    ├── InputError            the user's input is wrong               exit code 2
     │   ├── SchemaError       a schema, or data that does not fit it
     │   ├── HierarchyError    a hierarchy
     │   ├── DataError         a file, table or column
     │   ├── ParameterError    an argument of a model, method or mechanism
     │   ├── PlanError         a plan file
-    │   └── OutputError       the place to write to
-    ├── MissingExtraError     an optional dependency is not installed exit code 2
+    │   ├── OutputError       the place to write to
+    │   ├── AccessError       an analyst of a vault
+    │   └── MissingExtraError an optional dependency is not installed
     ├── RequirementError      no release can keep the promise asked for exit code 1
+    │   └── BudgetSpent       an answer would exceed a privacy budget
     ├── VerificationError     a release does not keep its promise     exit code 1
+    │   └── LedgerError       the ledger of a budget is damaged
+    ├── NotAnswered           a query failed after it was paid for    exit code 3
     └── Cancelled             the user stopped the work               exit code 130
 
 Messages name columns, counts and row numbers. They never hold a cell value of the data.
@@ -25,11 +29,15 @@ from dataclasses import dataclass, field
 from typing import Self
 
 __all__ = [
+    "AccessError",
+    "BudgetSpent",
     "Cancelled",
     "DataError",
     "HierarchyError",
     "InputError",
+    "LedgerError",
     "MissingExtraError",
+    "NotAnswered",
     "OutputError",
     "ParameterError",
     "PlanError",
@@ -125,6 +133,28 @@ class VerificationError(ShoalError):
     """A release does not keep its promise."""
 
     exit_code = 1
+
+
+class BudgetSpent(RequirementError):
+    """The budget does not allow the answer; nothing was spent."""
+
+
+class LedgerError(VerificationError):
+    """The ledger was changed, cut short or cannot be written; nothing is answered."""
+
+
+class AccessError(InputError):
+    """An analyst is not known, or asks more often than allowed."""
+
+
+class NotAnswered(ShoalError):
+    """The answer could not be computed. Its cost stays spent: a refund would reveal that something went wrong."""
+
+    def __init__(self) -> None:
+        super().__init__("the answer could not be computed; its cost is spent.", hint="tell the steward of the data")
+
+    def __reduce__(self) -> tuple[type[NotAnswered], tuple[()]]:  # type: ignore[override]
+        return NotAnswered, ()
 
 
 class Cancelled(ShoalError):

@@ -8,6 +8,7 @@ that are not rational (exponentials, logarithms) live in python-flint balls: int
 from __future__ import annotations
 
 import math
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -56,8 +57,8 @@ Quantity = int | float | Fraction
 # 64-bit sampling rates put thresholds about 2^-64 away from integers, so fewer than 128 bits would rarely decide.
 STARTING_BITS = 128
 MAXIMAL_BITS = 1 << 14
-# 10 to a power with more digits than this would fill the memory; floats need three.
-LONGEST_EXPONENT = 4
+# A decimal number or a fraction. Longer exponents would fill the memory; floats need three digits.
+_WRITTEN = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?|[+-]?\d+/\d+", re.ASCII)
 
 # The precision of python-flint is one global of the process. Balls are sound at every precision; the lock keeps
 # another thread from making them needlessly wide, which would make answers differ from run to run.
@@ -80,8 +81,8 @@ def fraction(value: Number) -> Fraction:
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
     text = repr(float(value)) if isinstance(value, (float, np.floating)) else str(value)
-    if len(text.lower().partition("e")[2].strip().lstrip("+-").lstrip("0")) > LONGEST_EXPONENT:
-        raise ValueError("the exponent is too long")
+    if not _WRITTEN.fullmatch(text.strip()):
+        raise ValueError("not a number in plain digits, or one with too long an exponent")
     return Fraction(text)
 
 

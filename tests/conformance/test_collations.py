@@ -10,9 +10,8 @@ import duckdb
 import pytest
 
 from conformance.conftest import SPARK
-from shoal.queries._conditions import In
-from shoal.queries._engine_records import EngineRecords
-from shoal.queries._regions import Texts
+from shoal.queries._conditions import In, Texts
+from shoal.queries._records import EngineRecords
 from shoal.schema import Attribute, Domain, Role, Schema
 from shoal.tables import Table, encode, read
 

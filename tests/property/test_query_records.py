@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from reference import queries as reference
 from shoal.queries._conditions import And, Condition, Not, Or, attributes, region
-from shoal.queries._engine_records import EngineRecords
 from shoal.queries._memory_records import MemoryRecords
+from shoal.queries._records import EngineRecords
 
 
 @given(reference.records, st.none() | reference.conditions)

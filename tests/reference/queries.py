@@ -14,9 +14,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 import shoal
-from shoal.queries._conditions import And, Condition, In, Not, Or
-from shoal.queries._records import Records, Scale
-from shoal.queries._regions import FIRST, LAST, Ranges, Region, Texts, ValueSet
+from shoal.queries._conditions import FIRST, LAST, And, Condition, In, Not, Or, Ranges, Region, Texts, ValueSet
+from shoal.queries._records import ExactFigures, Scale
 from shoal.schema import Attribute, Domain, Kind, Role, Schema
 from shoal.tables import Table
 
@@ -138,7 +137,7 @@ DAYS = Scale.between(Fraction(700_000), Fraction(738_000), origin=Fraction(700_0
 SCALES = {"age": AGES, "income": INCOMES, "born": DAYS}
 
 
-def figures(made: Records, where: Condition | None) -> dict[str, Any]:
+def figures(made: ExactFigures, where: Condition | None) -> dict[str, Any]:
     return {
         "count": made.count(where),
         "total": [made.total(where, name, scale) for name, scale in SCALES.items()],

@@ -96,10 +96,10 @@ def check(vault: Vault, record: Record) -> None:
 def _serve(vault: Vault, listening: socket.socket) -> None:
     import uvicorn
 
-    from shoal.queries.server import Limits, create_app
+    from shoal.queries.server import RateLimits, create_app
 
     ledger = vault.ledger()
-    app = create_app(vault.desk(ledger), ledger, limits=Limits(rate=1e6, burst=10**6))
+    app = create_app(vault.desk(ledger), ledger, limits=RateLimits(rate=1e6, burst=10**6))
     config = uvicorn.Config(app, log_level="critical")
     uvicorn.Server(config).run(sockets=[listening])
 

@@ -54,7 +54,23 @@ def test_a_plain_value_gives_the_same_number_back(value: Fraction) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [True, "a third", "1/0", float("nan"), float("inf"), None, 1.5, -0.1, [0.5], "nan", Fraction(3, 2)]
+    "value",
+    [
+        True,
+        "a third",
+        "1/0",
+        "\uff11/2",
+        "0_1",
+        "1 / 2",
+        float("nan"),
+        float("inf"),
+        None,
+        1.5,
+        -0.1,
+        [0.5],
+        "nan",
+        Fraction(3, 2),
+    ],
 )
 def test_what_is_not_a_number_in_the_interval_is_refused(value: object) -> None:
     arguments = Arguments("Model")

@@ -191,11 +191,11 @@ def serve(
         import uvicorn
     except ImportError:
         raise MissingExtraError("The vault's server", extra="vault") from None
-    from shoal.queries.server import Limits, create_app
+    from shoal.queries.server import RateLimits, create_app
 
     opened = Vault.open(folder)
     book = opened.ledger()
-    app = create_app(opened.desk(book), book, limits=Limits(rate=rate, burst=burst, pace=pace))
+    app = create_app(opened.desk(book), book, limits=RateLimits(rate=rate, burst=burst, pace=pace))
     scheme = "http" if certificate is None else "https"
     _output.warning(f"the vault answers at {scheme}://{host}:{port}; stop it with Ctrl-C.")
     # the server stops on these signals, then sends them once more to whoever was there before

@@ -1,21 +1,21 @@
 """Interactive queries: answers one by one, within a budget that cannot be overspent."""
 
-from shoal.queries._accounts import Standing
+from shoal.errors import AccessError, BudgetSpent, LedgerError, NotAnswered
+from shoal.queries._accounts import Receipt, Standing
 from shoal.queries._answers import Accuracy, Answer
-from shoal.queries._count import Count
-from shoal.queries._histogram import Histogram
-from shoal.queries._language import parse_query
+from shoal.queries._counts import Count, Histogram
 from shoal.queries._look_up import LookUp
 from shoal.queries._loss import Loss
-from shoal.queries._mean import Mean
 from shoal.queries._quantile import Quantile
 from shoal.queries._query import Query
-from shoal.queries._refusals import AccessError, BudgetSpent, FilterError, LedgerError, NotAnswered
-from shoal.queries._sum import Sum
+from shoal.queries._questions import parse_query
+from shoal.queries._store import Entry, Head
+from shoal.queries._sums import Mean, Sum
 from shoal.queries.client import Client
-from shoal.queries.ledger import Entry, Head, Ledger, Receipt
+from shoal.queries.ledger import Ledger
 from shoal.queries.session import Session
 from shoal.queries.vault import Vault
+from shoal.tables import FilterError
 
 __all__ = [
     "AccessError",

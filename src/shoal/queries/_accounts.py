@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from shoal.errors import ParameterError
+from shoal.errors import BudgetSpent, LedgerError, ParameterError
 from shoal.queries._charges import Charges
+from shoal.queries._conditions import Region, from_json, to_json
 from shoal.queries._loss import Loss
-from shoal.queries._refusals import BudgetSpent, LedgerError
-from shoal.queries._regions import Region, from_json, to_json
 
-__all__ = ["WHOLE", "Account", "Accounts", "Standing", "budget_entry", "spend_entry", "token_entry"]
+__all__ = ["WHOLE", "Account", "Accounts", "Receipt", "Standing", "budget_entry", "spend_entry", "token_entry"]
 
 WHOLE = "*"
 """The account of the table itself: what all analysts together may spend, in case they share their answers."""
@@ -34,6 +33,15 @@ class Standing:
     budget: Loss
     spent: Loss
     left: Loss
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Proof that a spending was recorded: its entry, and how the account stands after it."""
+
+    number: int
+    code: str
+    standing: Standing
 
 
 class Accounts:

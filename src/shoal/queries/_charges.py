@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.queries._conditions import EVERYBODY, FIRST, LAST, Cut, Ranges, Region, Texts, ValueSet
 from shoal.queries._loss import LARGEST_UNITS, Loss
-from shoal.queries._regions import EVERYBODY, FIRST, LAST, Cut, Ranges, Region, Texts, ValueSet
 
 __all__ = ["Charges"]
 

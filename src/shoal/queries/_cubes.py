@@ -2,7 +2,7 @@
 
 A filter looks at few columns, and columns that filters look at have few values: counting the combinations once makes
 every later filter on the same columns a matter of microseconds. A cube holds the same figures as the records do, so
-answers are the same numbers with or without it.
+answers are the same numbers with or without it. A condition is computed alike for records and for cells of a cube.
 """
 
 from __future__ import annotations
@@ -17,17 +17,84 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.queries._conditions import Condition
-from shoal.queries._masks import Codes, Column, Mask, Numbers, holds
+from shoal.queries._conditions import FIRST, LAST, And, Condition, Cut, In, Not, Ranges, Texts
 
-__all__ = ["Axis", "Cube", "Kept", "axis_of"]
+__all__ = ["Codes", "Column", "Cube", "CubeAxis", "Kept", "Mask", "Numbers", "axis_of", "holds"]
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Numbers and days; a missing one is no number."""
+
+    values: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """Texts by their places in a list; a missing one has the place after all others."""
+
+    values: NDArray[Any]
+    places: Mapping[str, int]
+
+
+Column = Numbers | Codes
+
+
+def holds(condition: Condition, columns: Mapping[str, Column]) -> Mask:
+    """Return where a condition holds; columns of different shapes are broadcast."""
+    if isinstance(condition, In):
+        return _in(columns[condition.attribute], condition)
+    if isinstance(condition, Not):
+        return ~holds(condition.part, columns)
+    joined = holds(condition.parts[0], columns)
+    for part in condition.parts[1:]:
+        joined = joined & holds(part, columns) if isinstance(condition, And) else joined | holds(part, columns)
+    return joined
+
+
+def _in(column: Column, condition: In) -> Mask:
+    if isinstance(condition.values, Ranges):
+        return _in_ranges(column.values, condition.values)
+    assert isinstance(column, Codes)  # noqa: S101
+    return _in_texts(column, condition.values)
+
+
+def _in_ranges(numbers: NDArray[np.float64], values: Ranges) -> Mask:
+    parts = [_between(numbers, low, high) for low, high in values.parts]
+    if values.missing:
+        parts.append(np.isnan(numbers))
+    return np.logical_or.reduce(parts) if len(parts) > 1 else parts[0] if parts else np.zeros(numbers.shape, np.bool_)
+
+
+def _between(numbers: NDArray[np.float64], low: Cut, high: Cut) -> Mask:
+    """Compare with the finite ends only; a missing number is no number, and every comparison with it is false."""
+    above = None if low == FIRST else (numbers > low[0] if low[1] else numbers >= low[0])
+    below = None if high == LAST else (numbers <= high[0] if high[1] else numbers < high[0])
+    if above is None or below is None:
+        one = below if above is None else above
+        return ~np.isnan(numbers) if one is None else np.asarray(one)
+    return np.asarray(above & below)
+
+
+def _in_texts(column: Codes, values: Texts) -> Mask:
+    places = column.places
+    named = [places[value] for value in values.values if value in places]
+    if len(named) == 1 and not values.excluded and not values.missing:
+        return np.asarray(column.values == named[0])
+    held = np.full(len(places) + 1, values.excluded)
+    held[named] = not values.excluded
+    held[-1] = values.missing
+    return np.asarray(held[column.values])
+
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class CubeAxis:
     """The distinct values of a column, and the place of each record's value among them."""
 
     values: Column
@@ -50,18 +117,18 @@ class Cube:
     Examples
     --------
     >>> from shoal.queries._conditions import In
-    >>> from shoal.queries._regions import Ranges
+    >>> from shoal.queries._conditions import Ranges
     >>> cube = Cube.of({"age": axis_of(Numbers(np.array([31.0, 45, 45, 78])), most=100)}, 4)
     >>> cube.count(In("age", Ranges((((40, 0), (50, 0)),))))
     2
     """
 
-    axes: Mapping[str, Axis]
+    axes: Mapping[str, CubeAxis]
     columns: Mapping[str, Column]
     counts: NDArray[np.int64]
 
     @classmethod
-    def of(cls, axes: Mapping[str, Axis], size: int) -> Cube:
+    def of(cls, axes: Mapping[str, CubeAxis], size: int) -> Cube:
         """Count the records of each cell."""
         shape = [axis.length for axis in axes.values()]
         counts = np.bincount(_cells(axes, size), minlength=math.prod(shape)).reshape(shape)
@@ -94,20 +161,20 @@ class Cube:
         return sums.reshape(self.counts.shape), counts.reshape(self.counts.shape)
 
 
-def axis_of(column: Column, *, most: int) -> Axis | None:
+def axis_of(column: Column, *, most: int) -> CubeAxis | None:
     """Return the distinct values of a column, unless they are more than ``most``."""
     if isinstance(column, Codes):
         length = len(column.places) + 1
-        return Axis(Codes(np.arange(length), column.places), column.values) if length <= most else None
+        return CubeAxis(Codes(np.arange(length), column.places), column.values) if length <= most else None
     encoded = pa.array(column.values).dictionary_encode()
     length = len(encoded.dictionary)
     if length > most:
         return None
     places = encoded.indices.to_numpy().astype(np.min_scalar_type(length))
-    return Axis(Numbers(encoded.dictionary.to_numpy()), places)
+    return CubeAxis(Numbers(encoded.dictionary.to_numpy()), places)
 
 
-def _cells(axes: Mapping[str, Axis], size: int) -> NDArray[np.intp]:
+def _cells(axes: Mapping[str, CubeAxis], size: int) -> NDArray[np.intp]:
     """Return the number of each record's cell, the last axis running fastest."""
     cells = np.zeros(size, dtype=np.intp)
     for axis in axes.values():

@@ -24,10 +24,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from shoal.queries._conditions import And, Condition, In, Not, Or
-from shoal.queries._refusals import FilterError
-from shoal.queries._regions import FIRST, LAST, Cut, Ranges, Texts, ValueSet
+from shoal.queries._conditions import FIRST, LAST, And, Condition, Cut, In, Not, Or, Ranges, Texts, ValueSet
 from shoal.schema import Attribute, Kind, Role, Schema
+from shoal.tables import FilterError
 
 __all__ = ["normal", "parse"]
 
@@ -154,7 +153,7 @@ class _Parser:
         self._tokens.pop(0)
         return reader.compare(_SIGNS[sign], self._value())
 
-    def _listed(self, reader: _Reader) -> Condition:
+    def _listed(self, reader: _ColumnReader) -> Condition:
         self._need("(")
         parts = [reader.compare("=", self._value())]
         while self._skip(","):
@@ -162,7 +161,7 @@ class _Parser:
         self._need(")")
         return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
-    def _column(self) -> _Reader:
+    def _column(self) -> _ColumnReader:
         token = self._tokens[0]
         if token.kind not in ("name", "quoted"):
             raise self._expected("the name of a column")
@@ -173,7 +172,7 @@ class _Parser:
         if attribute.role is Role.IDENTIFIER:
             raise FilterError(f"column `{name}` identifies people; filters cannot use it.", hint="ask for a look-up")
         self._tokens.pop(0)
-        return _Reader(attribute)
+        return _ColumnReader(attribute)
 
     def _value(self) -> _Token:
         token = self._tokens[0]
@@ -206,7 +205,7 @@ _RANGES: dict[str, Callable[[float], tuple[Cut, Cut]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _ColumnReader:
     """Turns comparisons with one column into sets of its values."""
 
     attribute: Attribute

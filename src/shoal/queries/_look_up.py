@@ -21,12 +21,11 @@ from shoal.mechanisms import (
     TaxonomyDistance,
 )
 from shoal.queries._answers import CONFIDENCE, Accuracy, Value, within
-from shoal.queries._declared import as_value, attribute_of, bounds, declared_hierarchy, nice_step, values
-from shoal.queries._query import Prepared, Query
-from shoal.queries._records import Records
-from shoal.queries._refusals import FilterError
-from shoal.queries._regions import Texts
+from shoal.queries._conditions import Texts
+from shoal.queries._query import Prepared, Query, as_value, attribute_of, bounds, declared_hierarchy, nice_step, values
+from shoal.queries._records import ExactFigures
 from shoal.schema import Attribute, Kind, Role, Schema
+from shoal.tables import FilterError
 
 __all__ = ["LookUp"]
 
@@ -92,7 +91,7 @@ class LookUp(Query):
             for attribute in attributes
         }
 
-        def answer(records: Records, source: RandomSource) -> tuple[Value, Accuracy]:
+        def answer(records: ExactFigures, source: RandomSource) -> tuple[Value, Accuracy]:
             found: dict[str, int | float | str] = {}
             for attribute in attributes:
                 truth = records.value_of(self.identifier, self.person, attribute.name)

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from shoal.hierarchies import text
 from shoal.queries._conditions import Condition, attributes
-from shoal.queries._cubes import Axis, Cube, Kept, axis_of
-from shoal.queries._masks import Codes, Column, Mask, Numbers, holds
+from shoal.queries._cubes import Codes, Column, Cube, CubeAxis, Kept, Mask, Numbers, axis_of, holds
 from shoal.queries._records import Scale
 from shoal.schema import Kind, Role
 from shoal.tables import Table
@@ -32,7 +31,7 @@ Whole = NDArray[np.int64]
 
 
 class MemoryRecords:
-    """See :class:`shoal.queries._records.Records`.
+    """See :class:`shoal.queries._records.ExactFigures`.
 
     Parameters
     ----------
@@ -46,7 +45,7 @@ class MemoryRecords:
         self._most_cells = most_cells
         self._columns: dict[str, Column] = {}
         self._identifiers: dict[str, pa.StringArray] = {}
-        self._axes: Kept[str, Axis | None] = Kept(len(table.columns))
+        self._axes: Kept[str, CubeAxis | None] = Kept(len(table.columns))
         self._cubes: Kept[frozenset[str], Cube | None] = Kept(KEPT_CUBES)
         self._sums: Kept[tuple[frozenset[str], str, Scale], tuple[Whole, Whole]] = Kept(KEPT_CUBES)
         self._units: Kept[tuple[str, Scale], tuple[Whole, Mask]] = Kept(KEPT_COLUMNS)
@@ -120,7 +119,7 @@ class MemoryRecords:
 
     def _counted(self, names: Sequence[str]) -> Cube | None:
         """Return the cube of some columns, unless it has too many cells."""
-        axes: dict[str, Axis] = {}
+        axes: dict[str, CubeAxis] = {}
         for name in names:
             axis = self._axis(name)
             if axis is None:
@@ -129,7 +128,7 @@ class MemoryRecords:
         few = math.prod(axis.length for axis in axes.values()) <= self._most_cells
         return Cube.of(axes, self._size) if few else None
 
-    def _axis(self, name: str) -> Axis | None:
+    def _axis(self, name: str) -> CubeAxis | None:
         return self._axes.get(name, lambda: axis_of(self._columns[name], most=self._most_cells))
 
     def _chosen(self, where: Condition | None, attribute: str) -> tuple[Column, Whole | None]:

@@ -10,14 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from shoal.mechanisms import CategoricalPrior, NumericPrior, Prior
 from shoal.queries._answers import Accuracy, Answer
-from shoal.queries._count import Count
-from shoal.queries._histogram import Histogram
+from shoal.queries._counts import Count, Histogram
 from shoal.queries._look_up import LookUp
 from shoal.queries._loss import Loss
-from shoal.queries._mean import Mean
 from shoal.queries._quantile import Quantile
 from shoal.queries._query import Query
-from shoal.queries._sum import Sum
+from shoal.queries._sums import Mean, Sum
 
 __all__ = ["AnswerMessage", "ErrorMessage", "QueryMessage", "StandingMessage", "answer_from", "loss_from", "message_of"]
 

@@ -12,11 +12,10 @@ from shoal.exact import Number
 from shoal.mechanisms import PermuteAndFlip, RandomSource
 from shoal.queries._answers import CONFIDENCE, Accuracy, Value
 from shoal.queries._conditions import region
-from shoal.queries._declared import as_value, attribute_of, bounds, nice_step
 from shoal.queries._filters import parse
 from shoal.queries._loss import written
-from shoal.queries._query import Prepared, Query, step_of
-from shoal.queries._records import Records, Scale
+from shoal.queries._query import Prepared, Query, as_value, attribute_of, bounds, nice_step, step_of
+from shoal.queries._records import ExactFigures, Scale
 from shoal.schema import Attribute, Kind, Schema
 
 __all__ = ["Quantile"]
@@ -66,7 +65,7 @@ class Quantile(Query):
             f"at most {math.ceil(ranks):,} records more or fewer than below the best candidate ({CONFIDENCE:.0%})"
         )
 
-        def answer(records: Records, source: RandomSource) -> tuple[Value, Accuracy]:
+        def answer(records: ExactFigures, source: RandomSource) -> tuple[Value, Accuracy]:
             counts = records.tally(condition, self.column, units)
             everybody, lower, scores = sum(counts), 0, []
             for count in counts:

@@ -1,25 +1,39 @@
-"""What all queries share: cost, region and noise are fixed by the schema alone, before any record is read."""
+"""What all queries share: cost, region and noise are fixed by the query and the schema, before any record is read."""
 
 from __future__ import annotations
 
+import datetime as dt
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from shoal.errors import ParameterError
-from shoal.exact import Number
+from shoal.errors import ParameterError, SchemaError
+from shoal.exact import Number, fraction
+from shoal.hierarchies import Hierarchy, build
 from shoal.mechanisms import RandomSource
 from shoal.queries._answers import Accuracy, Value
-from shoal.queries._declared import bounds, nice_step
+from shoal.queries._conditions import Region
 from shoal.queries._filters import normal
 from shoal.queries._loss import Loss, written
-from shoal.queries._records import LARGEST_UNITS, Records, Scale
-from shoal.queries._regions import Region
-from shoal.schema import Attribute, Schema
+from shoal.queries._records import LARGEST_UNITS, ExactFigures, Scale
+from shoal.schema import Attribute, FromFile, Groups, Kind, Role, Schema, Taxonomy
+from shoal.tables import FilterError
 
-__all__ = ["Prepared", "Query", "scale_of", "step_of"]
+__all__ = [
+    "Prepared",
+    "Query",
+    "as_value",
+    "attribute_of",
+    "bounds",
+    "declared_hierarchy",
+    "nice_step",
+    "scale_of",
+    "step_of",
+    "values",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +43,7 @@ class Prepared:
     loss: Loss
     region: Region
     text: str
-    answer: Callable[[Records, RandomSource], tuple[Value, Accuracy]]
+    answer: Callable[[ExactFigures, RandomSource], tuple[Value, Accuracy]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,3 +100,77 @@ def step_of(grid: Number) -> Fraction:
     if step <= 0:
         raise ParameterError("`grid` must be above 0.")
     return step
+
+
+def attribute_of(schema: Schema, name: str, *kinds: Kind) -> Attribute:
+    """Return an attribute that may be asked about, of one of these kinds."""
+    if name not in schema:
+        raise FilterError("there is no such column.")
+    attribute = schema[name]
+    if attribute.role is Role.IDENTIFIER:
+        raise FilterError(f"column `{name}` identifies people; it cannot be asked for.")
+    if kinds and attribute.kind not in kinds:
+        raise FilterError(f"column `{name}` is {attribute.kind}; this query needs {' or '.join(kinds)} values.")
+    return attribute
+
+
+def bounds(attribute: Attribute) -> tuple[Fraction, Fraction]:
+    """Return the declared bounds of an attribute; days count as their ordinals."""
+    domain = attribute.domain
+    if domain is None or domain.minimum is None or domain.maximum is None:
+        raise SchemaError(
+            f"column `{attribute.name}` has no declared bounds, and none may be read off the data.",
+            hint=f"add `minimum` and `maximum` to [columns.{attribute.name}] of the schema",
+        )
+    low, high = (
+        fraction(end.toordinal() if isinstance(end, dt.date) else end) for end in (domain.minimum, domain.maximum)
+    )
+    if low == high:
+        raise SchemaError(f"column `{attribute.name}` can take one value only; there is nothing to ask.")
+    return low, high
+
+
+def values(attribute: Attribute, schema: Schema) -> tuple[str, ...]:
+    """Return all declared values of a categorical attribute, from its domain or from a hierarchy that lists them."""
+    if attribute.domain is not None and attribute.domain.values is not None:
+        return attribute.domain.values
+    hierarchy = declared_hierarchy(attribute, schema)
+    if hierarchy is None:
+        raise SchemaError(
+            f"column `{attribute.name}` has no declared values, and none may be read off the data.",
+            hint=f"add `values` to [columns.{attribute.name}] of the schema",
+        )
+    return tuple(value for value in hierarchy.labels[0] if value is not None)
+
+
+def declared_hierarchy(attribute: Attribute, schema: Schema) -> Hierarchy | None:
+    """Return the hierarchy of an attribute if its rule lists all values, else None."""
+    if not isinstance(attribute.hierarchy, FromFile | Groups | Taxonomy):
+        return None
+    import pyarrow as pa
+
+    return build(attribute, pa.array([], pa.string()), folder=schema.folder)
+
+
+def nice_step(low: Fraction, high: Fraction, *, parts: int) -> Fraction:
+    """Return a power of ten that cuts [low, high] into at least ``parts`` parts, and at most ten times as many.
+
+    Numbers far from 0 compared with their range get larger steps, so that sums stay exact.
+
+    Examples
+    --------
+    >>> nice_step(Fraction(0), Fraction(120), parts=1000), nice_step(Fraction(0), Fraction(1), parts=1000)
+    (Fraction(1, 10), Fraction(1, 1000))
+    """
+    step = Fraction(10) ** math.floor(math.log10((high - low) / parts))
+    while max(abs(low), abs(high)) / step > LARGEST_UNITS:
+        step *= 10
+    return step
+
+
+def as_value(number: Fraction | float, attribute: Attribute) -> float | int | str:
+    """Return a number as it is released: days as dates, whole numbers as integers."""
+    if attribute.kind is Kind.DATE:
+        return dt.date.fromordinal(min(max(round(number), 1), dt.date.max.toordinal())).isoformat()
+    exact = Fraction(number)
+    return int(exact) if exact.denominator == 1 and abs(exact) < 2**53 else float(number)

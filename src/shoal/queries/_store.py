@@ -1,21 +1,47 @@
-"""The files of a ledger: a SQLite table that only grows, and a secret key."""
+"""The files of a ledger: a SQLite table that only grows, a secret key, and the anchor.
+
+The anchor says how far a ledger has come and is kept apart from it, so that a ledger cut short is noticed. It is one
+record of fixed size, overwritten in place and synced after every commit. It also is the lock that lets one process
+write at a time; the lock goes with the process, even if it is killed.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 import os
 import secrets
 import sqlite3
-from collections.abc import Mapping
-from contextlib import suppress
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shoal.queries._refusals import LedgerError
+from shoal.errors import LedgerError
 
-__all__ = ["SCHEMA", "beside", "canonical", "connect", "make_key", "parsed", "read_key", "reason", "sync_folder"]
+__all__ = [
+    "SCHEMA",
+    "Anchor",
+    "Entry",
+    "Head",
+    "beside",
+    "canonical",
+    "connect",
+    "make_key",
+    "parsed",
+    "read_key",
+    "reason",
+    "sync_folder",
+]
 
 KEY_BYTES = 32
+# of the anchor
+SIZE = 256
+# seconds to wait for the anchor's lock
+PATIENCE = 30.0
 SCHEMA = """
 CREATE TABLE entries (number INTEGER PRIMARY KEY, body TEXT NOT NULL, code BLOB NOT NULL) STRICT;
 CREATE TRIGGER entries_stay BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END;
@@ -99,3 +125,139 @@ def reason(error: Exception) -> str:
         return (error.strerror or "the system refuses").lower()
     # SQLite's messages speak of files and locks, never of what is in them
     return str(error)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the ledger."""
+
+    number: int
+    content: Mapping[str, Any]
+    code: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The number of the last entry and its code, which depends on all entries before it.
+
+    Examples
+    --------
+    >>> str(Head(12, bytes(32)))[:12]
+    '12:000000000'
+    """
+
+    number: int
+    code: bytes
+
+    def __str__(self) -> str:
+        return f"{self.number}:{self.code.hex()}"
+
+    @classmethod
+    def parse(cls, text: str) -> Head:
+        """Return the head that somebody wrote down."""
+        number, _, code = text.strip().partition(":")
+        try:
+            return cls(int(number), bytes.fromhex(code))
+        except ValueError:
+            raise LedgerError("a head is a number, a colon and a code of 64 hexadecimal digits.") from None
+
+
+class Anchor:
+    """The file beside a ledger that holds its head."""
+
+    def __init__(self, path: Path, key: bytes, *, create: bool = False) -> None:
+        self._key = key
+        flags = os.O_RDWR | (os.O_CREAT | os.O_EXCL if create else 0) | getattr(os, "O_BINARY", 0)
+        try:
+            self._file = os.open(path, flags, 0o600)
+        except FileNotFoundError:
+            raise LedgerError(
+                f"the anchor `{path.name}` of the ledger is missing.",
+                hint="without it a ledger that was cut short looks whole; restore it (see `shoal vault ledger --help`)",
+            ) from None
+        except OSError as error:
+            raise LedgerError(f"the anchor `{path.name}` cannot be used: {reason(error)}.") from None
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def read(self) -> Head:
+        """Return the head that was written last."""
+        try:
+            os.lseek(self._file, 0, os.SEEK_SET)
+            record = os.read(self._file, SIZE)
+        except OSError as error:
+            raise LedgerError(f"the anchor of the ledger cannot be read: {reason(error)}.") from None
+        text, _, code = record.decode("ascii", "replace").rstrip().rpartition(" ")
+        if len(record) != SIZE or not hmac.compare_digest(code.encode(), self._code(text).encode()):
+            raise LedgerError("the anchor of the ledger was changed or belongs to another key.")
+        return Head.parse(text.removeprefix("shoal ledger head "))
+
+    def write(self, head: Head) -> None:
+        """Write the head; it is durable after `sync`, and only then may an answer leave."""
+        text = f"shoal ledger head {head}"
+        record = f"{text} {self._code(text)}".ljust(SIZE - 1).encode() + b"\n"
+        try:
+            os.lseek(self._file, 0, os.SEEK_SET)
+            written = os.write(self._file, record)
+        except OSError as error:
+            raise LedgerError(f"the anchor of the ledger cannot be written: {reason(error)}.") from None
+        if written != SIZE:
+            raise LedgerError("the anchor of the ledger cannot be written: the disk is full.")
+
+    def sync(self) -> None:
+        """Make what was written survive a power failure; other threads may write the next head meanwhile."""
+        try:
+            getattr(os, "fdatasync", os.fsync)(self._file)
+        except OSError as error:
+            raise LedgerError(f"the anchor of the ledger cannot be written: {reason(error)}.") from None
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the only right to write, among all processes."""
+        end = time.monotonic() + PATIENCE
+        while not _try_lock(self._file):
+            if time.monotonic() > end:
+                raise LedgerError("another process holds the ledger.", hint="wait for it, or stop it")
+            time.sleep(0.0005)
+        try:
+            yield
+        finally:
+            _unlock(self._file)
+
+    def _code(self, text: str) -> str:
+        return hmac.new(self._key, b"head " + text.encode(), hashlib.sha256).hexdigest()
+
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    import msvcrt
+
+    def _try_lock(file: int) -> bool:
+        try:
+            # a byte beyond the record, which nobody reads
+            os.lseek(file, SIZE, os.SEEK_SET)
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        except OSError:
+            return False
+        return True
+
+    def _unlock(file: int) -> None:
+        os.lseek(file, SIZE, os.SEEK_SET)
+        msvcrt.locking(file, msvcrt.LK_UNLCK, 1)  # type: ignore[attr-defined]
+
+else:
+
+    def _try_lock(file: int) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+    def _unlock(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_UN)

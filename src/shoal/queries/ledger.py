@@ -2,7 +2,7 @@
 
 Entries stand in a SQLite table that only grows. Each carries a code, HMAC-SHA-256 over the code before it, its number
 and its text, with a key from a file of its own; so an entry cannot be changed, left out or made up without the key. The
-number and code of the last entry also stand in the anchor (`shoal.queries._anchor`), so entries cannot be cut off at
+number and code of the last entry also stand in the anchor (`shoal.queries._store`), so entries cannot be cut off at
 the end. What none of this can notice is an older copy of all files put back together: write the head down elsewhere
 and compare it (``shoal vault ledger --expect``).
 """
@@ -23,35 +23,28 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
-from shoal.errors import ShoalError
-from shoal.queries._accounts import WHOLE, Accounts, Standing, budget_entry, spend_entry, token_entry
-from shoal.queries._anchor import Anchor, Head
+from shoal.errors import LedgerError, ShoalError
+from shoal.queries._accounts import WHOLE, Accounts, Receipt, Standing, budget_entry, spend_entry, token_entry
+from shoal.queries._conditions import EVERYBODY, Region
 from shoal.queries._loss import Loss
-from shoal.queries._refusals import LedgerError
-from shoal.queries._regions import EVERYBODY, Region
-from shoal.queries._store import SCHEMA, beside, canonical, connect, make_key, parsed, read_key, reason, sync_folder
+from shoal.queries._store import (
+    SCHEMA,
+    Anchor,
+    Entry,
+    Head,
+    beside,
+    canonical,
+    connect,
+    make_key,
+    parsed,
+    read_key,
+    reason,
+    sync_folder,
+)
 
 __all__ = ["Entry", "Head", "Ledger", "Receipt"]
 
 _Append = Callable[[Mapping[str, Any]], Head]
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One line of the ledger."""
-
-    number: int
-    content: Mapping[str, Any]
-    code: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """Proof that a spending was recorded: its entry, and how the account stands after it."""
-
-    number: int
-    code: str
-    standing: Standing
 
 
 @dataclass(slots=True, eq=False)

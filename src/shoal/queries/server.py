@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from shoal import __version__
-from shoal.errors import InputError, MissingExtraError, ShoalError
+from shoal.errors import BudgetSpent, InputError, LedgerError, MissingExtraError, ShoalError
 from shoal.queries._answers import amounts
-from shoal.queries._desk import Desk
 from shoal.queries._messages import AnswerMessage, ErrorMessage, QueryMessage, StandingMessage
-from shoal.queries._refusals import BudgetSpent, LedgerError
 from shoal.queries.ledger import Ledger
+from shoal.queries.session import Desk
 from shoal.queries.vault import token_digest
 
 try:
@@ -32,13 +31,13 @@ try:
 except ImportError:
     raise MissingExtraError("The vault's server", extra="vault") from None
 
-__all__ = ["Limits", "create_app"]
+__all__ = ["RateLimits", "create_app"]
 
 LARGEST_BODY = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class RateLimits:
     """How often analysts may ask.
 
     Parameters
@@ -68,7 +67,7 @@ class _Door:
     """Who comes in: tokens, looked up at most once a second, and rates."""
 
     ledger: Ledger
-    limits: Limits
+    limits: RateLimits
     _names: dict[str, str] = field(default_factory=dict)
     _looked: float = -math.inf
     _allowed: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -101,7 +100,7 @@ class _Door:
             raise _Refused(429, "too-often", "you ask too often.", {"Retry-After": str(wait)})
 
 
-def create_app(desk: Desk, ledger: Ledger, *, limits: Limits | None = None) -> FastAPI:
+def create_app(desk: Desk, ledger: Ledger, *, limits: RateLimits | None = None) -> FastAPI:
     """Return the application that answers over HTTP.
 
     Parameters
@@ -109,9 +108,9 @@ def create_app(desk: Desk, ledger: Ledger, *, limits: Limits | None = None) -> F
     desk, ledger
         What answers, and where spendings and analysts are recorded.
     limits
-        See :class:`Limits`.
+        See :class:`RateLimits`.
     """
-    limits = limits or Limits()
+    limits = limits or RateLimits()
     door = _Door(ledger, limits)
     app = FastAPI(
         title="Shoal vault",

@@ -1,24 +1,33 @@
-"""A session: one analyst asks about one table, within a budget."""
+"""A session: one analyst asks about one table, within a budget.
+
+Queries are paid for and answered at a `Desk`, in this order.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Protocol
 
-from shoal.errors import ParameterError
+from shoal.errors import NotAnswered, ParameterError, SchemaError
 from shoal.exact import Number
 from shoal.mechanisms import SYSTEM, RandomSource
-from shoal.queries._accounts import WHOLE, Standing
+from shoal.queries._accounts import WHOLE, Accounts, Receipt, Standing, budget_entry, spend_entry
 from shoal.queries._answers import Answer
-from shoal.queries._desk import Book, Desk, VolatileLedger, records_of
+from shoal.queries._conditions import EVERYBODY, Region
 from shoal.queries._loss import Loss
 from shoal.queries._query import Query
 from shoal.queries._questions import Questions
+from shoal.queries._records import ExactFigures
 from shoal.queries.ledger import Ledger
-from shoal.schema import Kind
+from shoal.schema import Kind, Schema
 from shoal.tables import Table
 
-__all__ = ["Session"]
+__all__ = ["Book", "Desk", "Session", "VolatileLedger", "records_of"]
+
+# records times columns; above it the records stay on their engine
+LARGEST_IN_MEMORY = 100_000_000
 
 
 class Session(Questions):
@@ -114,3 +123,84 @@ def _book(ledger: str | Path | Ledger | None, account: str, budget: Loss) -> Boo
             hint="a budget is changed with `shoal vault budget`, or `Ledger.set_budget`",
         )
     return ledger
+
+
+class Book(Protocol):
+    """Where spendings are written: a ledger."""
+
+    def spend(self, account: str, loss: Loss, region: Region = EVERYBODY, *, query: str = "") -> Receipt:
+        """Record a spending, or refuse it."""
+        ...
+
+    def standing(self, account: str) -> Standing:
+        """Return what an account spent and has left."""
+        ...
+
+
+class VolatileLedger:
+    """A ledger in memory, for trials: what was spent is forgotten with the session."""
+
+    def __init__(self, account: str, budget: Loss) -> None:
+        self._accounts, self._lock, self._number = Accounts(), threading.Lock(), 0
+        for name in (WHOLE, account):
+            self._accounts.apply(budget_entry(name, budget))
+
+    def spend(self, account: str, loss: Loss, region: Region = EVERYBODY, *, query: str = "") -> Receipt:
+        """Record a spending, or refuse it."""
+        with self._lock:
+            self._accounts.check(account, loss, region)
+            self._accounts.apply(spend_entry(account, loss, region, query))
+            self._number += 1
+            return Receipt(self._number, "", self._accounts.standing(account))
+
+    def standing(self, account: str) -> Standing:
+        """Return what an account spent and has left."""
+        with self._lock:
+            return self._accounts.standing(account)
+
+
+class Desk:
+    """Answers queries about one table, each after its cost was recorded.
+
+    Everything that can be refused is refused before, by the schema, the query and the ledger; nothing that depends on
+    the records can. If the computation itself fails, the answer is lost and its cost stays spent.
+    """
+
+    def __init__(self, schema: Schema, records: ExactFigures, book: Book, *, source: RandomSource = SYSTEM) -> None:
+        self.schema, self.book = schema, book
+        self._records, self._source = records, source
+
+    def ask(self, account: str, query: Query) -> Answer:
+        """Pay for a query and answer it."""
+        prepared = query.prepare(self.schema)
+        receipt = self.book.spend(account, prepared.loss, prepared.region, query=prepared.text)
+        try:
+            value, accuracy = prepared.answer(self._records, self._source)
+        except Exception:
+            # the cause may speak of records
+            raise NotAnswered from None
+        return Answer(
+            value=value,
+            accuracy=accuracy,
+            cost=prepared.loss,
+            spent=receipt.standing.spent,
+            left=receipt.standing.left,
+            query=prepared.text,
+            entry=receipt.number if receipt.code else None,
+            test_only=not self._source.cryptographic,
+        )
+
+
+def records_of(table: Table, *, in_memory: bool | None = None) -> tuple[Schema, ExactFigures]:
+    """Return the schema and the records of a table, in memory where they are few enough."""
+    from shoal.queries._memory_records import MemoryRecords
+    from shoal.queries._records import EngineRecords
+
+    if table.schema is None:
+        raise SchemaError(
+            "queries need a table with a schema: sensitivities come from its declared domains.",
+            hint="shoal.read(..., schema=...)",
+        )
+    if in_memory is None:
+        in_memory = table.count() * len(table.columns) <= LARGEST_IN_MEMORY
+    return table.schema, MemoryRecords(table) if in_memory else EngineRecords(table)

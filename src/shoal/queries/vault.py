@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import secrets
 import tomllib
 from dataclasses import dataclass
@@ -12,9 +11,10 @@ from typing import Any
 
 from shoal.errors import InputError, OutputError, ParameterError, SchemaError
 from shoal.queries._accounts import WHOLE
-from shoal.queries._desk import Desk, records_of
 from shoal.queries._loss import Loss
-from shoal.queries.ledger import Head, Ledger
+from shoal.queries._store import Head, reason
+from shoal.queries.ledger import Ledger
+from shoal.queries.session import Desk, records_of
 from shoal.schema import Schema, dumps, load, toml_value
 from shoal.tables import read
 
@@ -66,7 +66,7 @@ class Vault:
         try:
             folder.mkdir(mode=0o700, parents=True)
         except OSError as error:
-            raise OutputError(f"the folder `{folder.name}` cannot be made: {_reason(error)}.") from None
+            raise OutputError(f"the folder `{folder.name}` cannot be made: {reason(error)}.") from None
         made = cls(folder=folder, source=place, schema=schema, digest=_digest(described), table=table)
         settings = {"source": place, "schema": str(schema), "digest": made.digest}
         settings |= {} if table is None else {"table": table}
@@ -89,7 +89,7 @@ class Vault:
                 table=settings.get("table"),
             )
         except OSError as error:
-            raise InputError(f"`{folder.name}` is not a vault: {_reason(error)}.") from None
+            raise InputError(f"`{folder.name}` is not a vault: {reason(error)}.") from None
         except (tomllib.TOMLDecodeError, KeyError, UnicodeDecodeError):
             raise InputError(f"`{SETTINGS}` of the vault `{folder.name}` cannot be read.") from None
 
@@ -141,7 +141,3 @@ def token_digest(token: str) -> str:
 
 def _digest(schema: Schema) -> str:
     return hashlib.sha256(dumps(schema).encode()).hexdigest()
-
-
-def _reason(error: OSError) -> str:
-    return os.strerror(error.errno).lower() if error.errno else "the system refuses"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from shoal.queries import Loss, Vault
-from shoal.queries.server import Limits, create_app
+from shoal.queries.server import RateLimits, create_app
 
 SCHEMA = """
 shoal = 1
@@ -78,7 +78,7 @@ def serve() -> Iterator[Serve]:
     def start(vault: Vault, *, certificate: tuple[Path, Path] | None = None, **limits: float) -> str:
         ledger = vault.ledger()
         chosen: dict[str, Any] = {"rate": 1e6, "burst": 10**6, **limits}
-        app = create_app(vault.desk(ledger), ledger, limits=Limits(**chosen))
+        app = create_app(vault.desk(ledger), ledger, limits=RateLimits(**chosen))
         made, key = certificate or (None, None)
         config = uvicorn.Config(app, port=0, log_level="critical", ssl_certfile=made, ssl_keyfile=key)
         server = uvicorn.Server(config)

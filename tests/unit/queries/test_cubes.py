@@ -7,10 +7,8 @@ import threading
 import numpy as np
 import pytest
 
-from shoal.queries._conditions import And, In, Not
-from shoal.queries._cubes import Axis, Cube, Kept, axis_of
-from shoal.queries._masks import Codes, Numbers
-from shoal.queries._regions import LAST, Ranges, Texts
+from shoal.queries._conditions import LAST, And, In, Not, Ranges, Texts
+from shoal.queries._cubes import Codes, Cube, CubeAxis, Kept, Numbers, axis_of
 
 AGES = np.array([31.0, 45, np.nan, 45, 78])
 SEXES = Codes(np.array([0, 1, 0, 2, 1], dtype=np.uint8), {"F": 0, "M": 1})
@@ -48,7 +46,7 @@ def test_a_column_of_many_values_has_no_axis() -> None:
     assert axis_of(Numbers(AGES), most=3) is None
     assert axis_of(SEXES, most=2) is None
     kept = axis_of(Numbers(AGES), most=4)
-    assert isinstance(kept, Axis)
+    assert isinstance(kept, CubeAxis)
     assert kept.length == 4
 
 

@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from shoal.errors import ParameterError
+from shoal.errors import BudgetSpent, LedgerError, ParameterError
 from shoal.queries._accounts import WHOLE
+from shoal.queries._conditions import Texts
 from shoal.queries._loss import Loss
-from shoal.queries._refusals import BudgetSpent, LedgerError
-from shoal.queries._regions import Texts
 from shoal.queries._store import canonical
 from shoal.queries.ledger import Head, Ledger
 
@@ -467,7 +466,7 @@ class TestRefusals:
         code = """
 import resource, signal, sys
 from shoal.queries.ledger import Ledger, Loss
-from shoal.queries._refusals import LedgerError
+from shoal.errors import LedgerError
 ledger = Ledger.open(sys.argv[1])
 answered = 0
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

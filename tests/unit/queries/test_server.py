@@ -204,7 +204,7 @@ class TestRefusals:
     def test_a_defect_says_nothing_either(
         self, vault: Vault, token: str, serve: Serve, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from shoal.queries._desk import Desk
+        from shoal.queries.session import Desk
 
         def fail(*_: object) -> None:
             raise RuntimeError(CANARY)

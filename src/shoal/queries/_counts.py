@@ -1,4 +1,4 @@
-"""How many records have each value?"""
+"""How many records are there, in all or with each value?"""
 
 from __future__ import annotations
 
@@ -12,16 +12,72 @@ from typing import ClassVar
 
 from shoal.errors import ParameterError
 from shoal.exact import Number
-from shoal.mechanisms import Laplace, RandomSource
-from shoal.queries._answers import CONFIDENCE, Accuracy, Value
+from shoal.mechanisms import Laplace, NumericPrior, RandomSource, Refinement
+from shoal.queries._answers import CONFIDENCE, Accuracy, Value, within
 from shoal.queries._conditions import Condition, region
-from shoal.queries._declared import as_value, attribute_of, values
 from shoal.queries._filters import parse
-from shoal.queries._query import Prepared, Query
-from shoal.queries._records import Records
+from shoal.queries._loss import written
+from shoal.queries._query import Prepared, Query, as_value, attribute_of, values
+from shoal.queries._records import ExactFigures
 from shoal.schema import Attribute, Kind, Missing, Schema
 
-__all__ = ["Histogram"]
+__all__ = ["Count", "Histogram"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count(Query):
+    """How many records are there?
+
+    Parameters
+    ----------
+    scale : number, above 0
+        Instead of ``epsilon``: the scale of the Laplace noise, so that the cost is sensitivity / scale [SC13 Protocol
+        1].
+    prior
+        What is believed about the number; the answer then refines it [SC13 Protocol 2] instead of adding noise.
+    delta : number in [0, 1)
+        With a prior only: see :class:`~shoal.mechanisms.Refinement`.
+
+    Guarantee
+    ---------
+    epsilon-differential privacy for neighbours that add or remove one record: the count changes by at most 1, and
+    `Laplace` (or `Refinement` for statistical queries) does the rest.
+    """
+
+    name: ClassVar[str] = "count"
+    scale: Number | None = None
+    prior: NumericPrior | None = None
+    delta: Number = 0
+
+    def prepare(self, schema: Schema) -> Prepared:
+        """Check the query against the schema and fix its cost."""
+        condition = parse(self.where, schema)
+        if self.prior is not None:
+            return self._refined(condition, self.prior)
+        if written(self.delta, "delta"):
+            raise ParameterError("`delta` of a count is for counts with a `prior`.")
+        loss = self._loss(scale=self.scale)
+        noise = Laplace(sensitivity=1, epsilon=loss.epsilon)
+        margin = noise.interval(CONFIDENCE)
+
+        def answer(records: ExactFigures, source: RandomSource) -> tuple[Value, Accuracy]:
+            value = noise.release(records.count(condition), source=source)
+            return value, within(value, margin)
+
+        return Prepared(loss=loss, region=region(condition), text=self._text("count"), answer=answer)
+
+    def _refined(self, condition: Condition | None, prior: NumericPrior) -> Prepared:
+        loss = self._loss(delta=self.delta)
+        mechanism = Refinement(prior, epsilon=loss.epsilon, query="statistical", delta=loss.delta)
+        margin = mechanism.interval(CONFIDENCE)
+        assert margin is not None  # noqa: S101
+
+        def answer(records: ExactFigures, source: RandomSource) -> tuple[Value, Accuracy]:
+            value = mechanism.release(records.count(condition), source=source)
+            return value, within(value, margin)
+
+        return Prepared(loss=loss, region=region(condition), text=self._text("count refining a prior"), answer=answer)
+
 
 MISSING = "(missing)"
 LARGEST_BINS = 4096
@@ -60,7 +116,7 @@ class Histogram(Query):
         # every bin at once: each may fail with a share of the probability
         margin = noise.interval(1 - (1 - CONFIDENCE) / len(labels))
 
-        def answer(records: Records, source: RandomSource) -> tuple[Value, Accuracy]:
+        def answer(records: ExactFigures, source: RandomSource) -> tuple[Value, Accuracy]:
             counts = noise.release_all(tally(records), source=source)
             said = f"each number is within {margin:,} of the true one, all {len(labels)} at once ({CONFIDENCE:.0%})"
             return dict(zip(labels, (int(n) for n in counts), strict=True)), Accuracy(statement=said)
@@ -70,7 +126,7 @@ class Histogram(Query):
 
     def _bins(
         self, attribute: Attribute, schema: Schema, condition: Condition | None
-    ) -> tuple[list[str], Callable[[Records], list[int]]]:
+    ) -> tuple[list[str], Callable[[ExactFigures], list[int]]]:
         if attribute.kind in (Kind.NUMERIC, Kind.DATE):
             edges = _edges(attribute, self.edges)
             shown = [as_value(Fraction(edge), attribute) for edge in edges]
