@@ -10,10 +10,10 @@ from shoal.models import (
     AverageRisk,
     BetaLikeness,
     Classes,
+    ClassHistogram,
     DeltaDisclosure,
     DistinctLDiversity,
     EntropyLDiversity,
-    Histogram,
     KAnonymity,
     KMAnonymity,
     Model,
@@ -66,7 +66,7 @@ def drawn(number: int, values: int, *, present: int) -> Classes:
     keys, records = np.unique(keys, return_counts=True)
     counts = records * random.integers(1, 9, len(keys))
     owners = keys // values
-    histogram = Histogram(
+    histogram = ClassHistogram(
         attribute=SensitiveAttribute(name="s", size=values, ordered=True),
         offsets=np.searchsorted(owners, np.arange(number + 1)).astype(np.int64),
         codes=(keys % values).astype(np.int32),

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from reference import recoding as reference
 from shoal.kernels import _library, recoding
-from shoal.kernels.partition import Cover, partition_native, partition_numpy
-from shoal.kernels.walk import Axis, Proportions, Start, score_native, score_numpy, screen_native, screen_numpy
+from shoal.kernels.partition import AttributeCover, partition_native, partition_numpy
+from shoal.kernels.walk import BoxAttribute, Proportions, Start, score_native, score_numpy, screen_native, screen_numpy
 from shoal.tables import Frequencies
 
 QUICK = settings(max_examples=60, deadline=None)
@@ -124,7 +124,7 @@ def start_of(frequencies: Frequencies) -> Start:
             step = np.zeros(len(hierarchy.labels[level]), dtype=np.int32)
             step[hierarchy.codes[level]] = hierarchy.codes[level + 1]
             maps.append(step)
-        axes.append(Axis(shift=shift, bits=width, maps=tuple(maps), costs=hierarchy.shares))
+        axes.append(BoxAttribute(shift=shift, bits=width, maps=tuple(maps), costs=hierarchy.shares))
     return Start(keys[order], frequencies.counts[order], tuple(axes), target)
 
 
@@ -198,9 +198,11 @@ def test_compiled_regions_are_those_of_numpy(
     frequencies: Frequencies, smallest: int, window: int, stay: bool, borrow: bool, intervals: bool
 ) -> None:
     covers = [
-        Cover(codes=np.array(h.codes), costs=h.positions[None], ordered=True)
+        AttributeCover(codes=np.array(h.codes), costs=h.positions[None], ordered=True)
         if intervals and h.positions is not None
-        else Cover(codes=np.array(h.codes), costs=np.array([s[c] for s, c in zip(h.shares, h.codes, strict=True)]))
+        else AttributeCover(
+            codes=np.array(h.codes), costs=np.array([s[c] for s, c in zip(h.shares, h.codes, strict=True)])
+        )
         for h in frequencies.hierarchies
     ]
     many = frequencies.counts * (20 if smallest > 10 else 1)

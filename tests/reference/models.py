@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from shoal.hierarchies import Hierarchy
-from shoal.models import Classes, Histogram, Model
+from shoal.models import Classes, ClassHistogram, Model
 from shoal.schema import Provenance
 from shoal.tables import SensitiveAttribute
 
@@ -81,7 +81,7 @@ class Release:
     def classes(self) -> Classes:
         """Return the same classes as the library knows them."""
         entries = [sorted((v, c) for v, c in group.values.items() if c) for group in self.groups]
-        histogram = Histogram(
+        histogram = ClassHistogram(
             attribute=SensitiveAttribute(
                 name=self.domain.name,
                 size=self.domain.size,

@@ -32,7 +32,7 @@ from shoal.plan import Plan
 from shoal.release import DATA, Part, Release
 from shoal.risk import reidentification_of_sizes
 from shoal.schema import Attribute, Kind
-from shoal.tables import Axis, Block, Blocks, Clustered, Drafted, Moments, Table
+from shoal.tables import Block, Blocks, ClusteredBlocks, ColumnMoments, Coordinate, DraftedBlocks, Table
 
 __all__ = ["aggregate_by_block", "suits_blocks"]
 
@@ -92,8 +92,8 @@ class _Work:
     table: Table
     blocks: Blocks
     records: int
-    moments: list[Moments]
-    axes: tuple[Axis, ...]
+    moments: list[ColumnMoments]
+    axes: tuple[Coordinate, ...]
     k: int
 
     @property
@@ -119,7 +119,7 @@ class _Work:
         """Return the coordinates of some records, which speak for all."""
         return self.blocks.sample(self.axes, min(1.0, SAMPLE / self.records))
 
-    def cluster(self, sample: Points, planes: Block) -> Clustered:
+    def cluster(self, sample: Points, planes: Block) -> ClusteredBlocks:
         """Cluster the blocks, and repair the clusters where the method does that.
 
         Repair looks over the borders of blocks: whole clusters are gathered into other blocks, whose borders are
@@ -133,7 +133,7 @@ class _Work:
         others = cut(sample, self.records, self.most, late=axes_cut(planes))
         return drafted.repaired(others, self._wide(drafted), task.repair, types)
 
-    def _wide(self, drafted: Drafted) -> float:
+    def _wide(self, drafted: DraftedBlocks) -> float:
         """Return the width such that the clusters that are wider fill half a block, at most."""
         widths, sizes = drafted.widest(self.method.block // (2 * self.k) + 1)
         inside = np.cumsum(sizes) <= self.method.block // 2
@@ -180,7 +180,7 @@ def _work(plan: Plan, table: Table) -> _Work | None:
     return _Work(plan=plan, method=method, table=table, blocks=blocks, records=records, moments=moments, axes=axes, k=k)
 
 
-def _release(work: _Work, clustered: Clustered, key: bytes | None) -> Release:
+def _release(work: _Work, clustered: ClusteredBlocks, key: bytes | None) -> Release:
     plan, method = work.plan, work.method
     sizes, times = clustered.class_sizes()
     classes = _checked(plan, Classes(sizes=sizes), work.records == int(sizes @ times))

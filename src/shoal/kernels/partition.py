@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from shoal.kernels._library import library
 
-__all__ = ["Cover", "Regions", "partition", "partition_native", "partition_numpy"]
+__all__ = ["AttributeCover", "RegionTree", "partition", "partition_native", "partition_numpy"]
 
 Codes = npt.NDArray[np.int32]
 Integers = npt.NDArray[np.int64]
@@ -34,7 +34,7 @@ MANY = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Cover:
+class AttributeCover:
     """How the values of an attribute are covered by one released value, and what that costs a record.
 
     Parameters
@@ -63,7 +63,7 @@ class Cover:
         return float(self.costs[self.level(low, high), low])
 
 
-class Regions(NamedTuple):
+class RegionTree(NamedTuple):
     """A tree of regions: the region of every row, which is a leaf of the tree, and the parent of every region."""
 
     labels: Codes
@@ -73,13 +73,13 @@ class Regions(NamedTuple):
 def partition(
     columns: Codes,
     counts: Integers,
-    covers: Sequence[Cover],
+    covers: Sequence[AttributeCover],
     *,
     smallest: int,
     window: int = 0,
     stay: bool = True,
     borrow: bool = True,
-) -> Regions:
+) -> RegionTree:
     """Split the rows, as long as it pays, into regions whose counts add up to at least ``smallest``.
 
     Parameters
@@ -110,15 +110,15 @@ def partition(
 def partition_numpy(
     columns: Codes,
     counts: Integers,
-    covers: Sequence[Cover],
+    covers: Sequence[AttributeCover],
     *,
     smallest: int,
     window: int = 0,
     stay: bool = True,
     borrow: bool = True,
-) -> Regions:
+) -> RegionTree:
     """Split with NumPy; see :func:`partition`."""
-    return _Partition(columns, counts, covers, smallest, window, stay, borrow).run()
+    return _Splits(columns, counts, covers, smallest, window, stay, borrow).run()
 
 
 class _Region:
@@ -126,7 +126,7 @@ class _Region:
 
     __slots__ = ("cost", "high", "low", "members", "weight")
 
-    def __init__(self, partition: _Partition, members: Integers) -> None:
+    def __init__(self, partition: _Splits, members: Integers) -> None:
         self.members = members
         self.weight = int(partition.counts[members].sum())
         codes = partition.columns[:, members]
@@ -140,12 +140,12 @@ class _Region:
         return self.weight * self.cost
 
 
-class _Partition:
+class _Splits:
     def __init__(
         self,
         columns: Codes,
         counts: Integers,
-        covers: Sequence[Cover],
+        covers: Sequence[AttributeCover],
         smallest: int,
         window: int,
         stay: bool,
@@ -154,7 +154,7 @@ class _Partition:
         self.columns, self.counts, self.covers = columns, counts, covers
         self.smallest, self.window, self.stay, self.borrow = smallest, window, stay, borrow
 
-    def run(self) -> Regions:
+    def run(self) -> RegionTree:
         rows = len(self.counts)
         labels = np.zeros(rows, dtype=np.int32)
         parents = [-1]
@@ -167,7 +167,7 @@ class _Partition:
             for part in parts:
                 waiting.append((part, len(parents)))
                 parents.append(own)
-        return Regions(labels, np.array(parents, dtype=np.int32))
+        return RegionTree(labels, np.array(parents, dtype=np.int32))
 
     def _greedy(self, region: _Region) -> list[_Region]:
         """Return the split that gains most per square root of its information; nothing if none gains."""
@@ -291,13 +291,13 @@ class _Partition:
 def partition_native(
     columns: Codes,
     counts: Integers,
-    covers: Sequence[Cover],
+    covers: Sequence[AttributeCover],
     *,
     smallest: int,
     window: int = 0,
     stay: bool = True,
     borrow: bool = True,
-) -> Regions:
+) -> RegionTree:
     """Split with the compiled kernel; see :func:`partition`."""
     native = library()
     if native is None:
@@ -320,4 +320,4 @@ def partition_native(
         ctypes.c_int32(borrow),
         *(a.ctypes.data_as(ctypes.c_void_p) for a in (columns, counts, shape, joined, costs, labels, parents)),
     )
-    return Regions(labels, parents[:number].copy())
+    return RegionTree(labels, parents[:number].copy())

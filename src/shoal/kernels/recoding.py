@@ -12,9 +12,9 @@ import numpy.typing as npt
 from shoal.kernels._library import library
 
 __all__ = [
-    "Chosen",
-    "Groups",
+    "ChosenTuples",
     "Rolled",
+    "TupleGroups",
     "choose",
     "choose_native",
     "choose_numpy",
@@ -36,7 +36,7 @@ DENSE = 8
 LARGEST = 2**62
 
 
-class Groups(NamedTuple):
+class TupleGroups(NamedTuple):
     """Distinct tuples in lexicographic order.
 
     Attributes
@@ -75,7 +75,7 @@ class Rolled(NamedTuple):
     costs: Floats
 
 
-class Chosen(NamedTuple):
+class ChosenTuples(NamedTuple):
     """The tuples of some classes: class ``i`` holds ``codes[offsets[i]:offsets[i + 1]]``, each ``counts`` times."""
 
     offsets: Integers
@@ -83,7 +83,7 @@ class Chosen(NamedTuple):
     counts: Integers
 
 
-def group(columns: Codes, sizes: Sequence[int]) -> Groups:
+def group(columns: Codes, sizes: Sequence[int]) -> TupleGroups:
     """Number the distinct tuples of ``columns``, shape ``(attributes, rows)``, whose codes are below ``sizes``.
 
     Cost O(rows * attributes) while the possible keys are few, else O(rows * (attributes + log(rows))).
@@ -126,15 +126,15 @@ def roll_up(
     return implementation(columns, maps, sizes, counts, leading, costs)
 
 
-def choose(starts: Integers, chosen: npt.NDArray[np.bool_], codes: Codes, counts: Integers) -> Chosen:
+def choose(starts: Integers, chosen: npt.NDArray[np.bool_], codes: Codes, counts: Integers) -> ChosenTuples:
     """Copy the tuples of the chosen classes, leaving out those without records."""
     implementation = choose_numpy if library() is None else choose_native
     return implementation(starts, chosen, codes, counts)
 
 
-def group_numpy(columns: Codes, sizes: Sequence[int]) -> Groups:
+def group_numpy(columns: Codes, sizes: Sequence[int]) -> TupleGroups:
     """Number with NumPy; see :func:`group`."""
-    return Groups(*_number(*_keys(columns, sizes)))
+    return TupleGroups(*_number(*_keys(columns, sizes)))
 
 
 def roll_up_numpy(
@@ -166,13 +166,13 @@ def roll_up_numpy(
     return Rolled(mapped, totals, starts, np.asarray(classes), cells)
 
 
-def choose_numpy(starts: Integers, chosen: npt.NDArray[np.bool_], codes: Codes, counts: Integers) -> Chosen:
+def choose_numpy(starts: Integers, chosen: npt.NDArray[np.bool_], codes: Codes, counts: Integers) -> ChosenTuples:
     """Copy with NumPy; see :func:`choose`."""
     kept = np.repeat(chosen, np.diff(starts, append=len(counts))) & (counts > 0)
     offsets = np.zeros(int(np.count_nonzero(chosen)) + 1, dtype=np.int64)
     if len(starts):
         np.cumsum(np.add.reduceat(kept, starts, dtype=np.int64)[chosen], out=offsets[1:])
-    return Chosen(offsets, codes[kept], counts[kept])
+    return ChosenTuples(offsets, codes[kept], counts[kept])
 
 
 def _keys(columns: Codes, sizes: Sequence[int]) -> tuple[Integers, int]:
@@ -215,7 +215,7 @@ def _number_sorted(keys: Integers) -> tuple[Integers, Codes]:
     return order[new], labels
 
 
-def group_native(columns: Codes, sizes: Sequence[int]) -> Groups:
+def group_native(columns: Codes, sizes: Sequence[int]) -> TupleGroups:
     """Number with the compiled kernel; see :func:`group`."""
     attributes, rows = columns.shape
     columns = np.ascontiguousarray(columns, dtype=np.int32)
@@ -224,7 +224,7 @@ def group_native(columns: Codes, sizes: Sequence[int]) -> Groups:
     native = _native().shoal_group
     native.restype = ctypes.c_int64
     number = native(ctypes.c_int64(rows), ctypes.c_int32(attributes), *_pointers(columns, widths, first, labels))
-    return Groups(first[:number].copy(), labels)
+    return TupleGroups(first[:number].copy(), labels)
 
 
 def roll_up_native(
@@ -266,7 +266,7 @@ def roll_up_native(
     )
 
 
-def choose_native(starts: Integers, chosen: npt.NDArray[np.bool_], codes: Codes, counts: Integers) -> Chosen:
+def choose_native(starts: Integers, chosen: npt.NDArray[np.bool_], codes: Codes, counts: Integers) -> ChosenTuples:
     """Copy with the compiled kernel; see :func:`choose`."""
     starts, counts = np.ascontiguousarray(starts, dtype=np.int64), np.ascontiguousarray(counts, dtype=np.int64)
     chosen, codes = np.ascontiguousarray(chosen), np.ascontiguousarray(codes, dtype=np.int32)
@@ -279,7 +279,7 @@ def choose_native(starts: Integers, chosen: npt.NDArray[np.bool_], codes: Codes,
         ctypes.c_int64(len(codes)),
         *_pointers(starts, chosen, codes, counts, offsets, new_codes, new_counts),
     )
-    return Chosen(offsets, new_codes[:number].copy(), new_counts[:number].copy())
+    return ChosenTuples(offsets, new_codes[:number].copy(), new_counts[:number].copy())
 
 
 _NO_CODES = np.zeros(0, dtype=np.int32)

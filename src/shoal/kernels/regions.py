@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.kernels._library import library
-from shoal.kernels.walk import Axis, Start, _described, _pointers, _walk
+from shoal.kernels.walk import BoxAttribute, Start, _described, _pointers, _walk
 
 __all__ = [
     "Regions",
@@ -123,7 +123,7 @@ def weigh_trees_numpy(start: Start, regions: Regions, stops: Integers, unit: flo
     return weights
 
 
-def raised(axis: Axis, step: int, keys: Keys) -> Keys:
+def raised(axis: BoxAttribute, step: int, keys: Keys) -> Keys:
     """Return keys whose attribute is taken from step ``step`` to the next one up."""
     shift = np.uint64(axis.shift)
     field = np.uint64(((1 << axis.bits) - 1) << axis.shift)

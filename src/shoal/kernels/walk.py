@@ -13,7 +13,7 @@ import numpy.typing as npt
 from shoal.kernels._library import library
 
 __all__ = [
-    "Axis",
+    "BoxAttribute",
     "Proportions",
     "Start",
     "score",
@@ -34,7 +34,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Axis:
+class BoxAttribute:
     """One attribute of the box.
 
     Parameters
@@ -71,7 +71,7 @@ class Start(NamedTuple):
 
     keys: Keys
     counts: Integers
-    axes: tuple[Axis, ...]
+    axes: tuple[BoxAttribute, ...]
     target: int = 0
 
 
@@ -162,7 +162,7 @@ def screen(
     )
 
 
-class _Table(NamedTuple):
+class _Tuples(NamedTuple):
     keys: Keys
     counts: Integers
     costs: Floats
@@ -170,10 +170,10 @@ class _Table(NamedTuple):
 
 def _walk(
     start: Start, worthwhile: Callable[[tuple[int, ...]], bool] | None = None
-) -> Iterator[tuple[tuple[int, ...], _Table]]:
+) -> Iterator[tuple[tuple[int, ...], _Tuples]]:
     """Yield every node with its table, depth first; skip what ``worthwhile(steps so far)`` says no to."""
 
-    def descend(table: _Table, steps: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], _Table]]:
+    def descend(table: _Tuples, steps: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], _Tuples]]:
         if len(steps) == len(start.axes):
             yield steps, table
             return
@@ -185,10 +185,10 @@ def _walk(
             if step < len(axis.maps):
                 table = _raised(table, axis, step)
 
-    return descend(_Table(start.keys, start.counts, _costs(start)), ())
+    return descend(_Tuples(start.keys, start.counts, _costs(start)), ())
 
 
-def _raised(table: _Table, axis: Axis, step: int) -> _Table:
+def _raised(table: _Tuples, axis: BoxAttribute, step: int) -> _Tuples:
     shift = np.uint64(axis.shift)
     field = np.uint64(((1 << axis.bits) - 1) << axis.shift)
     codes = ((table.keys & field) >> shift).astype(np.int64)
@@ -198,10 +198,10 @@ def _raised(table: _Table, axis: Axis, step: int) -> _Table:
     keys = keys[order]
     new = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])) if len(keys) else order
     counts = np.add.reduceat(table.counts[order], new) if len(keys) else table.counts
-    return _Table(keys[new], counts, costs[order[new]])
+    return _Tuples(keys[new], counts, costs[order[new]])
 
 
-def _change(axis: Axis, step: int) -> Floats:
+def _change(axis: BoxAttribute, step: int) -> Floats:
     return np.asarray(axis.costs[step + 1][axis.maps[step]] - axis.costs[step])
 
 

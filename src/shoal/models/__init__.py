@@ -17,19 +17,19 @@ from shoal.models._recursive_l_diversity import RecursiveLDiversity
 from shoal.models._registry import by_name, from_parameters, names
 from shoal.models._sample_uniqueness import SampleUniqueness
 from shoal.models._t_closeness import TCloseness
-from shoal.tables import Classes, Histogram
+from shoal.tables import Classes, ClassHistogram
 
 __all__ = [
     "Achieved",
     "AverageRisk",
     "BetaLikeness",
     "Capabilities",
+    "ClassHistogram",
     "Classes",
     "DeltaDisclosure",
     "DeltaPresence",
     "DistinctLDiversity",
     "EntropyLDiversity",
-    "Histogram",
     "KAnonymity",
     "KMAnonymity",
     "KMap",

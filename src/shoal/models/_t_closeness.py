@@ -61,8 +61,8 @@ class TCloseness(SensitiveModel):
     The example of [Bild24, A.2]: the values 50, 60, 60, 60, 70 in the classes {50, 60} and {60, 60, 70}.
 
     >>> import numpy as np
-    >>> from shoal.models import Classes, Histogram
-    >>> charge = Histogram(
+    >>> from shoal.models import Classes, ClassHistogram
+    >>> charge = ClassHistogram(
     ...     attribute=SensitiveAttribute(name="charge", size=3, ordered=True),
     ...     offsets=np.array([0, 2, 4]),
     ...     codes=np.array([0, 1, 1, 2], dtype=np.int32),

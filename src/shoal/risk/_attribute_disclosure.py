@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from shoal.models import Classes, Histogram
+from shoal.models import Classes, ClassHistogram
 from shoal.tables import Counts, tally
 
 __all__ = ["AttributeDisclosure", "attribute_disclosure"]
@@ -63,7 +63,7 @@ def attribute_disclosure(classes: Classes) -> tuple[AttributeDisclosure, ...]:
     Examples
     --------
     >>> from shoal.tables import SensitiveAttribute
-    >>> illness = Histogram(
+    >>> illness = ClassHistogram(
     ...     attribute=SensitiveAttribute(name="illness", size=3, ordered=False),
     ...     offsets=np.array([0, 1, 3]), codes=np.array([0, 1, 2]), counts=np.array([4, 1, 3]),
     ... )
@@ -78,12 +78,12 @@ def attribute_disclosure(classes: Classes) -> tuple[AttributeDisclosure, ...]:
     )
 
 
-def _levels(histogram: Histogram) -> int:
+def _levels(histogram: ClassHistogram) -> int:
     hierarchy = histogram.attribute.hierarchy
     return 1 if hierarchy is None else max(hierarchy.height, 1)
 
 
-def _measured(histogram: Histogram, level: int, sizes: Counts) -> AttributeDisclosure:
+def _measured(histogram: ClassHistogram, level: int, sizes: Counts) -> AttributeDisclosure:
     owners, codes, counts = _at_level(histogram, level)
     records = int(sizes.sum())
     commonest = np.zeros(len(sizes), dtype=np.int64)
@@ -101,7 +101,7 @@ def _measured(histogram: Histogram, level: int, sizes: Counts) -> AttributeDiscl
     )
 
 
-def _at_level(histogram: Histogram, level: int) -> tuple[Counts, Counts, Counts]:
+def _at_level(histogram: ClassHistogram, level: int) -> tuple[Counts, Counts, Counts]:
     """Return classes, values and counts of all values present, at a level of the hierarchy."""
     owners = np.repeat(np.arange(len(histogram.offsets) - 1), np.diff(histogram.offsets))
     hierarchy = histogram.attribute.hierarchy

@@ -126,7 +126,7 @@ def cover(axis: Axis, released: Labels) -> Cover:
         return Cover(
             axis=replace(axis, labels=leaves, places=_first(axis.places, size), tight=frozenset()), low=low, high=high
         )
-    reader = _Reader(leaves, _first(axis.places, size), date=axis.attribute.kind is Kind.DATE)
+    reader = _LabelReader(leaves, _first(axis.places, size), date=axis.attribute.kind is Kind.DATE)
     for row in unread:
         label = released[row]
         low[row], high[row] = reader.read("" if label is None else label)
@@ -152,7 +152,7 @@ def _read_level(hierarchy: Hierarchy | None, level: int, texts: pa.Array, low: C
     high[found] = np.searchsorted(codes, position[found], side="right") - 1
 
 
-class _Reader:
+class _LabelReader:
     """Reads values that are in no hierarchy: intervals, and values that only the release has."""
 
     def __init__(self, leaves: Labels, places: Floats | None, *, date: bool) -> None:

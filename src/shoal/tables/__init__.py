@@ -1,15 +1,24 @@
 """Where data lives and how it is encoded: the only code that talks to an engine."""
 
 from shoal.tables._apply import apply
-from shoal.tables._by_block import Axis, Block, Blocks, Clustered, Drafted, Moments, Plane, in_blocks
+from shoal.tables._by_block import (
+    Block,
+    Blocks,
+    ClusteredBlocks,
+    ColumnMoments,
+    Coordinate,
+    DraftedBlocks,
+    Plane,
+    in_blocks,
+)
 from shoal.tables._by_record import EncodedRecords, encode_records, join_classes, release_records, sorted_records
 from shoal.tables._classes import (
     Classes,
+    ClassHistogram,
     Counts,
     Dictionary,
     Encoded,
     Frequencies,
-    Histogram,
     Mask,
     Recoding,
     SensitiveAttribute,
@@ -27,22 +36,22 @@ from shoal.tables._table import Source, Table, numbered
 from shoal.tables._write import write
 
 __all__ = [
-    "Axis",
     "Block",
     "Blocks",
+    "ClassHistogram",
     "Classes",
-    "Clustered",
+    "ClusteredBlocks",
+    "ColumnMoments",
+    "Coordinate",
     "Counts",
     "Dictionary",
-    "Drafted",
+    "DraftedBlocks",
     "Encoded",
     "EncodedRecords",
     "Filter",
     "FilterError",
     "Frequencies",
-    "Histogram",
     "Mask",
-    "Moments",
     "Plane",
     "Recoding",
     "RecordStore",

@@ -21,7 +21,7 @@ from shoal.tables._table import Table, numbered
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["Axis", "Block", "Blocks", "Clustered", "Drafted", "Moments", "Plane", "in_blocks"]
+__all__ = ["Block", "Blocks", "ClusteredBlocks", "ColumnMoments", "Coordinate", "DraftedBlocks", "Plane", "in_blocks"]
 
 Points = npt.NDArray[np.float64]
 Task = Callable[[pa.Table], pa.Table]
@@ -29,7 +29,7 @@ TIES = 2.0**53  # different numbers that settle ties: as many as there are whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moments:
+class ColumnMoments:
     """What is known of a column of numbers: how many there are, and where they lie."""
 
     count: int
@@ -39,7 +39,7 @@ class Moments:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Axis:
+class Coordinate:
     """A coordinate of the records: a column (or whether its value is missing) less ``centre``, times ``scale``."""
 
     column: int
@@ -90,7 +90,7 @@ class Blocks:
     names: tuple[str, ...]
     numbers: ir.Table = field(repr=False)
 
-    def moments(self) -> tuple[int, list[Moments]]:
+    def moments(self) -> tuple[int, list[ColumnMoments]]:
         """Return the number of records and what is known of every column, from one aggregate."""
         asked: dict[str, Any] = {"records": self.numbers.count()}
         for i in range(len(self.names)):
@@ -100,7 +100,7 @@ class Blocks:
         with quiet(self.table.source.name):
             (row,) = self.table.engine.fetch(self.numbers.aggregate(**asked)).to_pylist()
         found = [
-            Moments(
+            ColumnMoments(
                 count=int(row[f"n{i}"]),
                 mean=float(row[f"m{i}"] or 0.0),
                 deviation=float(row[f"s{i}"] or 0.0),
@@ -110,7 +110,7 @@ class Blocks:
         ]
         return int(row["records"]), found
 
-    def sample(self, axes: Sequence[Axis], share: float) -> Points:
+    def sample(self, axes: Sequence[Coordinate], share: float) -> Points:
         """Return the coordinates of about this share of the records, and last the number that settles ties.
 
         The sample is chosen by a hash of the records' numbers: it is the same at a second look.
@@ -125,14 +125,16 @@ class Blocks:
             rows = self.table.engine.fetch(chosen.order_by(ROW))
         return np.stack([rows[f"p{i}"].to_numpy() for i in range(len(coordinates))], axis=1)
 
-    def sizes(self, axes: Sequence[Axis], block: Block) -> dict[int, int]:
+    def sizes(self, axes: Sequence[Coordinate], block: Block) -> dict[int, int]:
         """Return how many records every block has; blocks without any are left out."""
         placed = self._placed(axes, block)
         with quiet(self.table.source.name):
             rows = self.table.engine.fetch(placed.group_by("block").aggregate(records=placed.count()))
         return dict(zip(rows["block"].to_pylist(), rows["records"].to_pylist(), strict=True))
 
-    def cluster(self, axes: Sequence[Axis], block: Block, function: Task, types: Sequence[str]) -> Clustered:
+    def cluster(
+        self, axes: Sequence[Coordinate], block: Block, function: Task, types: Sequence[str]
+    ) -> ClusteredBlocks:
         """Let the executors cluster the records of each block, and say what is released for each.
 
         Parameters
@@ -144,9 +146,9 @@ class Blocks:
             What Spark calls the types of the released columns.
         """
         rows = self._apply(self._placed(axes, block), "block", function, _released_types(types))
-        return Clustered(blocks=self, rows=rows)
+        return ClusteredBlocks(blocks=self, rows=rows)
 
-    def draft(self, axes: Sequence[Axis], block: Block, function: Task) -> Drafted:
+    def draft(self, axes: Sequence[Coordinate], block: Block, function: Task) -> DraftedBlocks:
         """Let the executors cluster the records of each block, to be repaired afterwards.
 
         ``function`` gets what that of `cluster` gets; it gives the same columns and ``cluster``, a number that no other
@@ -156,7 +158,7 @@ class Blocks:
         places = [f"q{i} double" for i in range(len(axes))]
         types = ["block int", f"{ROW} bigint", *numbers, "cluster bigint", "width double", *places]
         rows = self._apply(self._placed(axes, block), "block", function, ", ".join(types))
-        return Drafted(blocks=self, rows=rows, axes=len(axes))
+        return DraftedBlocks(blocks=self, rows=rows, axes=len(axes))
 
     def _apply(self, records: ir.Table, group: str, function: Task, types: str) -> ir.Table:
         engine = self.table.engine
@@ -164,13 +166,13 @@ class Blocks:
         with quiet(self.table.source.name):
             return engine.by_group(records, group, ROW, function, types)
 
-    def _placed(self, axes: Sequence[Axis], block: Block) -> ir.Table:
+    def _placed(self, axes: Sequence[Coordinate], block: Block) -> ir.Table:
         coordinates = _coordinates(self.numbers, axes)
         return self.numbers.mutate(block=_block_of(coordinates, block).cast("int32"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Drafted:
+class DraftedBlocks:
     """Clusters that the executors made block by block, to be repaired across the borders of blocks."""
 
     blocks: Blocks
@@ -187,7 +189,7 @@ class Drafted:
             rows = self.blocks.table.engine.fetch(asked)
         return rows["width"].to_numpy(), rows["records"].to_numpy().astype(np.int64)
 
-    def repaired(self, block: Block, width: float, function: Task, types: Sequence[str]) -> Clustered:
+    def repaired(self, block: Block, width: float, function: Task, types: Sequence[str]) -> ClusteredBlocks:
         """Gather whole clusters into other blocks, and let the executors finish each.
 
         Clusters wider than ``width`` come together, whatever their place; others by the places of their middles.
@@ -197,11 +199,11 @@ class Drafted:
         place = (self.rows["width"] > width).ifelse(-1, _block_of(coordinates, block))
         gathered = self.rows.mutate(gathered=place.cast("int32"))
         made = self.blocks._apply(gathered, "gathered", function, _released_types(types))
-        return Clustered(blocks=self.blocks, rows=made)
+        return ClusteredBlocks(blocks=self.blocks, rows=made)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Clustered:
+class ClusteredBlocks:
     """What the executors made of the blocks: the released values of every record, stored where they were made."""
 
     blocks: Blocks
@@ -284,7 +286,7 @@ def _number(table: Table, name: str) -> Any:
     return None
 
 
-def _coordinates(numbers: ir.Table, axes: Sequence[Axis]) -> list[Any]:
+def _coordinates(numbers: ir.Table, axes: Sequence[Coordinate]) -> list[Any]:
     found: list[Any] = []
     for axis in axes:
         column = numbers[f"v{axis.column}"]

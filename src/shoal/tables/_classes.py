@@ -12,12 +12,12 @@ import pyarrow as pa
 from shoal.hierarchies import Hierarchy
 
 __all__ = [
+    "ClassHistogram",
     "Classes",
     "Counts",
     "Dictionary",
     "Encoded",
     "Frequencies",
-    "Histogram",
     "Mask",
     "Recoding",
     "SensitiveAttribute",
@@ -88,7 +88,7 @@ class Frequencies:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Histogram:
+class ClassHistogram:
     """The values of one sensitive attribute in every class, as compressed rows.
 
     Class ``i`` holds the values ``codes[offsets[i]:offsets[i + 1]]`` (ascending), each ``counts[...]`` times; only
@@ -123,7 +123,7 @@ class Classes:
     """
 
     sizes: Counts
-    sensitive: Mapping[str, Histogram] = field(default_factory=dict)
+    sensitive: Mapping[str, ClassHistogram] = field(default_factory=dict)
     codes: npt.NDArray[np.int32] | None = None
     population: Counts | None = None
 
@@ -135,7 +135,7 @@ class Classes:
         """The number of records in all classes."""
         return int(self.sizes.sum())
 
-    def histogram(self, attribute: str) -> Histogram:
+    def histogram(self, attribute: str) -> ClassHistogram:
         """Return the histogram of a sensitive attribute."""
         return self.sensitive[attribute]
 
@@ -187,13 +187,13 @@ def group(codes: npt.NDArray[np.int32]) -> tuple[Counts, Counts]:
 
 def _histogram(
     attribute: SensitiveAttribute, labels: Counts, codes: npt.NDArray[np.int32], counts: Counts, number: int
-) -> Histogram:
+) -> ClassHistogram:
     present = counts > 0
     keys, inverse = np.unique(labels[present] * attribute.size + codes[present], return_inverse=True)
     total = tally(inverse, counts[present], len(keys))
     owners = keys // max(attribute.size, 1)
     offsets = np.searchsorted(owners, np.arange(number + 1)).astype(np.int64)
-    return Histogram(
+    return ClassHistogram(
         attribute=attribute,
         offsets=offsets,
         codes=(keys % max(attribute.size, 1)).astype(np.int32),

@@ -19,9 +19,9 @@ from shoal.tables._table import Table
 
 __all__ = [
     "Codes",
-    "Column",
     "Counts",
     "Packing",
+    "TupleColumn",
     "column_hierarchies",
     "distinct_tuples",
     "leaves_of",
@@ -36,7 +36,7 @@ _BITS = 62  # of a word; signed 64-bit integers are what all engines have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Column:
+class TupleColumn:
     """A column of the distinct tuples: its distinct values, and which of them each tuple has."""
 
     name: str
@@ -50,7 +50,7 @@ class Column:
         return bool(self.values.null_count > 0)
 
 
-def distinct_tuples(table: Table, names: tuple[str, ...]) -> tuple[list[Column], Counts]:
+def distinct_tuples(table: Table, names: tuple[str, ...]) -> tuple[list[TupleColumn], Counts]:
     """Let the engine count the distinct tuples, and encode each of their columns."""
     records = table.expression
     keys = {f"c{i}": key(records[name]) for i, name in enumerate(names)}
@@ -60,7 +60,7 @@ def distinct_tuples(table: Table, names: tuple[str, ...]) -> tuple[list[Column],
     return [_column(name, rows[f"c{i}"], counts) for i, name in enumerate(names)], counts
 
 
-def _column(name: str, values: pa.ChunkedArray, counts: Counts) -> Column:
+def _column(name: str, values: pa.ChunkedArray, counts: Counts) -> TupleColumn:
     if pa.types.is_dictionary(values.type):  # how DuckDB hands out enumerations
         values = values.cast(values.type.value_type)
     encoded = values.combine_chunks()
@@ -69,11 +69,11 @@ def _column(name: str, values: pa.ChunkedArray, counts: Counts) -> Column:
     encoded = pc.dictionary_encode(encoded, null_encoding="encode")
     indices = encoded.indices.to_numpy().astype(np.int64)
     records = np.bincount(indices, weights=counts, minlength=len(encoded.dictionary)).astype(np.int64)
-    return Column(name=name, values=encoded.dictionary, indices=indices, counts=records)
+    return TupleColumn(name=name, values=encoded.dictionary, indices=indices, counts=records)
 
 
 def column_hierarchies(
-    schema: Schema, columns: list[Column], population: Sequence[Column] = ()
+    schema: Schema, columns: list[TupleColumn], population: Sequence[TupleColumn] = ()
 ) -> tuple[Hierarchy, ...]:
     """Make the hierarchies for the values of the table and of the population, or say all that is wrong."""
     problems = Problems()
@@ -109,7 +109,7 @@ def _distinct(values: pa.Array, counts: Counts) -> tuple[pa.Array, Counts]:
     return encoded.dictionary, total[: len(encoded.dictionary)]
 
 
-def leaves_of(column: Column, hierarchy: Hierarchy) -> tuple[Codes, int]:
+def leaves_of(column: TupleColumn, hierarchy: Hierarchy) -> tuple[Codes, int]:
     """Return the leaf of every tuple, and the number of leaves."""
     return leaf_codes(hierarchy, column.values)[column.indices], hierarchy.size
 
@@ -185,7 +185,7 @@ class Packing:
 
 
 def sensitive_codes(
-    schema: Schema, columns: list[Column]
+    schema: Schema, columns: list[TupleColumn]
 ) -> tuple[tuple[SensitiveAttribute, ...], list[tuple[Codes, int]]]:
     """Return the attributes, and per attribute the code of every tuple and the number of codes."""
     attributes, codes = [], []
@@ -213,7 +213,7 @@ def _with_hierarchy(declared: Attribute, hierarchy: Hierarchy) -> SensitiveAttri
     )
 
 
-def _without_hierarchy(declared: Attribute, column: Column) -> tuple[SensitiveAttribute, Codes]:
+def _without_hierarchy(declared: Attribute, column: TupleColumn) -> tuple[SensitiveAttribute, Codes]:
     """Number the distinct values in their order, the missing one last."""
     written = text(column.values)
     ranks = _order(declared, column.values, written)

@@ -12,9 +12,9 @@ from shoal.schema import Schema
 from shoal.tables._classes import Dictionary, Encoded, Frequencies
 from shoal.tables._columns import (
     Codes,
-    Column,
     Counts,
     Packing,
+    TupleColumn,
     column_hierarchies,
     distinct_tuples,
     leaves_of,
@@ -105,7 +105,7 @@ def _check(table: Table, names: tuple[str, ...], others: tuple[str, ...]) -> Non
     problems.raise_as(ParameterError)
 
 
-def population_tuples(population: Table, schema: Schema, names: tuple[str, ...]) -> tuple[list[Column], Counts]:
+def population_tuples(population: Table, schema: Schema, names: tuple[str, ...]) -> tuple[list[TupleColumn], Counts]:
     """Count the distinct quasi-identifiers of the population, read as the table's schema says."""
     absent = [name for name in names if name not in population.columns]
     if absent:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.risk import Axis, Boxes, Pair
-from shoal.utility._spread import Moments, leaf_shares, moments
+from shoal.utility._spread import BoxMoments, leaf_shares, moments
 
 __all__ = ["Associations", "associations"]
 
@@ -145,7 +145,7 @@ def _together(first: _Spread, second: _Spread, counts: npt.NDArray[np.int64]) ->
     return table
 
 
-def _correlation(first: Moments, second: Moments, counts: npt.NDArray[np.int64]) -> float:
+def _correlation(first: BoxMoments, second: BoxMoments, counts: npt.NDArray[np.int64]) -> float:
     known = np.isfinite(first.first) & np.isfinite(second.first)
     weights = counts[known] / max(int(counts[known].sum()), 1)
     x, y = first.first[known], second.first[known]

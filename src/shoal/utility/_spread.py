@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from shoal.risk import Axis, Boxes
 
-__all__ = ["Moments", "draw_leaves", "leaf_shares", "moments", "overlaps"]
+__all__ = ["BoxMoments", "draw_leaves", "leaf_shares", "moments", "overlaps"]
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
@@ -41,7 +41,7 @@ def overlaps(boxes: Boxes, column: int, first: int, last: int) -> Floats:
     return np.asarray(np.maximum(inside, 0) / (high - low + 1))
 
 
-class Moments:
+class BoxMoments:
     """The mean place of every box in a column, and the mean of its square; not a number where it is missing."""
 
     __slots__ = ("first", "second")
@@ -50,7 +50,7 @@ class Moments:
         self.first, self.second = first, second
 
 
-def moments(boxes: Boxes, column: int, axis: Axis) -> Moments | None:
+def moments(boxes: Boxes, column: int, axis: Axis) -> BoxMoments | None:
     """Return the moments of an ordered column over the leaves that each box covers; None for other columns."""
     if axis.places is None:
         return None
@@ -63,7 +63,7 @@ def moments(boxes: Boxes, column: int, axis: Axis) -> Moments | None:
     single = end - low == 1
     first[single], second[single] = places[low[single]], places[low[single]] ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
-        return Moments(np.where(number > 0, first / number, np.nan), np.where(number > 0, second / number, np.nan))
+        return BoxMoments(np.where(number > 0, first / number, np.nan), np.where(number > 0, second / number, np.nan))
 
 
 def draw_leaves(boxes: Boxes, rows: npt.NDArray[np.int64], generator: np.random.Generator) -> Codes:

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from shoal.kernels import _library, partition
-from shoal.kernels.partition import Cover
+from shoal.kernels.partition import AttributeCover
 
 compiled = pytest.mark.skipif(_library.library() is None, reason="the compiled kernels are not built")
 PARTITIONS = [partition.partition_numpy, pytest.param(partition.partition_native, marks=compiled)]
 
 
-def flat(size: int) -> Cover:
+def flat(size: int) -> AttributeCover:
     codes = np.array([range(size), [0] * size], dtype=np.int32)
-    return Cover(codes=codes, costs=np.array([[0.0] * size, [1.0] * size]))
+    return AttributeCover(codes=codes, costs=np.array([[0.0] * size, [1.0] * size]))
 
 
 @pytest.mark.parametrize("split", PARTITIONS)
@@ -30,7 +30,7 @@ def test_small_values_stay_behind_and_borrow(split: object) -> None:
 
 @pytest.mark.parametrize("split", PARTITIONS)
 def test_an_ordered_attribute_is_halved(split: object) -> None:
-    line = Cover(codes=np.zeros((1, 10), dtype=np.int32), costs=np.linspace(0, 1, 10)[None], ordered=True)
+    line = AttributeCover(codes=np.zeros((1, 10), dtype=np.int32), costs=np.linspace(0, 1, 10)[None], ordered=True)
     found = split(np.arange(10, dtype=np.int32)[None], np.ones(10, dtype=np.int64), [line], smallest=2)
     parts = [np.flatnonzero(found.labels == label).tolist() for label in np.unique(found.labels)]
     assert sorted(parts) == [[0, 1], [2, 3, 4], [5, 6], [7, 8, 9]]

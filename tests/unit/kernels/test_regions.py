@@ -95,9 +95,9 @@ def test_a_target_makes_the_largest_value_the_size() -> None:
 
 
 def random_axes() -> tuple:
-    from shoal.kernels.walk import Axis
+    from shoal.kernels.walk import BoxAttribute
 
-    return (Axis(shift=1, bits=1, maps=(np.array([0, 0], dtype=np.int32),), costs=(np.zeros(2), np.zeros(1))),)
+    return (BoxAttribute(shift=1, bits=1, maps=(np.array([0, 0], dtype=np.int32),), costs=(np.zeros(2), np.zeros(1))),)
 
 
 def test_a_region_without_large_children_weighs_as_if_they_weighed_one() -> None:

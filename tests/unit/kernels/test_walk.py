@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from shoal.kernels import _library, walk
-from shoal.kernels.walk import Axis, Proportions, Start
+from shoal.kernels.walk import BoxAttribute, Proportions, Start
 
 compiled = pytest.mark.skipif(_library.library() is None, reason="the compiled kernels are not built")
 SCORES = [walk.score_numpy, pytest.param(walk.score_native, marks=compiled)]
@@ -13,7 +13,7 @@ SCREENS = [walk.screen_numpy, pytest.param(walk.screen_native, marks=compiled)]
 
 def two_values(counts: list[int]) -> Start:
     """One attribute of two values that become one; below it a sensitive attribute of two values."""
-    axis = Axis(shift=1, bits=1, maps=(np.zeros(2, dtype=np.int32),), costs=(np.zeros(2), np.ones(1)))
+    axis = BoxAttribute(shift=1, bits=1, maps=(np.zeros(2, dtype=np.int32),), costs=(np.zeros(2), np.ones(1)))
     return Start(np.arange(4, dtype=np.uint64), np.array(counts), (axis,), 1)
 
 

@@ -15,7 +15,7 @@ from shoal.methods.classes._exchange import exchange
 from shoal.methods.classes._microaggregation import Microaggregation
 from shoal.methods.classes._partition import Partition
 from shoal.schema import Attribute, Kind
-from shoal.tables import Axis, Moments
+from shoal.tables import ColumnMoments, Coordinate
 from shoal.tables._engine import ROW
 
 __all__ = ["BlockTask", "axes_of", "released_types"]
@@ -44,7 +44,7 @@ class BlockTask:
     k: int
     attributes: tuple[Attribute, ...]
     deviations: tuple[float, ...]
-    axes: tuple[Axis, ...]
+    axes: tuple[Coordinate, ...]
 
     def cluster(self, rows: pa.Table) -> pa.Table:
         """Cluster a block; return what is released for every record, and its squared error."""
@@ -90,12 +90,14 @@ class BlockTask:
         return np.stack([axis.places(numbers[axis.column]) for axis in self.axes], axis=1)
 
 
-def axes_of(attributes: tuple[Attribute, ...], moments: list[Moments], records: int) -> tuple[Axis, ...] | None:
+def axes_of(
+    attributes: tuple[Attribute, ...], moments: list[ColumnMoments], records: int
+) -> tuple[Coordinate, ...] | None:
     """Return the coordinates of records: z-scores times the roots of weights, and whether a value is missing.
 
     None where numbers are too large or too small for their squares.
     """
-    found: list[Axis] = []
+    found: list[Coordinate] = []
     for column, (attribute, known) in enumerate(zip(attributes, moments, strict=True)):
         root, share = float(np.sqrt(attribute.weight)), known.count / records
         if abs(known.mean) >= RANGE or not (known.constant or 1 / RANGE < known.deviation < RANGE):
@@ -103,10 +105,10 @@ def axes_of(attributes: tuple[Attribute, ...], moments: list[Moments], records: 
         if not known.constant:
             # a missing value lies at the mean, and makes the deviation of all smaller
             scale = root / (known.deviation * float(np.sqrt(share)))
-            found.append(Axis(column=column, missing=False, centre=known.mean, scale=scale))
+            found.append(Coordinate(column=column, missing=False, centre=known.mean, scale=scale))
         if 0.0 < share < 1.0:
             scale = root / float(np.sqrt(share * (1.0 - share)))
-            found.append(Axis(column=column, missing=True, centre=1.0 - share, scale=scale))
+            found.append(Coordinate(column=column, missing=True, centre=1.0 - share, scale=scale))
     return tuple(found)
 
 

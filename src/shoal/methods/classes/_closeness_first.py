@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from shoal.methods.classes._assignment import WORK
 from shoal.methods.classes._partition import Partition
 from shoal.methods.classes._shapes import TRIAL_WORK, Dealt, Emphasis, RankGroups, Shape, best, dealt, sample
-from shoal.models import Classes, Histogram
+from shoal.models import Classes, ClassHistogram
 from shoal.tables import SensitiveAttribute
 
 __all__ = ["closeness_first", "rank_bound", "shapes"]
@@ -138,7 +138,7 @@ def _holds(shape: Shape, attribute: SensitiveAttribute, codes: Codes, k: int, ho
     else:
         counts = shape.quotas(attribute, codes, k)[1].counts
     owners, places = np.nonzero(counts)
-    histogram = Histogram(
+    histogram = ClassHistogram(
         attribute=attribute,
         offsets=np.searchsorted(owners, np.arange(len(counts) + 1)).astype(np.int64),
         codes=np.unique(codes)[places].astype(np.int32),

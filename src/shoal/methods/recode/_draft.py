@@ -11,7 +11,7 @@ import numpy.typing as npt
 from shoal.hierarchies import Hierarchy
 from shoal.kernels.recoding import group
 from shoal.methods.recode._lattice import Codes, Counts, Mask, smallest_class
-from shoal.models import Classes, Histogram, Model, keep
+from shoal.models import Classes, ClassHistogram, Model, keep
 from shoal.tables import Frequencies, Recoding, tally
 
 __all__ = ["Draft", "Tuples", "Vocabulary"]
@@ -203,7 +203,7 @@ def _chosen(classes: Classes, chosen: Mask) -> Classes:
         lengths = np.diff(histogram.offsets)
         rows = np.repeat(chosen, lengths)
         offsets = np.concatenate([[0], np.cumsum(lengths[chosen])])
-        sensitive[name] = Histogram(
+        sensitive[name] = ClassHistogram(
             attribute=histogram.attribute,
             offsets=offsets,
             codes=histogram.codes[rows],

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.hierarchies import Hierarchy
-from shoal.kernels.recoding import Chosen, choose, group, roll_up
-from shoal.models import Classes, Histogram, Model, keep
+from shoal.kernels.recoding import ChosenTuples, choose, group, roll_up
+from shoal.models import Classes, ClassHistogram, Model, keep
 from shoal.tables import Frequencies, Recoding, tally
 
 __all__ = ["Counts", "Lattice", "Levels", "Mask", "Node", "Tables", "recoding_of", "smallest_class"]
@@ -213,22 +213,22 @@ class Node:
         chosen[chosen] = keep(models, self.classes(chosen, sensitive=names))
         return chosen
 
-    def _histogram(self, number: int, chosen: Mask) -> Histogram:
+    def _histogram(self, number: int, chosen: Mask) -> ClassHistogram:
         """Gather the values of one sensitive attribute in the chosen classes."""
         attribute = self.frequencies.sensitive[number]
         values = choose(self.starts, chosen, self.columns[len(self.levels) + number], self.counts[0])
         if len(self.frequencies.sensitive) > 1:  # tuples of a class differ in other sensitive attributes as well
             values = _merged(values, attribute.size)
-        return Histogram(attribute=attribute, offsets=values.offsets, codes=values.codes, counts=values.counts)
+        return ClassHistogram(attribute=attribute, offsets=values.offsets, codes=values.codes, counts=values.counts)
 
 
-def _merged(values: Chosen, size: int) -> Chosen:
+def _merged(values: ChosenTuples, size: int) -> ChosenTuples:
     """Add up the counts of equal values of a class."""
     classes = len(values.offsets) - 1
     owners = np.repeat(np.arange(classes, dtype=np.int32), np.diff(values.offsets))
     pairs = group(np.stack([owners, values.codes]), (classes, size))
     offsets = np.searchsorted(owners[pairs.first], np.arange(classes + 1))
-    return Chosen(offsets, values.codes[pairs.first], tally(pairs.labels, values.counts, len(pairs.first)))
+    return ChosenTuples(offsets, values.codes[pairs.first], tally(pairs.labels, values.counts, len(pairs.first)))
 
 
 def smallest_class(models: Sequence[Model]) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 
 from shoal.errors import ParameterError, Problems
 from shoal.exact import Arguments, Number, fraction
-from shoal.kernels.partition import Cover
+from shoal.kernels.partition import AttributeCover
 from shoal.methods.recode._any_time import BranchAndBound, Limits
 from shoal.methods.recode._draft import Draft
 from shoal.methods.recode._lattice import Lattice
@@ -153,14 +153,16 @@ def ordered(frequencies: Frequencies, *, intervals: bool) -> tuple[bool, ...]:
     return tuple(intervals and hierarchy.positions is not None for hierarchy in frequencies.hierarchies)
 
 
-def covers(task: Task, intervals: Sequence[bool]) -> list[Cover]:
+def covers(task: Task, intervals: Sequence[bool]) -> list[AttributeCover]:
     """Return what covering values costs; of an ordered attribute in proportion to what ``*`` costs."""
     found = []
     for hierarchy, table, interval in zip(task.frequencies.hierarchies, task.objective.tables, intervals, strict=True):
         codes = np.array(hierarchy.codes, dtype=np.int32)
         if interval and hierarchy.positions is not None:
-            found.append(Cover(codes=codes, costs=hierarchy.positions[None] * float(table[-1][0]), ordered=True))
+            found.append(
+                AttributeCover(codes=codes, costs=hierarchy.positions[None] * float(table[-1][0]), ordered=True)
+            )
         else:
             costs = np.array([level[leaves] for level, leaves in zip(table, hierarchy.codes, strict=True)])
-            found.append(Cover(codes=codes, costs=costs))
+            found.append(AttributeCover(codes=codes, costs=costs))
     return found

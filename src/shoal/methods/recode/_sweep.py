@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from shoal.kernels.walk import Axis, Start, score
+from shoal.kernels.walk import BoxAttribute, Start, score
 from shoal.methods.recode._lattice import Lattice, Levels, Node, Tables
 from shoal.tables import Frequencies, tally
 
@@ -46,7 +46,7 @@ class Box:
         if not self.fits:
             return
         axes = tuple(
-            Axis(
+            BoxAttribute(
                 shift=shift,
                 bits=_bits(size),
                 maps=tuple(lattice.mapping(j, level, level + 1) for level in range(low[j], high[j])),
@@ -128,7 +128,9 @@ def _score_one_by_one(lattice: Lattice, gains: Floats, slope: float, base: float
     return scores
 
 
-def _start(node: Node, order: Sequence[int], axes: tuple[Axis, ...], target: int, sensitive: int | None) -> Start:
+def _start(
+    node: Node, order: Sequence[int], axes: tuple[BoxAttribute, ...], target: int, sensitive: int | None
+) -> Start:
     keys = np.zeros(node.rows, dtype=np.uint64)
     for j, axis in zip(order, axes, strict=True):
         keys |= node.columns[j].astype(np.uint64) << np.uint64(axis.shift)

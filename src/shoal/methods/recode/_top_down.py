@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from shoal.kernels.partition import LEAST_GAIN, Cover
+from shoal.kernels.partition import LEAST_GAIN, AttributeCover
 from shoal.kernels.recoding import group
 from shoal.methods.recode._draft import Tuples
 from shoal.methods.recode._lattice import Codes, Counts, Mask, smallest_class
@@ -43,7 +43,7 @@ class TopDown:
         self,
         task: Task,
         tuples: Tuples,
-        covers: Sequence[Cover],
+        covers: Sequence[AttributeCover],
         *,
         relaxed: bool,
         prefer: Literal["widest", "gain"],
@@ -154,7 +154,7 @@ class _Splits:
     """How every open region would be split by every attribute."""
 
     def __init__(
-        self, tuples: Tuples, covers: Sequence[Cover], rows: Counts, regions: Counts, *, relaxed: bool
+        self, tuples: Tuples, covers: Sequence[AttributeCover], rows: Counts, regions: Counts, *, relaxed: bool
     ) -> None:
         self._covers, self._regions = covers, regions
         self._columns, self._counts = tuples.columns[:, rows], tuples.counts[rows]
@@ -220,11 +220,11 @@ def _least(codes: Codes, chosen: Mask, starts: Counts) -> Codes:
     return np.asarray(np.minimum.reduceat(np.where(chosen, codes, np.iinfo(np.int32).max), starts))
 
 
-def _level(cover: Cover, low: Codes, high: Codes) -> Counts:
+def _level(cover: AttributeCover, low: Codes, high: Codes) -> Counts:
     return np.asarray(np.argmax(cover.codes[:, low] == cover.codes[:, high], axis=0))
 
 
-def _cost(cover: Cover, low: Codes, high: Codes) -> Floats:
+def _cost(cover: AttributeCover, low: Codes, high: Codes) -> Floats:
     if cover.ordered:
         return np.asarray(cover.costs[0, high] - cover.costs[0, low])
     return np.asarray(cover.costs[_level(cover, low, high), low])

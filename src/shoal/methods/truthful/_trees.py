@@ -53,7 +53,7 @@ import numpy.typing as npt
 
 from shoal.errors import DataError, ParameterError
 from shoal.kernels.regions import Regions, large_regions, weigh_trees
-from shoal.kernels.walk import Axis
+from shoal.kernels.walk import BoxAttribute
 from shoal.mechanisms import ExponentialMechanism, RandomSource
 from shoal.methods.truthful._scores import ExpectedScore
 from shoal.methods.truthful._survival import SCALE
@@ -210,7 +210,7 @@ class _Drawing:
         )
 
 
-def _lifts(axis: Axis) -> list[Keys]:
+def _lifts(axis: BoxAttribute) -> list[Keys]:
     """Return, for every step, its codes for the codes of step 0."""
     size = len(axis.maps[0]) if axis.maps else 1 << axis.bits
     lifts = [np.arange(size, dtype=np.uint64)]

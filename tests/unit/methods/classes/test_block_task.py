@@ -12,7 +12,7 @@ import pytest
 from shoal.methods.classes import Mdav, Microaggregation, Partition, VMdav, exchange, mdav, standardize, vmdav
 from shoal.methods.classes._block_task import BlockTask, axes_of, released_types
 from shoal.schema import Attribute, Domain, Kind, Role
-from shoal.tables import Moments
+from shoal.tables import ColumnMoments
 from shoal.tables._engine import ROW
 
 K = 4
@@ -33,9 +33,9 @@ def numbers() -> np.ndarray:
     return found
 
 
-def _moments(numbers: np.ndarray) -> list[Moments]:
+def _moments(numbers: np.ndarray) -> list[ColumnMoments]:
     return [
-        Moments(
+        ColumnMoments(
             count=int((~np.isnan(column)).sum()),
             mean=float(np.nanmean(column)),
             deviation=float(np.nanstd(column)),
@@ -119,12 +119,12 @@ def test_drafted_clusters_have_numbers_of_their_block_and_are_repaired_together(
 
 
 def test_numbers_whose_squares_are_none_have_no_axes() -> None:
-    one = Moments(count=9, mean=0.0, deviation=1e200, constant=False)
+    one = ColumnMoments(count=9, mean=0.0, deviation=1e200, constant=False)
     assert axes_of(ATTRIBUTES[:1], [one], 9) is None
-    tiny = Moments(count=9, mean=0.0, deviation=0.0, constant=False)
+    tiny = ColumnMoments(count=9, mean=0.0, deviation=0.0, constant=False)
     assert axes_of(ATTRIBUTES[:1], [tiny], 9) is None
 
 
 def test_a_constant_has_no_axis() -> None:
-    same = Moments(count=9, mean=4.0, deviation=0.0, constant=True)
+    same = ColumnMoments(count=9, mean=4.0, deviation=0.0, constant=True)
     assert axes_of(ATTRIBUTES[:1], [same], 9) == ()
