@@ -24,6 +24,8 @@ Messages name columns, counts and row numbers. They never hold a cell value of t
 
 from __future__ import annotations
 
+import os
+import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Self
@@ -46,6 +48,7 @@ __all__ = [
     "SchemaError",
     "ShoalError",
     "VerificationError",
+    "presentable",
 ]
 
 
@@ -193,3 +196,23 @@ class Problems:
         """Raise ``error`` with every problem found, or return if there is none."""
         if self.found:
             raise error(self.found, hint=hint)
+
+
+def presentable(error: BaseException) -> ShoalError:
+    """Return an error that may be shown to anybody.
+
+    One that is not ours is named by its place in the program: its message may hold data. With ``SHOAL_DEBUG`` set, the
+    details go to standard error.
+    """
+    if isinstance(error, ShoalError):
+        return error
+    if isinstance(error, MemoryError):
+        return ShoalError("there is not enough memory for this table; nothing was written")
+    if os.environ.get("SHOAL_DEBUG"):
+        traceback.print_exception(error)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "shoal" in frame.filename]
+    place = f"{frames[-1].filename.rsplit('shoal', 1)[-1].lstrip('/')}:{frames[-1].lineno}" if frames else "unknown"
+    return ShoalError(
+        f"internal error: {type(error).__name__} at {place}; nothing was written",
+        hint="please report this; SHOAL_DEBUG=1 shows the details, which may contain data",
+    )

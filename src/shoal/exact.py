@@ -45,6 +45,7 @@ __all__ = [
     "rational",
     "round_down",
     "round_up",
+    "share",
     "sign",
     "working_precision",
 ]
@@ -57,6 +58,8 @@ Quantity = int | float | Fraction
 # 64-bit sampling rates put thresholds about 2^-64 away from integers, so fewer than 128 bits would rarely decide.
 STARTING_BITS = 128
 MAXIMAL_BITS = 1 << 14
+# Shares nearer than this to none or all are not written in digits.
+_SMALLEST_SHARE = 1e-6
 # A decimal number or a fraction. Longer exponents would fill the memory; floats need three digits.
 _WRITTEN = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?|[+-]?\d+/\d+", re.ASCII)
 
@@ -304,6 +307,32 @@ def product_is_one(exponents: Mapping[int, int]) -> bool:
         for prime, multiplicity in fmpz(base).factor():
             primes[int(prime)] = primes.get(int(prime), 0) + exponent * int(multiplicity)
     return not any(primes.values())
+
+
+def share(value: float) -> str:
+    """Return a share in percent, with three significant digits.
+
+    Only nothing reads as ``0%``, and only all of it as ``100%``: neither a small risk nor a small chance to be safe is
+    rounded away.
+
+    Examples
+    --------
+    >>> [share(value) for value in (0, 1 / 2161, 0.0526, 0.2, 0.9996, 1)]
+    ['0%', '0.0463%', '5.26%', '20.0%', '99.96%', '100%']
+    >>> share(1e-9), share(1 - 1e-9)
+    ('<0.0001%', '>99.9999%')
+    """
+    if value < 0:
+        return f"-{share(-value)}"
+    if value in (0, 1):
+        return f"{value:.0%}"
+    if value < _SMALLEST_SHARE:
+        return "<0.0001%"
+    apart = abs(1 - value)
+    if apart < _SMALLEST_SHARE:
+        return ">99.9999%" if value < 1 else ">100%"
+    digits = max(1, 2 - math.floor(math.log10(100 * value)), -math.floor(math.log10(100 * apart)))
+    return f"{value:.{digits}%}"
 
 
 def _read(value: object) -> Fraction | None:

@@ -33,7 +33,7 @@ LAYERS = [
     {"hierarchies"},
     {"schema"},
     {"exact"},
-    {"errors", "kernels"},
+    {"errors", "kernels", "workers"},
 ]
 RANK = {name: rank for rank, names in enumerate(reversed(LAYERS)) for name in names}
 

@@ -346,7 +346,7 @@ def _workers() -> list[str]:
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
-            if b"shoal.comparison._worker" in path.read_bytes():
+            if b"shoal.comparison._evaluate" in path.read_bytes():
                 found.append(path.parent.name)
     return found
 

@@ -189,7 +189,7 @@ def _row(found: Comparison, point: Point, width: int) -> list[str]:
 
 
 def _share(value: float | None) -> str:
-    from shoal.report import share
+    from shoal.exact import share
 
     return "-" if value is None else share(value)
 

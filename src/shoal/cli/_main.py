@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import traceback
 from types import FrameType
 from typing import Annotated, NoReturn
 
@@ -29,7 +28,7 @@ from shoal.cli import (
     _vault,
     _verify,
 )
-from shoal.errors import Cancelled, ShoalError
+from shoal.errors import Cancelled, presentable
 
 __all__ = ["main"]
 
@@ -84,32 +83,14 @@ def main() -> NoReturn:
         code = finished.code
     except (_output.Stopped, KeyboardInterrupt):
         code = _output.error(Cancelled())
-    except ShoalError as error:
-        code = _output.error(error)
     except BrokenPipeError:
         # the reader of a pipe went away: nothing is left to say, not even at interpreter shutdown
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
-    except MemoryError:
-        code = _output.error(ShoalError("there is not enough memory for this table; nothing was written"))
     except Exception as error:
-        code = _internal(error)
+        code = _output.error(presentable(error))
     sys.exit(code)
 
 
 def _stop(_signal: int, _frame: FrameType | None) -> None:
     raise _output.Stopped
-
-
-def _internal(error: Exception) -> int:
-    """Report a defect by its place in the program; its message may hold data and is not shown."""
-    if os.environ.get("SHOAL_DEBUG"):
-        traceback.print_exception(error)
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "shoal" in frame.filename]
-    place = f"{frames[-1].filename.rsplit('shoal', 1)[-1].lstrip('/')}:{frames[-1].lineno}" if frames else "unknown"
-    return _output.error(
-        ShoalError(
-            f"internal error: {type(error).__name__} at {place}; nothing was written",
-            hint="please report this; SHOAL_DEBUG=1 shows the details, which may contain data",
-        )
-    )

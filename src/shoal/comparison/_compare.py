@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,20 +14,21 @@ from typing import Any
 
 from shoal import tables, utility
 from shoal.comparison._comparison import Comparison
-from shoal.comparison._evaluate import Settings, as_json
+from shoal.comparison._evaluate import Settings, answer, as_json
 from shoal.comparison._frontier import non_dominated
 from shoal.comparison._grid import DELTA, Candidate, Grid
 from shoal.comparison._point import RISKS, UTILITIES, Point, strengths
-from shoal.comparison._pool import run_all
 from shoal.comparison._recommend import recommend
 from shoal.comparison._store import Store, input_fingerprint, point_key
-from shoal.errors import MissingExtraError, ParameterError, Problems, SchemaError
+from shoal.errors import Cancelled, MissingExtraError, ParameterError, Problems, SchemaError, ShoalError
 from shoal.methods.noise import DPMicroaggregation
 from shoal.tables import Table
+from shoal.workers import Pool, Progress, WorkFailed
 
 __all__ = ["compare"]
 
-Progress = Callable[[int, int, str], None]
+#: seconds between two looks at whether the user stopped the work
+_PATIENCE = 0.2
 
 
 def compare(
@@ -116,10 +118,10 @@ def compare(
             {"plan": points[position].plan, "folder": str(table.schema.folder.absolute()), "settings": as_json(staged)}
             for position in todo
         ]
-        for done, (job, answer) in enumerate(run_all(jobs, processes or os.cpu_count() or 1, cancelled), start=1):
+        for done, (job, found) in enumerate(_run_all(jobs, processes or os.cpu_count() or 1, cancelled), start=1):
             position = todo[job]
-            points[position] = _answered(points[position], answer)
-            if not answer.get("passing"):
+            points[position] = _answered(points[position], found)
+            if not isinstance(found.exception(), WorkFailed):
                 store.keep(points[position])
             if progress is not None:
                 progress(len(points) - len(todo) + done, len(points), points[position].label)
@@ -189,16 +191,37 @@ def _finished(point: Point) -> bool:
     return point.failure is not None or bool(point.risk)
 
 
-def _answered(point: Point, answer: Mapping[str, Any]) -> Point:
-    if "failure" in answer:
-        return replace(point, failure=str(answer["failure"]))
+def _run_all(
+    jobs: Sequence[dict[str, Any]], processes: int, cancelled: Callable[[], bool] | None
+) -> Iterator[tuple[int, Future[Any]]]:
+    """Carry out jobs side by side; yield the position and the answer of each as it is done."""
+    # several processes share the processors: one thread each
+    threads = {name: os.environ.get(name, "1") for name in ("SHOAL_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+    pool = Pool(answer, processes=max(min(processes, len(jobs)), 1), environment=threads)
+    try:
+        waiting = {pool.submit(job).answer: position for position, job in enumerate(jobs)}
+        while waiting:
+            if cancelled is not None and cancelled():
+                raise Cancelled("Stopped; the points that were finished are kept where a folder was given.")
+            for each in wait(waiting, timeout=_PATIENCE, return_when=FIRST_COMPLETED).done:
+                yield waiting.pop(each), each
+    finally:
+        pool.close()
+
+
+def _answered(point: Point, found: Future[Any]) -> Point:
+    error = found.exception()
+    if isinstance(error, ShoalError):
+        hint = f" ({error.hint})" if error.hint else ""
+        return replace(point, failure="; ".join(error.problems) + hint)
+    figures = found.result()
     return replace(
         point,
-        seconds=float(answer["seconds"]),
-        records=int(answer["records"]),
-        shows_members=bool(answer["shows_members"]),
-        risk=dict(answer["risk"]),
-        utility=dict(answer["utility"]),
+        seconds=float(figures["seconds"]),
+        records=int(figures["records"]),
+        shows_members=bool(figures["shows_members"]),
+        risk=dict(figures["risk"]),
+        utility=dict(figures["utility"]),
     )
 
 

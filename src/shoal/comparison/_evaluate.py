@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,8 +20,9 @@ from shoal.plan import Plan
 from shoal.release import Release
 from shoal.risk import Pair, Reidentification
 from shoal.schema import Role
+from shoal.workers import Progress
 
-__all__ = ["Measured", "Settings", "as_json", "evaluate", "from_json"]
+__all__ = ["Measured", "Settings", "answer", "as_json", "evaluate", "from_json"]
 
 #: records that classifiers look at; half the default, since there is one run per point
 _LEARN = 10_000
@@ -59,6 +61,13 @@ class Measured:
     shows_members: bool
     risk: Mapping[str, float | None]
     utility: Mapping[str, float | None]
+
+
+def answer(job: Mapping[str, Any], _progress: Progress) -> dict[str, Any]:
+    """Carry out the plan of a job; return its figures as plain values."""
+    plan = Plan.loads(job["plan"], folder=Path(job["folder"]))
+    measured = evaluate(plan, from_json(job["settings"]))
+    return {entry.name: getattr(measured, entry.name) for entry in dataclasses.fields(measured)}
 
 
 def evaluate(plan: Plan, settings: Settings) -> Measured:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from shoal.comparison._frontier import Choice, comparable
 from shoal.comparison._point import RISKS, UTILITIES, Point
-from shoal.report import share
+from shoal.exact import share
 
 __all__ = ["recommend"]
 

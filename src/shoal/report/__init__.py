@@ -14,7 +14,7 @@ from shoal.report._html import charts, figure, render_html, ticks
 from shoal.report._internal import internal_report
 from shoal.report._plots import Plots, lattice_chart, lattice_figures
 from shoal.report._text import render_text, summary, table_lines
-from shoal.report._words import band, measured, share
+from shoal.report._words import band, measured
 
 __all__ = [
     "REPORT",
@@ -47,7 +47,6 @@ __all__ = [
     "render_assessment",
     "render_html",
     "render_text",
-    "share",
     "summary",
     "svg_to_png",
     "table_lines",

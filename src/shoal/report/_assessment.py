@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from shoal import __version__
+from shoal.exact import share
 from shoal.report._charts import class_sizes_chart
 from shoal.report._document import Risk
 from shoal.report._html import facts, figure, page, section, table_of
 from shoal.report._markup import Html, element
 from shoal.report._text import table_lines
-from shoal.report._words import UNPROTECTED, band, share
+from shoal.report._words import UNPROTECTED, band
 from shoal.risk import Assessment, Attack, Attacks, PopulationUniqueness
 
 __all__ = ["assessment_text", "render_assessment"]

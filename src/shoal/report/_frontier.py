@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from shoal.exact import share
 from shoal.report._charts import Chart
 from shoal.report._markup import Html, element, join
-from shoal.report._words import share
 
 __all__ = ["Axis", "Dot", "frontier_chart", "frontier_text"]
 

@@ -6,6 +6,7 @@ import base64
 import hashlib
 from collections.abc import Iterable, Sequence
 
+from shoal.exact import share
 from shoal.report._charts import (
     Chart,
     budget_chart,
@@ -17,7 +18,7 @@ from shoal.report._document import Document, PromiseFigures, Risk, TableFigures,
 from shoal.report._markup import Html, element, join, shortened
 from shoal.report._plots import lattice_chart
 from shoal.report._style import CSS
-from shoal.report._words import GUESSED, STRENGTHS, hidden, measured, notice, risk_figures, share
+from shoal.report._words import GUESSED, STRENGTHS, hidden, measured, notice, risk_figures
 
 __all__ = ["charts", "facts", "figure", "page", "render_html", "section", "table_of", "ticks"]
 

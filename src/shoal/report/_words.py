@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable
 
+from shoal.exact import share
 from shoal.guarantees import Certificate, Strength
 from shoal.guarantees._verify_noise import GIVEN_PARTITION, NOISE, RECORD_QUERY
 from shoal.report._document import Document, Risk, Variant
@@ -21,39 +21,10 @@ __all__ = [
     "measured",
     "notice",
     "risk_figures",
-    "share",
 ]
 
 UNPROTECTED = "Do not publish it or any figure in it."
 GUESSED = "The roles of the columns were guessed and not confirmed by a person."
-#: shares nearer than this to none or all are not told in digits
-_LEAST = 1e-6
-
-
-def share(value: float) -> str:
-    """Return a share in percent, with three significant digits.
-
-    Only nothing reads as ``0%``, and only all of it as ``100%``: neither a small risk nor a small chance to be safe is
-    rounded away.
-
-    Examples
-    --------
-    >>> [share(value) for value in (0, 1 / 2161, 0.0526, 0.2, 0.9996, 1)]
-    ['0%', '0.0463%', '5.26%', '20.0%', '99.96%', '100%']
-    >>> share(1e-9), share(1 - 1e-9)
-    ('<0.0001%', '>99.9999%')
-    """
-    if value < 0:
-        return f"-{share(-value)}"
-    if value in (0, 1):
-        return f"{value:.0%}"
-    if value < _LEAST:
-        return "<0.0001%"
-    apart = abs(1 - value)
-    if apart < _LEAST:
-        return ">99.9999%" if value < 1 else ">100%"
-    digits = max(1, 2 - math.floor(math.log10(100 * value)), -math.floor(math.log10(100 * apart)))
-    return f"{value:.{digits}%}"
 
 
 def measured(value: float | None) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shoal.errors import OutputError, SchemaError
+from shoal.exact import share
 from shoal.schema._domain import Kind
 from shoal.schema._guess import (
     ColumnProfile,
@@ -96,7 +97,7 @@ def draft(profiles: Sequence[ColumnProfile], records: int | None = None) -> Draf
     --------
     >>> age = ColumnProfile(name="age", type="integer", records=1000, missing=0, distinct=80, separation=0.98)
     >>> draft([age]).reasons["age"]
-    'quasi-identifier: its name says that others may know it; it tells 98.0 % of the pairs of records apart.'
+    'quasi-identifier: its name says that others may know it; it tells 98.0% of the pairs of records apart.'
     """
     if not profiles:
         raise SchemaError("there are no columns to describe")
@@ -123,7 +124,7 @@ def draft(profiles: Sequence[ColumnProfile], records: int | None = None) -> Draf
 
 def _role(profile: ColumnProfile, kind: Kind) -> Guess[Role]:
     """Names decide before numbers: an income may be unique, and a key may be called `key` and be shared."""
-    apart = f"it tells {100 * profile.separation:.1f} % of the pairs of records apart"
+    apart = f"it tells {share(profile.separation)} of the pairs of records apart"
     if profile.type == "other":
         return Guess(Role.IDENTIFIER, "its values are neither text, numbers nor dates, so it is dropped")
     if identifier_name(profile.name):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from shoal.errors import ParameterError, Problems
+from shoal.exact import share
 from shoal.schema._domain import Kind
 from shoal.schema.rules import Dates, HierarchyRule, Intervals, Mask
 
@@ -87,9 +88,9 @@ class ColumnProfile:
             problems.add(f"`type` of `ColumnProfile` must be one of {', '.join(TYPES)}; got {self.type!r}")
         if not 0 <= self.missing <= self.records or not 0 <= self.distinct <= self.records - self.missing:
             problems.add("`missing` and `distinct` of `ColumnProfile` must be counts within `records`")
-        for share in ("separation", "integers", "numbers", "dates", "leading_zeros"):
-            if not 0 <= getattr(self, share) <= 1:
-                problems.add(f"`{share}` of `ColumnProfile` must be in [0, 1]")
+        for name in ("separation", "integers", "numbers", "dates", "leading_zeros"):
+            if not 0 <= getattr(self, name) <= 1:
+                problems.add(f"`{name}` of `ColumnProfile` must be in [0, 1]")
         problems.raise_as(ParameterError)
 
     @property
@@ -113,7 +114,7 @@ def guess_kind(profile: ColumnProfile) -> Guess[Kind]:
     if profile.type == "text" and profile.dates == 1:
         return Guess(Kind.DATE, "all its values read as dates")
     if profile.type == "text" and profile.dates >= 0.9:
-        return Guess(Kind.CATEGORICAL, f"{_share(profile.dates)} of its values read as dates: mend the others")
+        return Guess(Kind.CATEGORICAL, f"{share(profile.dates)} of its values read as dates: mend the others")
     numeric = profile.type in ("integer", "number") or (profile.type == "text" and profile.numbers == 1)
     if not numeric:
         return Guess(Kind.CATEGORICAL)
@@ -188,10 +189,6 @@ def _round_number(width: float) -> float:
 def _exact(width: float) -> float:
     # 0.30000000000000004 is not a width that a person would write
     return int(width) if width == int(width) else float(f"{width:.12g}")
-
-
-def _share(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 def _set(words: str) -> frozenset[str]:

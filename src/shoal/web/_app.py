@@ -18,7 +18,7 @@ from shoal.web._guard import Access, Guard
 from shoal.web._jobs import Jobs
 from shoal.web._opened import OpenTables
 from shoal.web._store import Store
-from shoal.web._worker import warm
+from shoal.web._work import warm
 
 __all__ = ["create_app"]
 

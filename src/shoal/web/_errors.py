@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import traceback
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -12,7 +10,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from shoal.errors import InputError, RequirementError, ShoalError, VerificationError
+from shoal.errors import InputError, RequirementError, ShoalError, VerificationError, presentable
 from shoal.web._store import NotFound
 
 __all__ = ["Problem", "content", "install", "status_of"]
@@ -26,19 +24,9 @@ class Problem(BaseModel):
 
 
 def content(error: BaseException) -> dict[str, Any]:
-    """Return an error as JSON; one that is not ours is told by its place, for its message may hold data."""
-    if isinstance(error, ShoalError):
-        return {"problems": list(error.problems), "hint": error.hint}
-    if isinstance(error, MemoryError):
-        return {"problems": ["there is not enough memory for this table; nothing was written"], "hint": None}
-    if os.environ.get("SHOAL_DEBUG"):
-        traceback.print_exception(error)
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "shoal" in frame.filename]
-    place = f"{frames[-1].filename.rsplit('shoal', 1)[-1].lstrip('/')}:{frames[-1].lineno}" if frames else "unknown"
-    return {
-        "problems": [f"internal error: {type(error).__name__} at {place}; nothing was written"],
-        "hint": "please report this; SHOAL_DEBUG=1 shows the details, which may contain data",
-    }
+    """Return an error as JSON; one that is not ours is named by its place, for its message may hold data."""
+    told = presentable(error)
+    return {"problems": list(told.problems), "hint": told.hint}
 
 
 def status_of(error: BaseException) -> int:

@@ -14,7 +14,8 @@ import pytest
 
 import shoal
 from shoal.comparison import _compare as module
-from shoal.errors import Cancelled, OutputError, ParameterError, SchemaError
+from shoal.comparison._evaluate import answer
+from shoal.errors import Cancelled, OutputError, ParameterError, PlanError, SchemaError
 
 pytestmark = pytest.mark.slow
 
@@ -113,7 +114,7 @@ def test_finished_points_are_not_computed_again(
         asked.append(len(jobs))
         return []
 
-    monkeypatch.setattr(module, "run_all", nothing)
+    monkeypatch.setattr(module, "_run_all", nothing)
     arguments = {"epsilon": (1,), "methods": ("generalize", "mondrian"), "learn": False, "folder": kept}
     again = shoal.compare(people, k=(2, 10, 400), **arguments)
     assert asked == [0]
@@ -172,6 +173,11 @@ def test_progress_is_told(people: shoal.Table, kept: Path, found: shoal.Comparis
     )
     assert seen == [(2, 2)]
     assert found.points
+
+
+def test_a_worker_refuses_a_wrong_plan_with_a_reason() -> None:
+    with pytest.raises(PlanError, match="no columns"):
+        answer({"plan": "shoal = 1", "folder": ".", "settings": {}}, lambda *_: None)
 
 
 def test_it_can_be_stopped(people: shoal.Table) -> None:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.report import band, share
+from shoal.exact import share
+from shoal.report import band
 
 
 @pytest.mark.parametrize(

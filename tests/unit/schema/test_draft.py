@@ -132,7 +132,7 @@ def test_a_draft_is_marked_ranked_and_explained():
     assert drafted.schema.guessed
     assert drafted.ranking == ("town", "age", "sex")
     assert drafted.reasons["age"] == (
-        "quasi-identifier: its name says that others may know it; it tells 98.0 % of the pairs of records apart; "
+        "quasi-identifier: its name says that others may know it; it tells 98.0% of the pairs of records apart; "
         "interval widths fit its range."
     )
     assert "name a `file` that groups them" in drafted.reasons["town"]
