@@ -2,6 +2,7 @@
 
 from shoal.hierarchies._arx import read_arx, write_arx
 from shoal.hierarchies._build import build, leaf_codes, outside, provenance
+from shoal.hierarchies._declared import declared_leaves, leaves_declared
 from shoal.hierarchies._hierarchy import TOP, Hierarchy
 from shoal.hierarchies._semantic import Concepts, dissimilarity, semantic_distance, semantic_distances
 from shoal.schema.rules import text
@@ -11,8 +12,10 @@ __all__ = [
     "Concepts",
     "Hierarchy",
     "build",
+    "declared_leaves",
     "dissimilarity",
     "leaf_codes",
+    "leaves_declared",
     "outside",
     "provenance",
     "read_arx",
