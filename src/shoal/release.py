@@ -22,7 +22,7 @@ from shoal.methods.recode import SearchResult
 from shoal.plan import Plan
 from shoal.report import REPORT, Plots, gather, render_html, summary
 from shoal.risk import Reidentification
-from shoal.schema import FromFile, Role, Taxonomy
+from shoal.schema import Role
 from shoal.tables import Table
 
 __all__ = ["Part", "PrivateReport", "Release"]
@@ -208,11 +208,11 @@ class Release:
         attributes = []
         for number, attribute in enumerate(self.plan.schema, start=1):
             rule = attribute.hierarchy
-            if isinstance(rule, FromFile | Taxonomy) and rule.path is not None:
+            if rule is not None and rule.file is not None:
                 name = f"{HIERARCHIES}/{_file_stem(attribute.name, number)}.csv"
                 (staging / HIERARCHIES).mkdir(exist_ok=True)
-                shutil.copyfile(self.plan.schema.folder / rule.path, staging / name)
-                attributes.append(replace(attribute, hierarchy=replace(rule, path=name)))
+                shutil.copyfile(self.plan.schema.folder / rule.file, staging / name)
+                attributes.append(replace(attribute, hierarchy=rule.moved(name)))
             else:
                 attributes.append(attribute)
         plan = replace(self.plan, schema=replace(self.plan.schema, attributes=tuple(attributes), folder=staging))

@@ -6,7 +6,7 @@ import hashlib
 
 from shoal.guarantees._certificate import Domain
 from shoal.hierarchies import provenance
-from shoal.schema import FromFile, Schema, Taxonomy
+from shoal.schema import Schema
 from shoal.tables import Frequencies
 
 __all__ = ["domains", "domains_of_schema"]
@@ -34,5 +34,5 @@ def domains_of_schema(schema: Schema) -> tuple[Domain, ...]:
 
 def _file_hash(schema: Schema, column: str) -> str | None:
     rule = schema[column].hierarchy
-    path = rule.path if isinstance(rule, FromFile | Taxonomy) else None
+    path = None if rule is None else rule.file
     return None if path is None else hashlib.sha256((schema.folder / path).read_bytes()).hexdigest()

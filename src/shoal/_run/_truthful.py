@@ -38,7 +38,7 @@ from shoal.models import Classes
 from shoal.plan import Plan
 from shoal.release import PrivateReport, Release
 from shoal.risk import reidentification
-from shoal.schema import FromFile, Groups, Kind, Provenance, Schema, Taxonomy
+from shoal.schema import Kind, Provenance, Schema
 from shoal.tables import Frequencies, Table
 
 __all__ = ["draw"]
@@ -118,15 +118,12 @@ def _check_listed(schema: Schema, sensitive: Sequence[str]) -> None:
     for name in sensitive:
         attribute = schema[name]
         listed = attribute.domain is not None and attribute.domain.values is not None
-        if attribute.hierarchy is not None and not listed and not isinstance(attribute.hierarchy, _TABLES):
+        if attribute.hierarchy is not None and not listed and not attribute.hierarchy.lists_values:
             problems.add(
                 f"column `{name}`: its hierarchy would be released with the values that occur; list its `values`, or "
                 "leave the hierarchy out"
             )
     problems.raise_as(ParameterError)
-
-
-_TABLES = (FromFile, Groups, Taxonomy)
 
 
 # -- what leaves

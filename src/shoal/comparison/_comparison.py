@@ -13,7 +13,6 @@ from shoal.comparison._point import RISKS, UTILITIES, Point
 from shoal.errors import OutputError, ParameterError
 from shoal.plan import Plan
 from shoal.report import Axis, Chart, Dot, frontier_chart, frontier_text
-from shoal.schema import FromFile, Taxonomy
 
 __all__ = ["Comparison"]
 
@@ -141,8 +140,8 @@ def _moved(plan: Plan, folder: Path) -> Plan:
     attributes = []
     for attribute in plan.schema:
         rule = attribute.hierarchy
-        if isinstance(rule, FromFile | Taxonomy) and rule.path is not None:
-            place = os.path.relpath((plan.schema.folder / rule.path).absolute(), folder)
-            attribute = replace(attribute, hierarchy=replace(rule, path=place))
+        if rule is not None and rule.file is not None:
+            place = os.path.relpath((plan.schema.folder / rule.file).absolute(), folder)
+            attribute = replace(attribute, hierarchy=rule.moved(place))
         attributes.append(attribute)
     return replace(plan, schema=replace(plan.schema, attributes=tuple(attributes), folder=folder))

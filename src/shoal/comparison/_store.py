@@ -18,7 +18,6 @@ from shoal import __version__
 from shoal.comparison._point import Point
 from shoal.errors import OutputError
 from shoal.plan import Plan
-from shoal.schema import FromFile, Taxonomy
 from shoal.tables import Table
 
 __all__ = ["Store", "input_fingerprint", "point_key"]
@@ -87,8 +86,8 @@ def point_key(plan: Plan, fingerprint: str, settings: Mapping[str, object]) -> s
     digest = hashlib.sha256(json.dumps([__version__, fingerprint, plan.dumps(), dict(settings)]).encode())
     for attribute in plan.schema:
         rule = attribute.hierarchy
-        if isinstance(rule, FromFile | Taxonomy) and rule.path is not None:
-            _add_file(digest, plan.schema.folder / rule.path)
+        if rule is not None and rule.file is not None:
+            _add_file(digest, plan.schema.folder / rule.file)
     return digest.hexdigest()[:32]
 
 

@@ -19,7 +19,7 @@ from shoal.queries._conditions import Region
 from shoal.queries._filters import normal
 from shoal.queries._loss import Loss, written
 from shoal.queries._records import LARGEST_UNITS, ExactFigures, Scale
-from shoal.schema import Attribute, FromFile, Groups, Kind, Role, Schema, Taxonomy
+from shoal.schema import Attribute, Kind, Role, Schema
 from shoal.tables import FilterError
 
 __all__ = [
@@ -145,7 +145,7 @@ def values(attribute: Attribute, schema: Schema) -> tuple[str, ...]:
 
 def declared_hierarchy(attribute: Attribute, schema: Schema) -> Hierarchy | None:
     """Return the hierarchy of an attribute if its rule lists all values, else None."""
-    if not isinstance(attribute.hierarchy, FromFile | Groups | Taxonomy):
+    if attribute.hierarchy is None or not attribute.hierarchy.lists_values:
         return None
     import pyarrow as pa
 

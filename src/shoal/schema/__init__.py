@@ -1,5 +1,6 @@
 """What the data is: roles, kinds, declared domains, missing values, weights and hierarchy rules."""
 
+from shoal.schema._document import read_rule
 from shoal.schema._domain import INEXACT, Bound, Domain, Kind
 from shoal.schema._draft import Draft, draft
 from shoal.schema._guess import ColumnProfile
@@ -49,6 +50,7 @@ __all__ = [
     "from_document",
     "load",
     "loads",
+    "read_rule",
     "save",
     "toml_value",
 ]

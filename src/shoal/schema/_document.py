@@ -15,7 +15,7 @@ from shoal.schema._entry import Entry, day_or_number, many, nearest, number, tab
 from shoal.schema._schema import Attribute, Missing, Role, Schema
 from shoal.schema.rules import RULES, HierarchyRule
 
-__all__ = ["VERSION", "read"]
+__all__ = ["VERSION", "read", "read_rule"]
 
 VERSION = 1
 
@@ -38,6 +38,15 @@ def read(document: Mapping[str, object], folder: Path) -> Schema:
     problems.raise_as(SchemaError)
     attributes = tuple(attribute for attribute in found if attribute is not None)
     return Schema(attributes=attributes, folder=folder, guessed=guessed)
+
+
+def read_rule(found: Mapping[str, object]) -> HierarchyRule:
+    """Return the rule that a hierarchy table of a schema file describes, or raise with all of its problems."""
+    problems = Problems()
+    rule = _rule("the rule", found, problems)
+    problems.raise_as(SchemaError)
+    assert rule is not None  # noqa: S101 - else there was a problem
+    return rule
 
 
 def _attribute(name: str, column: object, problems: Problems) -> Attribute | None:
@@ -94,7 +103,7 @@ def _domain(values: tuple[str, ...] | None, minimum: Bound | None, maximum: Boun
     return Domain(values=values, minimum=minimum, maximum=maximum)
 
 
-def _rule(subject: str, found: dict[str, object], problems: Problems) -> HierarchyRule | None:
+def _rule(subject: str, found: Mapping[str, object], problems: Problems) -> HierarchyRule | None:
     """Return the rule of a hierarchy table; its key says which one it is."""
     named = [key for key in found if key in RULES]
     if len(named) != 1:
@@ -104,7 +113,7 @@ def _rule(subject: str, found: dict[str, object], problems: Problems) -> Hierarc
     return _noted(subject, problems, lambda: RULES[named[0]].read(entry))
 
 
-def _which_rule(found: dict[str, object], named: list[str]) -> str:
+def _which_rule(found: Mapping[str, object], named: list[str]) -> str:
     if named:
         return f"`hierarchy` must name one rule; got {', '.join(f'`{key}`' for key in named)}"
     for key in found:

@@ -7,6 +7,8 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from shoal.schema import RULES, Flat, read_rule
+
 __all__ = ["FILTERS", "frontier", "lattice_picture"]
 
 _EDGES_DRAWN = 80
@@ -69,32 +71,12 @@ def rule_text(rule: Mapping[str, Any] | None, key: str) -> str:
 
 def rule_name(rule: Mapping[str, Any] | None) -> str:
     """Return which rule it is."""
-    names = ("intervals", "cuts", "quantiles", "mask", "dates", "groups", "taxonomy", "file")
-    return next((name for name in names if name in (rule or {})), "flat")
+    return next((name for name in RULES if name in (rule or {})), Flat.name)
 
 
 def rule_words(rule: Mapping[str, Any] | None) -> str:
     """Say a hierarchy in a few words."""
-    name = rule_name(rule)
-    text = rule_text(rule, name)
-    match name:
-        case "intervals":
-            return f"intervals of {text}"
-        case "cuts":
-            return f"{len((rule or {})['cuts'])} levels of cut points"
-        case "quantiles":
-            return f"{text} groups of about equally many records"
-        case "mask":
-            return f"characters hidden: {text}"
-        case "dates":
-            return text
-        case "groups":
-            return f"{len((rule or {})['groups'])} levels of named groups"
-        case "taxonomy":
-            return "a tree"
-        case "file":
-            return "from an uploaded file"
-    return "the value or nothing"
+    return (read_rule(rule) if rule else Flat()).explain()
 
 
 def when(text: str) -> str:

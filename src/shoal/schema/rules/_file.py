@@ -6,9 +6,9 @@ import csv
 import io
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +51,10 @@ class FromFile(HierarchyRule):
     def file(self) -> str | None:
         """The file of the levels."""
         return self.path
+
+    def moved(self, path: str) -> Self:
+        """Return the rule with its file at another place."""
+        return replace(self, path=path)
 
     def tree(self, column: Column) -> Tree:
         """Return the levels of the file; every problem of it is reported at once."""

@@ -35,7 +35,7 @@ class Flat(HierarchyRule):
 
     def explain(self) -> str:
         """Say what the rule does."""
-        return "each value, then *"
+        return "the value, then *"
 
     def tree(self, column: Column) -> Tree:
         """Return the values alone; declared values keep their declared order."""

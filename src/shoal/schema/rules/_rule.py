@@ -214,6 +214,10 @@ class HierarchyRule(ABC):
         """The file that the rule reads, relative to the schema's folder."""
         return None
 
+    def moved(self, path: str) -> Self:
+        """Return the rule with its file at another place; a rule that reads none is the same everywhere."""
+        return self
+
     def source(self, domain: Domain | None) -> str:
         """Say where the leaves come from, as messages call it."""
         if self.file is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
@@ -66,13 +66,17 @@ class Taxonomy(HierarchyRule):
     def explain(self) -> str:
         """Say where the tree is."""
         return (
-            f"the tree of concepts in `{self.path}`" if self.path else f"a tree of {counted(len(self.pairs), 'pair')}"
+            f"the tree in `{self.path}`" if self.path else f"a tree of {counted(len(self.pairs), 'child-parent pair')}"
         )
 
     @property
     def file(self) -> str | None:
         """The file of the pairs, if there is one."""
         return self.path
+
+    def moved(self, path: str) -> Self:
+        """Return the rule with its file, if it has one, at another place."""
+        return self if self.path is None else replace(self, path=path)
 
     def tree(self, column: Column) -> Tree:
         """Return the levels of a tree of concepts; values are its leaves.

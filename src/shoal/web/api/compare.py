@@ -78,7 +78,7 @@ def plan(here: Here, run: str, number: Number) -> Response:
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("plan.toml", made.dumps())
         for attribute in made.schema:
-            path = getattr(attribute.hierarchy, "path", None)
+            path = None if attribute.hierarchy is None else attribute.hierarchy.file
             if path is not None:
                 file.write(made.schema.folder / path, path)
     headers = {"content-disposition": f'attachment; filename="plan-{number}.zip"'}
