@@ -2,28 +2,25 @@
 
 from shoal.risk._assess import Assessment, Separation, assess
 from shoal.risk._attack import Attack, Rate
-from shoal.risk._attacks import Attacks, attack
+from shoal.risk._attacks import Attacks, attack, linkability, singling_out
 from shoal.risk._attribute_disclosure import AttributeDisclosure, attribute_disclosure
 from shoal.risk._axes import Axis
 from shoal.risk._boxes import Boxes
-from shoal.risk._extreme_values import ExtremeValue, clustered, extreme_values
-from shoal.risk._individual_risk import individual_risk
+from shoal.risk._demonstrations import Duplication, ExtremeValue, clustered, extreme_values, k_duplicated, k_duplication
 from shoal.risk._inference import inference
-from shoal.risk._k_duplication import Duplication, k_duplicated, k_duplication
-from shoal.risk._k_map import PopulationMap, k_map
-from shoal.risk._linkability import linkability
 from shoal.risk._linkage import Knowledge, linkage
 from shoal.risk._membership import membership
 from shoal.risk._pair import UNIT, Pair
-from shoal.risk._population_uniqueness import PopulationUniqueness, population_uniqueness
+from shoal.risk._population_uniqueness import PopulationUniqueness, individual_risk, population_uniqueness
 from shoal.risk._record_linkage import RecordLinkage, record_linkage
 from shoal.risk._reidentification import (
     ClassSizes,
+    PopulationMap,
     Reidentification,
+    k_map,
     reidentification,
     reidentification_of_sizes,
 )
-from shoal.risk._singling_out import singling_out
 
 __all__ = [
     "UNIT",

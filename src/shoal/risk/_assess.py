@@ -8,13 +8,11 @@ import numpy as np
 
 from shoal import tables
 from shoal.errors import SchemaError
-from shoal.models import Classes
 from shoal.risk._attribute_disclosure import AttributeDisclosure, attribute_disclosure
-from shoal.risk._k_map import k_map
 from shoal.risk._population_uniqueness import PopulationUniqueness, population_uniqueness
-from shoal.risk._reidentification import Reidentification, reidentification
+from shoal.risk._reidentification import Reidentification, k_map, reidentification
 from shoal.schema import Attribute, Flat, Kind, Role, Schema
-from shoal.tables import Frequencies, Table
+from shoal.tables import Classes, Frequencies, Table
 
 __all__ = ["Assessment", "Separation", "assess", "separations"]
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from shoal.models import Classes, ClassHistogram
-from shoal.tables import Counts, tally
+from shoal.tables import Classes, ClassHistogram, Counts, tally
 
 __all__ = ["AttributeDisclosure", "attribute_disclosure"]
 

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.hierarchies import TOP, Hierarchy
-from shoal.risk._boxes import Codes
 from shoal.schema import Attribute, Kind, Role
 
 __all__ = ["Axis", "Cover", "Labels", "cover"]
 
+Codes = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 Labels = tuple[str | None, ...]
 

@@ -10,8 +10,7 @@ import numpy.typing as npt
 from shoal.errors import ParameterError
 from shoal.risk._attack import Attack, Rate
 from shoal.risk._boxes import Codes, Rows
-from shoal.risk._fitting import fitting
-from shoal.risk._pair import Pair, draw
+from shoal.risk._pair import Pair, draw, fitting
 
 __all__ = ["inference"]
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.risk._fitting import affordable, candidates
-from shoal.risk._pair import Pair
+from shoal.risk._pair import Pair, affordable, candidates
 
 __all__ = ["Knowledge", "linkage"]
 

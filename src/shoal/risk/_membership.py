@@ -13,8 +13,7 @@ from shoal.errors import Cancelled, ParameterError, RequirementError
 from shoal.hierarchies import text
 from shoal.risk._attack import Attack, Rate
 from shoal.risk._boxes import Codes, Rows
-from shoal.risk._fitting import candidates
-from shoal.risk._pair import Pair
+from shoal.risk._pair import Pair, candidates
 from shoal.tables import Table
 
 __all__ = ["membership"]

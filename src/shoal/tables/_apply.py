@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from shoal.errors import ParameterError, Problems
-from shoal.tables._classes import Encoded, Recoding
+from shoal.tables._classes import Dictionary, Encoded, Recoding
 from shoal.tables._columns import Packing
-from shoal.tables._engine import quiet, sorted_by_values
+from shoal.tables._engine import key, quiet, sorted_by_values
 from shoal.tables._keyed import pseudonyms
-from shoal.tables._lookup import Lookup, Released
 from shoal.tables._table import Table
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["apply"]
+__all__ = ["Lookup", "Released", "apply"]
+
+Codes = npt.NDArray[np.int64]
+
+#: A released column with at most this many distinct values travels through the sort as a few bits.
+FEW = 1000
 
 
 def apply(
@@ -116,3 +125,167 @@ def _unpacked(ordered: ir.Table, packing: Packing, position: int, column: Releas
     word = ordered[f"word{packing.words[position]}"]
     code = (word >> packing.shifts[position]) & ((1 << packing.bits[position]) - 1)
     return ibis.array(column.labels.to_pylist()).cast("array<string>")[code.cast("int32")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Released:
+    """What one quasi-identifier becomes.
+
+    Parameters
+    ----------
+    labels
+        The released values in ascending order, the missing one last.
+    of_value
+        The label of every distinct value (-1: no kept record has it), where the value alone decides; else None.
+    of_tuple
+        The label of every kept tuple, where the whole tuple decides; else None.
+    """
+
+    name: str
+    labels: pa.Array
+    of_value: Codes | None
+    of_tuple: Codes | None
+
+    @property
+    def few(self) -> bool:
+        """Whether the column is small enough to travel as bits."""
+        return len(self.labels) <= FEW
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Lookup:
+    """The small tables that the records of a table are joined with.
+
+    Parameters
+    ----------
+    released
+        The quasi-identifiers that are looked up, by their number; others pass through as they are.
+    tuples
+        Positions of the kept tuples, one for each combination of quasi-identifiers; None where none is suppressed
+        and no column depends on the whole tuple.
+    """
+
+    encoded: Encoded
+    released: dict[int, Released]
+    tuples: Codes | None
+
+    @classmethod
+    def of(cls, encoded: Encoded, recoding: Recoding) -> Lookup:
+        """Find out which columns are decided by value and which by tuple."""
+        frequencies = encoded.frequencies
+        present = frequencies.counts > 0
+        kept = np.flatnonzero(present & (recoding.classes >= 0))
+        packing = Packing.of([hierarchy.size for hierarchy in frequencies.hierarchies])
+        order, new = packing.order([frequencies.codes[kept, j] for j in range(len(frequencies.hierarchies))])
+        once = kept[order[new]]  # tuples that differ only in sensitive values have the same class
+        released = {}
+        for j, dictionary in enumerate(encoded.dictionaries):
+            if not recoding.unchanged[j]:
+                released[j] = _generalized(encoded, recoding, j, once)
+            elif pa.types.is_string(dictionary.values.type) and len(dictionary.values) <= FEW:
+                released[j] = _unchanged(dictionary)
+        suppressed = bool(np.any(present & (recoding.classes < 0)))
+        local = any(column.of_tuple is not None for column in released.values())
+        return cls(encoded=encoded, released=released, tuples=once if suppressed or local else None)
+
+    def join(self, table: Table) -> ir.Table:
+        """Return the kept records with a column ``label{j}`` or a part ``part{j}`` for each column looked up."""
+        frequencies = self.encoded.frequencies
+        packing = Packing.of([hierarchy.size for hierarchy in frequencies.hierarchies])
+        records = table.expression
+        for j, dictionary in enumerate(self.encoded.dictionaries):
+            known: dict[str, Any] = {f"value{j}": dictionary.values}
+            if self.tuples is not None:
+                known[f"leaf{j}"] = pa.array(packing.part(j, dictionary.codes))
+            column = self.released.get(j)
+            if column is not None and column.of_value is not None:
+                known |= dict(self._columns(j, column, column.of_value))
+            if len(known) > 1:
+                records = _join(table, records, dictionary.name, _without_unused(known))
+        return records if self.tuples is None else self._join_tuples(table, records, packing, self.tuples)
+
+    def words(self, records: ir.Table) -> tuple[Packing, dict[str, Any]]:
+        """Return the few-valued released columns as packed words ``word{i}``, and how they are packed."""
+        few = self.few
+        packing = Packing.of([len(self.released[j].labels) for j in few])
+        words: dict[str, Any] = {}
+        for position, j in enumerate(few):
+            name = f"word{packing.words[position]}"
+            part = records[f"part{j}"]
+            words[name] = words[name] + part if name in words else part
+        return packing, words
+
+    @property
+    def few(self) -> list[int]:
+        """The columns that travel as bits."""
+        return [j for j, column in self.released.items() if column.few]
+
+    def _columns(self, j: int, column: Released, codes: Codes) -> Iterator[tuple[str, pa.Array]]:
+        unused = codes < 0
+        if column.few:
+            position = self.few.index(j)
+            packing = Packing.of([len(self.released[i].labels) for i in self.few])
+            yield f"part{j}", pa.array(packing.part(position, codes), mask=unused)
+        else:
+            yield f"label{j}", column.labels.take(pa.array(np.where(unused, 0, codes)))
+            yield f"part{j}", pa.array(codes, mask=unused)
+
+    def _join_tuples(self, table: Table, records: ir.Table, packing: Packing, tuples: Codes) -> ir.Table:
+        frequencies = self.encoded.frequencies
+        numbers = range(len(frequencies.hierarchies))
+        words = packing.pack([frequencies.codes[tuples, j] for j in numbers])
+        known: dict[str, Any] = {f"tuple{i}": pa.array(word) for i, word in enumerate(words)}
+        for j, column in self.released.items():
+            if column.of_tuple is not None:
+                known |= dict(self._columns(j, column, column.of_tuple))
+        staged = table.engine.stage(pa.table(known))
+        same = []
+        for i in range(packing.number):
+            leaves = [records[f"leaf{j}"] for j in numbers if packing.words[j] == i]
+            same.append(sum(leaves[1:], start=leaves[0]) == staged[f"tuple{i}"])
+        return records.inner_join(staged, same)
+
+
+def _generalized(encoded: Encoded, recoding: Recoding, j: int, tuples: Codes) -> Released:
+    hierarchy, dictionary = encoded.frequencies.hierarchies[j], encoded.dictionaries[j]
+    written = pa.array(recoding.labels[j], pa.string())
+    labels, ranks = _ranked(written)
+    of_tuple = ranks[recoding.codes[recoding.classes[tuples], j]]
+    leaves = encoded.frequencies.codes[tuples, j]
+    of_leaf = np.full(hierarchy.size, -1, dtype=np.int64)
+    of_leaf[leaves] = of_tuple
+    if np.array_equal(of_leaf[leaves], of_tuple):
+        return Released(name=dictionary.name, labels=labels, of_value=of_leaf[dictionary.codes], of_tuple=None)
+    return Released(name=dictionary.name, labels=labels, of_value=None, of_tuple=of_tuple)
+
+
+def _unchanged(dictionary: Dictionary) -> Released:
+    labels, ranks = _ranked(dictionary.values)
+    return Released(name=dictionary.name, labels=labels, of_value=ranks, of_tuple=None)
+
+
+def _ranked(labels: pa.Array) -> tuple[pa.Array, Codes]:
+    """Return the distinct labels in ascending order, null last, and where each of ``labels`` is among them."""
+    distinct = pc.unique(labels)
+    distinct = distinct.take(pc.sort_indices(distinct))
+    if not labels.null_count:
+        ranks = pc.index_in(labels, value_set=distinct)
+    else:
+        ranks = pc.index_in(labels, value_set=distinct.drop_null(), skip_nulls=True).fill_null(len(distinct) - 1)
+    return distinct, np.asarray(ranks.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def _join(table: Table, records: ir.Table, name: str, known: pa.Table) -> ir.Table:
+    """Look the values of a column up among its distinct values; null is one of them."""
+    value = known.column_names[0]
+    staged = table.engine.stage(known)
+    column = key(records[name])
+    same = column.identical_to(staged[value]) if known[value].null_count else column == staged[value]
+    return records.inner_join(staged, [same])
+
+
+def _without_unused(known: dict[str, Any]) -> pa.Table:
+    """Leave out values that no kept record has: their records are then dropped by the join itself."""
+    rows = pa.table(known)
+    parts = [name for name in rows.column_names if name.startswith("part")]
+    return rows.filter(pc.is_valid(rows[parts[0]])) if parts else rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shoal.schema import Kind, Schema
-from shoal.tables._by_record import release_joined
 from shoal.tables._classes import Counts
 from shoal.tables._counting import class_sizes
-from shoal.tables._engine import ROW, builtin, quiet
+from shoal.tables._engine import ROW, builtin, quiet, sorted_by_values
+from shoal.tables._keyed import check_identifiers, pseudonyms
 from shoal.tables._spark import SparkEngine
 from shoal.tables._table import Table, numbered
 
@@ -224,7 +224,7 @@ class ClusteredBlocks:
     def released(self, names: Sequence[str], *, key: bytes | None) -> Table:
         """Return the released table: columns of the blocks replaced, others as they are, ordered by all of them."""
         replaced = dict(zip(self.blocks.names, self._new, strict=True))
-        return release_joined(self.blocks.table, self.rows, names, replaced, key=key)
+        return _release_joined(self.blocks.table, self.rows, names, replaced, key=key)
 
     @property
     def _new(self) -> list[str]:
@@ -308,3 +308,25 @@ def _block_of(coordinates: Sequence[Any], block: Block) -> Any:
         return ibis.literal(block, type="int32")
     below, above = (_block_of(coordinates, part) for part in (block.below, block.above))
     return (coordinates[block.axis] < block.border).ifelse(below, above)
+
+
+def _release_joined(
+    table: Table, rows: ir.Table, names: Sequence[str], replaced: Mapping[str, str], *, key: bytes | None = None
+) -> Table:
+    """As :func:`~shoal.tables.release_records`, for new values that lie beside the table.
+
+    ``rows`` has the number of every record as ``record``; ``replaced`` says which of its columns stands for a column.
+    """
+    check_identifiers(table, names, key)
+    with quiet(table.source.name):
+        records = pseudonyms(table, table.expression, list(names), key)
+        # new names, so that no column of the table can be taken for one of the new values
+        kept = {f"old{i}": records[name] for i, name in enumerate(names) if name not in replaced}
+        old = records.select(old_record=records[ROW], **kept)
+        new = rows.select(
+            new_record=rows["record"],
+            **{f"new{i}": rows[replaced[name]] for i, name in enumerate(names) if name in replaced},
+        )
+        joined = old.inner_join(new, [old["old_record"] == new["new_record"]])
+        chosen = {name: joined[f"new{i}" if name in replaced else f"old{i}"] for i, name in enumerate(names)}
+        return replace(table, expression=sorted_by_values(joined.select(**chosen)), schema=None, left_out=0)

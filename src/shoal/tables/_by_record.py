@@ -4,33 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from shoal.errors import ParameterError
 from shoal.hierarchies import Hierarchy, leaf_codes
 from shoal.tables._classes import Dictionary, Frequencies, SensitiveAttribute
-from shoal.tables._columns import _column, column_hierarchies, sensitive_codes
-from shoal.tables._encode import _check, _schema
+from shoal.tables._columns import _column, check_columns, column_hierarchies, schema_of, sensitive_codes
 from shoal.tables._engine import OURS, ROW, quiet, sorted_by_values
 from shoal.tables._engine import key as comparable
-from shoal.tables._keyed import pseudonyms
+from shoal.tables._keyed import check_identifiers, pseudonyms
 from shoal.tables._table import Table, numbered
 
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
-
-__all__ = [
-    "EncodedRecords",
-    "encode_records",
-    "join_classes",
-    "release_joined",
-    "release_records",
-    "sorted_records",
-]
+__all__ = ["EncodedRecords", "encode_records", "join_classes", "release_records", "sorted_records"]
 
 Numbers = npt.NDArray[np.int64]
 
@@ -89,9 +77,9 @@ def encode_records(table: Table, *, sensitive: Sequence[str]) -> EncodedRecords:
     HierarchyError
         If values are not in the hierarchy of their column; the message counts them.
     """
-    schema = _schema(table)
+    schema = schema_of(table)
     names = schema.quasi_identifiers
-    _check(table, names, tuple(sensitive))
+    check_columns(table, names, tuple(sensitive))
     table = numbered(table)
     records = table.expression
     with quiet(table.source.name):
@@ -149,7 +137,7 @@ def release_records(
         Ordered by all released columns, so that the order holds nothing of the input's.
     """
     table = encoded.table
-    _check_identifiers(table, names, key)
+    check_identifiers(table, names, key)
     staged: dict[str, Any] = {f"{OURS}record": pa.array(encoded.rows)}
     staged |= {f"{OURS}new{i}": columns[name] for i, name in enumerate(names) if name in columns}
     exchanges = [([name for name in some if name in names and name not in columns], order) for some, order in moved]
@@ -173,36 +161,6 @@ def release_records(
             for i, name in enumerate(names)
         }
         return replace(table, expression=sorted_by_values(records.select(**chosen)), schema=None, left_out=0)
-
-
-def release_joined(
-    table: Table, rows: ir.Table, names: Sequence[str], replaced: Mapping[str, str], *, key: bytes | None = None
-) -> Table:
-    """As :func:`release_records`, for new values that lie beside the table.
-
-    ``rows`` has the number of every record as ``record``; ``replaced`` says which of its columns stands for a column.
-    """
-    _check_identifiers(table, names, key)
-    with quiet(table.source.name):
-        records = pseudonyms(table, table.expression, list(names), key)
-        # new names, so that no column of the table can be taken for one of the new values
-        kept = {f"old{i}": records[name] for i, name in enumerate(names) if name not in replaced}
-        old = records.select(old_record=records[ROW], **kept)
-        new = rows.select(
-            new_record=rows["record"],
-            **{f"new{i}": rows[replaced[name]] for i, name in enumerate(names) if name in replaced},
-        )
-        joined = old.inner_join(new, [old["old_record"] == new["new_record"]])
-        chosen = {name: joined[f"new{i}" if name in replaced else f"old{i}"] for i, name in enumerate(names)}
-        return replace(table, expression=sorted_by_values(joined.select(**chosen)), schema=None, left_out=0)
-
-
-def _check_identifiers(table: Table, names: Sequence[str], key: bytes | None) -> None:
-    schema = table.schema
-    assert schema is not None  # noqa: S101 - records are encoded by it
-    plain = [name for name in names if name in schema.identifiers and (key is None or not schema[name].pseudonym)]
-    if plain:
-        raise ParameterError(f"column `{plain[0]}` is an identifier: it is not released")
 
 
 def sorted_records(table: Table) -> Table:

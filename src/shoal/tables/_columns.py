@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.errors import HierarchyError, Problems
+from shoal.errors import HierarchyError, ParameterError, Problems
 from shoal.hierarchies import Hierarchy, build, leaf_codes, outside, text
 from shoal.schema import Attribute, Kind, Schema
 from shoal.tables._classes import SensitiveAttribute
@@ -22,10 +22,12 @@ __all__ = [
     "Counts",
     "Packing",
     "TupleColumn",
+    "check_columns",
     "column_hierarchies",
     "distinct_tuples",
     "leaves_of",
     "merged",
+    "schema_of",
     "sensitive_codes",
 ]
 
@@ -241,3 +243,24 @@ def _order(declared: Attribute, values: pa.Array, written: pa.Array) -> npt.NDAr
         keys = values
     ranks = pc.rank(keys, sort_keys="ascending", tiebreaker="dense")
     return np.asarray(ranks.to_numpy(), dtype=np.int64)
+
+
+def schema_of(table: Table) -> Schema:
+    if table.schema is None:
+        raise ParameterError(
+            f"{table.source.name} has no schema, so nobody knows what its columns mean.",
+            hint="`shoal draft` writes one; then read(..., schema=...)",
+        )
+    return table.schema
+
+
+def check_columns(table: Table, names: tuple[str, ...], others: tuple[str, ...]) -> None:
+    problems = Problems()
+    if not names:
+        problems.add("at least one column must be a quasi-identifier")
+    for name in (*names, *others):
+        if name not in table.columns:
+            problems.add(f"{table.source.name} has no column `{name}`")
+    for name in dict.fromkeys(name for name in names if name in others):
+        problems.add(f"column `{name}` cannot be a quasi-identifier and sensitive at once")
+    problems.raise_as(ParameterError)

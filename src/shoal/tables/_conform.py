@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from shoal.errors import DataError, Problems, SchemaError
+from shoal.hierarchies import text
 from shoal.schema import Attribute, Kind, Missing, Role, Schema
 from shoal.tables._engine import ROW, key, quiet
 
@@ -197,8 +198,6 @@ def _check_values(table: Table, typed: ir.Table, attribute: Attribute, problems:
     """Compare the distinct values of a column with the declared ones."""
     if attribute.domain is None or attribute.domain.values is None:
         return
-    from shoal.hierarchies import text
-
     values = typed.select(value=typed[attribute.name])
     values = values.filter(values["value"].notnull())
     with quiet(table.source.name):
@@ -218,8 +217,6 @@ def _check_values(table: Table, typed: ir.Table, attribute: Attribute, problems:
 
 
 def _canonical(value: str) -> str:
-    from shoal.hierarchies import text
-
     try:
         return str(text(pa.array([float(value)]))[0].as_py())
     except ValueError:

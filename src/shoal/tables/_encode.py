@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shoal.errors import DataError, ParameterError, Problems
+from shoal.errors import DataError
 from shoal.hierarchies import leaf_codes
 from shoal.schema import Schema
 from shoal.tables._classes import Dictionary, Encoded, Frequencies
@@ -15,10 +15,12 @@ from shoal.tables._columns import (
     Counts,
     Packing,
     TupleColumn,
+    check_columns,
     column_hierarchies,
     distinct_tuples,
     leaves_of,
     merged,
+    schema_of,
     sensitive_codes,
 )
 from shoal.tables._table import Table
@@ -57,10 +59,10 @@ def encode(
     distinct values of every column are looked up in its hierarchy once. Values that are written differently but have
     the same leaf (``39`` and ``39.0``) end up in the same tuple.
     """
-    schema = _schema(table)
+    schema = schema_of(table)
     names = tuple(schema.quasi_identifiers if quasi_identifiers is None else quasi_identifiers)
     others = tuple(schema.sensitive if sensitive is None else sensitive)
-    _check(table, names, others)
+    check_columns(table, names, others)
     columns, counts = distinct_tuples(table, (*names, *others))
     known, known_counts = ([], None) if population is None else population_tuples(population, schema, names)
     hierarchies = column_hierarchies(schema, columns[: len(names)], known)
@@ -82,27 +84,6 @@ def encode(
         for column, hierarchy in zip(columns, hierarchies, strict=False)
     )
     return Encoded(frequencies=frequencies, dictionaries=dictionaries)
-
-
-def _schema(table: Table) -> Schema:
-    if table.schema is None:
-        raise ParameterError(
-            f"{table.source.name} has no schema, so nobody knows what its columns mean.",
-            hint="`shoal draft` writes one; then read(..., schema=...)",
-        )
-    return table.schema
-
-
-def _check(table: Table, names: tuple[str, ...], others: tuple[str, ...]) -> None:
-    problems = Problems()
-    if not names:
-        problems.add("at least one column must be a quasi-identifier")
-    for name in (*names, *others):
-        if name not in table.columns:
-            problems.add(f"{table.source.name} has no column `{name}`")
-    for name in dict.fromkeys(name for name in names if name in others):
-        problems.add(f"column `{name}` cannot be a quasi-identifier and sensitive at once")
-    problems.raise_as(ParameterError)
 
 
 def population_tuples(population: Table, schema: Schema, names: tuple[str, ...]) -> tuple[list[TupleColumn], Counts]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,15 @@ from shoal.tables._table import Table, numbered
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["bernoulli", "hexadecimal", "hmac_pads", "keyed_digest", "pseudonyms", "sampling_threshold"]
+__all__ = [
+    "bernoulli",
+    "check_identifiers",
+    "hexadecimal",
+    "hmac_pads",
+    "keyed_digest",
+    "pseudonyms",
+    "sampling_threshold",
+]
 
 _BLOCK = 64  # bytes in a block of SHA-256
 _KEY = 32  # bytes of a sampling key
@@ -117,3 +126,12 @@ def _text(column: Any) -> Any:
         whole = (column % 1 == 0) & (column.abs() < 2.0**53)
         return whole.ifelse(column.try_cast("int64").cast("string"), column.cast("string"))
     return column.cast("string")
+
+
+def check_identifiers(table: Table, names: Sequence[str], key: bytes | None) -> None:
+    """Refuse to release identifiers in any other way than as pseudonyms."""
+    schema = table.schema
+    assert schema is not None  # noqa: S101 - records are encoded by it
+    plain = [name for name in names if name in schema.identifiers and (key is None or not schema[name].pseudonym)]
+    if plain:
+        raise ParameterError(f"column `{plain[0]}` is an identifier: it is not released")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from reference.risk import boxes, holds, only, pair_of, points
 from shoal.errors import ParameterError
 from shoal.risk import linkability
-from shoal.risk._linkability import _joined
+from shoal.risk._attacks import _joined
 from shoal.schema import Role
 
 
