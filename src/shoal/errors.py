@@ -154,7 +154,7 @@ class NotAnswered(ShoalError):
     """The answer could not be computed. Its cost stays spent: a refund would reveal that something went wrong."""
 
     def __init__(self) -> None:
-        super().__init__("the answer could not be computed; its cost is spent.", hint="tell the steward of the data")
+        super().__init__("the answer could not be computed; its cost is spent.", hint="tell the data steward")
 
     def __reduce__(self) -> tuple[type[NotAnswered], tuple[()]]:  # type: ignore[override]
         return NotAnswered, ()

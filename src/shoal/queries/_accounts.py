@@ -85,7 +85,7 @@ class Accounts:
                 left = account.budget - account.charges.spent
                 raise BudgetSpent(
                     f"{whose} does not allow this answer: it would cost {loss}, and {left} is left; nothing was spent.",
-                    hint="ask with a smaller epsilon, or ask the steward of the data",
+                    hint="use a smaller epsilon, or ask the data steward for more budget",
                 )
 
     def apply(self, entry: Mapping[str, Any]) -> None:
@@ -100,7 +100,9 @@ class Accounts:
             for owner in {entry["account"], WHOLE}:
                 self.account(owner).charges.charge(loss, region)
         elif event != "anchored":
-            raise LedgerError("the ledger holds an entry that this version does not know.", hint="update Shoal")
+            raise LedgerError(
+                "the ledger contains an entry that this version of Shoal does not know.", hint="update Shoal"
+            )
 
     def _set_budget(self, name: str, budget: Loss) -> None:
         if name in self._accounts:
@@ -113,7 +115,7 @@ def _amount(entry: Mapping[str, Any]) -> Loss:
     try:
         return Loss(entry["epsilon"], entry["delta"])
     except (ParameterError, KeyError):
-        raise LedgerError("the ledger holds an amount that nobody can spend or be given.") from None
+        raise LedgerError("the ledger contains an amount that cannot be spent or granted.") from None
 
 
 def budget_entry(name: str, budget: Loss) -> dict[str, Any]:

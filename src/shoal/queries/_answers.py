@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from shoal.exact import fraction
 from shoal.queries._loss import Loss
 
 __all__ = ["CONFIDENCE", "Accuracy", "Answer", "Value", "amounts", "between", "within"]
@@ -97,16 +98,18 @@ class Answer:
 
 def within(value: float | str | Fraction, margin: float | Fraction) -> Accuracy:
     """Return the accuracy of a number with a symmetric error."""
-    number, width = Fraction(value), Fraction(margin)
+    number, width = fraction(value), fraction(margin)
     low, high = (float(end) if end.denominator > 1 else int(end) for end in (number - width, number + width))
     shown = f"{int(width):,}" if width.denominator == 1 else f"{float(width):,.6g}"
-    return Accuracy(statement=f"within {shown} of the true one ({CONFIDENCE:.0%})", low=low, high=high)
+    return Accuracy(statement=f"within {shown} of the true value ({CONFIDENCE:.0%} confidence)", low=low, high=high)
 
 
 def between(low: float | str, high: float | str) -> Accuracy:
     """Return the accuracy of a number between two ends."""
     shown = (end if isinstance(end, str) else f"{end:,.6g}" for end in (low, high))
-    return Accuracy(statement=f"the true one is between {' and '.join(shown)} ({CONFIDENCE:.0%})", low=low, high=high)
+    return Accuracy(
+        statement=f"the true value is between {' and '.join(shown)} ({CONFIDENCE:.0%} confidence)", low=low, high=high
+    )
 
 
 def amounts(loss: Loss) -> dict[str, str]:

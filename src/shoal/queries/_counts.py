@@ -55,7 +55,7 @@ class Count(Query):
         if self.prior is not None:
             return self._refined(condition, self.prior)
         if written(self.delta, "delta"):
-            raise ParameterError("`delta` of a count is for counts with a `prior`.")
+            raise ParameterError("`delta` of a count is allowed only with a `prior`.")
         loss = self._loss(scale=self.scale)
         noise = Laplace(sensitivity=1, epsilon=loss.epsilon)
         margin = noise.interval(CONFIDENCE)
@@ -118,7 +118,10 @@ class Histogram(Query):
 
         def answer(records: ExactFigures, source: RandomSource) -> tuple[Value, Accuracy]:
             counts = noise.release_all(tally(records), source=source)
-            said = f"each number is within {margin:,} of the true one, all {len(labels)} at once ({CONFIDENCE:.0%})"
+            said = (
+                f"every count is within {margin:,} of its true value, all {len(labels)} at once "
+                f"({CONFIDENCE:.0%} confidence)"
+            )
             return dict(zip(labels, (int(n) for n in counts), strict=True)), Accuracy(statement=said)
 
         text = self._text(f"histogram of {self.column}")
@@ -133,10 +136,12 @@ class Histogram(Query):
             labels = [f"[{a}, {b})" for a, b in pairwise(shown)]
             return labels, lambda records: records.tally_between(condition, self.column, edges)
         if self.edges:
-            raise ParameterError("`edges` of a histogram are for numeric and date columns.")
+            raise ParameterError("`edges` of a histogram are allowed only for numeric and date columns.")
         known: list[str | None] = list(values(attribute, schema))
         if len(known) > LARGEST_BINS:
-            raise ParameterError(f"a histogram has at most {LARGEST_BINS:,} bins; `{self.column}` has {len(known):,}.")
+            raise ParameterError(
+                f"a histogram may have at most {LARGEST_BINS:,} bins; `{self.column}` has {len(known):,}."
+            )
         if attribute.missing is Missing.CATEGORY:
             known.append(None)
         labels = [MISSING if value is None else value for value in known]

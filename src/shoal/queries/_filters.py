@@ -70,7 +70,7 @@ def parse(text: str | None, schema: Schema) -> Condition | None:
     if text is None or not text.strip():
         return None
     if len(text) > LONGEST:
-        raise FilterError(f"a filter has at most {LONGEST:,} characters.")
+        raise FilterError(f"a filter may have at most {LONGEST:,} characters.")
     parser = _Parser(_tokens(text), schema)
     found = parser.either(0)
     parser.end()
@@ -124,7 +124,7 @@ class _Parser:
 
     def _factor(self, depth: int) -> Condition:
         if depth > DEEPEST:
-            raise FilterError(f"a filter has at most {DEEPEST} brackets and `not`s inside each other.")
+            raise FilterError(f"brackets and `not` may be nested at most {DEEPEST} deep in a filter.")
         if self._skip("not"):
             return Not(self._factor(depth + 1))
         if self._skip("("):
@@ -167,10 +167,12 @@ class _Parser:
             raise self._expected("the name of a column")
         name = token.text.strip("`")
         if name not in self._schema:
-            raise FilterError(f"there is no such column at character {token.place} of the filter.")
+            raise FilterError(f"the filter names an unknown column at character {token.place}.")
         attribute = self._schema[name]
         if attribute.role is Role.IDENTIFIER:
-            raise FilterError(f"column `{name}` identifies people; filters cannot use it.", hint="ask for a look-up")
+            raise FilterError(
+                f"column `{name}` identifies people and cannot be used in a filter.", hint="ask for a look-up"
+            )
         self._tokens.pop(0)
         return _ColumnReader(attribute)
 
@@ -191,7 +193,7 @@ class _Parser:
             raise self._expected(f"`{text}`")
 
     def _expected(self, what: str) -> FilterError:
-        return FilterError(f"the filter needs {what} at character {self._tokens[0].place}.")
+        return FilterError(f"expected {what} at character {self._tokens[0].place} of the filter.")
 
 
 _SIGNS = {"=": "=", "==": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
@@ -233,11 +235,11 @@ class _ColumnReader:
                 return dt.date.fromisoformat(_unquoted(token)).toordinal()
             except ValueError:
                 raise FilterError(
-                    f'column `{name}` compares with dates such as "2024-12-31" (character {token.place} of the filter).'
+                    f'column `{name}` must be compared with a date such as "2024-12-31" (at character {token.place}).'
                 ) from None
         number = float(token.text) if token.kind == "number" else None
         if number is None or abs(number) > 1e300:
-            raise FilterError(f"column `{name}` compares with numbers (character {token.place} of the filter).")
+            raise FilterError(f"column `{name}` must be compared with a number (at character {token.place}).")
         # -0.0 equals 0.0, and must be the same text in the ledger
         return number + 0.0
 
@@ -245,12 +247,12 @@ class _ColumnReader:
         name, value = self.attribute.name, _unquoted(token)
         known = None if self.attribute.domain is None else self.attribute.domain.values
         if known is not None and value not in known:
-            raise FilterError(f"column `{name}` has no such value (character {token.place} of the filter).")
+            raise FilterError(f"column `{name}` has no such value (at character {token.place}).")
         if sign == "=":
             return frozenset({value})
         if known is None or self.attribute.kind is not Kind.ORDINAL:
             raise FilterError(
-                f"column `{name}` has no order: compare with `=`, `!=` or `in` (character {token.place} of the filter)."
+                f"column `{name}` has no order; compare it with `=`, `!=` or `in` (at character {token.place})."
             )
         place = known.index(value)
         chosen = {"<": known[:place], "<=": known[: place + 1], ">": known[place + 1 :], ">=": known[place:]}

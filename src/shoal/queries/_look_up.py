@@ -69,19 +69,19 @@ class LookUp(Query):
     def prepare(self, schema: Schema) -> Prepared:
         """Check the query against the schema and fix its cost."""
         if self.where is not None:
-            raise ParameterError("a look-up has no `where`.")
+            raise ParameterError("a look-up takes no `where`.")
         if self.identifier not in schema or schema[self.identifier].role is not Role.IDENTIFIER:
             raise FilterError("a look-up needs a column with the role identifier.")
         if schema[self.identifier].kind in (Kind.NUMERIC, Kind.DATE):
             raise SchemaError(
-                f"column `{self.identifier}` is {schema[self.identifier].kind}; people are looked up by a text.",
+                f"column `{self.identifier}` is {schema[self.identifier].kind}; people are looked up by texts.",
                 hint=f'write `kind = "categorical"` under [columns.{self.identifier}] of the schema',
             )
         if not 1 <= len(self.columns) <= 64 or len(set(self.columns)) != len(self.columns):
             raise ParameterError("`columns` of a look-up must be 1 to 64 different columns.")
         unknown = sorted(set(self.priors) - set(self.columns))
         if unknown:
-            raise ParameterError("`priors` of a look-up must be about its `columns`.")
+            raise ParameterError("`priors` of a look-up must belong to its `columns`.")
         loss, parts = self._loss(delta=self.delta), len(self.columns)
         attributes = [attribute_of(schema, column) for column in self.columns]
         refinements = {
@@ -119,7 +119,7 @@ def _refinement(
     elif isinstance(prior, NumericPrior) != numeric:
         raise ParameterError(f"the prior of `{attribute.name}` must be for {attribute.kind} values.")
     elif isinstance(prior, CategoricalPrior) and not set(prior.values) <= set(values(attribute, schema)):
-        raise ParameterError(f"the prior of `{attribute.name}` must be about its declared values.")
+        raise ParameterError(f"the prior of `{attribute.name}` may contain only its declared values.")
     distance = None if numeric else _distance(attribute, schema)
     return Refinement(prior, epsilon=epsilon, query="individual", distance=distance, delta=delta)
 
@@ -142,6 +142,6 @@ def _distance(attribute: Attribute, schema: Schema) -> Distance:
 def _said(attribute: Attribute, refinement: Refinement) -> str:
     margin = refinement.interval(CONFIDENCE)
     if margin is None:
-        return f"{attribute.name} is the true value with probability {refinement.certainty():.0%} or more"
+        return f"{attribute.name} is the true value with a probability of at least {refinement.certainty():.0%}"
     unit = " days" if attribute.kind is Kind.DATE else ""
-    return f"{attribute.name} is within {margin:,}{unit} of the true one ({CONFIDENCE:.0%})"
+    return f"{attribute.name} is within {margin:,}{unit} of the true value ({CONFIDENCE:.0%} confidence)"

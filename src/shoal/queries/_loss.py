@@ -61,8 +61,8 @@ class Loss:
         """Return the smallest loss in whole units that covers an exact epsilon in (0, 10^6]."""
         if not 0 < epsilon <= LARGEST_EPSILON:
             raise ParameterError(
-                f"what an answer costs must be an epsilon in (0, {LARGEST_EPSILON:,}]; this one would cost more.",
-                hint="ask with a larger `scale`, which costs sensitivity / scale",
+                f"an answer must cost an epsilon in (0, {LARGEST_EPSILON:,}]; this one would cost more.",
+                hint="use a larger `scale`: the cost is sensitivity / scale",
             )
         return cls(math.ceil(epsilon * EPSILON_UNITS), 0)
 

@@ -12,7 +12,7 @@ from shoal.mechanisms import CategoricalPrior, NumericPrior, Prior
 from shoal.queries._answers import Accuracy, Answer
 from shoal.queries._counts import Count, Histogram
 from shoal.queries._look_up import LookUp
-from shoal.queries._loss import Loss
+from shoal.queries._loss import Loss, written
 from shoal.queries._quantile import Quantile
 from shoal.queries._query import Query
 from shoal.queries._sums import Mean, Sum
@@ -253,6 +253,4 @@ def _plain(value: object) -> object:
 
 def _exact(value: str | int | float) -> str:
     """Return a number as text, refused where it could not be read cheaply."""
-    from shoal.queries._loss import written
-
     return str(written(value, "prior"))

@@ -61,8 +61,8 @@ class Quantile(Query):
         # the best of n candidates is missed by more than (2 Delta / epsilon) ln(n / p) with probability below p
         ranks = 2 * max(share, 1 - share) / loss.epsilon * Fraction(math.log(size / (1 - CONFIDENCE)))
         said = (
-            f"about the share {float(share):g} of the records is below it: "
-            f"at most {math.ceil(ranks):,} records more or fewer than below the best candidate ({CONFIDENCE:.0%})"
+            f"a share of about {float(share):g} of the records is below it: at most {math.ceil(ranks):,} records "
+            f"more or fewer than for the best candidate ({CONFIDENCE:.0%} confidence)"
         )
 
         def answer(records: ExactFigures, source: RandomSource) -> tuple[Value, Accuracy]:

@@ -69,7 +69,8 @@ class Query(ABC):
     def _loss(self, *, scale: Number | None = None, sensitivity: Fraction = Fraction(1), delta: Number = 0) -> Loss:
         """Return the cost: epsilon as asked for, or the sensitivity over the scale of the noise."""
         if (self.epsilon is None) == (scale is None):
-            raise ParameterError(f"give `epsilon` to a {self.name}" + (", or `scale`" if self.name != "mean" else ""))
+            needed = "either `epsilon` or `scale`" if hasattr(self, "scale") else "`epsilon`"
+            raise ParameterError(f"a {self.name} needs {needed}.")
         if scale is None:
             assert self.epsilon is not None  # noqa: S101
             return Loss.of(self.epsilon, delta)
@@ -89,7 +90,7 @@ def scale_of(attribute: Attribute, grid: Number | None, *, origin: Fraction) -> 
     units = Scale.between(low, high, origin=origin, step=step)
     if not 1 <= units.sensitivity <= LARGEST_UNITS:
         raise ParameterError(
-            f"`grid` must cut the declared range of `{attribute.name}` into 1 to {LARGEST_UNITS:,} steps."
+            f"`grid` must divide the declared range of `{attribute.name}` into 1 to {LARGEST_UNITS:,} steps."
         )
     return units
 
@@ -105,10 +106,10 @@ def step_of(grid: Number) -> Fraction:
 def attribute_of(schema: Schema, name: str, *kinds: Kind) -> Attribute:
     """Return an attribute that may be asked about, of one of these kinds."""
     if name not in schema:
-        raise FilterError("there is no such column.")
+        raise FilterError("the query names an unknown column.")
     attribute = schema[name]
     if attribute.role is Role.IDENTIFIER:
-        raise FilterError(f"column `{name}` identifies people; it cannot be asked for.")
+        raise FilterError(f"column `{name}` identifies people and cannot be queried.")
     if kinds and attribute.kind not in kinds:
         raise FilterError(f"column `{name}` is {attribute.kind}; this query needs {' or '.join(kinds)} values.")
     return attribute
@@ -119,14 +120,14 @@ def bounds(attribute: Attribute) -> tuple[Fraction, Fraction]:
     domain = attribute.domain
     if domain is None or domain.minimum is None or domain.maximum is None:
         raise SchemaError(
-            f"column `{attribute.name}` has no declared bounds, and none may be read off the data.",
+            f"column `{attribute.name}` has no declared bounds, and Shoal does not take them from the data.",
             hint=f"add `minimum` and `maximum` to [columns.{attribute.name}] of the schema",
         )
     low, high = (
         fraction(end.toordinal() if isinstance(end, dt.date) else end) for end in (domain.minimum, domain.maximum)
     )
     if low == high:
-        raise SchemaError(f"column `{attribute.name}` can take one value only; there is nothing to ask.")
+        raise SchemaError(f"column `{attribute.name}` can take only one value, so there is nothing to ask.")
     return low, high
 
 
@@ -137,7 +138,7 @@ def values(attribute: Attribute, schema: Schema) -> tuple[str, ...]:
     hierarchy = declared_hierarchy(attribute, schema)
     if hierarchy is None:
         raise SchemaError(
-            f"column `{attribute.name}` has no declared values, and none may be read off the data.",
+            f"column `{attribute.name}` has no declared values, and Shoal does not take them from the data.",
             hint=f"add `values` to [columns.{attribute.name}] of the schema",
         )
     return tuple(value for value in hierarchy.labels[0] if value is not None)

@@ -168,8 +168,8 @@ def parse_query(text: str, *, epsilon: Number, delta: Number = 0) -> Query:
     found = _OTHERS.fullmatch(text)
     if found is None:
         raise FilterError(
-            "the question cannot be read.",
-            hint="ask for example: count where age >= 40; mean of age; median of age; histogram of sex",
+            "the question could not be understood.",
+            hint="for example: count where age >= 40; mean of age; median of age; histogram of sex",
         )
     if found["count"]:
         return Count(where=found["where"], epsilon=epsilon)
@@ -182,7 +182,7 @@ def _about_column(found: re.Match[str], epsilon: Number) -> Query:
         edges = tuple(edge.strip().strip("\"'") for edge in (found["edges"] or "").split(",") if edge.strip())
         return Histogram(column=column, where=where, epsilon=epsilon, edges=edges)
     if found["edges"]:
-        raise FilterError("only a histogram has edges.")
+        raise FilterError("only a histogram takes edges.")
     if kind == "sum":
         return Sum(column=column, where=where, epsilon=epsilon)
     if kind == "mean":

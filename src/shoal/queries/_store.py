@@ -173,7 +173,7 @@ class Anchor:
         except FileNotFoundError:
             raise LedgerError(
                 f"the anchor `{path.name}` of the ledger is missing.",
-                hint="without it a ledger that was cut short looks whole; restore it (see `shoal vault ledger --help`)",
+                hint="without it, a ledger that was cut short looks complete; see `shoal vault ledger --help`",
             ) from None
         except OSError as error:
             raise LedgerError(f"the anchor `{path.name}` cannot be used: {reason(error)}.") from None

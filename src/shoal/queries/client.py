@@ -42,7 +42,7 @@ class Client(Questions):
     --------
     >>> Client("http://example.org", "secret")
     Traceback (most recent call last):
-    shoal.errors.ParameterError: `address` of `Client` must begin with https:// for another machine.
+    shoal.errors.ParameterError: `address` of `Client` must begin with https:// unless the vault is on this machine.
     """
 
     def __init__(self, address: str, token: str, *, certificate: str | Path | None = None, timeout: float = 60) -> None:
@@ -50,7 +50,7 @@ class Client(Questions):
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ParameterError("`address` of `Client` must look like https://host:port.")
         if parts.scheme == "http" and not is_loopback(parts.hostname):
-            raise ParameterError("`address` of `Client` must begin with https:// for another machine.")
+            raise ParameterError("`address` of `Client` must begin with https:// unless the vault is on this machine.")
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         self._prefix = parts.path.rstrip("/")
         self._lock = threading.Lock()
@@ -96,13 +96,13 @@ class Client(Questions):
                 # never tried again by itself: the first attempt may have been paid for
                 self._connection.close()
                 raise InputError(
-                    "the vault cannot be reached, or stopped before it answered.",
-                    hint="the cost may be spent: look at the budget before you ask again",
+                    "the vault cannot be reached, or it stopped before it answered.",
+                    hint="the cost may be spent: check the budget before you ask again",
                 ) from None
         try:
             data = json.loads(received)
         except ValueError:
-            raise InputError("what answered is not a vault.") from None
+            raise InputError("the server that answered is not a vault.") from None
         if status != http.client.OK:
             raise _error(status, data)
         return dict(data)

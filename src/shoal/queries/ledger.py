@@ -124,7 +124,7 @@ class Ledger:
         key_path, anchor_path = key or beside(path, "key"), anchor or beside(path, "head")
         for each in (path, anchor_path):
             if each.exists():
-                raise LedgerError(f"`{each.name}` exists already.", hint="a ledger is never replaced")
+                raise LedgerError(f"`{each.name}` already exists.", hint="a ledger is never replaced")
         secret = read_key(key_path) if key_path.exists() else make_key(key_path)
         connection = None
         try:
@@ -209,7 +209,7 @@ class Ledger:
         self._settle(request.batch)
         if isinstance(request.outcome, Receipt):
             return request.outcome
-        raise request.outcome or LedgerError("the ledger did not take the spending.")
+        raise request.outcome or LedgerError("the ledger did not record the spending.")
 
     def _commit_waiting(self) -> None:
         """Record all spendings that wait, in one commit."""
@@ -299,9 +299,7 @@ class Ledger:
             self._state = _State()
             with self._reading():
                 if expect is not None and expect != self._code_at(expect.number):
-                    raise LedgerError(
-                        "the ledger does not continue from the head that was expected: it is an older copy."
-                    )
+                    raise LedgerError("the ledger does not continue from the expected head: it is an older copy.")
                 return self._state.head
 
     # -- the chain

@@ -79,7 +79,7 @@ class _Door:
             await run_in_threadpool(self._look)
         name = self._names.get(token_digest(token))
         if name is None:
-            raise _Refused(401, "unknown", "the token is not known.", {"WWW-Authenticate": "Bearer"})
+            raise _Refused(401, "unknown", "the token is unknown.", {"WWW-Authenticate": "Bearer"})
         return name
 
     def _look(self) -> None:
@@ -97,7 +97,9 @@ class _Door:
             self._allowed[name] = (max(level - 1, 0.0) if level >= 1 else level, now)
         if level < 1:
             wait = math.ceil((1 - level) / self.limits.rate)
-            raise _Refused(429, "too-often", "you ask too often.", {"Retry-After": str(wait)})
+            raise _Refused(
+                429, "too-often", "too many questions; wait before you ask again.", {"Retry-After": str(wait)}
+            )
 
 
 def create_app(desk: Desk, ledger: Ledger, *, limits: RateLimits | None = None) -> FastAPI:
@@ -249,7 +251,7 @@ class _BodyLimit:
             message = await receive()
             read += len(message.get("body", b""))
             if read > LARGEST_BODY:
-                raise HTTPException(413, f"a request has at most {LARGEST_BODY:,} bytes.")
+                raise HTTPException(413, f"a request may have at most {LARGEST_BODY:,} bytes.")
             return message
 
         await self._app(scope, limited, send)

@@ -120,7 +120,7 @@ def _book(ledger: str | Path | Ledger | None, account: str, budget: Loss) -> Boo
     if known != budget:
         raise ParameterError(
             f"`budget` of `Session` must be what the ledger says, {known}; got {budget}.",
-            hint="a budget is changed with `shoal vault budget`, or `Ledger.set_budget`",
+            hint="change a budget with `shoal vault budget` or `Ledger.set_budget`",
         )
     return ledger
 
@@ -198,7 +198,7 @@ def records_of(table: Table, *, in_memory: bool | None = None) -> tuple[Schema, 
 
     if table.schema is None:
         raise SchemaError(
-            "queries need a table with a schema: sensitivities come from its declared domains.",
+            "queries need a table with a schema, because sensitivities come from its declared domains.",
             hint="shoal.read(..., schema=...)",
         )
     if in_memory is None:

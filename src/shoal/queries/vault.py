@@ -57,7 +57,7 @@ class Vault:
         described = load(schema)
         if described.guessed:
             raise SchemaError(
-                "a vault needs a schema that a person has confirmed; this one is drafted.",
+                "a vault needs a schema that a person has confirmed; this one is a draft.",
                 hint="check it, declare domains, and remove `guessed = true`",
             )
         # reading it now tells the steward, and not an analyst, what is wrong with the data
@@ -106,7 +106,7 @@ class Vault:
         described = load(self.schema)
         if _digest(described) != self.digest:
             raise SchemaError(
-                "the schema has changed since the vault was made; its bounds decide how much noise answers get.",
+                "the schema has changed since the vault was made; its bounds decide how much noise the answers get.",
                 hint="restore the schema, or make a new vault",
             )
         schema, records = records_of(read(self.source, schema=described, table=self.table), in_memory=in_memory)

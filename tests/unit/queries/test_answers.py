@@ -20,7 +20,7 @@ from shoal.queries import Accuracy, Answer, Loss
 def test_numbers_are_shown_with_six_digits_and_kept_whole(value: object, shown: str) -> None:
     answer = Answer(
         value=value,  # type: ignore[arg-type]
-        accuracy=Accuracy(statement="within 3 of the true one (95%)"),
+        accuracy=Accuracy(statement="within 3 of the true value (95% confidence)"),
         cost=Loss.of(1),
         spent=Loss.of(1),
         left=Loss.of(2),

@@ -298,19 +298,19 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("ask", "error", "message"),
         [
-            (lambda s: s.count(), ParameterError, "give `epsilon`"),
-            (lambda s: s.count(epsilon=1, scale=1), ParameterError, "give `epsilon`"),
+            (lambda s: s.count(), ParameterError, "a count needs either `epsilon` or `scale`"),
+            (lambda s: s.count(epsilon=1, scale=1), ParameterError, "needs either `epsilon` or `scale`"),
             (lambda s: s.count(epsilon=-1), ParameterError, "`epsilon`"),
             (lambda s: s.count(scale=0), ParameterError, "`scale` must be above 0"),
             (lambda s: s.count("age >", epsilon=1), FilterError, "a number, or a text"),
             (lambda s: s.sum("height", epsilon=1), SchemaError, "no declared bounds"),
             (lambda s: s.sum("sex", epsilon=1), FilterError, "is categorical"),
-            (lambda s: s.sum("nothing", epsilon=1), FilterError, "no such column"),
+            (lambda s: s.sum("nothing", epsilon=1), FilterError, "unknown column"),
             (lambda s: s.sum("id", epsilon=1), FilterError, "identifies people"),
             (lambda s: s.sum("age", epsilon=1, noise="none"), ParameterError, "`noise`"),
             (lambda s: s.sum("age", epsilon=1, grid=0), ParameterError, "`grid` must be above 0"),
-            (lambda s: s.sum("age", epsilon=1, grid="1e-12"), ParameterError, "`grid` must cut"),
-            (lambda s: s.sum("age", epsilon=1, grid=1000), ParameterError, "`grid` must cut"),
+            (lambda s: s.sum("age", epsilon=1, grid="1e-12"), ParameterError, "`grid` must divide"),
+            (lambda s: s.sum("age", epsilon=1, grid=1000), ParameterError, "`grid` must divide"),
             (lambda s: s.mean("height", epsilon=1), SchemaError, "no declared bounds"),
             (lambda s: s.histogram("town", epsilon=1), SchemaError, "no declared values"),
             (lambda s: s.histogram("age", epsilon=1), ParameterError, "`edges`"),
@@ -340,7 +340,7 @@ class TestRefusals:
             (
                 lambda s: s.look_up("id", "x", "sex", epsilon=1, priors={"age": CategoricalPrior({"Q": 1})}),
                 ParameterError,
-                "about its `columns`",
+                "belong to its `columns`",
             ),
             (
                 lambda s: s.ask(LookUp(identifier="id", person="x", columns=("sex",), where="age = 3", epsilon=1)),
@@ -405,7 +405,7 @@ def test_people_are_not_looked_up_by_numbers_which_are_written_in_many_ways(
     schema = Schema(attributes=(Attribute(name="id", role=Role.IDENTIFIER, kind=kind), AGE))
     session = Session(shoal.read(pa.table({"id": values, "age": [30, 40, 50]}), schema=schema), 1, in_memory=in_memory)
     for person in ("1", "1.0", "01", "2024-01-01"):
-        with pytest.raises(SchemaError, match="people are looked up by a text"):
+        with pytest.raises(SchemaError, match="people are looked up by texts"):
             session.look_up("id", person, "age", epsilon="0.5")
     assert session.standing.spent == Loss()
 
