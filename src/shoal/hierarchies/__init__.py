@@ -1,9 +1,8 @@
 """How values generalise: levels of integer codes from the values themselves to ``*``."""
 
 from shoal.hierarchies._arx import read_arx, write_arx
-from shoal.hierarchies._build import build, leaf_codes, outside, provenance
-from shoal.hierarchies._declared import declared_leaves, leaves_declared
-from shoal.hierarchies._hierarchy import TOP, Hierarchy
+from shoal.hierarchies._build import build, declared_leaves, leaves_declared, provenance
+from shoal.hierarchies._hierarchy import TOP, Hierarchy, leaf_codes, outside
 from shoal.hierarchies._semantic import Concepts, dissimilarity, semantic_distance, semantic_distances
 from shoal.schema.rules import text
 

@@ -1,4 +1,8 @@
-"""From a rule and the values of a column to a hierarchy, and from values to its leaves."""
+"""From a rule and the values of a column to a hierarchy, and what the schema alone says of it.
+
+Bounds that are declared are enough for noise; a mechanism that draws values must know all of them, for a value that
+occurs is itself a fact about somebody.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import DataError, HierarchyError
-from shoal.hierarchies._hierarchy import Codes, Hierarchy, grow
+from shoal.hierarchies._hierarchy import Hierarchy, grow
 from shoal.schema import Attribute, Flat, HierarchyRule, Kind, Provenance
-from shoal.schema.rules import Column, Tree, counted, days, is_text, numbers, plain, text
+from shoal.schema.rules import Column, Tree, days, is_text, numbers, plain, text
 
-__all__ = ["build", "leaf_codes", "outside", "provenance"]
+__all__ = ["build", "declared_leaves", "leaves_declared", "provenance"]
 
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -88,38 +92,90 @@ def build(
     return replace(hierarchy, positions=_positions(column, hierarchy))
 
 
-def leaf_codes(hierarchy: Hierarchy, values: pa.Array | pa.ChunkedArray) -> Codes:
-    """Return the leaf of every value; null is the missing leaf, -1 is a value outside the hierarchy."""
-    written = text(values)
-    size = hierarchy.size if hierarchy.missing is None else hierarchy.missing
-    known = pa.array(hierarchy.labels[0][:size], pa.string())
-    codes = pc.index_in(written, value_set=known, skip_nulls=True).fill_null(-1)
-    found = np.array(codes.to_numpy(zero_copy_only=False), dtype=np.int32)
-    if hierarchy.missing is not None:
-        found[pc.is_null(written).to_numpy(zero_copy_only=False)] = hierarchy.missing
-    return found
-
-
-def outside(hierarchy: Hierarchy, values: pa.Array | pa.ChunkedArray, counts: Counts | None = None) -> str | None:
-    """Say how many of the values (and of the records, given counts) are not in the hierarchy; None if all are.
-
-    Null is never outside: what a missing value means is the schema's matter.
+def provenance(attribute: Attribute) -> Provenance:
+    """Return whether the domain and the levels of a column are declared, or will be read off its data.
 
     Examples
     --------
-    >>> from shoal.schema import Groups
-    >>> sex = Attribute(name="sex", hierarchy=Groups(levels=((("any", ("female", "male")),),)))
-    >>> outside(build(sex, pa.array([])), pa.array(["male", "Male", "F"]), np.array([10, 4, 1]))
-    'column `sex`: 2 values (in 5 records) are not in its hierarchy'
+    >>> from shoal.schema import Intervals
+    >>> provenance(Attribute(name="age", kind=Kind.NUMERIC, hierarchy=Intervals(widths=(5, 10)))).value
+    'inferred from the data'
     """
-    values = plain(values)
-    lost = (leaf_codes(hierarchy, values) < 0) & pc.is_valid(values).to_numpy(zero_copy_only=False)
-    number = int(np.count_nonzero(lost))
-    if not number:
+    rule, domain = attribute.hierarchy or Flat(), attribute.domain
+    listed = rule.lists_values or (domain is not None and domain.values is not None)
+    bounded = domain is not None and domain.bounded
+    return Provenance.DECLARED if (listed or bounded) and not rule.data_dependent else Provenance.INFERRED
+
+
+def leaves_declared(attribute: Attribute) -> bool:
+    """Return whether the full list of values follows from the schema alone.
+
+    It does where the schema lists the ``values``, where the rule of the hierarchy lists them (a file, groups, a
+    taxonomy), and for days with both bounds. It does not for numbers with bounds: they may lie anywhere between.
+
+    Examples
+    --------
+    >>> from shoal.schema import Domain
+    >>> leaves_declared(Attribute(name="age", kind=Kind.NUMERIC, domain=Domain(minimum=0, maximum=120)))
+    False
+    >>> days = Domain(minimum=dt.date(2020, 1, 1), maximum=dt.date(2020, 12, 31))
+    >>> leaves_declared(Attribute(name="onset", kind=Kind.DATE, domain=days))
+    True
+    """
+    return _listed(attribute) or _all_days(attribute) is not None
+
+
+def declared_leaves(attribute: Attribute, *, folder: Path = Path()) -> tuple[str, ...]:
+    """Return all values that a column may hold, as text, in the order of its hierarchy; the data is not needed.
+
+    Parameters
+    ----------
+    attribute
+        What the schema says of the column.
+    folder
+        Where relative paths of hierarchy files start.
+
+    Returns
+    -------
+    tuple of str
+        The texts that :func:`shoal.hierarchies.text` writes for the values of a table with this schema: numbers in
+        their canonical form, days as 2024-12-31. The missing value is not among them.
+
+    Raises
+    ------
+    HierarchyError
+        If the schema does not declare the values: see :func:`leaves_declared`.
+
+    Examples
+    --------
+    >>> from shoal.schema import Domain
+    >>> declared_leaves(Attribute(name="sex", domain=Domain(values=("male", "female"))))
+    ('male', 'female')
+    """
+    observed = _all_days(attribute)
+    if _listed(attribute):
+        types = {Kind.NUMERIC: pa.float64(), Kind.DATE: pa.date32()}
+        observed = pa.array([], types.get(attribute.kind, pa.string()))
+    if observed is None:
+        raise HierarchyError(
+            f"column `{attribute.name}`: the schema does not declare all its values",
+            hint="list its `values`, give it a hierarchy that lists them, or declare both bounds of a date column",
+        )
+    return tuple(leaf for leaf in build(attribute, observed, folder=folder).labels[0] if leaf is not None)
+
+
+def _listed(attribute: Attribute) -> bool:
+    by_rule = attribute.hierarchy is not None and attribute.hierarchy.lists_values
+    return by_rule or (attribute.domain is not None and attribute.domain.values is not None)
+
+
+def _all_days(attribute: Attribute) -> pa.Array | None:
+    """Return all days between the bounds of a date column, None where it has not both."""
+    low, high = (None, None) if attribute.domain is None else (attribute.domain.minimum, attribute.domain.maximum)
+    if not (isinstance(low, dt.date) and isinstance(high, dt.date)):
         return None
-    records = "" if counts is None else f" (in {counted(int(np.asarray(counts)[lost].sum()), 'record')})"
-    verb = "is" if number == 1 else "are"
-    return f"column `{hierarchy.attribute}`: {counted(number, 'value')}{records} {verb} not in {hierarchy.source}"
+    first, last = np.datetime64(low, "D"), np.datetime64(high, "D")
+    return pa.array(np.arange(first, last + 1), pa.date32())
 
 
 def _column(attribute: Attribute, values: pa.Array, counts: Counts | None, folder: Path) -> Column:
@@ -206,21 +262,6 @@ def _check_declared(column: Column, rule: HierarchyRule, tree: Tree) -> None:
         )
 
 
-def provenance(attribute: Attribute) -> Provenance:
-    """Return whether the domain and the levels of a column are declared, or will be read off its data.
-
-    Examples
-    --------
-    >>> from shoal.schema import Intervals
-    >>> provenance(Attribute(name="age", kind=Kind.NUMERIC, hierarchy=Intervals(widths=(5, 10)))).value
-    'inferred from the data'
-    """
-    rule, domain = attribute.hierarchy or Flat(), attribute.domain
-    listed = rule.lists_values or (domain is not None and domain.values is not None)
-    bounded = domain is not None and domain.bounded
-    return Provenance.DECLARED if (listed or bounded) and not rule.data_dependent else Provenance.INFERRED
-
-
 def _positions(column: Column, hierarchy: Hierarchy) -> Floats | None:
     """Return the positions of the leaves, or None where intervals of leaves would not be intervals of values."""
     if column.kind is Kind.CATEGORICAL or hierarchy.missing is not None or hierarchy.size < 2:
@@ -241,7 +282,7 @@ def _places(column: Column, leaves: pa.StringArray) -> Floats:
     if column.kind is Kind.NUMERIC:
         return numbers(leaves, column.name)
     if column.kind is Kind.DATE:
-        return _days(days(leaves, column.name))
+        return _numbers(days(leaves, column.name))
     return column.ranks(leaves).astype(np.float64)
 
 
@@ -249,17 +290,13 @@ def _bounds(column: Column, places: Floats) -> tuple[float, float]:
     domain = column.domain
     low, high = float(places[0]), float(places[-1])
     if domain is not None and domain.minimum is not None:
-        low = min(low, _number(domain.minimum))
+        low = min(low, float(_numbers(_bound(domain.minimum))))
     if domain is not None and domain.maximum is not None:
-        high = max(high, _number(domain.maximum))
+        high = max(high, float(_numbers(_bound(domain.maximum))))
     return (low, high) if high > low else (low, low + 1.0)
 
 
-def _number(bound: float | dt.date) -> float:
-    if isinstance(bound, dt.date):
-        return float(_days(np.array([dt.date(bound.year, bound.month, bound.day)], dtype="datetime64[D]"))[0])
-    return float(bound)
-
-
-def _days(values: npt.NDArray[np.datetime64]) -> Floats:
-    return np.asarray(values.astype("datetime64[D]").astype(np.float64))
+def _numbers(places: Any) -> Floats:
+    """Return numbers as they are, days as numbers."""
+    found = np.asarray(places)
+    return np.asarray(found.astype(np.int64) if found.dtype.kind == "M" else found, dtype=np.float64)

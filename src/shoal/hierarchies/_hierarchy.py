@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.errors import HierarchyError, Problems
 from shoal.schema import Provenance
-from shoal.schema.rules import Tree
+from shoal.schema.rules import Tree, counted, plain, text
 
-__all__ = ["TOP", "Codes", "Hierarchy", "grow"]
+__all__ = ["TOP", "Codes", "Hierarchy", "grow", "leaf_codes", "outside"]
 
 TOP = "*"
 Codes = npt.NDArray[np.int32]
@@ -107,6 +108,41 @@ class Hierarchy:
     def generalize(self, leaves: Codes, level: int) -> Codes:
         """Return the codes of ``leaves`` at ``level``."""
         return np.asarray(self.codes[level][leaves])
+
+
+def leaf_codes(hierarchy: Hierarchy, values: pa.Array | pa.ChunkedArray) -> Codes:
+    """Return the leaf of every value; null is the missing leaf, -1 is a value outside the hierarchy."""
+    written = text(values)
+    size = hierarchy.size if hierarchy.missing is None else hierarchy.missing
+    known = pa.array(hierarchy.labels[0][:size], pa.string())
+    codes = pc.index_in(written, value_set=known, skip_nulls=True).fill_null(-1)
+    found = np.array(codes.to_numpy(zero_copy_only=False), dtype=np.int32)
+    if hierarchy.missing is not None:
+        found[pc.is_null(written).to_numpy(zero_copy_only=False)] = hierarchy.missing
+    return found
+
+
+def outside(hierarchy: Hierarchy, values: pa.Array | pa.ChunkedArray, counts: Integers | None = None) -> str | None:
+    """Say how many of the values (and of the records, given counts) are not in the hierarchy; None if all are.
+
+    Null is never outside: what a missing value means is the schema's matter.
+
+    Examples
+    --------
+    >>> from shoal.hierarchies import build
+    >>> from shoal.schema import Attribute, Groups
+    >>> sex = Attribute(name="sex", hierarchy=Groups(levels=((("any", ("female", "male")),),)))
+    >>> outside(build(sex, pa.array([])), pa.array(["male", "Male", "F"]), np.array([10, 4, 1]))
+    'column `sex`: 2 values (in 5 records) are not in its hierarchy'
+    """
+    values = plain(values)
+    lost = (leaf_codes(hierarchy, values) < 0) & pc.is_valid(values).to_numpy(zero_copy_only=False)
+    number = int(np.count_nonzero(lost))
+    if not number:
+        return None
+    records = "" if counts is None else f" (in {counted(int(np.asarray(counts)[lost].sum()), 'record')})"
+    verb = "is" if number == 1 else "are"
+    return f"column `{hierarchy.attribute}`: {counted(number, 'value')}{records} {verb} not in {hierarchy.source}"
 
 
 def grow(tree: Tree, *, attribute: str, provenance: Provenance, missing: bool, source: str) -> Hierarchy:

@@ -1,11 +1,12 @@
 """What the data is: roles, kinds, declared domains, missing values, weights and hierarchy rules."""
 
-from shoal.schema._document import read_rule
 from shoal.schema._domain import INEXACT, Bound, Domain, Kind
 from shoal.schema._draft import Draft, draft
 from shoal.schema._guess import ColumnProfile
+from shoal.schema._read import from_document, load, loads, read_rule
+from shoal.schema._rule import HierarchyRule
 from shoal.schema._schema import Attribute, Missing, Provenance, Role, Schema
-from shoal.schema._toml import dumps, from_document, load, loads, save, toml_value
+from shoal.schema._write import dumps, save, toml_value
 from shoal.schema.rules import (
     DATE_LEVELS,
     RULES,
@@ -14,7 +15,6 @@ from shoal.schema.rules import (
     Flat,
     FromFile,
     Groups,
-    HierarchyRule,
     Intervals,
     Mask,
     Quantiles,

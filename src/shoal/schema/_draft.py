@@ -27,7 +27,7 @@ from shoal.schema._guess import (
     sensitive_name,
 )
 from shoal.schema._schema import Attribute, Role, Schema
-from shoal.schema._toml import dumps
+from shoal.schema._write import dumps
 
 __all__ = ["Draft", "draft"]
 

@@ -11,7 +11,8 @@ from typing import Generic, TypeVar
 from shoal.errors import ParameterError, Problems
 from shoal.exact import share
 from shoal.schema._domain import Kind
-from shoal.schema.rules import Dates, HierarchyRule, Intervals, Mask
+from shoal.schema._rule import HierarchyRule
+from shoal.schema.rules import Dates, Intervals, Mask
 
 __all__ = [
     "ColumnProfile",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from shoal.errors import Problems, SchemaError
 from shoal.schema._domain import Domain, Kind
-from shoal.schema.rules import HierarchyRule
+from shoal.schema._rule import HierarchyRule
 
 __all__ = ["Attribute", "Missing", "Provenance", "Role", "Schema"]
 

@@ -1,5 +1,7 @@
 """How values generalise, as plain data: one class per rule kind. A new kind is one file, and its line in ``RULES``."""
 
+from shoal.schema._rule import Column, HierarchyRule, Level, Tree
+from shoal.schema._values import counted, days, is_text, numbers, plain, text
 from shoal.schema.rules._cuts import Cuts, Quantiles
 from shoal.schema.rules._dates import DATE_LEVELS, Dates
 from shoal.schema.rules._file import FromFile
@@ -7,9 +9,7 @@ from shoal.schema.rules._flat import Flat
 from shoal.schema.rules._groups import Groups
 from shoal.schema.rules._intervals import Intervals
 from shoal.schema.rules._mask import Mask
-from shoal.schema.rules._rule import Column, HierarchyRule, Level, Tree
 from shoal.schema.rules._taxonomy import Taxonomy
-from shoal.schema.rules._values import counted, days, is_text, numbers, plain, text
 
 __all__ = [
     "DATE_LEVELS",

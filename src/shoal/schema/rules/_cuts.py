@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from shoal.schema._domain import Kind
 from shoal.schema._entry import many, number, whole
-from shoal.schema.rules._rule import Column, HierarchyRule, Level, Tree, at
-from shoal.schema.rules._values import listed, text
+from shoal.schema._rule import Column, HierarchyRule, Level, Tree, at
+from shoal.schema._values import listed, text
 
 __all__ = ["Cuts", "Quantiles"]
 

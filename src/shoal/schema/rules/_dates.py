@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from shoal.schema._domain import Kind
 from shoal.schema._entry import many, text
-from shoal.schema.rules._rule import Column, HierarchyRule, Level, Tree, at
-from shoal.schema.rules._values import Days, Integers
+from shoal.schema._rule import Column, HierarchyRule, Level, Tree, at
+from shoal.schema._values import Days, Integers
 
 __all__ = ["DATE_LEVELS", "Dates"]
 

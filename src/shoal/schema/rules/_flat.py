@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 from shoal.schema._domain import Kind
 from shoal.schema._entry import Entry, Unlike
-from shoal.schema.rules._rule import Column, HierarchyRule, Tree
+from shoal.schema._rule import Column, HierarchyRule, Tree
 
 __all__ = ["Flat"]
 

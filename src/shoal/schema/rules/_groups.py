@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from shoal.schema._domain import Kind
 from shoal.schema._entry import many, pairs, text
-from shoal.schema.rules._rule import TEXT, Column, HierarchyRule, Level, Tree, at
-from shoal.schema.rules._values import counted
+from shoal.schema._rule import TEXT, Column, HierarchyRule, Level, Tree, at
+from shoal.schema._values import counted
 
 __all__ = ["Groups"]
 

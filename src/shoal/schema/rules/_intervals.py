@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 from shoal.errors import HierarchyError
 from shoal.schema._domain import Kind
 from shoal.schema._entry import many, number
-from shoal.schema.rules._rule import Column, HierarchyRule, Level, Tree, at
-from shoal.schema.rules._values import Floats, Integers, counted, listed, text
+from shoal.schema._rule import Column, HierarchyRule, Level, Tree, at
+from shoal.schema._values import Floats, Integers, counted, listed, text
 
 __all__ = ["Intervals"]
 

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from shoal.schema._domain import Domain, Kind
 from shoal.schema._entry import many, text, whole
-from shoal.schema.rules._rule import TEXT, Column, HierarchyRule, Level, Tree, at
-from shoal.schema.rules._values import listed
+from shoal.schema._rule import TEXT, Column, HierarchyRule, Level, Tree, at
+from shoal.schema._values import listed
 
 __all__ = ["Mask"]
 

@@ -12,9 +12,8 @@ import pyarrow as pa
 from shoal.errors import HierarchyError, Problems
 from shoal.schema._domain import Kind
 from shoal.schema._entry import Entry, pairs, text
-from shoal.schema.rules._file import file_problems, read_rows
-from shoal.schema.rules._rule import TEXT, Column, HierarchyRule, Level, Tree
-from shoal.schema.rules._values import Integers, counted
+from shoal.schema._rule import TEXT, Column, HierarchyRule, Level, Tree
+from shoal.schema._values import Integers, counted, file_problems, read_rows
 
 __all__ = ["Taxonomy"]
 

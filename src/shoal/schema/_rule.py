@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from shoal.errors import HierarchyError, Problems
 from shoal.schema._domain import Domain, Kind
 from shoal.schema._entry import Entry
-from shoal.schema.rules._values import Days, Floats, Integers, days, numbers
+from shoal.schema._values import Days, Floats, Integers, days, numbers
 
 __all__ = ["TEXT", "Column", "HierarchyRule", "Level", "Tree", "at"]
 

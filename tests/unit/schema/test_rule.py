@@ -28,8 +28,8 @@ from shoal.schema import (
     read_rule,
 )
 from shoal.schema._entry import whole
+from shoal.schema._rule import at
 from shoal.schema.rules import Level, Tree
-from shoal.schema.rules._rule import at
 
 
 @pytest.mark.parametrize(
