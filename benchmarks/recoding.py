@@ -28,7 +28,7 @@ import pyarrow as pa
 from shoal import tables
 from shoal.hierarchies import Hierarchy, build, leaf_codes
 from shoal.kernels import _library
-from shoal.methods.recode import Generalize, Iterate, Method, Mondrian, SearchResult, Specialize, Subtree, score_lattice
+from shoal.methods.recode import Generalize, Iterate, Mondrian, Recode, SearchResult, Specialize, Subtree, score_lattice
 from shoal.models import (
     BetaLikeness,
     Classes,
@@ -112,7 +112,7 @@ def scores() -> None:
 def local() -> None:
     print("Adult, local recoding: loss (records suppressed) and CPU seconds, the best node included for comparison")
     numeric = adult(kind=Kind.NUMERIC)
-    methods: list[tuple[str, Method, Frequencies]] = [
+    methods: list[tuple[str, Recode, Frequencies]] = [
         ("best node", Generalize(suppression_limit=1), adult()),
         ("best node, cells suppressed", Generalize(suppression_limit=1, cells=True), adult()),
         ("subtree", Subtree(suppression_limit=1), adult()),
@@ -214,7 +214,7 @@ def growth() -> None:
         print(f"{k:>12}" + "".join(f"{cell:>20}" for cell in cells))
 
 
-def seconds_of(method: Method, frequencies: Frequencies, k: int) -> str:
+def seconds_of(method: Recode, frequencies: Frequencies, k: int) -> str:
     found, seconds = timed(lambda: method.recode(frequencies, [KAnonymity(k)]), once=True)
     gap = "" if found.gap is None or found.gap == 0 else f" (gap {found.gap:.2f})"
     return f"{seconds:.2f}{gap}"

@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from shoal._anonymize import anonymize as anonymize
-    from shoal._anonymize import draft as draft
     from shoal.comparison import Comparison as Comparison
     from shoal.comparison import compare as compare
     from shoal.errors import ShoalError as ShoalError
     from shoal.guarantees import Guarantee as Guarantee
     from shoal.guarantees import Verification as Verification
-    from shoal.guarantees import verify as verify
     from shoal.methods.classes import Anatomy as Anatomy
     from shoal.methods.classes import Bridge as Bridge
     from shoal.methods.classes import Bucketize as Bucketize
@@ -55,6 +52,8 @@ if TYPE_CHECKING:
     from shoal.models import SampleUniqueness as SampleUniqueness
     from shoal.models import TCloseness as TCloseness
     from shoal.plan import Plan as Plan
+    from shoal.plan import anonymize as anonymize
+    from shoal.plan import draft as draft
     from shoal.queries import BudgetSpent as BudgetSpent
     from shoal.queries import Client as Client
     from shoal.queries import Ledger as Ledger
@@ -86,12 +85,9 @@ if TYPE_CHECKING:
     from shoal.tables import read as read
     from shoal.utility import Usefulness as Usefulness
     from shoal.utility import usefulness as usefulness
+    from shoal.verification import verify as verify
 
 _HOMES = {
-    "shoal._anonymize": (
-        "anonymize",
-        "draft",
-    ),
     "shoal.methods.classes": (
         "Anatomy",
         "Bridge",
@@ -113,8 +109,8 @@ _HOMES = {
     "shoal.guarantees": (
         "Guarantee",
         "Verification",
-        "verify",
     ),
+    "shoal.verification": ("verify",),
     "shoal.methods.noise": (
         "DPMicroaggregation",
         "EpsilonBudget",
@@ -136,7 +132,7 @@ _HOMES = {
         "SampleUniqueness",
         "TCloseness",
     ),
-    "shoal.plan": ("Plan",),
+    "shoal.plan": ("Plan", "anonymize", "draft"),
     "shoal.queries": (
         "BudgetSpent",
         "Client",

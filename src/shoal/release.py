@@ -2,141 +2,34 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal import hierarchies, schema, tables
 from shoal._staging import staged
 from shoal.errors import ShoalError
-from shoal.guarantees import CERTIFICATE, Certificate, Guarantee, certify, fingerprint, verify
-from shoal.guarantees._certificate import POPULATION, Column, Data, Domain, File, column
-from shoal.hierarchies import Hierarchy
-from shoal.methods.recode import SearchResult
-from shoal.plan import Plan
+from shoal.guarantees import CERTIFICATE, POPULATION, Certificate, Data, File, certify, column, fingerprint
+from shoal.methods.base import DATA, Made
+from shoal.methods.brief import Brief
 from shoal.report import REPORT, Plots, gather, render_html, summary
-from shoal.risk import Reidentification
-from shoal.schema import Role
-from shoal.tables import Table
+from shoal.verification import verify
 
-__all__ = ["Part", "PrivateReport", "Release"]
+__all__ = ["Release"]
 
-DATA, PLAN, SUMMARY, HIERARCHIES = "data.parquet", "plan.toml", "summary.txt", "hierarchies"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PrivateReport:
-    """What the publisher may want to know of a differentially private run, and nobody else may see.
-
-    It was computed from the input without any protection: publishing it, or any figure of it, breaks the promise.
-
-    Parameters
-    ----------
-    records, left_out
-        Records of the input, and those that a missing value left out before.
-    released
-        Records of the release.
-    loss
-        The loss of the release with respect to the input, records that were not released counted as lost.
-    before
-        Re-identification risk of the input.
-    """
-
-    records: int
-    left_out: int
-    released: int
-    loss: float
-    before: Reidentification
-
-    def to_json(self) -> str:
-        """Return the report as JSON, under a notice."""
-        notice = "NOT FOR PUBLICATION: figures of the input without protection; publishing any breaks the promise."
-        return json.dumps({"notice": notice, **asdict(self)}, indent=2) + "\n"
+PLAN, SUMMARY, HIERARCHIES = "plan.toml", "summary.txt", "hierarchies"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Part:
-    """One released table of several, or one whose columns are not those of the schema.
-
-    Parameters
-    ----------
-    file, table, records
-        Its file in the release folder, what it holds, and how many records.
-    columns
-        What a checker must know of its columns.
-    class_column
-        The column that numbers the classes and links it with other parts, if any.
-    """
-
-    file: str
-    table: Table
-    records: int
-    columns: tuple[Column, ...]
-    class_column: str | None = None
-
-    def data(self, placed: Mapping[str, str]) -> Data:
-        """Return what the certificate says of it; ``placed`` are the files of hierarchies by column."""
-        columns = tuple(
-            entry.model_copy(update={"hierarchy": placed.get(entry.name)}) if entry.role is Role.SENSITIVE else entry
-            for entry in self.columns
-        )
-        return Data(file=self.file, records=self.records, columns=columns, class_column=self.class_column)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Release:
+class Release(Made):
     """What :func:`shoal.anonymize` gives.
 
-    Parameters
-    ----------
-    plan
-        What was asked for.
-    table
-        The released records; lazy until it is written or looked at.
-    guarantee
-        What is promised and how it came about.
-    measures
-        The quality measures that the plan asked for; under differential privacy, what the release alone tells.
-    before, after
-        Re-identification risk of the input (None under differential privacy, which keeps it back) and of the release.
-    records
-        The number of released records.
-    domains
-        Where the domains of the quasi-identifiers came from.
-    sensitive_hierarchies
-        Hierarchies of sensitive attributes that a checker needs to decide a promise again.
-    population
-        The released classes with their number of people in the population, where one was given.
-    search
-        What the search found; :meth:`explain` tells it.
-    private
-        Under differential privacy, what must stay with the publisher; never written by :meth:`write`.
-    parts
-        The released tables, where they are several or their columns are not those of the schema; else empty.
-    notes
-        Texts that are written beside the data, by file name.
+    See :class:`shoal.methods.Made` for what it holds.
     """
-
-    plan: Plan
-    table: Table
-    guarantee: Guarantee
-    measures: Mapping[str, float | None]
-    before: Reidentification | None = None
-    after: Reidentification
-    records: int
-    domains: tuple[Domain, ...]
-    sensitive_hierarchies: tuple[Hierarchy, ...] = ()
-    population: pa.Table | None = None
-    search: SearchResult | None = None
-    private: PrivateReport | None = field(default=None, repr=False)
-    parts: tuple[Part, ...] = ()
-    notes: Mapping[str, str] = field(default_factory=dict)
 
     def write(self, folder: str | Path, *, csv: bool = False) -> Path:
         """Write the release to a new folder, which appears whole or not at all.
@@ -185,7 +78,7 @@ class Release:
     def __str__(self) -> str:
         return summary(self, public=False)
 
-    def _certificate(self, plan: Plan, files: tuple[File, ...], placed: Mapping[str, str]) -> Certificate:
+    def _certificate(self, plan: Brief, files: tuple[File, ...], placed: Mapping[str, str]) -> Certificate:
         described = plan.schema
         parts = [part.data(placed) for part in self.parts]
         if not parts:
@@ -203,7 +96,7 @@ class Release:
             measures={} if self.private is None else dict(self.measures),
         )
 
-    def _write_plan(self, staging: Path) -> Plan:
+    def _write_plan(self, staging: Path) -> Brief:
         """Write the plan and the hierarchy files that it names, so that it can be run from the release folder."""
         attributes = []
         for number, attribute in enumerate(self.plan.schema, start=1):

@@ -17,7 +17,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal._run import run
 from shoal.errors import DataError, ParameterError
 from shoal.mechanisms import SeededSource
 from shoal.schema import Attribute, Domain, Groups, Kind, Missing, Role, Schema
@@ -59,7 +58,7 @@ def release(
 ) -> shoal.Release:
     plan = shoal.Plan(schema=schema, models=(shoal.EpsilonBudget(epsilon),), method=shoal.DPMicroaggregation(**method))
     table = shoal.read(people() if rows is None else rows)
-    return plan.run(table) if seed is None else run(plan, table, source=SeededSource(seed))
+    return plan.run(table) if seed is None else plan.run(table, source=SeededSource(seed))
 
 
 def tables(made: shoal.Release) -> list[pa.Table]:
@@ -250,8 +249,8 @@ def test_a_population_and_pseudonyms_have_no_place() -> None:
 
 def test_the_same_random_bits_give_the_same_release_on_every_engine(load: Callable[[pa.Table], Table]) -> None:
     plan = shoal.Plan(schema=SCHEMA, models=(shoal.EpsilonBudget(2),), method=shoal.DPMicroaggregation(k=9))
-    found = run(plan, load(people()), source=SeededSource(8)).table.to_arrow()
-    expected = run(plan, shoal.read(people()), source=SeededSource(8)).table.to_arrow()
+    found = plan.run(load(people()), source=SeededSource(8)).table.to_arrow()
+    expected = plan.run(shoal.read(people()), source=SeededSource(8)).table.to_arrow()
     assert found.to_pylist() == expected.to_pylist()
 
 

@@ -16,7 +16,7 @@ import pytest
 
 import shoal
 from shoal import tables
-from shoal._run import _by_block
+from shoal.methods.classes import _by_block
 from shoal.models import DistinctLDiversity, KAnonymity
 from shoal.schema import Attribute, Domain, Kind, Missing, Role, Schema
 

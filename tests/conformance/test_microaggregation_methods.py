@@ -18,7 +18,6 @@ import pytest
 import shoal
 from conformance.conftest import Load
 from shoal import methods
-from shoal._run import run
 from shoal.errors import PlanError, RequirementError
 from shoal.mechanisms import SeededSource
 from shoal.models import DistinctLDiversity, KAnonymity, KMap, Model, ProbabilisticKAnonymity, TCloseness
@@ -269,7 +268,7 @@ def test_values_stay_among_near_ranks() -> None:
 def test_a_seed_is_marked(name: str, people: shoal.Table, tmp_path: Path) -> None:
     method, promises = CASES[name]
     plan = shoal.Plan(schema=SCHEMA, models=promises, method=method)
-    first, second = (run(plan, people, source=SeededSource(7)) for _ in range(2))
+    first, second = (plan.run(people, source=SeededSource(7)) for _ in range(2))
     assert first.table.to_arrow().equals(second.table.to_arrow())
     assert "seed" in first.guarantee.randomness
     assert any("seed" in text for text in first.guarantee.promises[0].assumptions)

@@ -14,7 +14,7 @@ import pytest
 
 import shoal
 from shoal import methods, models
-from shoal.methods.recode import Method
+from shoal.methods.recode import Recode
 from shoal.models import Model
 from shoal.schema import Attribute, Domain, Groups, Intervals, Kind, Missing, Role, Schema
 
@@ -79,7 +79,7 @@ PARAMETERS: dict[str, dict[str, object]] = {
 
 
 #: methods that keep promises about classes; differential privacy has its own suite
-RECODING = [name for name in methods.names() if issubclass(methods.by_name(name), Method)]
+RECODING = [name for name in methods.names() if issubclass(methods.by_name(name), Recode)]
 
 
 @pytest.fixture(scope="module")

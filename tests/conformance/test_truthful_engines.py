@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import shoal
-from shoal._run import run
 from shoal.mechanisms import SeededSource
 from shoal.schema import Attribute, Domain, Intervals, Kind, Role, Schema
 from shoal.tables import Table, repeat, write
@@ -47,7 +46,7 @@ def test_the_same_random_bits_give_the_same_release(load: Load) -> None:
     plan = shoal.Plan(
         schema=schema, models=(shoal.DifferentialPrivacy(epsilon=1, delta=1e-3),), method=shoal.Truthful()
     )
-    found = run(plan, load(rows), source=SeededSource(8)).table.to_arrow().to_pylist()
-    expected = run(plan, shoal.read(rows), source=SeededSource(8)).table.to_arrow().to_pylist()
+    found = plan.run(load(rows), source=SeededSource(8)).table.to_arrow().to_pylist()
+    expected = plan.run(shoal.read(rows), source=SeededSource(8)).table.to_arrow().to_pylist()
     assert found == expected
     assert min(Counter(tuple(row.items()) for row in found).values()) >= 20

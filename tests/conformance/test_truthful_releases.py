@@ -15,7 +15,6 @@ import pytest
 
 import shoal
 from shoal import models
-from shoal._run import run
 from shoal.errors import ParameterError, PlanError, RequirementError
 from shoal.mechanisms import SeededSource
 from shoal.methods.truthful.parameters import exact_delta
@@ -60,7 +59,7 @@ def table(rows: pa.Table | None = None) -> shoal.Table:
 def release(*others: models.Model, seed: int = 1, rows: pa.Table | None = None, **method: object) -> shoal.Release:
     chosen = shoal.Truthful(**method)  # type: ignore[arg-type]
     plan = shoal.Plan(schema=SCHEMA, models=(WANTED, *others), method=chosen)
-    return run(plan, table(rows), source=SeededSource(seed))
+    return plan.run(table(rows), source=SeededSource(seed))
 
 
 @pytest.mark.parametrize(
@@ -185,7 +184,7 @@ def test_models_that_need_a_population_are_refused_with_the_reason() -> None:
     with pytest.raises(PlanError, match="population"):
         shoal.Plan(schema=SCHEMA, models=(WANTED, models.KMap(3)), method=shoal.Truthful())
     with pytest.raises(ParameterError, match="population"):
-        run(shoal.Plan(schema=SCHEMA, models=(WANTED,), method=shoal.Truthful()), table(), population=table())
+        shoal.Plan(schema=SCHEMA, models=(WANTED,), method=shoal.Truthful()).run(table(), population=table())
 
 
 def test_columns_without_declared_domains_are_refused_in_one_error() -> None:
@@ -291,7 +290,7 @@ def test_a_filter_depends_on_the_sampled_classes_alone() -> None:
     fixed = {"levels": {"town": 0, "age": 1, "pain": 0}}
     standard = shoal.Plan(schema=SCHEMA, models=(WANTED.post_processed(),), method=shoal.Truthful(**fixed))  # type: ignore[arg-type]
     bare = Counter(
-        tuple(row.values()) for row in run(standard, table(), source=SeededSource(1)).table.to_arrow().to_pylist()
+        tuple(row.values()) for row in standard.run(table(), source=SeededSource(1)).table.to_arrow().to_pylist()
     )
     kept = Counter(tuple(row.values()) for row in release(model, **fixed).table.to_arrow().to_pylist())
     assert kept.items() <= bare.items()

@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 
 import shoal
 from golden.cases import KEY, Case
-from shoal._run import run
 from shoal.mechanisms import SeededSource
 from shoal.report import internal_report, render_html
 
@@ -31,8 +30,7 @@ def release(case: Case, folder: Path) -> tuple[shoal.Release, shoal.Table]:
     population = None
     if case.population is not None:
         population = shoal.read(case.population().select(list(described.quasi_identifiers)))
-    made = run(
-        plan,
+    made = plan.run(
         table,
         source=SeededSource(case.seed),
         pseudonym_key=KEY if case.pseudonyms else None,

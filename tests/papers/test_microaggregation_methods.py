@@ -10,7 +10,6 @@ import pytest
 
 import shoal
 from reference.errors import change_of_correlations
-from shoal._run import run
 from shoal.mechanisms import SeededSource
 
 Read = Callable[..., shoal.Table]
@@ -57,7 +56,7 @@ def test_chapter_3_correlations_stay_nearer_with_ranks_than_with_clusters(table:
 
     def change(method: shoal.Swap | shoal.IndividualRankingSwap, seed: int) -> float:
         plan = shoal.Plan(schema=census.schema, models=(shoal.ProbabilisticKAnonymity(12),), method=method)  # type: ignore[arg-type]
-        released = _matrix(run(plan, census, source=SeededSource(seed)).table, names)
+        released = _matrix(plan.run(census, source=SeededSource(seed)).table, names)
         return change_of_correlations(original, released, to=tuple(range(len(names) - 7, len(names)))).mean
 
     swapped = [change(shoal.Swap(), seed) for seed in range(4)]

@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal._run._dp_release import Columns, Perturbed, draw
 from shoal.mechanisms import Laplace, NoiseGrid, SeededSource
 from shoal.methods.classes import Records
 from shoal.methods.noise import _dp, centroid_noise, marginality_sensitivity
 from shoal.methods.noise._dp_columns import ConceptColumn, NumberColumn
+from shoal.methods.noise._dp_release import Columns, Perturbed, draw
 from shoal.schema import Attribute, Domain, Groups, Kind, Missing, Role, Schema
 
 AGE = Attribute(name="age", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC, domain=Domain(minimum=0, maximum=12))

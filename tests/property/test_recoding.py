@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from reference import recoding as reference
 from shoal.errors import RequirementError
-from shoal.methods.recode import Generalize, Iterate, Method, Mondrian, Specialize, Subtree, score_lattice
+from shoal.methods.recode import Generalize, Iterate, Mondrian, Recode, Specialize, Subtree, score_lattice
 from shoal.methods.recode import _any_time as any_time
 from shoal.models import (
     AverageRisk,
@@ -188,7 +188,7 @@ def test_a_search_that_stops_early_says_how_far_it_is_from_the_best(
 @given(frequencies=reference.tables(attributes=4), model=k_anonymity)
 @FEW
 def test_local_recoding_keeps_k_and_never_loses_more_than_the_best_node(
-    method: Method, frequencies: Frequencies, model: KAnonymity
+    method: Recode, frequencies: Frequencies, model: KAnonymity
 ) -> None:
     whole = reference.best(frequencies, [model], Loss(), Fraction(1))
     if whole is None:
@@ -205,7 +205,7 @@ def test_local_recoding_keeps_k_and_never_loses_more_than_the_best_node(
 @pytest.mark.parametrize("method", LOCAL, ids=repr)
 @given(frequencies=reference.tables(sensitive=1), models=sensitive_models())
 @FEW
-def test_local_recoding_keeps_every_model(method: Method, frequencies: Frequencies, models: list[Model]) -> None:
+def test_local_recoding_keeps_every_model(method: Recode, frequencies: Frequencies, models: list[Model]) -> None:
     whole = reference.best(frequencies, models, Loss(), Fraction(1))
     try:
         found = method.recode(frequencies, models)

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal._run._dp_release import Columns, draw
 from shoal.mechanisms import SYSTEM, Laplace
 from shoal.methods.classes import Records
 from shoal.methods.noise import Target, _dp, centroid_noise
+from shoal.methods.noise._dp_release import Columns, draw
 from shoal.schema import Attribute, Domain, Groups, Kind, Missing, Role, Schema
 from shoal.testing.audit import audit
 

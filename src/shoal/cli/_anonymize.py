@@ -13,8 +13,8 @@ from shoal.errors import OutputError, ParameterError, Problems
 
 if TYPE_CHECKING:
     from shoal import Plan, Release, Schema
-    from shoal.methods import AnyMethod
-    from shoal.promises import Requirement
+    from shoal.guarantees import Requirement
+    from shoal.methods import Method
 
 __all__ = ["EXAMPLES", "anonymize"]
 
@@ -170,7 +170,7 @@ def _load(path: Path) -> Plan:
     return shoal.Plan.load(path)
 
 
-def _plan(schema: Schema | None, models: tuple[Requirement, ...], method: AnyMethod, measures: list[str]) -> Plan:
+def _plan(schema: Schema | None, models: tuple[Requirement, ...], method: Method, measures: list[str]) -> Plan:
     import shoal
 
     assert schema is not None  # noqa: S101 - with_schema was called
@@ -191,7 +191,7 @@ def _models(
     method: str | None,
 ) -> tuple[Requirement, ...]:
     from shoal import methods
-    from shoal.promises import from_parameters
+    from shoal.methods.promises import from_parameters
 
     problems, found = Problems(), []
     wanted: list[tuple[str, dict[str, object]]] = []
@@ -231,7 +231,7 @@ def _models(
 
 def _method(
     name: str | None, models: tuple[Requirement, ...], options: list[str], suppression_limit: float | None
-) -> AnyMethod:
+) -> Method:
     from shoal import methods
 
     problems = Problems()

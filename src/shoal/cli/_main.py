@@ -56,7 +56,7 @@ app.add_typer(_vault.vault, name="vault", help="Keep a table and answer question
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from shoal.kernels._library import name
+        from shoal.kernels import name
 
         _output.line(f"shoal {__version__} ({name()} kernels)")
         raise typer.Exit

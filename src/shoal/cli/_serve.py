@@ -28,6 +28,6 @@ def serve(
 ) -> None:
     """Open the app: the whole way from a table to a release in a browser, on this machine only."""
     _output.json_wanted(wanted=False)
-    from shoal.web._serve import serve as run
+    from shoal.web import serve as run
 
     run(port=port, folder=state, ephemeral=ephemeral, browser=browser, upload_limit=upload_limit * 2**20)

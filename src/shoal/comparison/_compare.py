@@ -21,7 +21,6 @@ from shoal.comparison._point import RISKS, UTILITIES, Point, strengths
 from shoal.comparison._recommend import recommend
 from shoal.comparison._store import Store, input_fingerprint, point_key
 from shoal.errors import Cancelled, MissingExtraError, ParameterError, Problems, SchemaError, ShoalError
-from shoal.methods.noise import DPMicroaggregation
 from shoal.tables import Table
 from shoal.workers import Pool, Progress, WorkFailed
 
@@ -182,7 +181,7 @@ def _point(number: int, candidate: Candidate, fingerprint: str, settings: Mappin
         promises=candidate.promises,
         plan=candidate.plan.dumps(),
         key=point_key(candidate.plan, fingerprint, settings),
-        private=candidate.plan.privacy is not None or isinstance(candidate.plan.method, DPMicroaggregation),
+        private=candidate.plan.privacy is not None,
         strengths=strengths(candidate.plan),
     )
 

@@ -6,9 +6,10 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from shoal import methods, promises
+from shoal import methods
 from shoal.comparison._point import describe
 from shoal.errors import InputError, ParameterError
+from shoal.methods import promises
 from shoal.methods.noise import DPMicroaggregation, EpsilonBudget
 from shoal.methods.truthful import DifferentialPrivacy, Truthful
 from shoal.plan import Plan

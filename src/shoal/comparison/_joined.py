@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal import tables
-from shoal.release import Part
+from shoal.methods.base import Part
 from shoal.risk import UNIT, Pair
 from shoal.tables import Table
 

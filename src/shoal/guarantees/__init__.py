@@ -1,6 +1,20 @@
 """What a release promises, as values that can be written, read and checked."""
 
-from shoal.guarantees._certificate import CERTIFICATE, Certificate, certify, fingerprint
+from shoal.guarantees._certificate import (
+    CERTIFICATE,
+    POPULATION,
+    POPULATION_COUNT,
+    Certificate,
+    Column,
+    Data,
+    Domain,
+    File,
+    PromiseEntry,
+    certify,
+    column,
+    fingerprint,
+    load,
+)
 from shoal.guarantees._check import Check, Verification
 from shoal.guarantees._events import (
     Aggregated,
@@ -17,18 +31,30 @@ from shoal.guarantees._events import (
     Suppressed,
     budget,
 )
-from shoal.guarantees._guarantee import Guarantee
+from shoal.guarantees._evidence import Asked, Decision, Evidence, Step, checked, texts_of
+from shoal.guarantees._guarantee import CRYPTOGRAPHIC, Guarantee, randomness
+from shoal.guarantees._kind import CLASSES, PromiseKind, Requirement, Words
 from shoal.guarantees._promise import Neighbours, Promise, Strength, syntactic
-from shoal.guarantees._verify import verify
 
 __all__ = [
     "CERTIFICATE",
+    "CLASSES",
+    "CRYPTOGRAPHIC",
+    "POPULATION",
+    "POPULATION_COUNT",
     "Aggregated",
+    "Asked",
     "Budget",
     "Certificate",
     "Check",
+    "Column",
+    "Data",
+    "Decision",
+    "Domain",
     "Dropped",
     "Event",
+    "Evidence",
+    "File",
     "Filtered",
     "Generalized",
     "Guarantee",
@@ -36,15 +62,24 @@ __all__ = [
     "Neighbours",
     "Ordered",
     "Promise",
+    "PromiseEntry",
+    "PromiseKind",
     "Pseudonymized",
+    "Requirement",
     "Sampled",
     "SchemeChosen",
+    "Step",
     "Strength",
     "Suppressed",
     "Verification",
+    "Words",
     "budget",
     "certify",
+    "checked",
+    "column",
     "fingerprint",
+    "load",
+    "randomness",
     "syntactic",
-    "verify",
+    "texts_of",
 ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from shoal.guarantees._events import Budget, Event, budget
 from shoal.guarantees._promise import Promise
 
-__all__ = ["CRYPTOGRAPHIC", "Guarantee"]
+__all__ = ["CRYPTOGRAPHIC", "Guarantee", "randomness"]
 
 CRYPTOGRAPHIC = "the cryptographic generator of the operating system"
 """The only source of random numbers that an unconditional promise may rest on."""
@@ -42,3 +42,8 @@ class Guarantee:
             lines.append(f"{promise.statement} ({promise.strength})")
             lines.extend(f"  assuming: {assumption}" for assumption in promise.assumptions)
         return "\n".join(lines)
+
+
+def randomness(*, cryptographic: bool) -> str:
+    """Say where random numbers came from."""
+    return CRYPTOGRAPHIC if cryptographic else "a seed, for tests: whoever knows it can repeat the draw"

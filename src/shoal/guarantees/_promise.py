@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from shoal.errors import ParameterError
-from shoal.models import Model
+from shoal.guarantees._kind import CLASSES, PromiseKind, Words
 
 __all__ = ["Neighbours", "Promise", "Strength", "syntactic"]
 
@@ -72,12 +72,12 @@ class Promise:
             raise ParameterError("`neighbours` of an unconditional `Promise` must name the neighbour relation.")
 
 
-def syntactic(model: Model) -> Promise:
+def syntactic(model: PromiseKind, words: Words = CLASSES) -> Promise:
     """Return the promise that the released table satisfies ``model``."""
     return Promise(
         model=model.name,
         parameters=model.parameters(),
         strength=Strength.SYNTACTIC,
-        statement=model.statement(),
+        statement=model.statement(words),
         assumptions=model.assumptions(),
     )

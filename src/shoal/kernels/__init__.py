@@ -2,3 +2,7 @@
 
 Kernels know arrays only; they import nothing else of Shoal.
 """
+
+from shoal.kernels._library import name
+
+__all__ = ["name"]

@@ -1,47 +1,82 @@
-"""All methods by the names that plan files and the command line use."""
+"""How to get there: all methods, by the names that plan files and the command line use.
+
+A method is a class of one of the families below, listed once in ``__all__``.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from inspect import isabstract
 
 from shoal.errors import ParameterError, Problems
-from shoal.methods import classes, recode
-from shoal.methods.classes import PartitionMethod, Slice
-from shoal.methods.noise import DPMicroaggregation, EpsilonBudget
-from shoal.methods.recode import Generalize, Method
-from shoal.methods.truthful import DifferentialPrivacy, Truthful
+from shoal.guarantees import Requirement
+from shoal.methods.base import Keeps, Made, Method, Progress, Work
+from shoal.methods.classes import (
+    Anatomy,
+    Bucketize,
+    IndividualRankingSwap,
+    Mdav,
+    Slice,
+    StochasticCloseness,
+    Swap,
+    TMicroaggregate,
+    VMdav,
+)
+from shoal.methods.noise import DPMicroaggregation
+from shoal.methods.recode import Generalize, Iterate, Mondrian, Specialize, Subtree
+from shoal.methods.truthful import Truthful
 
-__all__ = ["AnyMethod", "by_name", "crowd", "default", "from_parameters", "names"]
+__all__ = [
+    "Anatomy",
+    "Bucketize",
+    "DPMicroaggregation",
+    "Generalize",
+    "IndividualRankingSwap",
+    "Iterate",
+    "Keeps",
+    "Made",
+    "Mdav",
+    "Method",
+    "Mondrian",
+    "Progress",
+    "Slice",
+    "Specialize",
+    "StochasticCloseness",
+    "Subtree",
+    "Swap",
+    "TMicroaggregate",
+    "Truthful",
+    "VMdav",
+    "Work",
+    "by_name",
+    "crowd",
+    "default",
+    "from_parameters",
+    "keeper",
+    "names",
+]
 
-#: A method recodes a table so that models hold, puts records into classes, divides the columns, or draws a release that
-#: is differentially private, with noise or without.
-AnyMethod = Method | PartitionMethod | Slice | Truthful | DPMicroaggregation
-
-
-def _all() -> dict[str, type[AnyMethod]]:
-    homes = (recode, classes)
-    values = [getattr(home, name) for home in homes for name in home.__all__]
-    bases = (Method, PartitionMethod)
-    found = [
-        value for value in values if isinstance(value, type) and issubclass(value, bases) and not isabstract(value)
-    ]
-    known: list[type[AnyMethod]] = [*found, Slice, Truthful, DPMicroaggregation]
-    return {method.name: method for method in known}
+_METHODS: dict[str, type[Method]] = {
+    method.name: method
+    for method in (globals()[name] for name in __all__ if name[0].isupper())
+    if isinstance(method, type) and issubclass(method, Method) and method is not Method
+}
 
 
 def names() -> tuple[str, ...]:
     """Return the names of all methods."""
-    return tuple(_all())
+    return tuple(_METHODS)
 
 
-def default(promises: Iterable[object]) -> AnyMethod:
+def default(promises: Iterable[Requirement]) -> Method:
     """Return the method for promises where none is asked for: one that keeps them."""
-    asked = tuple(promises)
-    if any(isinstance(promise, EpsilonBudget) for promise in asked):
-        return DPMicroaggregation()
-    return Truthful() if any(isinstance(promise, DifferentialPrivacy) for promise in asked) else Generalize()
+    asked = {promise.name for promise in promises}
+    return next((method() for method in _METHODS.values() if method.keeps.private in asked), Generalize())
+
+
+def keeper(promise: str) -> type[Method]:
+    """Return the method that keeps a promise of differential privacy, by the promise's name."""
+    return next(method for method in _METHODS.values() if method.keeps.private == promise)
 
 
 def crowd(name: str | None) -> str:
@@ -52,18 +87,17 @@ def crowd(name: str | None) -> str:
     >>> crowd("generalize"), crowd("swap")
     ('k-anonymity', 'probabilistic-k-anonymity')
     """
-    return str(getattr(None if name is None else by_name(name), "crowd", "k-anonymity"))
+    return (Generalize if name is None else by_name(name)).keeps.crowd
 
 
-def by_name(name: str) -> type[AnyMethod]:
+def by_name(name: str) -> type[Method]:
     """Return the method of that name."""
-    known = _all()
-    if name not in known:
-        raise ParameterError(f"there is no method `{name}`; there are {', '.join(f'`{each}`' for each in known)}.")
-    return known[name]
+    if name not in _METHODS:
+        raise ParameterError(f"there is no method `{name}`; there are {', '.join(f'`{each}`' for each in _METHODS)}.")
+    return _METHODS[name]
 
 
-def from_parameters(name: str, parameters: Mapping[str, object]) -> AnyMethod:
+def from_parameters(name: str, parameters: Mapping[str, object]) -> Method:
     """Make a method from its name and parameters, as they stand in a plan file.
 
     Examples
@@ -72,10 +106,10 @@ def from_parameters(name: str, parameters: Mapping[str, object]) -> AnyMethod:
     'generalize'
     """
     method = by_name(name)
-    known = [field.name for field in dataclasses.fields(method)]  # type: ignore[arg-type]
+    known = [field.name for field in dataclasses.fields(method)]
     problems = Problems()
     for parameter in parameters:
         if parameter not in known:
             problems.add(f"method `{name}` has no parameter `{parameter}`; it has {', '.join(f'`{k}`' for k in known)}")
     problems.raise_as(ParameterError)
-    return method(**parameters)  # type: ignore[arg-type]
+    return method(**parameters)

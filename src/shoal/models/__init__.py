@@ -14,12 +14,13 @@ from shoal.models._multiplicative_closeness import MultiplicativeCloseness
 from shoal.models._p_sensitive import PSensitive
 from shoal.models._probabilistic_k_anonymity import ProbabilisticKAnonymity
 from shoal.models._recursive_l_diversity import RecursiveLDiversity
-from shoal.models._registry import by_name, from_parameters, names
+from shoal.models._registry import MODELS, by_name, from_parameters, names
 from shoal.models._sample_uniqueness import SampleUniqueness
 from shoal.models._t_closeness import TCloseness
 from shoal.tables import Classes, ClassHistogram
 
 __all__ = [
+    "MODELS",
     "Achieved",
     "AverageRisk",
     "BetaLikeness",

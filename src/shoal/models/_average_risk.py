@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.exact import Arguments, Number, fraction, plain
+from shoal.guarantees import CLASSES, Words
 from shoal.models._model import Achieved, Capabilities, Mask, Model, Scope, released_classes
 from shoal.models._ratios import Ratios
 from shoal.tables import Classes
@@ -80,10 +81,10 @@ class AverageRisk(Model):
         sizes = classes.sizes[released_classes(classes, kept)]
         return Achieved(risk=Fraction(len(sizes), int(sizes.sum()))) if len(sizes) else Achieved()
 
-    def statement(self) -> str:
+    def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
         return (
-            f"Whoever tries to find the people behind all records by their quasi-identifiers is right for at most "
+            f"Whoever tries to find the people behind all records by {words.known('their')} is right for at most "
             f"{plain(self.risk)} of the records on average (1 = all)."
         )
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.exact import Arguments, Number, ball, fraction, logarithm, plain, sign
+from shoal.guarantees import CLASSES, Words
 from shoal.kernels.walk import Proportions
 from shoal.models._likelihood import likelihood_ratios
 from shoal.models._model import Achieved, Capabilities, Mask, Scope
@@ -95,11 +96,11 @@ class BetaLikeness(SensitiveModel):
             return Achieved(beta=float("inf"))
         return Achieved(beta=max(Fraction(ratios.largest()) - 1, Fraction(0)))
 
-    def statement(self) -> str:
+    def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
         more = ", and the less so the more frequent it is anyway" if self.enhanced else ""
         return (
-            f"Among records that share their quasi-identifiers, no value of `{self.attribute}` is more than "
+            f"Among records {words.sharing}, no value of `{self.attribute}` is more than "
             f"{plain(1 + fraction(self.beta))} times as frequent as in the whole release{more}."
         )
 

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.exact import Arguments, Number, above, ball, enclosures, fraction, logarithm, plain
+from shoal.guarantees import CLASSES, Words
 from shoal.kernels.walk import Proportions
 from shoal.models._likelihood import distance, within
 from shoal.models._model import Achieved, Capabilities, Mask, Scope
@@ -96,10 +97,10 @@ class DeltaDisclosure(SensitiveModel):
             return Achieved(delta=0 if factor == 1 else factor)
         return Achieved(delta=above(lambda: logarithm(fraction(factor))))
 
-    def statement(self) -> str:
+    def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
         return (
-            f"Among records that share their quasi-identifiers, the logarithm of the share of every value of "
+            f"Among records {words.sharing}, the logarithm of the share of every value of "
             f"`{self.attribute}` differs from the whole release by at most {plain(self.delta)}."
         )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shoal.exact import Arguments, Number, fraction, plain
+from shoal.guarantees import CLASSES, Words
 from shoal.models._model import Achieved, Capabilities, Mask, Model, released_classes
 from shoal.models._population import population
 from shoal.models._ratios import Ratios
@@ -88,8 +89,9 @@ class DeltaPresence(Model):
         shares = Ratios(classes.sizes[released], population(classes, self.title)[released])
         return Achieved(minimum=shares.smallest(), maximum=shares.largest())
 
-    def statement(self) -> str:
+    def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
+        del words
         bounds = f"at most {plain(self.maximum)}"
         if fraction(self.minimum) > 0:
             bounds = f"between {plain(self.minimum)} and {plain(self.maximum)}"

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.exact import Arguments
+from shoal.guarantees import CLASSES, Words
 from shoal.models._model import Achieved, Capabilities, Mask
 from shoal.models._rows import Rows
 from shoal.models._sensitive import SensitiveModel
@@ -73,11 +74,9 @@ class DistinctLDiversity(SensitiveModel):
         """Return the least number of values in a row."""
         return Achieved(l=int(rows.lengths.min()))
 
-    def statement(self) -> str:
+    def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
-        return (
-            f"Records that share their quasi-identifiers show at least {self.l} different values of `{self.attribute}`."
-        )
+        return f"Records {words.sharing} show at least {self.l} different values of `{self.attribute}`."
 
     def assumptions(self) -> tuple[str, ...]:
         """Say what must hold for the promise to mean what it says, and what it does not cover."""

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.exact import Arguments, Number, Quantity, ball, below, fraction, logarithm, plain, product_is_one, sign
+from shoal.guarantees import CLASSES, Words
 from shoal.models._model import Achieved, Capabilities, Mask
 from shoal.models._rows import Rows
 from shoal.models._sensitive import SensitiveModel
@@ -93,10 +94,10 @@ class EntropyLDiversity(SensitiveModel):
         near = np.flatnonzero(entropies <= entropies.min() + 2 * _margin(rows)).tolist()
         return Achieved(l=min(_effective(counts) for counts in {_counts(rows, row) for row in near}))
 
-    def statement(self) -> str:
+    def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
         return (
-            f"Among records that share their quasi-identifiers, `{self.attribute}` is at least as uncertain as "
+            f"Among records {words.sharing}, `{self.attribute}` is at least as uncertain as "
             f"{plain(self.l)} equally likely values."
         )
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.exact import Arguments
+from shoal.guarantees import CLASSES, Words
 from shoal.models._model import Achieved, Capabilities, Mask, Model, released_classes
 from shoal.tables import Classes
 
@@ -68,9 +69,11 @@ class KAnonymity(Model):
         sizes = classes.sizes[released_classes(classes, kept)]
         return Achieved(k=int(sizes.min())) if len(sizes) else Achieved()
 
-    def statement(self) -> str:
+    def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
-        return f"Every record shares its quasi-identifiers with at least {self.k - 1} other records."
+        if not words.alike:
+            return words.hidden(self.k)
+        return f"Every record {words.shares} at least {self.k - 1} other records."
 
     def assumptions(self) -> tuple[str, ...]:
         """Say what must hold for the promise to mean what it says, and what it does not cover."""

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.exact import Arguments
+from shoal.guarantees import CLASSES, Words
 from shoal.models._model import Achieved, Capabilities, Mask, Model, released_classes
 from shoal.models._population import population
 from shoal.tables import Classes
@@ -70,9 +71,9 @@ class KMap(Model):
         people = population(classes, self.title)[released_classes(classes, kept)]
         return Achieved(k=int(people.min())) if len(people) else Achieved()
 
-    def statement(self) -> str:
+    def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
-        return f"Every released record fits the quasi-identifiers of at least {self.k} people of the population."
+        return f"Every released record fits {words.known('the')} of at least {self.k} people of the population."
 
     def assumptions(self) -> tuple[str, ...]:
         """Say what must hold for the promise to mean what it says, and what it does not cover."""

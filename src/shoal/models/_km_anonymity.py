@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from shoal.errors import ParameterError
 from shoal.exact import Arguments
+from shoal.guarantees import CLASSES, Words
 from shoal.models._model import Achieved, Capabilities, Mask, Model, Scope, released_classes
 from shoal.tables import Classes, Counts, group, tally
 
@@ -96,8 +97,9 @@ class KMAnonymity(Model):
         numbers = np.flatnonzero(released_classes(classes, kept))
         return Achieved(k=int(self._rarest(classes, numbers).min())) if len(numbers) else Achieved()
 
-    def statement(self) -> str:
+    def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
+        del words
         known = "any quasi-identifier" if self.m == 1 else f"any {self.m} quasi-identifiers"
         return f"Whoever knows {known} of a person finds at least {self.k} records that fit, or none."
 

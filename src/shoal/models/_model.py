@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.exact import Quantity, plain
+from shoal.guarantees import Check, Evidence, PromiseEntry, Requirement, Words
 from shoal.kernels.walk import Proportions
 from shoal.schema import Schema
 from shoal.tables import Classes, SensitiveAttribute
@@ -107,11 +106,8 @@ class Achieved(dict[str, Quantity]):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Model(ABC):
+class Model(Requirement):
     """A privacy model: an exact decision on equivalence classes."""
-
-    name: ClassVar[str]
-    title: ClassVar[str]
 
     @property
     @abstractmethod
@@ -134,14 +130,6 @@ class Model(ABC):
         Exact, or a float on the safe side where the exact figure is irrational. A figure may be infinite, or outside
         of the range of the parameter, where no parameter holds.
         """
-
-    @abstractmethod
-    def statement(self) -> str:
-        """Say what is promised, in one plain sentence."""
-
-    @abstractmethod
-    def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says, and what it does not cover."""
 
     def holds(self, classes: Classes, kept: Mask | None = None) -> bool:
         """Return whether a release of exactly the ``kept`` classes (all by default) satisfies the model."""
@@ -166,18 +154,34 @@ class Model(ABC):
                 found.append(f"`{self.title}` names column `{name}`, whose role is {schema[name].role}, not sensitive")
         return found
 
-    def resolved(self, schema: Schema) -> Model:
-        """Return this model with everything spelt out that it leaves to the schema."""
-        del schema
-        return self
+    def check(self, entry: PromiseEntry, evidence: Evidence) -> list[Check]:
+        """Decide the promise again on the classes of the released table, exactly; compare its words."""
+        data, wanted = evidence.data(entry), self.capabilities
+        classes = evidence.classes(data, sensitive=wanted.sensitive, population=wanted.population)
+        failing = int(np.count_nonzero(~self.keep(classes, np.ones(len(classes), dtype=np.bool_))))
+        number = f"{len(classes):,} classes"
+        detail = f"{failing:,} of {number} fail" if failing else f"holds for all {number}"
+        parameters = ", ".join(f"{name} = {value}" for name, value in self.parameters().items())
+        subject = f"{self.name} {parameters}".strip() + (f" of {entry.file}" if entry.file else "")
+        if not self._rightly_worded(entry):
+            return [
+                Check(subject=subject, passed=False, detail="the certificate's wording does not match its parameters")
+            ]
+        detail = f"{detail}; the release has {self.achieved(classes)}"
+        return [Check(subject=subject, passed=not failing, detail=detail)]
 
-    def parameters(self) -> dict[str, object]:
-        """Return the parameters by name, as in plan files and certificates: plain values of TOML and JSON."""
-        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return {name: plain(value) for name, value in values.items() if value is not None}
-
-    def __repr__(self) -> str:
-        return f"{self.title}({', '.join(f'{name}={value!r}' for name, value in self.parameters().items())})"
+    def _rightly_worded(self, entry: PromiseEntry) -> bool:
+        """Return whether a promise is in the words that belong to the model, for the form of the release."""
+        said = entry.statement.removeprefix(f"In {entry.file}: ") if entry.file else entry.statement
+        allowed = {self.statement(), self.statement(Words(alike=False))}
+        if entry.file:
+            allowed |= {words[:1].lower() + words[1:] for words in allowed}
+        return (
+            said in allowed
+            and set(self.assumptions()) <= set(entry.assumptions)
+            and entry.neighbours is None
+            and entry.unit == "record"
+        )
 
 
 def keep(models: Sequence[Model], classes: Classes) -> Mask:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shoal.exact import Arguments, Number, fraction, plain
+from shoal.guarantees import CLASSES, Words
 from shoal.kernels.walk import Proportions
 from shoal.models._likelihood import distance, within
 from shoal.models._model import Achieved, Capabilities, Mask, Scope
@@ -84,10 +85,10 @@ class MultiplicativeCloseness(SensitiveModel):
         """Return the greatest factor; infinite if a row misses a value."""
         return Achieved(t=distance(rows))
 
-    def statement(self) -> str:
+    def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
         return (
-            f"Among records that share their quasi-identifiers, no value of `{self.attribute}` is more than "
+            f"Among records {words.sharing}, no value of `{self.attribute}` is more than "
             f"{plain(self.t)} times as frequent, or as rare, as in the whole release."
         )
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.exact import Arguments
+from shoal.guarantees import CLASSES, Words
 from shoal.models._model import Achieved, Capabilities, Mask, Model, released_classes
 from shoal.tables import Classes, Counts
 
@@ -85,11 +86,11 @@ class PSensitive(Model):
         p = min(int(distinct[released].min()) for distinct in self._distinct(classes))
         return Achieved(p=p, k=int(classes.sizes[released].min()))
 
-    def statement(self) -> str:
+    def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
         columns = " and of ".join(f"`{name}`" for name in self.attributes)
         return (
-            f"Every record shares its quasi-identifiers with at least {self.k - 1} other records, and among such "
+            f"Every record {words.shares} at least {self.k - 1} other records, and among such "
             f"records there are at least {self.p} different values of {columns}."
         )
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.exact import Arguments
+from shoal.guarantees import CLASSES, Words
 from shoal.models._model import Achieved, Capabilities, Mask, Model, released_classes
 from shoal.tables import Classes
 
@@ -74,10 +75,12 @@ class ProbabilisticKAnonymity(Model):
         sizes = classes.sizes[released_classes(classes, kept)]
         return Achieved(k=int(sizes.min())) if len(sizes) else Achieved()
 
-    def statement(self) -> str:
+    def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
+        if not words.alike:
+            return words.hidden(self.k)
         return (
-            "An intruder who knows the quasi-identifiers of a person finds the person's record with probability at "
+            f"An intruder who knows {words.known('the')} of a person finds the person's record with probability at "
             f"most 1/{self.k}."
         )
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.exact import Arguments, Number, fraction, plain
+from shoal.guarantees import CLASSES, Words
 from shoal.models._model import Achieved, Capabilities, Mask
 from shoal.models._ratios import LIMIT, Ratios
 from shoal.models._rows import Rows
@@ -83,11 +84,11 @@ class RecursiveLDiversity(SensitiveModel):
         """Return the greatest l that holds for c; 0 where not even l = 1 does."""
         return Achieved(l=int(self._diversities(rows).min()))
 
-    def statement(self) -> str:
+    def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
         others = {1: "all values", 2: "the others"}.get(self.l, f"all but the {self.l - 1} most frequent ones")
         return (
-            f"Among records that share their quasi-identifiers, the most frequent value of `{self.attribute}` is less "
+            f"Among records {words.sharing}, the most frequent value of `{self.attribute}` is less "
             f"than {plain(self.c)} times as frequent as {others} together."
         )
 

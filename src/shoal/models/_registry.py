@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 from collections.abc import Mapping
 
-from shoal.errors import ParameterError, Problems
+from shoal.errors import ParameterError
 from shoal.models._average_risk import AverageRisk
 from shoal.models._beta_likeness import BetaLikeness
 from shoal.models._delta_disclosure import DeltaDisclosure
@@ -24,9 +23,9 @@ from shoal.models._recursive_l_diversity import RecursiveLDiversity
 from shoal.models._sample_uniqueness import SampleUniqueness
 from shoal.models._t_closeness import TCloseness
 
-__all__ = ["by_name", "from_parameters", "names"]
+__all__ = ["MODELS", "by_name", "from_parameters", "names"]
 
-_MODELS: dict[str, type[Model]] = {
+MODELS: dict[str, type[Model]] = {
     model.name: model
     for model in (
         KAnonymity,
@@ -50,7 +49,7 @@ _MODELS: dict[str, type[Model]] = {
 
 def names() -> tuple[str, ...]:
     """Return the names of all models."""
-    return tuple(_MODELS)
+    return tuple(MODELS)
 
 
 def by_name(name: str) -> type[Model]:
@@ -61,10 +60,10 @@ def by_name(name: str) -> type[Model]:
     >>> by_name("k-anonymity").title
     'KAnonymity'
     """
-    if name in _MODELS:
-        return _MODELS[name]
-    near = difflib.get_close_matches(name, _MODELS, n=1)
-    hint = f"did you mean `{near[0]}`?" if near else f"the models are {', '.join(f'`{known}`' for known in _MODELS)}"
+    if name in MODELS:
+        return MODELS[name]
+    near = difflib.get_close_matches(name, MODELS, n=1)
+    hint = f"did you mean `{near[0]}`?" if near else f"the models are {', '.join(f'`{known}`' for known in MODELS)}"
     raise ParameterError(f"There is no model `{name}`.", hint=hint)
 
 
@@ -76,17 +75,4 @@ def from_parameters(name: str, parameters: Mapping[str, object]) -> Model:
     >>> from_parameters("t-closeness", {"attribute": "diagnosis", "t": 0.2})
     TCloseness(attribute='diagnosis', t=0.2)
     """
-    model = by_name(name)
-    fields = {field.name: field for field in dataclasses.fields(model)}
-    problems = Problems()
-    for unknown in sorted(parameters.keys() - fields.keys()):
-        problems.add(f"`{model.title}` has no parameter `{unknown}`; it has {_listed(fields)}.")
-    for field in fields.values():
-        if field.default is dataclasses.MISSING and field.name not in parameters:
-            problems.add(f"`{model.title}` needs the parameter `{field.name}`.")
-    problems.raise_as(ParameterError)
-    return model(**parameters)
-
-
-def _listed(fields: Mapping[str, object]) -> str:
-    return ", ".join(f"`{name}`" for name in fields)
+    return by_name(name).from_parameters(parameters)

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.exact import Arguments, Number, fraction, plain
+from shoal.guarantees import CLASSES, Words
 from shoal.models._model import Achieved, Capabilities, Mask, Model, Scope, released_classes
 from shoal.tables import Classes
 
@@ -76,11 +77,11 @@ class SampleUniqueness(Model):
         sizes = classes.sizes[released_classes(classes, kept)]
         return Achieved(share=Fraction(int((sizes == 1).sum()), int(sizes.sum()))) if len(sizes) else Achieved()
 
-    def statement(self) -> str:
+    def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
         if fraction(self.share) == 0:
-            return "No record is the only one with its quasi-identifiers."
-        return f"At most a share of {plain(self.share)} of the records are the only ones with their quasi-identifiers."
+            return f"No record is the only one with {words.known('its')}."
+        return f"At most a share of {plain(self.share)} of the records are the only ones with {words.known('their')}."
 
     def assumptions(self) -> tuple[str, ...]:
         """Say what must hold for the promise to mean what it says, and what it does not cover."""

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, get_args
 
 from shoal.errors import ParameterError
 from shoal.exact import Arguments, Number, fraction, plain
+from shoal.guarantees import CLASSES, Words
 from shoal.kernels.walk import Proportions
 from shoal.models._earth_mover import EarthMover, Equal, Hierarchical, Ordered
 from shoal.models._model import Achieved, Capabilities, Mask, Model, Scope
@@ -139,7 +140,7 @@ class TCloseness(SensitiveModel):
         ordered = attribute.kind is not Kind.CATEGORICAL
         return dataclasses.replace(self, distance=self._distance(ordered, attribute.hierarchy is not None))
 
-    def statement(self) -> str:
+    def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
         measured = {
             "equal": "all values counting as equally different",
@@ -148,7 +149,7 @@ class TCloseness(SensitiveModel):
             None: "by the distance that fits the column's kind",
         }[self.distance]
         return (
-            f"Among records that share their quasi-identifiers, the distribution of `{self.attribute}` differs from "
+            f"Among records {words.sharing}, the distribution of `{self.attribute}` differs from "
             f"the one in the whole release by at most {plain(self.t)} on a scale from 0 to 1, {measured}."
         )
 

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from shoal import tables
-from shoal.guarantees import CERTIFICATE, Certificate, Strength
-from shoal.guarantees._certificate import Data, load
-from shoal.guarantees._verify_noise import BOUNDED, NOISE
-from shoal.guarantees._verify_privacy import NAME
+from shoal.guarantees import CERTIFICATE, Certificate, Data, Strength, load
+from shoal.methods.noise import BOUNDED, NOISE
+from shoal.methods.truthful import DifferentialPrivacy
 from shoal.report._columns import column_figures
 from shoal.report._document import (
     Budget,
@@ -62,7 +61,7 @@ def gather(folder: Path, certificate: Certificate) -> Document:
         _table(tables.read(folder / data.file), data, _hidden_among(certificate, data)) for data in certificate.tables
     )
     # of the whole release: randomising one column promises something about that column alone
-    private = any(promise.model in (NAME, BOUNDED) for promise in certificate.promises)
+    private = any(promise.model in (DifferentialPrivacy.name, BOUNDED) for promise in certificate.promises)
     return Document(
         variant=Variant.PUBLIC,
         created=certificate.created.isoformat(),

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from shoal import tables
 from shoal.errors import ShoalError
-from shoal.guarantees import CERTIFICATE, Certificate
-from shoal.guarantees._certificate import load
+from shoal.guarantees import CERTIFICATE, Certificate, load
 from shoal.report._columns import compared_column
 from shoal.report._document import Document, Risk, TableFigures, Variant
 from shoal.report._gather import gather

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 
 from shoal.exact import share
 from shoal.guarantees import Certificate, Strength
-from shoal.guarantees._verify_noise import GIVEN_PARTITION, NOISE, RECORD_QUERY
+from shoal.methods.noise import GIVEN_PARTITION, NOISE, RECORD_QUERY
 from shoal.report._document import Document, Risk, Variant
 from shoal.risk import Reidentification
 from shoal.schema import Provenance, Role

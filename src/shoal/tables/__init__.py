@@ -27,6 +27,7 @@ from shoal.tables._classes import (
 )
 from shoal.tables._counting import ValueCounts, class_sizes, count_values, distinct_values, records_from, repeat
 from shoal.tables._encode import encode
+from shoal.tables._engine import ROW
 from shoal.tables._expressions import Filter, FilterError, filter_text
 from shoal.tables._keyed import bernoulli, sampling_threshold
 from shoal.tables._profile import profile
@@ -36,6 +37,7 @@ from shoal.tables._table import Source, Table, numbered
 from shoal.tables._write import write
 
 __all__ = [
+    "ROW",
     "Block",
     "Blocks",
     "ClassHistogram",

@@ -12,7 +12,7 @@ import pytest
 import shoal
 from shoal import tables
 from shoal.comparison._joined import joined
-from shoal.release import Part
+from shoal.methods.base import Part
 from shoal.risk import UNIT, Pair, linkage
 
 

@@ -11,8 +11,22 @@ import pytest
 
 from shoal import guarantees
 from shoal.errors import ParameterError, VerificationError
-from shoal.guarantees import Certificate, Guarantee, Neighbours, Ordered, Promise, Strength, Suppressed, syntactic
-from shoal.guarantees._certificate import Column, Data, Domain, certify, fingerprint, load
+from shoal.guarantees import (
+    Certificate,
+    Column,
+    Data,
+    Domain,
+    Guarantee,
+    Neighbours,
+    Ordered,
+    Promise,
+    Strength,
+    Suppressed,
+    certify,
+    fingerprint,
+    load,
+    syntactic,
+)
 from shoal.models import KAnonymity
 from shoal.schema import Kind, Provenance, Role
 

@@ -3,9 +3,11 @@
 from shoal.methods.classes._anatomy import Anatomy
 from shoal.methods.classes._blocked import blocked_mdav, blocks
 from shoal.methods.classes._bridge import Bridge, Statement, bridge, closeness_epsilon, closeness_factor
-from shoal.methods.classes._bucketize import Bucketize, bucketize, classes_of, closeness
+from shoal.methods.classes._bucketize import Bucketize, bucketize
 from shoal.methods.classes._buckets import Buckets, clustered_buckets, make_buckets, ordered_buckets
 from shoal.methods.classes._centroids import aggregate, centroids
+from shoal.methods.classes._check_closeness import CLOSENESS, check_closeness
+from shoal.methods.classes._check_clusters import CLUSTERS, check_clusters
 from shoal.methods.classes._closeness_first import rank_bound
 from shoal.methods.classes._clusters import Categories
 from shoal.methods.classes._confidential import partition_by_confidential
@@ -13,16 +15,18 @@ from shoal.methods.classes._distance import Scaling, Space, standardize
 from shoal.methods.classes._exchange import exchange
 from shoal.methods.classes._forms import joined_view
 from shoal.methods.classes._groups import AttributeSet, aggregate_by_sets, partition_by_sets
+from shoal.methods.classes._make_slices import associations, grouped
 from shoal.methods.classes._mdav import mdav
 from shoal.methods.classes._merge import merged
-from shoal.methods.classes._method import Classified, Form, PartitionMethod, People
+from shoal.methods.classes._method import PartitionMethod
 from shoal.methods.classes._microaggregation import Clustering, Mdav, Microaggregation, VMdav
 from shoal.methods.classes._partition import Partition
-from shoal.methods.classes._promises import composed, composition, exposed, in_classes
+from shoal.methods.classes._people import Classified, Form, People, classes_of, closeness
+from shoal.methods.classes._promises import composed, composition, exposed
 from shoal.methods.classes._quotas import Quotas, quotas
 from shoal.methods.classes._randomize import randomize, randomized_responses
 from shoal.methods.classes._records import Records
-from shoal.methods.classes._slicing import Slice, associations, grouped
+from shoal.methods.classes._slicing import Slice
 from shoal.methods.classes._stochastic import stochastic_epsilon, stochastic_t
 from shoal.methods.classes._stochastic_method import StochasticCloseness
 from shoal.methods.classes._swap_method import IndividualRankingSwap, Swap
@@ -33,6 +37,8 @@ from shoal.methods.classes._univariate import individual_ranking, optimal_univar
 from shoal.methods.classes._vmdav import vmdav
 
 __all__ = [
+    "CLOSENESS",
+    "CLUSTERS",
     "Anatomy",
     "AttributeSet",
     "Bridge",
@@ -68,6 +74,8 @@ __all__ = [
     "bridge",
     "bucketize",
     "centroids",
+    "check_closeness",
+    "check_clusters",
     "classes_of",
     "closeness",
     "closeness_epsilon",
@@ -78,7 +86,6 @@ __all__ = [
     "exchange",
     "exposed",
     "grouped",
-    "in_classes",
     "individual_ranking",
     "ir_swap",
     "joined_view",

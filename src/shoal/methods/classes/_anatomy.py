@@ -10,9 +10,9 @@ import numpy as np
 
 from shoal.errors import RequirementError
 from shoal.exact import Arguments
-from shoal.methods.classes._bucketize import classes_of
 from shoal.methods.classes._confidential import partition_by_confidential
-from shoal.methods.classes._method import Classified, Form, PartitionMethod, People
+from shoal.methods.classes._method import PartitionMethod
+from shoal.methods.classes._people import Classified, Form, People, classes_of
 from shoal.methods.classes._t_microaggregate import microaggregate_points, satisfied
 from shoal.models import Model
 from shoal.schema import Schema

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -12,11 +13,12 @@ from shoal.methods.classes._centroids import cluster_means
 from shoal.methods.classes._columns import as_numbers, middles
 from shoal.methods.classes._errors import squared_errors
 from shoal.methods.classes._exchange import exchange
-from shoal.methods.classes._microaggregation import Microaggregation
 from shoal.methods.classes._partition import Partition
 from shoal.schema import Attribute, Kind
-from shoal.tables import ColumnMoments, Coordinate
-from shoal.tables._engine import ROW
+from shoal.tables import ROW, ColumnMoments, Coordinate
+
+if TYPE_CHECKING:
+    from shoal.methods.classes._microaggregation import Microaggregation
 
 __all__ = ["BlockTask", "axes_of", "released_types"]
 

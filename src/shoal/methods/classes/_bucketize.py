@@ -10,23 +10,22 @@ from typing import ClassVar, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shoal.errors import DataError, ParameterError
 from shoal.exact import Arguments
 from shoal.methods.classes._assignment import assign
 from shoal.methods.classes._buckets import make_buckets
 from shoal.methods.classes._distance import Scaling
 from shoal.methods.classes._events import Bucketized
 from shoal.methods.classes._geometry import points
-from shoal.methods.classes._method import Classified, Form, PartitionMethod, People
+from shoal.methods.classes._method import PartitionMethod
 from shoal.methods.classes._partition import Partition
+from shoal.methods.classes._people import Classified, Form, People, bucket_numbers
 from shoal.methods.classes._quotas import quotas
 from shoal.methods.classes._records import Records
 from shoal.methods.classes._shapes import TRIAL_WORK, best, class_sizes, sample
-from shoal.models import Achieved, Classes, KAnonymity, Model, MultiplicativeCloseness
+from shoal.models import Model, MultiplicativeCloseness
 from shoal.schema import Schema
-from shoal.tables import Frequencies, SensitiveAttribute
 
-__all__ = ["Bucketize", "bucketize", "bucketize_points", "classes_of", "closeness"]
+__all__ = ["Bucketize", "bucketize", "bucketize_points"]
 
 
 def bucketize(
@@ -86,7 +85,7 @@ def bucketize(
     k = 3, t = 1
     """
     records = Records.of(quasi_identifiers)
-    numbers = _buckets(buckets, len(records))
+    numbers = bucket_numbers(buckets, len(records))
     factor = MultiplicativeCloseness("bucket", t).t
     return bucketize_points(points(records, scaling), numbers, Fraction(factor), k, class_size=class_size)
 
@@ -101,27 +100,6 @@ def bucketize_points(
     return Partition(assign(places, numbers, quotas(sizes, t, size))).require(k)
 
 
-def closeness(partition: Partition, buckets: ArrayLike) -> Achieved:
-    """Return the least k and t that hold for a partition, exactly."""
-    numbers = _buckets(buckets, len(partition))
-    attribute = SensitiveAttribute(name="bucket", size=int(numbers.max()) + 1, ordered=False)
-    classes = classes_of(partition, (attribute,), numbers[:, None])
-    sizes = KAnonymity(1).achieved(classes)
-    return Achieved({**sizes, **MultiplicativeCloseness("bucket", 1).achieved(classes)})
-
-
-def classes_of(partition: Partition, sensitive: tuple[SensitiveAttribute, ...], codes: NDArray[np.integer]) -> Classes:
-    """Return the classes of a partition as models see them, given the sensitive codes of every record."""
-    frequencies = Frequencies(
-        hierarchies=(),
-        codes=np.empty((len(partition), 0), dtype=np.int32),
-        counts=np.ones(len(partition), dtype=np.int64),
-        sensitive=sensitive,
-        sensitive_codes=codes.astype(np.int32),
-    )
-    return Classes.of(frequencies, partition.labels, number=partition.count)
-
-
 def _class_size(places: NDArray[np.float64], numbers: NDArray[np.int64], t: Fraction, k: int) -> int:
     rows = sample(places, numbers)
     some, mine = places[rows], np.unique(numbers[rows], return_inverse=True)[1]
@@ -132,17 +110,6 @@ def _class_size(places: NDArray[np.float64], numbers: NDArray[np.int64], t: Frac
         return Partition(assign(some, mine, quotas(sizes, t, size), work=TRIAL_WORK))
 
     return best(options, tried, some) if len(options) > 1 else k
-
-
-def _buckets(buckets: ArrayLike, records: int) -> NDArray[np.int64]:
-    numbers = np.asarray(buckets)
-    if numbers.ndim != 1 or len(numbers) != records or not np.issubdtype(numbers.dtype, np.integer):
-        raise DataError(f"`buckets` must be one whole number for each of {records} records.")
-    if records == 0:
-        raise ParameterError("there are no records to put into classes.")
-    if numbers.min() < 0 or not np.bincount(numbers).all():
-        raise DataError("`buckets` must be numbered 0, 1, ... without gaps.")
-    return numbers.astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

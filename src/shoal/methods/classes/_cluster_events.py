@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from shoal.guarantees import Event
 from shoal.methods.classes._events import sizes
+from shoal.schema import Attribute, Kind
 
 __all__ = ["Averaged", "Blocked", "Measured", "Ranked"]
 
@@ -94,3 +96,28 @@ class Ranked(Event):
 
 def _listed(names: tuple[str, ...]) -> str:
     return ", ".join(f"`{name}`" for name in names)
+
+
+def measured(columns: Sequence[Attribute], distance: str) -> Measured:
+    """Say how records were compared."""
+    return Measured(
+        scaled=tuple(each.name for each in columns if each.kind is not Kind.CATEGORICAL),
+        concepts=_names(columns, Kind.CATEGORICAL),
+        distance=distance,
+        weighted=any(each.weight != 1 for each in columns),
+    )
+
+
+def averaged(columns: Sequence[Attribute], decimals: int | None) -> Averaged:
+    """Say what stands for a class."""
+    return Averaged(
+        means=_names(columns, Kind.NUMERIC),
+        days=_names(columns, Kind.DATE),
+        medians=_names(columns, Kind.ORDINAL),
+        concepts=_names(columns, Kind.CATEGORICAL),
+        decimals=decimals,
+    )
+
+
+def _names(columns: Sequence[Attribute], kind: Kind) -> tuple[str, ...]:
+    return tuple(column.name for column in columns if column.kind is kind)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from shoal.guarantees import Promise, Strength
-from shoal.guarantees._verify_microaggregation import ATTRIBUTE_SET
+from shoal.guarantees import Promise, Strength, Words
+from shoal.methods.classes._check_clusters import ATTRIBUTE_SET
 from shoal.methods.classes._promises import stated
 from shoal.models import Classes, Model, ProbabilisticKAnonymity
 
@@ -26,11 +26,8 @@ DRAWN = "The clusters and the exchange inside them, which the data cannot show, 
 
 def of_attribute_set(model: Model, classes: Classes, columns: Sequence[str]) -> Promise:
     """Return the promise of a model for the classes that some quasi-identifiers form on their own."""
-    promise = stated(model, classes, "microaggregated")
-    listed = _listed(columns)
-    statement = promise.statement
-    for words in ("its quasi-identifiers", "their quasi-identifiers", "the quasi-identifiers"):
-        statement = statement.replace(words, f"{words.split()[0]} values of {listed}")
+    promise = stated(model, classes, Words(columns=tuple(columns)))
+    listed, statement = _listed(columns), promise.statement
     return replace(
         promise,
         model=ATTRIBUTE_SET,
@@ -89,13 +86,12 @@ def informed(k: int, columns: Sequence[str], *, cryptographic: bool) -> Promise:
 
 def of_clusters(model: Model, classes: Classes) -> Promise:
     """Return the promise of a model for clusters that are not published."""
-    promise = stated(model, classes, "anatomy")
+    promise = stated(model, classes, Words(group="cluster", alike=False))
     return replace(
         promise,
         model=HIDDEN_MODEL,
         parameters={"model": promise.model, "parameters": dict(promise.parameters)},
         strength=Strength.CONDITIONAL,
-        statement=promise.statement.replace("class", "cluster"),
         assumptions=(
             DRAWN,
             "An intruder knows no sensitive values of other people of the cluster.",

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from shoal.methods.classes._blocked import blocked_mdav
 from shoal.methods.classes._columns import places_of
 from shoal.methods.classes._mdav import mdav
-from shoal.methods.classes._method import People
 from shoal.methods.classes._partition import Partition
+from shoal.methods.classes._people import People
 from shoal.methods.classes._semantic import semantic_mdav, suits
 from shoal.schema import Kind
 

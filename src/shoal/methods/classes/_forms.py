@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from shoal.methods.classes._buckets import Buckets
 from shoal.methods.classes._errors import Errors
-from shoal.methods.classes._method import Classified, Form, People
 from shoal.methods.classes._partition import Partition
+from shoal.methods.classes._people import Classified, Form, People
 from shoal.tables import group
 
 __all__ = ["Formed", "bucket_columns", "formed", "joined_view"]

@@ -1,95 +1,44 @@
-"""What every method that puts records into classes offers to plans and releases."""
+"""A release made by putting every record into a class: buckets, Anatomy, microaggregation under closeness."""
 
 from __future__ import annotations
 
-import dataclasses
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar, Literal, Self
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+import pyarrow as pa
 
-from shoal.guarantees import Event
-from shoal.methods.classes._buckets import Buckets
-from shoal.methods.classes._columns import QuasiIdentifier, places_of
-from shoal.methods.classes._partition import Partition
-from shoal.models import Model
-from shoal.schema import Schema
-from shoal.tables import SensitiveAttribute
+from shoal import tables
+from shoal.guarantees import CLASSES, Column, Event, Guarantee, Ordered, Words, randomness
+from shoal.methods._preparation import check_key, check_size, domains, preparation
+from shoal.methods.base import DATA, Made, Method, Part, Work
+from shoal.methods.classes._class_run import ClassRun, Drawn, checked, hidden_classes, released_columns, views
+from shoal.methods.classes._columns import quasi_identifiers
+from shoal.methods.classes._events import Classed, Permuted, Separated
+from shoal.methods.classes._forms import formed, joined_view
+from shoal.methods.classes._people import Classified, Form, People
+from shoal.methods.classes._promises import stated
+from shoal.methods.classes._swapping import permutation_within
+from shoal.models import Classes, Model
+from shoal.risk import reidentification
+from shoal.schema import Kind, Role, Schema
+from shoal.tables import EncodedRecords, Table
 
-__all__ = ["Classified", "Form", "PartitionMethod", "People"]
+if TYPE_CHECKING:
+    from shoal.methods.brief import Brief
 
-Form = Literal["microaggregated", "generalized", "permuted", "anatomy"]
-"""What is done to the records of a class.
+__all__ = ["Opened", "Outcome", "PartitionMethod", "assembled", "classed", "open_records", "reported"]
 
-``microaggregated``: quasi-identifiers become the mean, median or most typical value of the class. ``generalized``: they
-become their lowest common ancestor, so nothing is invented. ``permuted``: quasi-identifiers stay as they are and all
-other columns change places inside the class at random; the classes are not published. ``anatomy``: two tables, of
-quasi-identifiers and of the other columns, linked by the class alone.
-"""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class People:
-    """The records of a table, in memory.
-
-    Parameters
-    ----------
-    quasi_identifiers
-        What an intruder may know.
-    sensitive, codes
-        The confidential attributes that models look at, and their codes, one row per record.
-    """
-
-    quasi_identifiers: tuple[QuasiIdentifier, ...]
-    sensitive: tuple[SensitiveAttribute, ...]
-    codes: NDArray[np.int32]
-    points: NDArray[np.float64] = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "points", places_of(self.quasi_identifiers))
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    def column(self, name: str) -> int:
-        """Return the number of a confidential attribute."""
-        return [attribute.name for attribute in self.sensitive].index(name)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Classified:
-    """The class of every record.
-
-    Parameters
-    ----------
-    partition
-        The classes.
-    buckets
-        The buckets that are released in place of confidential values; None where these stay as they are.
-    events, details
-        What was done before the classes were made, and what there is to say of them afterwards.
-    decimals
-        To how many decimals means are rounded; None: they are not.
-    """
-
-    partition: Partition
-    buckets: Buckets | None = None
-    bucketized: tuple[str, ...] = ()
-    events: tuple[Event, ...] = ()
-    details: tuple[Event, ...] = ()
-    decimals: int | None = None
+IDENTIFYING, CONFIDENTIAL, VIEW = "quasi-identifiers.parquet", "confidential.parquet", "joined.sql"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionMethod(ABC):
+class PartitionMethod(Method):
     """A method that chooses the class of every record on its own."""
 
     form: Form = "microaggregated"
-    name: ClassVar[str]
-    title: ClassVar[str]
 
     @abstractmethod
     def classify(self, people: People, models: Sequence[Model]) -> Classified:
@@ -100,6 +49,29 @@ class PartitionMethod(ABC):
         RequirementError
             If this method finds no such classes; it says what stands in the way.
         """
+
+    def make(self, work: Work) -> Made:
+        """Put the records into classes, decide every promise on them, and release them in the form asked for."""
+        opened = open_records(work)
+        found = self.classify(opened.people, opened.plan.class_models)
+        made = formed(opened.people, found, self.form)
+        work.watch.step(2, 3, "checking the promises")
+        run = ClassRun(
+            plan=opened.plan,
+            method=self,
+            encoded=opened.encoded,
+            found=found,
+            formed=made,
+            classes=checked(opened.plan, opened.encoded, found, made),
+            key=work.key,
+            source=work.source,
+        )
+        return assembled(run, _FORMS.get(self.form, _whole)(run), opened.table)
+
+    def randomized(self, run: ClassRun) -> Drawn | None:
+        """Return confidential columns that the method randomises, if it does."""
+        del run
+        return None
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         """Return what keeps this method from being used with a schema and promises."""
@@ -123,11 +95,162 @@ class PartitionMethod(ABC):
         del schema
         return ()
 
-    def weighted(self, weights: Mapping[str, float]) -> Self:
-        """Return the method as it is: weights of columns are read off the schema."""
-        del weights
-        return self
 
-    def parameters(self) -> dict[str, object]:
-        """Return the parameters by name, as in plan files and certificates."""
-        return {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self)}
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Opened:
+    """A plan with everything spelt out, and the records that it is about, in memory."""
+
+    plan: Brief
+    method: PartitionMethod
+    table: Table
+    encoded: EncodedRecords
+    people: People
+
+
+def open_records(work: Work) -> Opened:
+    """Read the records of a plan whose method looks at each of them."""
+    check_key(work.schema, work.key)
+    plan = replace(work.plan, models=tuple(model.resolved(work.schema) for model in work.plan.models))
+    method = plan.method
+    assert isinstance(method, PartitionMethod)  # noqa: S101 - it makes the release
+    table = work.table.with_schema(plan.schema)
+    work.watch.step(0, 3, "reading the records")
+    encoded = tables.encode_records(table, sensitive=_wanted(plan, method))
+    check_size(plan.class_models, encoded.frequencies)
+    people = People(
+        quasi_identifiers=quasi_identifiers(plan.schema, encoded),
+        sensitive=encoded.sensitive,
+        codes=encoded.sensitive_codes,
+    )
+    work.watch.step(1, 3, "making classes")
+    return Opened(plan=plan, method=method, table=table, encoded=encoded, people=people)
+
+
+def assembled(run: ClassRun, outcome: Outcome, table: Table) -> Made:
+    """Put a release together, from what is known of the run and what leaves."""
+    plan, encoded, found, made = run.plan, run.encoded, run.found, run.formed
+    parts, guarantee, notes = outcome
+    guarantee = replace(guarantee, events=(*preparation(plan.schema, table), *guarantee.events, Ordered()))
+    return Made(
+        plan=plan,
+        table=_shown(run, parts),
+        guarantee=guarantee,
+        measures=reported(plan, made.measures),
+        before=reidentification(Classes.grouped(encoded.frequencies)),
+        after=reidentification(run.classes),
+        records=len(encoded),
+        domains=domains(plan.schema, encoded.frequencies),
+        sensitive_hierarchies=tuple(
+            attribute.hierarchy
+            for attribute in encoded.sensitive
+            if attribute.hierarchy is not None and attribute.name not in found.bucketized
+        ),
+        parts=parts,
+        notes=notes,
+    )
+
+
+def reported(plan: Brief, measures: Mapping[str, float]) -> dict[str, float | None]:
+    """Return the measures asked for and those of the form; the loss only where values are generalised."""
+    names = dict.fromkeys((*(each.label for each in plan.reported), *measures))
+    return {name: measures.get(name) for name in names if name != "loss" or name in measures}
+
+
+Outcome = tuple[tuple[Part, ...], Guarantee, Mapping[str, str]]
+
+
+def _whole(run: ClassRun) -> Outcome:
+    """Release one table, whose quasi-identifiers are those of the class; randomise what is to be randomised."""
+    names, columns = released_columns(run.schema), dict(run.formed.columns)
+    promises = [stated(model, run.classes, CLASSES) for model in run.plan.class_models]
+    events: list[Event] = [*run.found.events, classed(run), *run.found.details]
+    promises += views(run)
+    bits = "none used"
+    if (drawn := run.method.randomized(run)) is not None:
+        columns |= drawn.columns
+        promises += drawn.promises
+        events += drawn.events
+        bits = randomness(cryptographic=run.source.cryptographic)
+    table = tables.release_records(run.encoded, names, columns, key=run.key)
+    part = Part(file=DATA, table=table, records=len(run.encoded), columns=run.described(names))
+    return (part,), Guarantee(promises=tuple(promises), events=tuple(events), randomness=bits), {}
+
+
+def _permuted(run: ClassRun) -> Outcome:
+    """Release one table in which all but the quasi-identifiers changed places inside the classes."""
+    names = released_columns(run.schema)
+    order = permutation_within(run.formed.partition, source=run.source)
+    columns = {name: values.take(pa.array(order)) for name, values in run.formed.columns.items()}
+    table = tables.release_records(run.encoded, names, columns, moved=[(run.confidential, order)], key=run.key)
+    part = Part(file=DATA, table=table, records=len(run.encoded), columns=run.described(names))
+    promise = hidden_classes(run)
+    guarantee = Guarantee(
+        promises=(promise, *views(run)),
+        events=(*run.found.events, classed(run), Permuted(columns=run.confidential)),
+        randomness=randomness(cryptographic=run.source.cryptographic),
+    )
+    return (part,), guarantee, {}
+
+
+def _anatomy(run: ClassRun) -> Outcome:
+    """Release two tables that only the class links."""
+    link = _free_name("class", run.schema.names)
+    columns = {**run.formed.columns, link: pa.array(run.formed.partition.labels.astype(np.int64) + 1)}
+    parts = []
+    for file, names in ((IDENTIFYING, run.identifying), (CONFIDENTIAL, run.confidential)):
+        role = Role.QUASI_IDENTIFIER if file == CONFIDENTIAL else Role.INSENSITIVE
+        parts.append(
+            Part(
+                file=file,
+                table=tables.release_records(run.encoded, (link, *names), columns, key=run.key),
+                records=len(run.encoded),
+                columns=(Column(name=link, role=role, kind=Kind.CATEGORICAL), *run.described(names)),
+                class_column=link,
+            )
+        )
+    promises = [
+        replace(stated(model, run.classes, Words(alike=False)), file=CONFIDENTIAL) for model in run.plan.class_models
+    ]
+    separated = Separated(identifying=run.identifying, confidential=run.confidential, class_column=link)
+    promises += [replace(promise, file=CONFIDENTIAL) for promise in views(run)]
+    guarantee = Guarantee(promises=tuple(promises), events=(*run.found.events, classed(run), separated))
+    return tuple(parts), guarantee, {VIEW: joined_view(IDENTIFYING, CONFIDENTIAL, run.confidential, link) + "\n"}
+
+
+_FORMS: dict[str, Callable[[ClassRun], Outcome]] = {"permuted": _permuted, "anatomy": _anatomy}
+
+
+# -- columns and events
+
+
+def _wanted(plan: Brief, method: PartitionMethod) -> tuple[str, ...]:
+    models: Sequence[Model] = plan.class_models
+    read = [name for model in models for name in model.capabilities.sensitive]
+    return tuple(dict.fromkeys([*read, *method.reads(plan.schema)]))
+
+
+def _free_name(wanted: str, taken: Sequence[str]) -> str:
+    lower = {name.lower() for name in taken}
+    return next(name for name in (wanted, *(f"{wanted} {i}" for i in range(2, len(lower) + 3))) if name not in lower)
+
+
+def _shown(run: ClassRun, parts: tuple[Part, ...]) -> Table:
+    """Return the released table, or the two of Anatomy joined."""
+    if len(parts) == 1:
+        return parts[0].table
+    identifying, confidential = parts
+    link = identifying.class_column or ""
+    return tables.join_classes(identifying.table, confidential.table, link, run.confidential)
+
+
+def classed(run: ClassRun) -> Classed:
+    """Say which classes were made."""
+    sizes = run.formed.partition.sizes
+    return Classed(
+        method=run.method.name,
+        form=run.method.form,
+        columns=run.schema.quasi_identifiers,
+        classes=len(sizes),
+        smallest=int(sizes.min()),
+        largest=int(sizes.max()),
+    )

@@ -13,17 +13,21 @@ from numpy.typing import NDArray
 
 from shoal.exact import Arguments
 from shoal.guarantees import Event
+from shoal.methods.base import Made, Work
 from shoal.methods.classes._blocked import LEAST_BLOCK, blocks
-from shoal.methods.classes._cluster_events import Averaged, Blocked, Measured
+from shoal.methods.classes._by_block import aggregate_by_block, suits_blocks
+from shoal.methods.classes._cluster_events import Blocked, averaged, measured
 from shoal.methods.classes._clusters import Categories, compared_as, fine_points, mdav_clusters
 from shoal.methods.classes._exchange import exchange
+from shoal.methods.classes._make_clusters import aggregate_apart
 from shoal.methods.classes._mdav import mdav
-from shoal.methods.classes._method import Classified, PartitionMethod, People
+from shoal.methods.classes._method import PartitionMethod
 from shoal.methods.classes._partition import Partition
+from shoal.methods.classes._people import Classified, People
 from shoal.methods.classes._t_microaggregate import Strategy, microaggregate_points
 from shoal.methods.classes._vmdav import vmdav
 from shoal.models import Model
-from shoal.schema import Attribute, Kind, Schema
+from shoal.schema import Schema
 
 __all__ = ["Clustering", "Mdav", "Microaggregation", "VMdav", "averaged", "measured"]
 
@@ -109,6 +113,16 @@ class Microaggregation(Clustering):
         found = Clustering.classify(self, people, models)
         columns = [column.attribute for column in people.quasi_identifiers]
         return replace(found, details=(averaged(columns, self.decimals),), decimals=self.decimals)
+
+    def make(self, work: Work) -> Made:
+        """Cluster in memory, on the executors of Spark, or set by set, whichever the plan and the table ask for."""
+        if len(self.groups or ()) > 1:
+            return aggregate_apart(work, self)
+        if work.table.source.kind == "spark" and suits_blocks(self, work):
+            made = aggregate_by_block(self, work)
+            if made is not None:
+                return made
+        return Clustering.make(self, work)
 
     @abstractmethod
     def cluster_block(self, places: Points, k: int) -> Partition:
@@ -273,28 +287,3 @@ class VMdav(Microaggregation):
     def cluster_block(self, places: Points, k: int) -> Partition:
         """Return clusters of at least k records of one block, by V-MDAV."""
         return vmdav(places, k, gamma=self.gamma, scaling="none")
-
-
-def measured(columns: Sequence[Attribute], distance: str) -> Measured:
-    """Say how records were compared."""
-    return Measured(
-        scaled=tuple(each.name for each in columns if each.kind is not Kind.CATEGORICAL),
-        concepts=_names(columns, Kind.CATEGORICAL),
-        distance=distance,
-        weighted=any(each.weight != 1 for each in columns),
-    )
-
-
-def averaged(columns: Sequence[Attribute], decimals: int | None) -> Averaged:
-    """Say what stands for a class."""
-    return Averaged(
-        means=_names(columns, Kind.NUMERIC),
-        days=_names(columns, Kind.DATE),
-        medians=_names(columns, Kind.ORDINAL),
-        concepts=_names(columns, Kind.CATEGORICAL),
-        decimals=decimals,
-    )
-
-
-def _names(columns: Sequence[Attribute], kind: Kind) -> tuple[str, ...]:
-    return tuple(column.name for column in columns if column.kind is kind)

@@ -8,10 +8,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from shoal.exact import fraction, plain
-from shoal.guarantees import Neighbours, Promise, Strength, syntactic
-from shoal.guarantees._certificate import Column
+from shoal.guarantees import Column, Neighbours, Promise, Strength, Words, syntactic
 from shoal.methods.classes._bridge import PRIOR, RANDOMISED, closeness_epsilon
-from shoal.methods.classes._method import Form
 from shoal.methods.classes._stochastic import stochastic_t
 from shoal.models import (
     Achieved,
@@ -34,7 +32,6 @@ __all__ = [
     "composition",
     "exposed",
     "hidden",
-    "in_classes",
     "local_privacy",
     "stated",
     "stochastic",
@@ -54,17 +51,14 @@ _CROWDS = (KAnonymity.name, PSensitive.name, ProbabilisticKAnonymity.name, HIDDE
 DIGITS = 10_000
 
 
-def stated(model: Model, classes: Classes, form: Form) -> Promise:
-    """Return the promise of a model with the parameters that were achieved, worded for the form of the release."""
+def stated(model: Model, classes: Classes, words: Words) -> Promise:
+    """Return the promise of a model with the parameters that were achieved, worded for the release."""
     found = model.achieved(classes)
-    promise = syntactic(achieved(model, found))
-    exact = found.plain()
-    if form != "anatomy":
-        return dataclasses.replace(promise, exact=exact)
+    promise = dataclasses.replace(syntactic(achieved(model, found), words), exact=found.plain())
+    if words.alike:
+        return promise
     return dataclasses.replace(
         promise,
-        exact=exact,
-        statement=in_classes(model, promise),
         assumptions=(
             *promise.assumptions,
             "Quasi-identifiers are released as they are: who is in the release is not hidden.",
@@ -233,16 +227,6 @@ def _joint(part: Sequence[Promise], columns: Sequence[str]) -> Fraction | None:
         or (promise.model in (VIEW, HIDDEN) and promise.parameters["columns"] == list(columns))
     ]
     return min(found, default=None)
-
-
-def in_classes(model: Model, promise: Promise) -> str:
-    """Return what a promise says where quasi-identifiers are released as they are, and classes are apart from them."""
-    if model.capabilities.decided_by_size:
-        least = promise.parameters.get("k", model.capabilities.minimal_class_size)
-        return f"The confidential values of every person are hidden among those of at least {least} people of a class."
-    return promise.statement.replace("that share their quasi-identifiers", "of the same class").replace(
-        "shares its quasi-identifiers with", "is in a class with"
-    )
 
 
 def _above(value: float) -> str:

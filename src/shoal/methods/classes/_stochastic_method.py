@@ -10,8 +10,11 @@ from typing import ClassVar, get_args
 
 from shoal.exact import Arguments, Number, fraction, plain
 from shoal.hierarchies import provenance
-from shoal.methods.classes._method import Classified, PartitionMethod, People
+from shoal.methods.classes._class_run import ClassRun, Drawn
+from shoal.methods.classes._method import PartitionMethod
+from shoal.methods.classes._people import Classified, People
 from shoal.methods.classes._randomize import Mechanism, mechanism_problems
+from shoal.methods.classes._randomized import randomized
 from shoal.methods.classes._stochastic import stochastic_epsilon
 from shoal.methods.classes._t_microaggregate import microaggregate_points
 from shoal.models import Model
@@ -98,6 +101,14 @@ class StochasticCloseness(PartitionMethod):
             for name in model.capabilities.sensitive
         ]
         return found
+
+    def reads(self, schema: Schema) -> tuple[str, ...]:
+        """Return the sensitive columns, all of which are randomised."""
+        return schema.sensitive
+
+    def randomized(self, run: ClassRun) -> Drawn:
+        """Randomise every sensitive column of every record."""
+        return randomized(run, self)
 
     def mechanism_for(self, attribute: Attribute) -> Mechanism:
         """Return how an attribute is randomised."""

@@ -8,10 +8,13 @@ from typing import ClassVar, get_args
 
 from shoal.errors import ParameterError
 from shoal.exact import Arguments
+from shoal.methods.base import Keeps, Made, Work
 from shoal.methods.classes._clusters import Categories, compared_as, mdav_clusters
-from shoal.methods.classes._method import Classified, Form, PartitionMethod, People
+from shoal.methods.classes._make_clusters import rank_and_swap, swap
+from shoal.methods.classes._method import PartitionMethod
 from shoal.methods.classes._microaggregation import Clustering, Points
 from shoal.methods.classes._partition import Partition
+from shoal.methods.classes._people import Classified, Form, People
 from shoal.models import Model, ProbabilisticKAnonymity
 from shoal.schema import Schema
 
@@ -63,7 +66,7 @@ class Swap(Clustering):
     categories: Categories = "auto"
     name: ClassVar[str] = "swap"
     title: ClassVar[str] = "Swap"
-    crowd: ClassVar[str] = ProbabilisticKAnonymity.name
+    keeps: ClassVar[Keeps] = Keeps(crowd=ProbabilisticKAnonymity.name)
 
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)
@@ -82,6 +85,10 @@ class Swap(Clustering):
                 "how these were exchanged"
             )
         return found
+
+    def make(self, work: Work) -> Made:
+        """Exchange all but the quasi-identifiers inside clusters of near records."""
+        return swap(work, self)
 
     def compared(self, people: People) -> str:
         """Say how categories are compared: ``"semantic"`` or ``"points"``."""
@@ -126,7 +133,7 @@ class IndividualRankingSwap(PartitionMethod):
     form: Form = "permuted"
     name: ClassVar[str] = "ir-swap"
     title: ClassVar[str] = "IndividualRankingSwap"
-    crowd: ClassVar[str] = ProbabilisticKAnonymity.name
+    keeps: ClassVar[Keeps] = Keeps(crowd=ProbabilisticKAnonymity.name)
 
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)
@@ -144,6 +151,10 @@ class IndividualRankingSwap(PartitionMethod):
     def reads(self, schema: Schema) -> tuple[str, ...]:
         """Return the sensitive columns that the method itself looks at."""
         return schema.sensitive
+
+    def make(self, work: Work) -> Made:
+        """Exchange the values of every sensitive column between records of near ranks."""
+        return rank_and_swap(work)
 
     def classify(self, people: People, models: Sequence[Model]) -> Classified:
         """Refuse: every sensitive column has clusters of its own."""

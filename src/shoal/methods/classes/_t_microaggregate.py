@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from shoal.errors import ParameterError
 from shoal.exact import Arguments
 from shoal.methods.classes._blocked import blocked_mdav
-from shoal.methods.classes._bucketize import classes_of
 from shoal.methods.classes._closeness_first import closeness_first
 from shoal.methods.classes._distance import Scaling
 from shoal.methods.classes._geometry import points
 from shoal.methods.classes._mdav import mdav
 from shoal.methods.classes._merge import merged
-from shoal.methods.classes._method import Classified, PartitionMethod, People
+from shoal.methods.classes._method import PartitionMethod
 from shoal.methods.classes._partition import Partition
+from shoal.methods.classes._people import Classified, People, classes_of
 from shoal.methods.classes._records import Records
 from shoal.methods.classes._shapes import squared_error
 from shoal.models import Classes, Model

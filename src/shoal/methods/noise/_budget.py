@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from shoal.exact import Arguments, Number, plain
-from shoal.guarantees._declared import unfit
+from shoal.guarantees import CLASSES, Check, Evidence, PromiseEntry, Requirement, Words
+from shoal.methods._preparation import unfit
 from shoal.schema import Schema
 
 __all__ = ["LARGEST_EPSILON", "EpsilonBudget"]
@@ -16,7 +17,7 @@ LARGEST_EPSILON = 100
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class EpsilonBudget:
+class EpsilonBudget(Requirement):
     """At most so much privacy loss of what the method protects.
 
     Not a property of a release but of how it is made, so only a method that adds noise keeps it:
@@ -52,24 +53,23 @@ class EpsilonBudget:
         """The epsilon of all columns together."""
         return Fraction(self.epsilon)
 
-    def parameters(self) -> dict[str, object]:
-        """Return the parameters by name, as in plan files and certificates: plain values of TOML and JSON."""
-        return {"epsilon": plain(self.epsilon)}
-
-    def resolved(self, schema: Schema) -> Self:
-        """Return the budget with everything spelt out that it leaves to the schema: it leaves nothing to it."""
-        del schema
-        return self
-
     def problems(self, schema: Schema) -> list[str]:
         """Return everything in ``schema`` that keeps the budget from meaning something, each with what to do."""
         return unfit(schema, self.title)
 
-    def statement(self) -> str:
+    def check(self, entry: PromiseEntry, evidence: Evidence) -> list[Check]:
+        """Refuse: a certificate says what the method's target promises, not what was asked for."""
+        del evidence
+        detail = "a budget is asked for, not promised"
+        return [Check(subject=f"{self.name} ({entry.strength})", passed=False, detail=detail)]
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what must hold for the promise to mean what it says: the method's target says it."""
+        return ()
+
+    def statement(self, words: Words = CLASSES) -> str:
         """Say what is asked for, in one plain sentence."""
+        del words
         return (
             f"The noise costs an epsilon of at most {plain(self.epsilon)}, of what the target of the method protects."
         )
-
-    def __repr__(self) -> str:
-        return f"{self.title}(epsilon={plain(self.epsilon)!r})"

@@ -239,3 +239,8 @@ def _concepts(hierarchy: Hierarchy) -> tuple[tuple[str | None, ...], list[int], 
             parents[number[below]] = number[above]
     labels = tuple(key[0] for key in ordered)
     return labels, parents, np.array([number[path[0]] for path in paths], np.int32)
+
+
+def covered(schema: Schema) -> tuple[Attribute, ...]:
+    """Return the columns that are released: all but the identifiers, all with noise."""
+    return tuple(attribute for attribute in schema if attribute.role is not Role.IDENTIFIER)

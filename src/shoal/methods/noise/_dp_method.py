@@ -6,15 +6,19 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, Literal, Self, get_args
+from typing import ClassVar, Literal, get_args
 
 from shoal.exact import Arguments, Number, fraction, plain
+from shoal.guarantees import Requirement
 from shoal.hierarchies import provenance
+from shoal.methods.base import Keeps, Made, Method, Work
 from shoal.methods.classes._groups import AttributeSet
 from shoal.methods.noise._budget import EpsilonBudget
-from shoal.methods.noise._dp_columns import ConceptColumn, NumberColumn
+from shoal.methods.noise._dp_columns import ConceptColumn, NumberColumn, covered
+from shoal.methods.noise._make import perturb
 from shoal.methods.noise._sensitivity import Target
-from shoal.schema import INEXACT, Attribute, Kind, Provenance, Role, Schema
+from shoal.models import Model
+from shoal.schema import INEXACT, Attribute, Kind, Provenance, Schema
 
 __all__ = ["DPMicroaggregation"]
 
@@ -25,7 +29,7 @@ MOST_DECIMALS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DPMicroaggregation:
+class DPMicroaggregation(Method):
     """Release noisy averages of clusters of similar records, in place of the records.
 
     Parameters
@@ -86,6 +90,7 @@ class DPMicroaggregation:
     fill: Mapping[str, object] = field(default_factory=dict)
     name: ClassVar[str] = "dp-microaggregation"
     title: ClassVar[str] = "DPMicroaggregation"
+    keeps: ClassVar[Keeps] = Keeps(private=EpsilonBudget.name, models=False, pseudonyms=False, several_tables=True)
 
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)
@@ -145,22 +150,27 @@ class DPMicroaggregation:
             values["sets"] = [list(own) for own in self.sets]
         return values
 
-    def problems(self, schema: Schema, models: Sequence[object]) -> list[str]:
+    def make(self, work: Work) -> Made:
+        """Cluster the records and release the noisy centroids."""
+        return perturb(work, self)
+
+    def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         """Return what keeps this method from being used with a schema and promises, each with what to do about it."""
-        budgets = [model for model in models if isinstance(model, EpsilonBudget)]
         found = []
-        if len(budgets) != 1 or len(models) != 1:
+        if models:
             found.append(
                 f"method `{self.name}` keeps one promise, `{EpsilonBudget.title}` (--epsilon without --delta), and no "
                 "other; the least size of its clusters is its parameter `k` (--option k=...)"
             )
         found += [problem for attribute in covered(schema) if (problem := self._undeclared(attribute))]
-        found += self._misnamed(schema)
-        if budgets and isinstance(self.split, Mapping) and not found:
-            spent = sum((fraction(share) for share in self.split.values()), Fraction(0))
-            if spent > budgets[0].total:
-                found.append(f"`split` of `{self.title}` shares out {plain(spent)}, more than epsilon")
-        return found
+        return [*found, *self._misnamed(schema)]
+
+    def unfit(self, privacy: Requirement) -> list[str]:
+        """Return what keeps this method from being used with a promise of differential privacy."""
+        if not isinstance(self.split, Mapping) or not isinstance(privacy, EpsilonBudget):
+            return []
+        spent = sum((fraction(share) for share in self.split.values()), Fraction(0))
+        return [f"`split` of `{self.title}` shares out {plain(spent)}, more than epsilon"] * (spent > privacy.total)
 
     def _undeclared(self, attribute: Attribute) -> str | None:
         start = f"method `{self.name}`: column `{attribute.name}`"
@@ -230,13 +240,3 @@ class DPMicroaggregation:
     def shares(self, columns: Sequence[str]) -> Literal["equal", "proportional"] | list[Fraction]:
         """Return how epsilon is shared out over columns, as `split_budget` takes it."""
         return self.split if isinstance(self.split, str) else [fraction(self.split[name]) for name in columns]
-
-    def weighted(self, weights: Mapping[str, float]) -> Self:
-        """Return the method as it is: how much of epsilon a column has, ``split`` says."""
-        del weights
-        return self
-
-
-def covered(schema: Schema) -> tuple[Attribute, ...]:
-    """Return the columns that are released: all but the identifiers, all with noise."""
-    return tuple(attribute for attribute in schema if attribute.role is not Role.IDENTIFIER)

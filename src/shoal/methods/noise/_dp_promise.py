@@ -10,14 +10,16 @@ from shoal.exact import plain
 from shoal.guarantees import Neighbours, Promise, Strength
 from shoal.methods.noise._sensitivity import Target
 
-__all__ = ["PROMISES", "privacy_promise"]
+__all__ = ["BOUNDED", "GIVEN_PARTITION", "NOISE", "RECORD_QUERY", "privacy_promise"]
 
-PROMISES: dict[Target, str] = {
-    "original": "bounded-differential-privacy",
-    "partition": "privacy-given-partition",
-    "record-query": "record-query-privacy",
-}
-"""What the promise of each target is called; only the first is differential privacy of the records."""
+#: names of promises, with the target that each is about; only the first is differential privacy of the records
+BOUNDED, GIVEN_PARTITION, RECORD_QUERY = (
+    "bounded-differential-privacy",
+    "privacy-given-partition",
+    "record-query-privacy",
+)
+NOISE: dict[str, Target] = {BOUNDED: "original", GIVEN_PARTITION: "partition", RECORD_QUERY: "record-query"}
+_NAMES: dict[Target, str] = {target: name for name, target in NOISE.items()}
 
 LARGEST_SHOWN = 100
 """From this epsilon on, the factor that it stands for is not written out: it says nothing any more."""
@@ -74,7 +76,7 @@ def privacy_promise(
     columns = ", ".join(f"`{name}`" for name in left_out)
     counted = [f"Records that miss a value of {columns} are not covered: how many are left is public."]
     return Promise(
-        model=PROMISES[target],
+        model=_NAMES[target],
         parameters={"epsilon": plain(epsilon), "target": target, "k": k},
         strength=Strength.CONDITIONAL if doubts else Strength.UNCONDITIONAL,
         statement=_STATEMENTS[target].format(

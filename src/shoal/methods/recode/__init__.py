@@ -3,7 +3,7 @@
 from shoal.methods.recode._full_domain import Generalize
 from shoal.methods.recode._iterated import Iterate
 from shoal.methods.recode._lattice import Lattice
-from shoal.methods.recode._method import Method, Progress
+from shoal.methods.recode._method import Recode
 from shoal.methods.recode._mondrian import Mondrian
 from shoal.methods.recode._result import ExploredLattice, SearchResult, Solution
 from shoal.methods.recode._specialize import Specialize
@@ -15,9 +15,8 @@ __all__ = [
     "Generalize",
     "Iterate",
     "Lattice",
-    "Method",
     "Mondrian",
-    "Progress",
+    "Recode",
     "SearchResult",
     "Solution",
     "Specialize",

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.kernels.walk import Proportions, screen
+from shoal.methods.base import Watch
 from shoal.methods.recode._lattice import Counts, Lattice, Levels, Mask, Node, smallest_class
-from shoal.methods.recode._method import Watch
 from shoal.methods.recode._result import ExploredLattice, Solution
 from shoal.methods.recode._sweep import Box
 from shoal.models import Classes, Model, keep

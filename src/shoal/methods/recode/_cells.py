@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from shoal.hierarchies import Hierarchy
+from shoal.methods.base import Watch
 from shoal.methods.recode._draft import Draft
 from shoal.methods.recode._lattice import Levels, Mask
-from shoal.methods.recode._method import Watch
 from shoal.methods.recode._rounds import Prices, rounds
 from shoal.models import Model
 from shoal.quality import CellObjective, Loss, Measure

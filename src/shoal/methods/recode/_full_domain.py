@@ -10,10 +10,11 @@ from typing import ClassVar
 
 from shoal.errors import ParameterError
 from shoal.exact import Arguments, Number, fraction
+from shoal.methods.base import Progress, Watch
 from shoal.methods.recode._any_time import BranchAndBound, Limits
 from shoal.methods.recode._cells import suppress_cells
 from shoal.methods.recode._lattice import Lattice
-from shoal.methods.recode._method import Method, Progress, Watch
+from shoal.methods.recode._method import Recode
 from shoal.methods.recode._requirement import no_solution
 from shoal.methods.recode._result import SearchResult
 from shoal.models import Model
@@ -24,7 +25,7 @@ __all__ = ["Generalize"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Generalize(Method):
+class Generalize(Recode):
     """Generalise every attribute to one level and suppress what still violates a model: the best such release.
 
     Parameters

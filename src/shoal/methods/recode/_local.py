@@ -13,10 +13,11 @@ import numpy as np
 from shoal.errors import ParameterError, Problems
 from shoal.exact import Arguments, Number, fraction
 from shoal.kernels.partition import AttributeCover
+from shoal.methods.base import Progress, Watch
 from shoal.methods.recode._any_time import BranchAndBound, Limits
 from shoal.methods.recode._draft import Draft
 from shoal.methods.recode._lattice import Lattice
-from shoal.methods.recode._method import Method, Progress, Watch
+from shoal.methods.recode._method import Recode
 from shoal.methods.recode._requirement import no_solution
 from shoal.methods.recode._result import SearchResult
 from shoal.models import Model
@@ -30,7 +31,7 @@ _STEPS = 5_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LocalMethod(Method):
+class LocalMethod(Recode):
     """Release equal values differently in different records, where that loses less.
 
     What a method makes is compared with full-domain recoding: a search looks for a node that loses less, which takes
@@ -130,7 +131,7 @@ class Task:
         objective = self.measure.objective(self.frequencies)
         lattice = Lattice(self.frequencies, objective.tables if isinstance(objective, CellObjective) else ())
         limits = Limits(suppressed=self.allowed, steps=_STEPS, value=to_beat)
-        found = BranchAndBound(lattice, objective, self.models, limits, Watch(None, self.watch.stopped)).run()
+        found = BranchAndBound(lattice, objective, self.models, limits, Watch(None, self.watch.cancelled)).run()
         self._least_suppressed = found.least_suppressed
         if not found.solutions or not found.solutions[0].value < to_beat:
             return None

@@ -1,38 +1,49 @@
-"""What every recoding method offers to plans, releases and benchmarks."""
+"""What every recoding method offers: a search for a recoding, and a release made by it."""
 
 from __future__ import annotations
 
 import dataclasses
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
-from typing import ClassVar, Protocol, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, Self
 
-from shoal.errors import Cancelled
+import numpy as np
+import pyarrow as pa
+
+from shoal import tables
+from shoal.errors import ShoalError
+from shoal.guarantees import (
+    POPULATION_COUNT,
+    Event,
+    Generalized,
+    Guarantee,
+    Ordered,
+    Suppressed,
+    syntactic,
+)
+from shoal.methods._preparation import check_key, check_size, domains, preparation
+from shoal.methods.base import Keeps, Made, Method, Progress, Work
 from shoal.methods.recode._result import SearchResult
 from shoal.models import Model
 from shoal.quality import Measure, as_measure
+from shoal.risk import reidentification
 from shoal.schema import Schema
-from shoal.tables import Frequencies
+from shoal.tables import Classes, Frequencies, Recoding, Table
 
-__all__ = ["Method", "Progress", "Watch"]
+if TYPE_CHECKING:
+    from shoal.methods.brief import Brief
 
-
-class Progress(Protocol):
-    """Is told how far the work is, every now and then."""
-
-    def __call__(self, done: int, total: int, message: str, /) -> None:
-        """Take ``done`` of ``total`` steps, and a phrase on what is known so far."""
+__all__ = ["Recode"]
 
 
-class Method(ABC):
-    """A way to recode a table so that privacy models hold."""
+class Recode(Method):
+    """A method that generalises values so that privacy models hold on the classes."""
 
-    name: ClassVar[str]
-    title: ClassVar[str]
+    __slots__ = ()
     #: whether regions are divided first, and the values that cover them chosen last
     top_down: ClassVar[bool] = False
-    __slots__ = ()
+    keeps: ClassVar[Keeps] = Keeps(as_asked=True, population=True)
     quality: str | Mapping[str, object] | Measure
     weights: Mapping[str, float]
     balance: float
@@ -61,8 +72,9 @@ class Method(ABC):
             If ``cancelled()`` became true.
         """
 
-    def problems(self, models: Sequence[Model]) -> list[str]:
-        """Return what keeps this method from being used with promises."""
+    def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
+        """Return what keeps this method from being used with a schema and promises."""
+        del schema
         found = []
         for model in models:
             if model.capabilities.population_share and not self.disjoint:
@@ -82,7 +94,7 @@ class Method(ABC):
         given = {name: weight for name, weight in weights.items() if weight != 1}
         if not given or self.weights:
             return self
-        return dataclasses.replace(self, weights=given)  # type: ignore[type-var]
+        return dataclasses.replace(self, weights=given)  # type: ignore[call-arg]
 
     @property
     def measure(self) -> Measure:
@@ -92,42 +104,83 @@ class Method(ABC):
     def resolved(self, schema: Schema) -> Self:
         """Return the method with the measure's target filled in, where the schema decides it."""
         found = self.measure.resolved(schema)
-        return self if found == self.measure else dataclasses.replace(self, quality=found)  # type: ignore[type-var]
+        return self if found == self.measure else dataclasses.replace(self, quality=found)  # type: ignore[call-arg]
 
-    def parameters(self) -> dict[str, object]:
-        """Return the parameters by name, as in plan files and certificates."""
-        values = {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self)}  # type: ignore[arg-type]
-        return {name: _plain(value) for name, value in values.items()}
+    def make(self, work: Work) -> Made:
+        """Find a recoding, decide every promise once more on the classes that it makes, and apply it."""
+        check_key(work.schema, work.key)
+        plan = self._spelt_out(work.plan)
+        method, models, measures = plan.method, plan.class_models, plan.reported
+        assert isinstance(method, Recode)  # noqa: S101 - it is this method
+        table = work.table.with_schema(plan.schema)
+        wanted = [name for model in models for name in model.capabilities.sensitive]
+        wanted += [name for measure in (method.measure, *measures) for name in measure.sensitive]
+        encoded = tables.encode(table, sensitive=tuple(dict.fromkeys(wanted)), population=work.population)
+        frequencies = encoded.frequencies
+        check_size(models, frequencies)
+        found = method.recode(frequencies, models, progress=work.watch.progress, cancelled=work.watch.cancelled)
+        after = _check_result(plan, frequencies, found)
+        return Made(
+            plan=plan,
+            table=tables.apply(table, encoded, found.recoding, key=work.key),
+            guarantee=Guarantee(
+                promises=tuple(syntactic(model) for model in models),
+                events=tuple(_events(plan, table, frequencies, found)),
+                randomness="none used" if work.key is None else "none used, but for the secret key of the pseudonyms",
+            ),
+            measures={measure.label: measure.value(found.recoding, frequencies) for measure in measures},
+            before=reidentification(Classes.grouped(frequencies)),
+            after=reidentification(after),
+            records=after.records,
+            domains=domains(plan.schema, frequencies),
+            sensitive_hierarchies=tuple(
+                attribute.hierarchy for attribute in frequencies.sensitive if attribute.hierarchy is not None
+            ),
+            population=None if after.population is None else _population(found.recoding, after),
+            search=found,
+        )
+
+    def _spelt_out(self, plan: Brief) -> Brief:
+        weights = {name: plan.schema[name].weight for name in plan.schema.quasi_identifiers}
+        method = self.weighted(weights).resolved(plan.schema)
+        return replace(plan, models=tuple(model.resolved(plan.schema) for model in plan.models), method=method)
 
 
-class Watch:
-    """Reports progress and notices that the user stopped the work."""
-
-    def __init__(self, progress: Progress | None, cancelled: Callable[[], bool] | None) -> None:
-        self._progress, self._cancelled = progress, cancelled
-        #: whether anybody wants to know
-        self.listens = progress is not None or cancelled is not None
-
-    @property
-    def stopped(self) -> Callable[[], bool] | None:
-        """What tells that the user stopped the work, for methods that use others."""
-        return self._cancelled
-
-    def step(self, done: int, total: int, message: str) -> None:
-        """Tell how far the work is; stop if asked to."""
-        if self._cancelled is not None and self._cancelled():
-            raise Cancelled
-        if self._progress is not None:
-            self._progress(done, total, message)
+def _check_result(plan: Brief, frequencies: Frequencies, found: SearchResult) -> Classes:
+    """Decide every promise once more on the classes that will be released, independently of the search."""
+    classes = Classes.of(frequencies, found.recoding.classes, number=found.recoding.number)
+    classes = replace(classes, codes=found.recoding.codes)
+    everything = np.ones(len(classes), dtype=np.bool_)
+    broken = [model.name for model in plan.class_models if not model.keep(classes, everything).all()]
+    if found.suppressed != frequencies.records - classes.records:
+        broken.append("the number of suppressed records")
+    if broken:
+        raise ShoalError(
+            f"method `{plan.method.name}` found a recoding that breaks {', '.join(broken)}; nothing was released",
+            hint="this is a defect of Shoal: please report it",
+        )
+    return classes
 
 
-def _plain(value: object) -> object:
-    """Return a parameter as TOML and JSON know it."""
-    if isinstance(value, Measure):
-        return {
-            "name": value.name,
-            **{name: _plain(entry) for name, entry in value.parameters().items() if entry is not None},
-        }
-    if isinstance(value, Mapping):
-        return {str(name): _plain(entry) for name, entry in value.items()}
-    return str(value) if isinstance(value, Fraction) else value
+def _events(plan: Brief, table: Table, frequencies: Frequencies, found: SearchResult) -> list[Event]:
+    events = preparation(plan.schema, table)
+    levels = found.recoding.levels
+    events.append(
+        Generalized(
+            method=plan.method.name,
+            columns=frequencies.attributes,
+            levels=levels or (),
+            heights=frequencies.heights if levels else (),
+        )
+    )
+    events += [Suppressed(records=found.suppressed, of=found.records), Ordered()]
+    return events
+
+
+def _population(recoding: Recoding, classes: Classes) -> pa.Table:
+    """Return the number of people of the population in every released class, for checkers."""
+    columns = {
+        name: pa.array(labels, pa.string()).take(pa.array(recoding.codes[:, column]))
+        for column, (name, labels) in enumerate(zip(recoding.attributes, recoding.labels, strict=True))
+    }
+    return pa.table([*columns.values(), pa.array(classes.population)], names=[*columns, POPULATION_COUNT])

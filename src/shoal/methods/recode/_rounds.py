@@ -10,9 +10,9 @@ import numpy as np
 
 from shoal.errors import Problems
 from shoal.kernels.walk import score
+from shoal.methods.base import Watch
 from shoal.methods.recode._any_time import BranchAndBound, Limits
 from shoal.methods.recode._lattice import Lattice, Levels, Mask, Tables, smallest_class
-from shoal.methods.recode._method import Watch
 from shoal.methods.recode._sweep import Box
 from shoal.models import Model
 from shoal.quality import CellObjective

@@ -3,7 +3,8 @@
 `shoal.methods.truthful.parameters` turns (epsilon, delta) into a sampling rate and a threshold, and back.
 """
 
-from shoal.methods.truthful._method import Drawn, Truthful
+from shoal.methods.truthful._draw import Drawn
+from shoal.methods.truthful._method import Truthful
 from shoal.methods.truthful._requirement import DifferentialPrivacy, released
 from shoal.methods.truthful._scheme import Searched
 from shoal.methods.truthful._tuples import Tuples

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, Self, get_args
 
 from shoal.errors import DataError, ParameterError, Problems
 from shoal.exact import Arguments
 from shoal.mechanisms import SYSTEM, RandomSource
-from shoal.methods.recode import Progress
+from shoal.methods.base import Keeps, Made, Method, Progress, Watch, Work
 from shoal.methods.recode._lattice import Levels
-from shoal.methods.recode._method import Watch
+from shoal.methods.truthful._draw import Drawn
+from shoal.methods.truthful._make import draw
 from shoal.methods.truthful._requirement import DifferentialPrivacy, released
-from shoal.methods.truthful._scheme import EXPECTED, SCORES, Chooser, Searched
+from shoal.methods.truthful._scheme import EXPECTED, SCORES, Chooser
 from shoal.methods.truthful._scores import Classification
-from shoal.methods.truthful._tuples import Tuples, sample
+from shoal.methods.truthful._tuples import sample
 from shoal.methods.truthful.parameters import Parameters, exact_delta
+from shoal.models import Model
 from shoal.schema import Schema
 from shoal.tables import Frequencies
 
-__all__ = ["Drawn", "Truthful"]
+__all__ = ["Truthful"]
 
 Scheme = Literal["full-domain", "multi-dimensional"]
 Search = Literal["draw", "walk"]
@@ -31,28 +32,8 @@ Search = Literal["draw", "walk"]
 LARGEST_TABLE = 1 << 28
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Drawn:
-    """What a run of the method gives.
-
-    Parameters
-    ----------
-    tuples
-        The released tuples with their numbers of copies.
-    searched, parameters
-        How the scheme was chosen, and what the operator used.
-    scheme
-        The tuples of the whole table under the scheme, before sampling. *Never to be published*, unlike the others.
-    """
-
-    tuples: Tuples
-    searched: Searched
-    parameters: Parameters
-    scheme: Tuples = field(repr=False)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Truthful:
+class Truthful(Method):
     """Release real records, sampled, generalised, and suppressed in small classes: differential privacy without noise.
 
     Parameters
@@ -109,6 +90,7 @@ class Truthful:
     steps: int = 300
     name: ClassVar[str] = "truthful"
     title: ClassVar[str] = "Truthful"
+    keeps: ClassVar[Keeps] = Keeps(private=DifferentialPrivacy.name, as_asked=True, pseudonyms=False)
 
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)
@@ -131,9 +113,9 @@ class Truthful:
             )
         arguments.finish()
 
-    def parameters(self) -> dict[str, object]:
-        """Return the parameters by name, as in plan files and certificates."""
-        return {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self)}
+    def make(self, work: Work) -> Made:
+        """Choose a scheme privately and release the classes that were drawn."""
+        return draw(work, self)
 
     def weighted(self, weights: Mapping[str, float]) -> Self:
         """Return the method with these weights of columns, unless it has some of its own."""
@@ -144,15 +126,21 @@ class Truthful:
         """Return the method that leaves these columns as they are."""
         return replace(self, levels={**self.levels, **dict.fromkeys(columns, 0)}) if columns else self
 
-    def problems(self, schema: Schema) -> list[str]:
-        """Return what keeps this method from being used with ``schema``."""
+    def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
+        """Return what keeps this method from being used with a schema and promises."""
         known = [attribute.name for attribute in released(schema)]
         named = {"target": [self.target] if self.target else [], "levels": self.levels, "weights": self.weights}
-        return [
+        found = [
             f"`{parameter}` of `{self.title}` names column `{column}`, which is not released"
             for parameter, columns in named.items()
             for column in columns
             if column not in known
+        ]
+        return found + [
+            f"`{model.title}` compares with a population, whose counts are not covered by differential privacy; leave "
+            f"out one of them"
+            for model in models
+            if model.capabilities.population
         ]
 
     def draw(

@@ -9,8 +9,10 @@ from fractions import Fraction
 from typing import ClassVar, Self, get_args
 
 from shoal.exact import Arguments, Number, plain
-from shoal.guarantees._declared import unfit
+from shoal.guarantees import CLASSES, Check, Evidence, PromiseEntry, Requirement, Words
 from shoal.hierarchies import provenance
+from shoal.methods._preparation import unfit
+from shoal.methods.truthful._check import check_privacy
 from shoal.methods.truthful._ranges import LARGEST_EPSILON
 from shoal.methods.truthful._worst_case import Definition
 from shoal.methods.truthful.parameters import Parameters, parameters
@@ -20,7 +22,7 @@ __all__ = ["DifferentialPrivacy", "released"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class DifferentialPrivacy:
+class DifferentialPrivacy(Requirement):
     """Whether one record is in the table or not hardly changes what is released.
 
     Not a property of a release but of how it is made, so only a method that is built for it keeps this promise:
@@ -92,15 +94,6 @@ class DifferentialPrivacy:
         """
         return dataclasses.replace(self, definition="standard")
 
-    def parameters(self) -> dict[str, object]:
-        """Return the parameters by name, as in plan files and certificates: plain values of TOML and JSON."""
-        return {field.name: plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
-
-    def resolved(self, schema: Schema) -> Self:
-        """Return the promise with everything spelt out that it leaves to the schema: it leaves nothing to it."""
-        del schema
-        return self
-
     def problems(self, schema: Schema) -> list[str]:
         """Return everything in ``schema`` that keeps this promise from being kept, each with what to do about it."""
         problems = unfit(schema, self.title)
@@ -111,8 +104,13 @@ class DifferentialPrivacy:
                 problems.append(f"`{self.title}`: column `{attribute.name}` {INEXACT}")
         return problems
 
-    def statement(self) -> str:
+    def check(self, entry: PromiseEntry, evidence: Evidence) -> list[Check]:
+        """Compute again what the steps claim, and compare it with what the data file shows."""
+        return check_privacy(self, entry, evidence)
+
+    def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
+        del words
         factor, delta = f"e^{plain(self.total)} = {math.exp(self.total):.3g}", plain(Fraction(self.delta))
         if self.definition == "probabilistic":
             return (
@@ -139,9 +137,6 @@ class DifferentialPrivacy:
         walked = "The last step of the published walk, which compares exact scores, shows nothing: no proof covers it."
         seeded = "Nobody knows the seed that the random numbers came from."
         return (*(() if covered else (walked,)), *(() if cryptographic else (seeded,)))
-
-    def __repr__(self) -> str:
-        return f"{self.title}({', '.join(f'{name}={value!r}' for name, value in self.parameters().items())})"
 
 
 def released(schema: Schema) -> tuple[Attribute, ...]:

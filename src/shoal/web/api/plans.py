@@ -78,7 +78,7 @@ def make_plan(here: Context, table: str, choice: Choice) -> Plan:
     """Return the plan of a choice, or raise with all of its problems."""
     import shoal
     from shoal import methods
-    from shoal import promises as registry
+    from shoal.methods import promises as registry
 
     schema = here.schema(table)
     problems, promises = Problems(), []

@@ -6,8 +6,7 @@ from typing import get_args
 import pytest
 
 from shoal.guarantees import Neighbours, Promise, Strength
-from shoal.guarantees._verify_noise import NOISE
-from shoal.methods.noise import Target
+from shoal.methods.noise import NOISE, Target
 from shoal.methods.noise._dp_promise import PROMISES, privacy_promise
 
 

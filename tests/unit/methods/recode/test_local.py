@@ -7,7 +7,7 @@ import pytest
 
 from reference.recoding import hierarchy, released_texts
 from shoal.errors import Cancelled, ParameterError, RequirementError
-from shoal.methods.recode import Generalize, Iterate, Method, Mondrian, Specialize, Subtree
+from shoal.methods.recode import Generalize, Iterate, Mondrian, Recode, Specialize, Subtree
 from shoal.models import DistinctLDiversity, KAnonymity, TCloseness
 from shoal.quality import Discernibility
 from shoal.tables import Frequencies, SensitiveAttribute
@@ -34,7 +34,7 @@ ALL = {(age, sex): 1 for age in range(8) for sex in range(2)}
 
 
 @pytest.mark.parametrize("method", LOCAL, ids=repr)
-def test_every_method_keeps_k_and_beats_or_equals_the_best_node(method: Method) -> None:
+def test_every_method_keeps_k_and_beats_or_equals_the_best_node(method: Recode) -> None:
     frequencies = table(AGE, ALL)
     whole = Generalize().recode(frequencies, [KAnonymity(4)])
     found = method.recode(frequencies, [KAnonymity(4)])
@@ -45,7 +45,7 @@ def test_every_method_keeps_k_and_beats_or_equals_the_best_node(method: Method) 
 
 
 @pytest.mark.parametrize("method", LOCAL, ids=repr)
-def test_every_method_can_be_stopped_and_tells_progress(method: Method) -> None:
+def test_every_method_can_be_stopped_and_tells_progress(method: Recode) -> None:
     told: list[str] = []
     method.recode(table(AGE, ALL), [KAnonymity(4)], progress=lambda _done, _total, message: told.append(message))
     assert told
@@ -54,25 +54,25 @@ def test_every_method_can_be_stopped_and_tells_progress(method: Method) -> None:
 
 
 @pytest.mark.parametrize("method", LOCAL, ids=repr)
-def test_every_method_says_what_stands_in_the_way(method: Method) -> None:
+def test_every_method_says_what_stands_in_the_way(method: Recode) -> None:
     with pytest.raises(RequirementError, match="k = 16"):
         method.recode(table(AGE, ALL), [KAnonymity(17)])
 
 
 @pytest.mark.parametrize("method", LOCAL, ids=repr)
-def test_every_method_works_on_no_records(method: Method) -> None:
+def test_every_method_works_on_no_records(method: Recode) -> None:
     assert method.recode(table(AGE, {}), [KAnonymity(3)]).recoding.number == 0
 
 
 @pytest.mark.parametrize("method", LOCAL, ids=repr)
-def test_every_method_reports_the_measure_asked_for(method: Method) -> None:
+def test_every_method_reports_the_measure_asked_for(method: Recode) -> None:
     frequencies = table(AGE, ALL)
     found = type(method)(quality="discernibility").recode(frequencies, [KAnonymity(4)])
     assert found.value == pytest.approx(Discernibility().value(found.recoding, frequencies))
 
 
 @pytest.mark.parametrize("method", LOCAL, ids=repr)
-def test_every_method_keeps_sensitive_models(method: Method) -> None:
+def test_every_method_keeps_sensitive_models(method: Recode) -> None:
     frequencies = table(AGE, ALL, sensitive=True)
     for model in (DistinctLDiversity("disease", 2), TCloseness("disease", 0.1)):
         found = method.recode(frequencies, [KAnonymity(2), model])
@@ -80,7 +80,7 @@ def test_every_method_keeps_sensitive_models(method: Method) -> None:
 
 
 @pytest.mark.parametrize("method", [Mondrian, Specialize])
-def test_numbers_are_released_as_intervals_unless_told_otherwise(method: type[Method]) -> None:
+def test_numbers_are_released_as_intervals_unless_told_otherwise(method: type[Recode]) -> None:
     frequencies = table(NUMBER, {(age, 0): 1 for age in range(8)})
     found = method().recode(frequencies, [KAnonymity(4)])
     texts = {released_texts(found.recoding, number)[0] for number in range(found.recoding.number)}
@@ -142,6 +142,6 @@ def test_iterate_anonymises_the_remainder_with_another_node() -> None:
         (Subtree, {"quality": "nothing"}, "no quality measure"),
     ],
 )
-def test_wrong_parameters_are_refused(method: type[Method], parameters: dict[str, object], message: str) -> None:
+def test_wrong_parameters_are_refused(method: type[Recode], parameters: dict[str, object], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         method(**parameters)

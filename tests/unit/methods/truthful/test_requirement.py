@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from shoal import promises
 from shoal.errors import ParameterError
+from shoal.methods import promises
 from shoal.methods.truthful import DifferentialPrivacy
 from shoal.schema import Attribute, Domain, Flat, FromFile, Groups, Intervals, Kind, Quantiles, Role, Schema
 

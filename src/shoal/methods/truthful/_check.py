@@ -10,33 +10,36 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from shoal import models, tables
-from shoal.errors import ShoalError
-from shoal.guarantees._certificate import Certificate, PromiseEntry
-from shoal.guarantees._check import Check
-from shoal.guarantees._events import (
+from shoal import models
+from shoal.guarantees import (
+    CRYPTOGRAPHIC,
+    Certificate,
+    Check,
+    Decision,
     Dropped,
     Event,
+    Evidence,
     Filtered,
     Generalized,
     LeftOut,
+    Neighbours,
     Ordered,
+    PromiseEntry,
     Sampled,
     SchemeChosen,
+    Strength,
     Suppressed,
+    checked,
 )
-from shoal.guarantees._guarantee import CRYPTOGRAPHIC
-from shoal.guarantees._promise import Neighbours, Strength
-from shoal.models import Classes
-from shoal.schema import Attribute, Flat, Provenance, Role, Schema
-from shoal.tables import Table
+from shoal.methods.truthful._sensitivity import sensitivity_range
+from shoal.methods.truthful.parameters import satisfies
+from shoal.schema import Provenance
+from shoal.tables import Classes
 
 if TYPE_CHECKING:
-    from shoal.methods.truthful import DifferentialPrivacy
+    from shoal.methods.truthful._requirement import DifferentialPrivacy
 
-__all__ = ["NAME", "check_privacy"]
-
-NAME = "differential-privacy"
+__all__ = ["check_privacy"]
 
 #: How a scheme may have been chosen, and whether that is proved to be private.
 _SEARCHES = {"draw": True, "tree": True, "split walk": True, "fixed": True, "published walk": False}
@@ -54,36 +57,27 @@ _STEPS: dict[type[Event], bool] = {
 Step = Mapping[str, object]
 
 
-def check_privacy(entry: PromiseEntry, certificate: Certificate, table: Table) -> list[Check]:
+def check_privacy(promise: DifferentialPrivacy, entry: PromiseEntry, evidence: Evidence) -> list[Check]:
     """Return one check per part of the promise."""
-    parts: dict[str, Callable[[], tuple[bool, str]]] = {
-        "words": lambda: _words(entry, certificate),
+    certificate = evidence.certificate
+    parts: dict[str, Callable[[], Decision]] = {
+        "words": lambda: _words(promise, entry, certificate),
         "steps": lambda: _steps(certificate),
-        "figures": lambda: _figures(entry, certificate),
-        "budget": lambda: _budget(entry, certificate),
+        "figures": lambda: _figures(promise, entry, certificate),
+        "budget": lambda: _budget(promise, certificate),
         "sampling": lambda: _sampling(entry, certificate),
-        "classes": lambda: _classes(certificate, table),
+        "classes": lambda: _classes(evidence),
         "scheme": lambda: _scheme(entry, certificate),
-        "filters": lambda: _filters(entry, certificate),
+        "filters": lambda: _filters(promise, certificate),
         "domains": lambda: _domains(entry, certificate),
         "silence": lambda: _silence(certificate),
     }
-    return [_check(f"{NAME}, {part}", decide) for part, decide in parts.items()]
+    return [checked(f"{promise.name}, {part}", decide) for part, decide in parts.items()]
 
 
-def _check(subject: str, decide: Callable[[], tuple[bool, str]]) -> Check:
-    try:
-        passed, detail = decide()
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
-        passed, detail = False, "the certificate does not say what is needed to check it"
-    except ShoalError as error:
-        passed, detail = False, "; ".join(error.problems)
-    return Check(subject=subject, passed=passed, detail=detail)
-
-
-def _words(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
+def _words(promise: DifferentialPrivacy, entry: PromiseEntry, certificate: Certificate) -> Decision:
     """Say the promise again from its parameters, and compare."""
-    promise, search = _promised(entry), str(_one(certificate, SchemeChosen.name)["search"])
+    search = str(_one(certificate, SchemeChosen.name)["search"])
     cryptographic = certificate.randomness == CRYPTOGRAPHIC
     doubts = promise.doubts(covered=_SEARCHES.get(search, False), cryptographic=cryptographic)
     if entry.statement != promise.statement():
@@ -95,7 +89,7 @@ def _words(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
     return True, "statement, assumptions and unit are what the parameters mean"
 
 
-def _steps(certificate: Certificate) -> tuple[bool, str]:
+def _steps(certificate: Certificate) -> Decision:
     """Look whether the steps are those of such a release, described as they are."""
     names = [str(step.get("step")) for step in certificate.steps]
     known = {kind.name: kind for kind in _STEPS}
@@ -122,12 +116,9 @@ def _again(kind: type[Event], step: Step) -> dict[str, object]:
     return kind(**values).to_json()
 
 
-def _figures(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
+def _figures(promise: DifferentialPrivacy, entry: PromiseEntry, certificate: Certificate) -> Decision:
     """Compare the figures of the promise with those of the steps; prove what is computed from them again."""
-    from shoal.methods.truthful._sensitivity import sensitivity_range
-    from shoal.methods.truthful.parameters import satisfies
-
-    chosen, sampled, promise = _one(certificate, SchemeChosen.name), _one(certificate, Sampled.name), _promised(entry)
+    chosen, sampled = _one(certificate, SchemeChosen.name), _one(certificate, Sampled.name)
     stated = dict(entry.exact)
     # the number that was rounded up is the float, not the fewest digits that give it back
     attained = Fraction(float(str(stated.pop("delta attained, rounded up"))))
@@ -153,7 +144,7 @@ def _figures(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
     return True, "the figures of the promise are those of its steps"
 
 
-def _filters(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
+def _filters(promise: DifferentialPrivacy, certificate: Certificate) -> Decision:
     """Compare the other promises with what was left out for them, and with the definition, which must allow that."""
     others = [each for each in certificate.promises if each.strength is Strength.SYNTACTIC]
     asked = [models.from_parameters(each.model, each.parameters) for each in others]
@@ -162,17 +153,16 @@ def _filters(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
     done = {str(name) for step in steps for name in step["models"]}  # type: ignore[attr-defined]
     if wanted != done:
         return False, "the classes were not filtered by the other promises"
-    if steps and _promised(entry).definition != "standard":
+    if steps and promise.definition != "standard":
         return False, "classes were filtered, and the probabilistic definition does not survive that"
     return True, "by " + ", ".join(f"`{name}`" for name in sorted(done)) if done else "there are none"
 
 
-def _budget(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
+def _budget(promised: DifferentialPrivacy, certificate: Certificate) -> Decision:
     """Add up what the steps spend, and compare with the promise and with the total that is stated."""
     spent = [_number(step, "epsilon_spent") for step in certificate.steps if "epsilon_spent" in step]
     deltas = [_number(step, "delta_spent") for step in certificate.steps if "delta_spent" in step]
     epsilon, delta = sum(spent, Fraction(0)), sum(deltas, Fraction(0))
-    promised = _promised(entry)
     stated = certificate.budget
     passed = (
         min([*spent, *deltas]) >= 0
@@ -185,10 +175,8 @@ def _budget(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
     return passed, shown if passed else f"{shown}, which is not what is promised or stated"
 
 
-def _sampling(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
+def _sampling(entry: PromiseEntry, certificate: Certificate) -> Decision:
     """Decide again, in ball arithmetic, whether the sampling rate and the threshold keep what they claim."""
-    from shoal.methods.truthful.parameters import satisfies
-
     step = _one(certificate, Sampled.name)
     k, beta, definition = step["k"], _number(step, "beta"), str(step["definition"])
     if not isinstance(k, int) or (beta * 2**64).denominator != 1:
@@ -201,21 +189,17 @@ def _sampling(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]
     return kept, f"{claim} ({definition}): proved again" if kept else f"it cannot be proved that {claim}"
 
 
-def _classes(certificate: Certificate, table: Table) -> tuple[bool, str]:
+def _classes(evidence: Evidence) -> Decision:
     """Count how often every released combination of values occurs, all columns taken together."""
+    certificate = evidence.certificate
     k = _one(certificate, Sampled.name)["k"]
     assert isinstance(k, int)  # noqa: S101 - anything else is reported by the check of the sampling
-    attributes = tuple(
-        Attribute(name=column.name, role=Role.QUASI_IDENTIFIER, hierarchy=Flat()) for column in certificate.data.columns
-    )
-    frequencies = tables.encode(
-        table.with_schema(Schema(attributes=attributes), allow_empty=True), sensitive=()
-    ).frequencies
-    smallest = int(Classes.grouped(frequencies).sizes.min())
+    names = [column.name for column in certificate.data.columns]
+    smallest = int(Classes.grouped(evidence.counted(certificate.data, names)).sizes.min())
     return smallest >= k, f"every combination of values occurs at least {smallest:,} times; k = {k:,}"
 
 
-def _scheme(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
+def _scheme(entry: PromiseEntry, certificate: Certificate) -> Decision:
     """Compare how the scheme was chosen, and where random numbers came from, with the strength of the promise."""
     search = str(_one(certificate, SchemeChosen.name)["search"])
     if search not in _SEARCHES:
@@ -228,7 +212,7 @@ def _scheme(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
     return True, f"chosen by `{search}`; the promise is {entry.strength}"
 
 
-def _domains(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
+def _domains(entry: PromiseEntry, certificate: Certificate) -> Decision:
     if certificate.further_data:
         return False, "there are tables besides the one that the promise is about"
     known = {domain.column for domain in certificate.domains if domain.provenance is Provenance.DECLARED}
@@ -242,7 +226,7 @@ def _domains(entry: PromiseEntry, certificate: Certificate) -> tuple[bool, str]:
     return True, f"declared for all {len(known):,} columns"
 
 
-def _silence(certificate: Certificate) -> tuple[bool, str]:
+def _silence(certificate: Certificate) -> Decision:
     """Look for figures of the input, which differential privacy keeps back."""
     telling = {Suppressed.name, LeftOut.name} & {str(step.get("step")) for step in certificate.steps}
     if telling:
@@ -251,15 +235,6 @@ def _silence(certificate: Certificate) -> tuple[bool, str]:
     if Filtered.name in order and order.index(Filtered.name) < order.index(Sampled.name):
         return False, "classes were filtered before they were sampled"
     return True, "no step tells figures of the input"
-
-
-def _promised(entry: PromiseEntry) -> DifferentialPrivacy:
-    from shoal.methods.truthful import DifferentialPrivacy
-    from shoal.promises import from_parameters
-
-    promise = from_parameters(NAME, entry.parameters)
-    assert isinstance(promise, DifferentialPrivacy)  # noqa: S101 - it has that name
-    return promise
 
 
 def _one(certificate: Certificate, name: str) -> Step:

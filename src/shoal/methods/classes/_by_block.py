@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal import tables
-from shoal._run._class_run import released_columns
-from shoal._run._classes import classify, reported
-from shoal._run._domains import domains_of_schema
-from shoal._run._preparation import check_key, preparation
 from shoal.errors import RequirementError
-from shoal.guarantees import Guarantee, Ordered
-from shoal.guarantees._certificate import column
-from shoal.mechanisms import RandomSource
-from shoal.methods.classes import Microaggregation
+from shoal.guarantees import CLASSES, Guarantee, Ordered, column
+from shoal.methods._preparation import check_key, domains_of_schema, preparation
+from shoal.methods.base import DATA, Made, Part, Work
 from shoal.methods.classes._block_task import BlockTask, axes_of, released_types
-from shoal.methods.classes._cluster_events import Blocked
+from shoal.methods.classes._class_run import released_columns
+from shoal.methods.classes._cluster_events import Blocked, averaged, measured
 from shoal.methods.classes._errors import Errors
 from shoal.methods.classes._events import Classed
-from shoal.methods.classes._microaggregation import averaged, measured
+from shoal.methods.classes._method import reported
 from shoal.methods.classes._planes import axes_cut, cut, recut, without_small
 from shoal.methods.classes._promises import stated
-from shoal.methods.recode import Progress
-from shoal.methods.recode._method import Watch
 from shoal.models import Classes
-from shoal.plan import Plan
-from shoal.release import DATA, Part, Release
 from shoal.risk import reidentification_of_sizes
 from shoal.schema import Attribute, Kind
 from shoal.tables import Block, Blocks, ClusteredBlocks, ColumnMoments, Coordinate, DraftedBlocks, Table
+
+if TYPE_CHECKING:
+    from shoal.methods.brief import Brief
+    from shoal.methods.classes._microaggregation import Microaggregation
 
 __all__ = ["aggregate_by_block", "suits_blocks"]
 
@@ -45,12 +41,11 @@ ROUNDS = 4
 """How often blocks are counted and corrected; where the sample speaks for the table, once is enough."""
 
 
-def suits_blocks(plan: Plan) -> bool:
+def suits_blocks(method: Microaggregation, work: Work) -> bool:
     """Say whether a plan could be carried out block by block: one partition of numbers, and promises about sizes."""
-    method = plan.method
+    plan = work.plan
     return (
-        isinstance(method, Microaggregation)
-        and method.block > 0
+        method.block > 0
         and method.strategy == "merge-first"
         and len(method.groups or ()) <= 1
         and all(model.capabilities.decided_by_size for model in plan.class_models)
@@ -58,36 +53,29 @@ def suits_blocks(plan: Plan) -> bool:
     )
 
 
-def aggregate_by_block(
-    plan: Plan,
-    table: Table,
-    *,
-    progress: Progress | None = None,
-    cancelled: Callable[[], bool] | None = None,
-    pseudonym_key: bytes | None = None,
-    source: RandomSource,
-) -> Release:
-    """Microaggregate a table on Spark where it lies; in memory where it is not there, or not larger than a block."""
-    check_key(plan.schema, pseudonym_key)
-    table = table.with_schema(plan.schema)
-    work = _work(replace(plan, models=tuple(model.resolved(plan.schema) for model in plan.models)), table)
+def aggregate_by_block(method: Microaggregation, asked: Work) -> Made | None:
+    """Microaggregate a table on Spark where it lies; None where it is not there, or not larger than a block."""
+    check_key(asked.schema, asked.key)
+    table = asked.table.with_schema(asked.schema)
+    work = _work(
+        method, replace(asked.plan, models=tuple(model.resolved(asked.schema) for model in asked.plan.models)), table
+    )
     if work is None:
-        return classify(plan, table, progress=progress, cancelled=cancelled, pseudonym_key=pseudonym_key, source=source)
-    watch = Watch(progress, cancelled)
-    watch.step(0, 3, "dividing the records into blocks")
+        return None
+    asked.watch.step(0, 3, "dividing the records into blocks")
     sample = work.sample()
     planes = work.planes(sample)
-    watch.step(1, 3, "making classes")
+    asked.watch.step(1, 3, "making classes")
     clustered = work.cluster(sample, planes)
-    watch.step(2, 3, "checking the promises")
-    return _release(work, clustered, pseudonym_key)
+    asked.watch.step(2, 3, "checking the promises")
+    return _release(work, clustered, asked.key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Work:
     """A plan and a table on Spark that suit each other."""
 
-    plan: Plan
+    plan: Brief
     method: Microaggregation
     table: Table
     blocks: Blocks
@@ -164,9 +152,7 @@ class _Work:
         return Errors(sse=sse, sst=sst)
 
 
-def _work(plan: Plan, table: Table) -> _Work | None:
-    method = plan.method
-    assert isinstance(method, Microaggregation)  # noqa: S101 - suits_blocks asks
+def _work(method: Microaggregation, plan: Brief, table: Table) -> _Work | None:
     k = max((model.capabilities.minimal_class_size for model in plan.class_models), default=1)
     if table.count() <= max(method.block, k):
         return None
@@ -180,7 +166,7 @@ def _work(plan: Plan, table: Table) -> _Work | None:
     return _Work(plan=plan, method=method, table=table, blocks=blocks, records=records, moments=moments, axes=axes, k=k)
 
 
-def _release(work: _Work, clustered: ClusteredBlocks, key: bytes | None) -> Release:
+def _release(work: _Work, clustered: ClusteredBlocks, key: bytes | None) -> Made:
     plan, method = work.plan, work.method
     sizes, times = clustered.class_sizes()
     classes = _checked(plan, Classes(sizes=sizes), work.records == int(sizes @ times))
@@ -203,11 +189,11 @@ def _release(work: _Work, clustered: ClusteredBlocks, key: bytes | None) -> Rele
         Ordered(),
     )
     described = tuple(column(plan.schema[name]) for name in names)
-    return Release(
+    return Made(
         plan=plan,
         table=released,
         guarantee=Guarantee(
-            promises=tuple(stated(model, classes, method.form) for model in plan.class_models),
+            promises=tuple(stated(model, classes, CLASSES) for model in plan.class_models),
             events=events,
             randomness="none used",
         ),
@@ -220,7 +206,7 @@ def _release(work: _Work, clustered: ClusteredBlocks, key: bytes | None) -> Rele
     )
 
 
-def _checked(plan: Plan, classes: Classes, complete: bool) -> Classes:
+def _checked(plan: Brief, classes: Classes, complete: bool) -> Classes:
     """Decide every promise on the classes that the executors made; one class of each size decides for all."""
     everything = np.ones(len(classes), dtype=np.bool_)
     broken = [model.title for model in plan.class_models if not model.keep(classes, everything).all()]

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import pyarrow as pa
 
 from shoal.guarantees import Dropped, Event, Ordered
 from shoal.mechanisms import RandomSource
+from shoal.methods.base import DATA
 from shoal.methods.classes import Records
-from shoal.methods.noise import (
-    DPMicroaggregation,
-    DPRelease,
-    EpsilonBudget,
-    NoisyCentroids,
-    dp_microaggregate,
-    marginality_sensitivity,
-)
+from shoal.methods.noise._budget import EpsilonBudget
+from shoal.methods.noise._dp import DPRelease, NoisyCentroids, dp_microaggregate
 from shoal.methods.noise._dp_columns import UNITS, ConceptColumn, NumberColumn, concept_columns, number_columns
 from shoal.methods.noise._dp_events import Clustered, ConceptsDrawn, KeptApart, Noised
-from shoal.plan import Plan
-from shoal.release import DATA
+from shoal.methods.noise._sensitivity import marginality_sensitivity
 from shoal.schema import Schema
+
+if TYPE_CHECKING:
+    from shoal.methods.brief import Brief
+    from shoal.methods.noise._dp_method import DPMicroaggregation
 
 __all__ = ["Columns", "Perturbed", "draw"]
 
@@ -73,10 +71,12 @@ class Perturbed:
     files: dict[str, pa.Table]
 
 
-def draw(plan: Plan, columns: Columns, records: Records, *, source: RandomSource) -> Perturbed:
+def draw(
+    plan: Brief, method: DPMicroaggregation, columns: Columns, records: Records, *, source: RandomSource
+) -> Perturbed:
     """Cluster records and draw the noise of their centroids; all that is random or private happens here."""
-    method, (budget,) = plan.method, plan.models
-    assert isinstance(method, DPMicroaggregation) and isinstance(budget, EpsilonBudget)  # noqa: S101, PT018
+    (budget,) = plan.models
+    assert isinstance(budget, EpsilonBudget)  # noqa: S101 - the plan asks for it and for nothing else
     made = dp_microaggregate(
         records,
         epsilon=budget.total,
@@ -95,7 +95,7 @@ def draw(plan: Plan, columns: Columns, records: Records, *, source: RandomSource
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Run:
-    plan: Plan
+    plan: Brief
     method: DPMicroaggregation
     columns: Columns
     release: DPRelease

@@ -6,45 +6,41 @@ Whether the noise was drawn as the certificate says, no file can show.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from shoal import schema
-from shoal.errors import ShoalError
 from shoal.exact import fraction
-from shoal.guarantees._certificate import Certificate, PromiseEntry
-from shoal.guarantees._check import Check
-from shoal.guarantees._events import LeftOut, Suppressed
-from shoal.guarantees._guarantee import CRYPTOGRAPHIC
-from shoal.guarantees._promise import Neighbours, Strength
-from shoal.schema import Missing, Provenance
-from shoal.tables import Table
-
-if TYPE_CHECKING:
-    from shoal.methods.noise import Target
-    from shoal.methods.noise._dp_columns import ConceptColumn, NumberColumn
-    from shoal.plan import Plan
-
-__all__ = ["BOUNDED", "GIVEN_PARTITION", "NOISE", "RECORD_QUERY", "check_noise"]
-
-#: names of promises, with the target that each is about; only the first is differential privacy of the records
-BOUNDED, GIVEN_PARTITION, RECORD_QUERY = (
-    "bounded-differential-privacy",
-    "privacy-given-partition",
-    "record-query-privacy",
+from shoal.guarantees import (
+    CRYPTOGRAPHIC,
+    Asked,
+    Certificate,
+    Check,
+    Decision,
+    Evidence,
+    LeftOut,
+    Neighbours,
+    PromiseEntry,
+    Step,
+    Strength,
+    Suppressed,
+    checked,
 )
-NOISE: dict[str, Target] = {BOUNDED: "original", GIVEN_PARTITION: "partition", RECORD_QUERY: "record-query"}
+from shoal.methods.noise._dp_columns import UNITS, ConceptColumn, NumberColumn, concept_columns, covered, number_columns
+from shoal.methods.noise._dp_events import ConceptsDrawn, Noised
+from shoal.methods.noise._dp_promise import NOISE, privacy_promise
+from shoal.methods.noise._sensitivity import Target, marginality_sensitivity
+from shoal.schema import Missing, Provenance
+
+__all__ = ["check_noise"]
+
 PLAN = "plan.toml"
 UNSEEN = "that they were drawn so, no file can show"
-
-Step = Mapping[str, Any]
-Decision = tuple[bool, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,7 +50,7 @@ class _Checked:
     entry: PromiseEntry
     certificate: Certificate
     rows: Mapping[str, pa.Table]
-    plan: Plan
+    plan: Asked
     numbers: Mapping[str, NumberColumn]
     concepts: Mapping[str, ConceptColumn]
 
@@ -71,14 +67,12 @@ class _Checked:
         return found
 
 
-def check_noise(
-    entry: PromiseEntry, certificate: Certificate, opened: Mapping[str, Table], folder: Path
-) -> list[Check]:
+def check_noise(entry: PromiseEntry, evidence: Evidence) -> list[Check]:
     """Return one check per part of the promise."""
     made: list[_Checked] = []
 
     def declared() -> Decision:
-        made.append(_read(entry, certificate, opened, folder))
+        made.append(_read(entry, evidence))
         return _domains(made[0])
 
     checks = [_check(f"{entry.model}, domains", declared)]
@@ -102,27 +96,18 @@ def _bound(decide: Callable[[_Checked], Decision], checked: _Checked) -> Callabl
 
 
 def _check(subject: str, decide: Callable[[], Decision]) -> Check:
-    try:
-        passed, detail = decide()
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, pa.ArrowException):
-        passed, detail = False, "the certificate does not say what is needed to check it"
-    except ShoalError as error:
-        passed, detail = False, "; ".join(error.problems)
-    return Check(subject=subject, passed=passed, detail=detail, shown=UNSEEN not in detail)
+    found = checked(subject, decide)
+    return replace(found, shown=UNSEEN not in found.detail)
 
 
-def _read(entry: PromiseEntry, certificate: Certificate, opened: Mapping[str, Table], folder: Path) -> _Checked:
-    from shoal.methods.noise._dp_columns import concept_columns, number_columns
-    from shoal.plan import Plan
-
-    plan = Plan.load(folder / PLAN)
+def _read(entry: PromiseEntry, evidence: Evidence) -> _Checked:
     return _Checked(
         entry=entry,
-        certificate=certificate,
-        rows={name: table.to_arrow() for name, table in opened.items()},
-        plan=plan,
-        numbers={column.name: column for column in number_columns(plan.schema)},
-        concepts={column.name: column for column in concept_columns(plan.schema)},
+        certificate=evidence.certificate,
+        rows={name: table.to_arrow() for name, table in evidence.tables.items()},
+        plan=evidence.plan,
+        numbers={column.name: column for column in number_columns(evidence.plan.schema)},
+        concepts={column.name: column for column in concept_columns(evidence.plan.schema)},
     )
 
 
@@ -142,9 +127,6 @@ def _domains(checked: _Checked) -> Decision:
 
 def _words(checked: _Checked) -> Decision:
     """Say the promise again from its parameters, and compare."""
-    from shoal.methods.noise._dp_method import covered
-    from shoal.methods.noise._dp_promise import privacy_promise
-
     entry = checked.entry
     again = privacy_promise(
         checked.target,
@@ -183,9 +165,6 @@ def _budget(checked: _Checked) -> Decision:
 
 def _noise(checked: _Checked) -> Decision:
     """Compute sensitivities, grids and scales again from the declared widths, the sizes of clusters and epsilon."""
-    from shoal.methods.noise._dp_columns import UNITS
-    from shoal.methods.noise._dp_events import Noised
-
     steps = checked.steps("noised")
     for step in steps:
         column, around = checked.numbers[step["column"]], checked.cluster_step(step["column"])
@@ -211,9 +190,6 @@ def _noise(checked: _Checked) -> Decision:
 
 def _choices(checked: _Checked) -> Decision:
     """Compute again how far one record moves the marginality of concepts, and the epsilon of every choice."""
-    from shoal.methods.noise import marginality_sensitivity
-    from shoal.methods.noise._dp_events import ConceptsDrawn
-
     steps = checked.steps("concepts-drawn")
     for step in steps:
         column, clusters = checked.concepts[step["column"]], _number(checked.cluster_step(step["column"]))

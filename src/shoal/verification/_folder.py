@@ -9,47 +9,29 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal import models, schema, tables
+from shoal import schema, tables
 from shoal.errors import ShoalError
-from shoal.guarantees._certificate import CERTIFICATE, Certificate, PromiseEntry
-from shoal.guarantees._check import Check
-from shoal.guarantees._promise import syntactic
+from shoal.guarantees import CERTIFICATE, Certificate, Check, Data, Evidence, PromiseEntry, Requirement
 from shoal.hierarchies import text
+from shoal.methods import promises
 from shoal.models import Model
 from shoal.schema import Role
 
-__all__ = ["PLAN", "check_folder", "rightly_worded"]
+__all__ = ["PLAN", "check_folder", "check_links"]
 
 PLAN = "plan.toml"
 _BATCH = 1_000_000
 
 
-def check_folder(folder: Path, certificate: Certificate) -> list[Check]:
+def check_folder(evidence: Evidence) -> list[Check]:
     """Check what the certificate says against the other files."""
+    folder, certificate = evidence.folder, evidence.certificate
     return [
         *_unlisted(folder, certificate),
         *_copies(folder, certificate),
-        _plan(folder, certificate),
+        _plan(evidence),
         *_sum(certificate),
     ]
-
-
-def rightly_worded(entry: PromiseEntry, model: Model) -> bool:
-    """Return whether a promise is in the words that belong to its model, for the form of the release."""
-    from shoal.methods.classes import in_classes
-
-    expected = syntactic(model)
-    prefix = f"In {entry.file}: "
-    said = entry.statement.removeprefix(prefix) if entry.file else entry.statement
-    allowed = {expected.statement, in_classes(model, expected)}
-    if entry.file:
-        allowed |= {words[:1].lower() + words[1:] for words in allowed}
-    return (
-        said in allowed
-        and set(expected.assumptions) <= set(entry.assumptions)
-        and entry.neighbours is None
-        and entry.unit == expected.unit
-    )
 
 
 def _unlisted(folder: Path, certificate: Certificate) -> list[Check]:
@@ -102,22 +84,12 @@ def _same_values(original: pa.ChunkedArray, copy: pa.ChunkedArray) -> bool:
         return False
 
 
-def _plan(folder: Path, certificate: Certificate) -> Check:
+def _plan(evidence: Evidence) -> Check:
     """Compare what the certificate says of columns with the schema of the plan."""
-    # plans are made of promises, so that they lie above them
-    from shoal.methods.recode import Method
-    from shoal.plan import Plan
-
-    if PLAN not in {entry.name for entry in certificate.files}:
-        return Check(subject="schema", passed=False, detail=f"the certificate does not fingerprint {PLAN}")
-    try:
-        plan = Plan.load(folder / PLAN)
-    except ShoalError:
-        return Check(subject="schema", passed=False, detail=f"{PLAN} cannot be read")
-    described = plan.schema
-    if isinstance(plan.method, Method):  # other methods make promises of their own in place of those asked for
-        asked = {(model.name, *model.capabilities.sensitive) for model in plan.class_models}
-        kept = {(model.name, *model.capabilities.sensitive) for model in map(_model, certificate.promises)}
+    certificate, described = evidence.certificate, evidence.plan.schema
+    if evidence.plan.method.keeps.as_asked:  # other methods make promises of their own in place of those asked for
+        asked = {(model.name, *_sensitive(model)) for model in evidence.plan.models}
+        kept = {(model.name, *_sensitive(model)) for model in map(_model, certificate.promises)}
         if asked - kept:
             return Check(subject="schema", passed=False, detail=f"{PLAN} asks for more than the certificate promises")
     columns = [column for data in certificate.tables for column in data.columns if column.name in described]
@@ -131,8 +103,12 @@ def _plan(folder: Path, certificate: Certificate) -> Check:
     return Check(subject="schema", passed=True, detail=detail)
 
 
-def _model(entry: PromiseEntry) -> Model:
-    return models.from_parameters(entry.model, entry.parameters)
+def _sensitive(promise: Requirement) -> tuple[str, ...]:
+    return promise.capabilities.sensitive if isinstance(promise, Model) else ()
+
+
+def _model(entry: PromiseEntry) -> Requirement:
+    return promises.from_parameters(entry.model, entry.parameters)
 
 
 def _sum(certificate: Certificate) -> list[Check]:
@@ -150,3 +126,25 @@ def _sum(certificate: Certificate) -> list[Check]:
     if stated == spent:
         return []
     return [Check(subject="budget", passed=False, detail="not what the steps spend in all")]
+
+
+def check_links(evidence: Evidence) -> list[Check]:
+    """Check that tables which a class column links have the same classes, and that others share no column."""
+    certificate = evidence.certificate
+    linked = [data for data in certificate.tables if data.class_column is not None]
+    checks = []
+    if linked:
+        first, *others = (evidence.tallied(data, [str(data.class_column)]) for data in linked)
+        same = all(sizes == first for sizes in others)
+        detail = f"the same {len(first):,} classes in {len(linked)} tables" if same else "classes differ between tables"
+        checks.append(Check(subject="class link", passed=same and len(linked) > 1, detail=detail))
+    names = [name for data in certificate.tables for name in _unlinked(data)]
+    if len(certificate.tables) > 1:
+        shared = sorted({name for name in names if names.count(name) > 1})
+        detail = f"`{shared[0]}` is in several tables" if shared else "the tables share no column"
+        checks.append(Check(subject="columns of all tables", passed=not shared, detail=detail))
+    return checks
+
+
+def _unlinked(data: Data) -> list[str]:
+    return [column.name for column in data.columns if column.name != data.class_column]

@@ -7,53 +7,43 @@ its private report.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal import tables
-from shoal._run._domains import _file_hash
-from shoal._run._dp_release import Columns, Perturbed, draw
-from shoal._run._randomized import randomness
 from shoal.errors import DataError, ParameterError, Problems
-from shoal.guarantees import Event, Guarantee
-from shoal.guarantees._certificate import Domain, column
+from shoal.guarantees import Domain, Event, Guarantee, column, randomness
 from shoal.mechanisms import RandomSource
+from shoal.methods._preparation import file_hash
+from shoal.methods.base import Made, Part, PrivateReport, Work
 from shoal.methods.classes import Records
 from shoal.methods.classes._columns import QuasiIdentifier, quasi_identifiers
-from shoal.methods.noise import DPMicroaggregation
-from shoal.methods.noise._dp_columns import NumberColumn
+from shoal.methods.noise._dp_columns import NumberColumn, covered
 from shoal.methods.noise._dp_events import Noised
-from shoal.methods.noise._dp_method import covered
 from shoal.methods.noise._dp_promise import privacy_promise
-from shoal.methods.recode import Progress
-from shoal.methods.recode._method import Watch
+from shoal.methods.noise._dp_release import Columns, Perturbed, draw
 from shoal.models import Classes
-from shoal.plan import Plan
-from shoal.release import Part, PrivateReport, Release
 from shoal.risk import Reidentification, reidentification
 from shoal.schema import Attribute, Kind, Missing, Provenance, Role, Schema
 from shoal.tables import EncodedRecords, Table
 
+if TYPE_CHECKING:
+    from shoal.methods.brief import Brief
+    from shoal.methods.noise._dp_method import DPMicroaggregation
+
 __all__ = ["perturb"]
 
 
-def perturb(
-    plan: Plan,
-    table: Table,
-    *,
-    progress: Progress | None = None,
-    cancelled: Callable[[], bool] | None = None,
-    source: RandomSource,
-) -> Release:
+def perturb(work: Work, method: DPMicroaggregation) -> Made:
     """Carry out a plan whose method adds noise to the centroids of clusters."""
-    method, watch = plan.method, Watch(progress, cancelled)
-    assert isinstance(method, DPMicroaggregation)  # noqa: S101 - the plan says so
-    table, left_out = table.with_schema(plan.schema), table.left_out
+    plan, watch = work.plan, work.watch
+    table, left_out = work.table.with_schema(plan.schema), work.table.left_out
     columns = Columns.of(plan.schema)
     if not columns.names:
         raise ParameterError("no released column has more than one declared value: there is nothing to protect")
@@ -64,12 +54,12 @@ def perturb(
     if isinstance(method.k, int) and method.k > len(records):
         raise ParameterError(f"`k` of `{method.title}` must be at most the number of records; got {method.k:,}.")
     watch.step(1, 3, "clustering and drawing noise")
-    drawn = draw(plan, columns, records, source=source)
+    drawn = draw(plan, method, columns, records, source=work.source)
     watch.step(2, 3, "writing the records")
-    return _released(plan, table, drawn, source, _private(plan.schema, drawn, records, left_out + table.left_out))
+    return _released(plan, table, drawn, work.source, _private(plan.schema, drawn, records, left_out + table.left_out))
 
 
-def _released(plan: Plan, table: Table, drawn: Perturbed, source: RandomSource, private: PrivateReport) -> Release:
+def _released(plan: Brief, table: Table, drawn: Perturbed, source: RandomSource, private: PrivateReport) -> Made:
     schema, made = plan.schema, drawn.release
     promise = privacy_promise(
         made.target,
@@ -87,15 +77,17 @@ def _released(plan: Plan, table: Table, drawn: Perturbed, source: RandomSource, 
         )
         for file, rows in drawn.files.items()
     )
-    return Release(
+    return Made(
         plan=plan,
         table=parts[0].table,
-        guarantee=Guarantee(promises=(promise,), events=drawn.events, randomness=randomness(source)),
+        guarantee=Guarantee(
+            promises=(promise,), events=drawn.events, randomness=randomness(cryptographic=source.cryptographic)
+        ),
         measures=_measures(drawn.events),
         after=min((_risk(rows, schema) for rows in drawn.files.values()), key=lambda risk: risk.smallest),
         records=parts[0].records,
         domains=tuple(
-            Domain(column=each.name, provenance=Provenance.DECLARED, hierarchy_sha256=_file_hash(schema, each.name))
+            Domain(column=each.name, provenance=Provenance.DECLARED, hierarchy_sha256=file_hash(schema, each.name))
             for each in covered(schema)
         ),
         private=private,

@@ -6,15 +6,14 @@ the scheme and of the sampled classes; what else is known of the input goes into
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from shoal import tables
-from shoal._run._domains import domains
-from shoal._run._filter import as_frequencies, filtered, filters
 from shoal.errors import ParameterError, Problems, RequirementError
 from shoal.guarantees import (
     Dropped,
@@ -28,46 +27,46 @@ from shoal.guarantees import (
     Sampled,
     SchemeChosen,
     Strength,
+    randomness,
     syntactic,
 )
-from shoal.guarantees._guarantee import CRYPTOGRAPHIC
 from shoal.mechanisms import RandomSource
-from shoal.methods.recode import Progress
-from shoal.methods.truthful import DifferentialPrivacy, Drawn, Truthful, Tuples, released
+from shoal.methods._preparation import domains
+from shoal.methods.base import Made, PrivateReport, Work
+from shoal.methods.truthful._draw import Drawn
+from shoal.methods.truthful._filter import as_frequencies, filtered, filters
+from shoal.methods.truthful._requirement import DifferentialPrivacy, released
+from shoal.methods.truthful._tuples import Tuples
 from shoal.models import Classes
-from shoal.plan import Plan
-from shoal.release import PrivateReport, Release
 from shoal.risk import reidentification
 from shoal.schema import Kind, Provenance, Schema
-from shoal.tables import Frequencies, Table
+from shoal.tables import Frequencies
+
+if TYPE_CHECKING:
+    from shoal.methods.brief import Brief
+    from shoal.methods.truthful._method import Truthful
 
 __all__ = ["draw"]
 
 
-def draw(
-    plan: Plan,
-    table: Table,
-    *,
-    progress: Progress | None = None,
-    cancelled: Callable[[], bool] | None = None,
-    source: RandomSource,
-) -> Release:
+def draw(work: Work, method: Truthful) -> Made:
     """Carry out a plan that asks for differential privacy."""
-    plan = _resolved(plan)
-    privacy, method, models = plan.privacy, plan.method, plan.class_models
-    assert privacy is not None and isinstance(method, Truthful)  # noqa: S101, PT018 - the plan says so
+    plan, source = _resolved(work.plan, method), work.source
+    method = method.weighted(_weights(plan.schema))
+    privacy, models = plan.privacy, plan.class_models
+    assert isinstance(privacy, DifferentialPrivacy)  # noqa: S101 - the plan asks for it
     columns = tuple(attribute.name for attribute in released(plan.schema))
     sensitive = tuple(dict.fromkeys(name for model in models for name in model.capabilities.sensitive))
     _check_listed(plan.schema, sensitive)
-    table = table.with_schema(plan.schema)
+    table = work.table.with_schema(plan.schema)
     frequencies = tables.encode(table, quasi_identifiers=columns, sensitive=()).frequencies
     _check_declared(frequencies)
     drawn = method.keeping(sensitive).draw(
         frequencies,
         privacy,
         k=max((model.capabilities.minimal_class_size for model in models), default=1),
-        progress=progress,
-        cancelled=cancelled,
+        progress=work.watch.progress,
+        cancelled=work.watch.cancelled,
         source=source,
     )
     tuples = _in_order(filtered(drawn.tuples, filters(models), plan.schema, sensitive))
@@ -77,7 +76,7 @@ def draw(
             hint="a larger epsilon or delta, coarser hierarchies, or fewer columns help",
         )
     classes = as_frequencies(tuples, plan.schema, sensitive)
-    return Release(
+    return Made(
         plan=plan,
         table=tables.repeat(table, _rows(tuples, plan.schema), tuples.counts),
         guarantee=_guarantee(plan, privacy, drawn, source),
@@ -90,16 +89,19 @@ def draw(
     )
 
 
-def _resolved(plan: Plan) -> Plan:
+def _weights(schema: Schema) -> dict[str, float]:
+    return {attribute.name: attribute.weight for attribute in released(schema)}
+
+
+def _resolved(plan: Brief, method: Truthful) -> Brief:
     """Return the plan with everything spelt out; beside a filter the definition of privacy is the standard one."""
-    weights = {attribute.name: attribute.weight for attribute in released(plan.schema)}
     models = tuple(model.resolved(plan.schema) for model in plan.models)
     if filters(plan.class_models):
         models = tuple(each.post_processed() if isinstance(each, DifferentialPrivacy) else each for each in models)
     return replace(
         plan,
         models=models,
-        method=plan.method.weighted(weights),
+        method=method.weighted(_weights(plan.schema)),
     )
 
 
@@ -129,13 +131,11 @@ def _check_listed(schema: Schema, sensitive: Sequence[str]) -> None:
 # -- what leaves
 
 
-def _guarantee(plan: Plan, privacy: DifferentialPrivacy, drawn: Drawn, source: RandomSource) -> Guarantee:
+def _guarantee(plan: Brief, privacy: DifferentialPrivacy, drawn: Drawn, source: RandomSource) -> Guarantee:
     return Guarantee(
         promises=(_promise(privacy, drawn, source), *(syntactic(model) for model in plan.class_models)),
         events=tuple(_events(plan, drawn)),
-        randomness=(
-            CRYPTOGRAPHIC if source.cryptographic else "a seed, for tests: whoever knows it can repeat the draw"
-        ),
+        randomness=randomness(cryptographic=source.cryptographic),
     )
 
 
@@ -159,7 +159,7 @@ def _promise(privacy: DifferentialPrivacy, drawn: Drawn, source: RandomSource) -
     )
 
 
-def _events(plan: Plan, drawn: Drawn) -> list[Event]:
+def _events(plan: Brief, drawn: Drawn) -> list[Event]:
     searched, operator = drawn.searched, drawn.parameters
     hierarchies = drawn.tuples.hierarchies
     events: list[Event] = [Dropped(columns=plan.schema.identifiers)] if plan.schema.identifiers else []

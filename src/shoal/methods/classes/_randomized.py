@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from shoal._run._class_run import ClassRun
 from shoal.errors import DataError
-from shoal.guarantees import Event, Promise
-from shoal.guarantees._guarantee import CRYPTOGRAPHIC
-from shoal.mechanisms import RandomSource
-from shoal.methods.classes import StochasticCloseness, randomize
+from shoal.methods.classes._class_run import ClassRun, Drawn
 from shoal.methods.classes._events import Randomized
 from shoal.methods.classes._promises import local_privacy, stochastic
+from shoal.methods.classes._randomize import randomize
 from shoal.tables import SensitiveAttribute
 
-__all__ = ["Drawn", "randomized", "randomness"]
+if TYPE_CHECKING:
+    from shoal.methods.classes._stochastic_method import StochasticCloseness
 
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Drawn:
-    """Randomised columns, what they promise, and the steps that made them."""
-
-    columns: dict[str, pa.Array]
-    promises: list[Promise]
-    events: list[Event]
+__all__ = ["randomized"]
 
 
 def randomized(run: ClassRun, method: StochasticCloseness) -> Drawn:
@@ -58,10 +49,3 @@ def _values(attribute: SensitiveAttribute, codes: np.ndarray[tuple[int, ...], np
             hint='leave these records out: missing = "drop" in the schema',
         )
     return known
-
-
-def randomness(source: RandomSource) -> str:
-    """Say where random numbers came from."""
-    if source.cryptographic:
-        return CRYPTOGRAPHIC
-    return "a seed, for tests: whoever knows it can repeat the draw"

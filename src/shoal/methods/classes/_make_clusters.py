@@ -6,38 +6,34 @@ Sets of quasi-identifiers that are clustered apart; values that are exchanged in
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal import tables
-from shoal._run._class_run import ClassRun, checked, released_columns
-from shoal._run._classes import Opened, Outcome, assembled, classed, open_records
-from shoal._run._randomized import randomness
-from shoal.guarantees import Event, Guarantee, Promise
-from shoal.mechanisms import RandomSource
-from shoal.methods.classes import (
-    Classified,
-    Microaggregation,
-    Partition,
-    classes_of,
-    individual_ranking,
-    permutation_within,
-)
+from shoal.guarantees import Event, Guarantee, Promise, randomness
+from shoal.methods.base import DATA, Made, Part, Work
+from shoal.methods.classes._class_run import ClassRun, checked, released_columns
 from shoal.methods.classes._cluster_events import Ranked
 from shoal.methods.classes._cluster_promises import informed, of_attribute_set, of_clusters, uninformed
 from shoal.methods.classes._errors import Errors, concept_errors, number_errors
 from shoal.methods.classes._events import Permuted
 from shoal.methods.classes._forms import Formed, formed
-from shoal.methods.recode import Progress
-from shoal.methods.recode._method import Watch
-from shoal.plan import Plan
-from shoal.release import DATA, Part, Release
+from shoal.methods.classes._method import Opened, Outcome, assembled, classed, open_records
+from shoal.methods.classes._partition import Partition
+from shoal.methods.classes._people import Classified, classes_of
+from shoal.methods.classes._swapping import permutation_within
+from shoal.methods.classes._univariate import individual_ranking
 from shoal.schema import Kind
-from shoal.tables import Table, group
+from shoal.tables import group
+
+if TYPE_CHECKING:
+    from shoal.methods.classes._method import PartitionMethod
+    from shoal.methods.classes._microaggregation import Microaggregation
 
 __all__ = ["aggregate_apart", "rank_and_swap", "swap"]
 
@@ -45,26 +41,16 @@ Numbers = NDArray[np.int64]
 Points = NDArray[np.float64]
 
 
-def aggregate_apart(
-    plan: Plan,
-    table: Table,
-    *,
-    progress: Progress | None = None,
-    cancelled: Callable[[], bool] | None = None,
-    pseudonym_key: bytes | None = None,
-    source: RandomSource,
-) -> Release:
+def aggregate_apart(work: Work, method: Microaggregation) -> Made:
     """Microaggregate sets of quasi-identifiers independently; what is promised holds for each set on its own."""
-    watch = Watch(progress, cancelled)
-    opened = open_records(plan, table, watch, pseudonym_key)
-    plan, encoded, method = opened.plan, opened.encoded, opened.method
-    assert isinstance(method, Microaggregation) and method.groups is not None  # noqa: S101, PT018 - why we are here
+    opened = open_records(work)
+    plan, encoded, groups = opened.plan, opened.encoded, method.groups or ()
     promises: list[Promise] = []
     events: list[Event] = []
     columns: dict[str, pa.Array] = {}
     labels, errors = [], Errors()
-    for number, names in enumerate(method.groups):
-        watch.step(1 + number, 2 + len(method.groups), "making classes")
+    for number, names in enumerate(groups):
+        work.watch.step(1 + number, 2 + len(groups), "making classes")
         chosen = tuple(each for each in opened.people.quasi_identifiers if each.attribute.name in names)
         people = replace(opened.people, quasi_identifiers=chosen)
         found = method.classify(people, plan.class_models)
@@ -73,7 +59,7 @@ def aggregate_apart(
         promises += [of_attribute_set(model, classes, names) for model in plan.class_models]
         events += [
             *found.events,
-            replace(classed(_run(opened, found, made, pseudonym_key, source)), columns=tuple(names)),
+            replace(classed(_run(opened, found, made, work)), columns=tuple(names)),
         ]
         events += found.details
         columns |= made.columns
@@ -81,41 +67,32 @@ def aggregate_apart(
         errors += made.errors
     partition = Partition.numbered(group(np.stack(labels, axis=1))[0])
     together = Formed(columns=columns, partition=partition, measures=errors.measures())
-    run = _run(opened, Classified(partition=partition), together, pseudonym_key, source)
+    run = _run(opened, Classified(partition=partition), together, work)
     guarantee = Guarantee(promises=tuple(promises), events=tuple(events))
     return assembled(run, _one_table(run, (), guarantee), opened.table)
 
 
-def swap(
-    plan: Plan,
-    table: Table,
-    *,
-    progress: Progress | None = None,
-    cancelled: Callable[[], bool] | None = None,
-    pseudonym_key: bytes | None = None,
-    source: RandomSource,
-) -> Release:
+def swap(work: Work, method: PartitionMethod) -> Made:
     """Exchange all but the quasi-identifiers inside clusters of near records (MDAV-SWAP)."""
-    watch = Watch(progress, cancelled)
-    opened = open_records(plan, table, watch, pseudonym_key)
-    found = opened.method.classify(opened.people, opened.plan.class_models)
-    order = permutation_within(found.partition, source=source)
-    watch.step(2, 3, "checking the promises")
+    opened = open_records(work)
+    found = method.classify(opened.people, opened.plan.class_models)
+    order = permutation_within(found.partition, source=work.source)
+    work.watch.step(2, 3, "checking the promises")
     errors = Errors()
     for column in opened.people.quasi_identifiers:
         errors += column.moved_errors(order).weighted(column.attribute.weight)
     made = Formed(columns={}, partition=found.partition, measures=errors.measures())
     checked(opened.plan, opened.encoded, found, made)
-    run = _run(opened, found, made, pseudonym_key, source)
+    run = _run(opened, found, made, work)
     others = [model for model in run.plan.class_models if not model.capabilities.linkage]
     # that clusters were merged because of their values tells which failed: only those made without them hide people
     made_with = max(model.capabilities.minimal_class_size for model in run.plan.class_models)
     k = made_with if others else int(found.partition.sizes.min())
-    linked = uninformed(k, run.confidential, cryptographic=source.cryptographic)
+    linked = uninformed(k, run.confidential, cryptographic=work.source.cryptographic)
     guarantee = Guarantee(
         promises=(linked, *(of_clusters(model, run.classes) for model in others)),
         events=(*found.events, classed(run), Permuted(columns=run.confidential)),
-        randomness=randomness(source),
+        randomness=randomness(cryptographic=work.source.cryptographic),
     )
     release = assembled(run, _one_table(run, [(run.confidential, order)], guarantee), opened.table)
     risk = max(
@@ -124,26 +101,17 @@ def swap(
     return replace(release, after=replace(release.after, prosecutor=risk, marketer=max(release.after.marketer, 1 / k)))
 
 
-def rank_and_swap(
-    plan: Plan,
-    table: Table,
-    *,
-    progress: Progress | None = None,
-    cancelled: Callable[[], bool] | None = None,
-    pseudonym_key: bytes | None = None,
-    source: RandomSource,
-) -> Release:
+def rank_and_swap(work: Work) -> Made:
     """Exchange the values of every sensitive column between records of near ranks (IR-SWAP)."""
-    watch = Watch(progress, cancelled)
-    opened = open_records(plan, table, watch, pseudonym_key)
+    opened = open_records(work)
     k = max(model.capabilities.minimal_class_size for model in opened.plan.class_models)
     moved: list[tuple[tuple[str, ...], Numbers]] = []
     events: list[Event] = []
     partitions, errors = [], Errors()
     for j, attribute in enumerate(opened.encoded.sensitive):
-        watch.step(1 + j, 2 + len(opened.encoded.sensitive), "making classes")
+        work.watch.step(1 + j, 2 + len(opened.encoded.sensitive), "making classes")
         partition = individual_ranking(_ranks(opened, j), k)
-        order = permutation_within(partition, source=source)
+        order = permutation_within(partition, source=work.source)
         sizes = partition.sizes
         events.append(
             Ranked(column=attribute.name, clusters=len(sizes), smallest=int(sizes.min()), largest=int(sizes.max()))
@@ -153,13 +121,15 @@ def rank_and_swap(
         errors += _moved_errors(opened, j, order).weighted(opened.plan.schema[attribute.name].weight)
     worst = min(partitions, key=lambda partition: int(partition.sizes.min()))
     made = Formed(columns={}, partition=worst, measures=errors.measures())
-    run = _run(opened, Classified(partition=worst), made, pseudonym_key, source)
-    promise = informed(int(worst.sizes.min()), opened.plan.schema.sensitive, cryptographic=source.cryptographic)
-    guarantee = Guarantee(promises=(promise,), events=tuple(events), randomness=randomness(source))
+    run = _run(opened, Classified(partition=worst), made, work)
+    promise = informed(int(worst.sizes.min()), opened.plan.schema.sensitive, cryptographic=work.source.cryptographic)
+    guarantee = Guarantee(
+        promises=(promise,), events=tuple(events), randomness=randomness(cryptographic=work.source.cryptographic)
+    )
     return assembled(run, _one_table(run, moved, guarantee), opened.table)
 
 
-def _run(opened: Opened, found: Classified, made: Formed, key: bytes | None, source: RandomSource) -> ClassRun:
+def _run(opened: Opened, found: Classified, made: Formed, work: Work) -> ClassRun:
     encoded = opened.encoded
     return ClassRun(
         plan=opened.plan,
@@ -168,8 +138,8 @@ def _run(opened: Opened, found: Classified, made: Formed, key: bytes | None, sou
         found=found,
         formed=made,
         classes=classes_of(made.partition, encoded.sensitive, encoded.sensitive_codes),
-        key=key,
-        source=source,
+        key=work.key,
+        source=work.source,
     )
 
 

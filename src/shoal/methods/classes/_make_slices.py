@@ -2,67 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shoal import methods, tables
-from shoal._run._preparation import check_key
+from shoal import tables
 from shoal.errors import ParameterError, RequirementError
-from shoal.guarantees import Dropped, Event, Guarantee, Promise
-from shoal.guarantees._certificate import column
-from shoal.mechanisms import RandomSource
-from shoal.methods.classes import Slice, associations, composition, exposed, grouped
+from shoal.guarantees import Dropped, Event, Guarantee, Promise, column
+from shoal.methods._preparation import check_key
+from shoal.methods.base import Made, Part, Work
 from shoal.methods.classes._events import Sliced
-from shoal.methods.recode import Progress
+from shoal.methods.classes._promises import composition, exposed
 from shoal.models import KAnonymity, Model
-from shoal.plan import Plan
-from shoal.release import Part, Release
 from shoal.schema import Attribute, Flat, Kind, Role, Schema
 from shoal.tables import Table
 
-__all__ = ["cut"]
+if TYPE_CHECKING:
+    from shoal.methods.brief import Brief
+    from shoal.methods.classes._slicing import Slice
+
+__all__ = ["associations", "cut", "grouped"]
+
+BINS = 10
 
 LOOKED_AT = 50_000
 """Records that columns are compared on."""
 
 
-class Run(Protocol):
-    """Carries out a plan: what `shoal._run.run` does."""
-
-    def __call__(
-        self,
-        plan: Plan,
-        table: Table,
-        *,
-        progress: Progress | None = None,
-        cancelled: Callable[[], bool] | None = None,
-        pseudonym_key: bytes | None = None,
-        source: RandomSource,
-    ) -> Release:
-        """Return the release."""
-
-
-def cut(
-    plan: Plan,
-    table: Table,
-    *,
-    run: Run,
-    progress: Progress | None = None,
-    cancelled: Callable[[], bool] | None = None,
-    pseudonym_key: bytes | None = None,
-    source: RandomSource,
-) -> Release:
+def cut(work: Work, method: Slice) -> Made:
     """Carry out a plan whose method divides the columns."""
-    method = plan.method
-    assert isinstance(method, Slice)  # noqa: S101 - the plan says so
-    check_key(plan.schema, pseudonym_key)
-    table = table.with_schema(plan.schema)
+    check_key(work.schema, work.key)
+    plan, table = work.plan, work.table.with_schema(work.schema)
     groups = _groups(plan, method, table)
     plan = replace(plan, method=replace(method, groups=groups))
-    made: list[tuple[Part, Release | None, tuple[Promise, ...]]] = []
+    made: list[tuple[Part, Made | None, tuple[Promise, ...]]] = []
     for number, group in enumerate(groups, start=1):
         names = [name for name in plan.schema.names if name in group]
         file = f"slice-{number}.parquet"
@@ -70,15 +46,13 @@ def cut(
         if mine is None:
             made.append((_untouched(plan, table, file, names), None, ()))
             continue
-        key = pseudonym_key if any(plan.schema[name].pseudonym for name in names) else None
-        release = run(
-            mine, table.select(*names), progress=progress, cancelled=cancelled, pseudonym_key=key, source=source
-        )
+        key = work.key if any(plan.schema[name].pseudonym for name in names) else None
+        release = mine.method.make(replace(work, plan=mine, table=table.select(*names), key=key))
         made.append(_as_part(release, file))
     return _together(plan, table, groups, made)
 
 
-def _groups(plan: Plan, method: Slice, table: Table) -> tuple[tuple[str, ...], ...]:
+def _groups(plan: Brief, method: Slice, table: Table) -> tuple[tuple[str, ...], ...]:
     if method.groups is not None:
         return tuple(tuple(group) for group in method.groups)
     released = [each.name for each in plan.schema if each.role is not Role.IDENTIFIER or each.pseudonym]
@@ -109,7 +83,7 @@ def _flat(attribute: Attribute) -> Attribute:
     )
 
 
-def _part_plan(plan: Plan, method: Slice, names: Sequence[str]) -> Plan | None:
+def _part_plan(plan: Brief, method: Slice, names: Sequence[str]) -> Brief | None:
     """Return the plan of a group, or None where it has no quasi-identifier: nothing in it tells who somebody is."""
     schema = replace(plan.schema, attributes=tuple(plan.schema[name] for name in names))
     if not schema.quasi_identifiers:
@@ -122,21 +96,20 @@ def _part_plan(plan: Plan, method: Slice, names: Sequence[str]) -> Plan | None:
             f"no promise is about the group of columns {', '.join(f'`{name}`' for name in names)}",
             hint=f"add one that is about every group, such as `{KAnonymity.title}`",
         )
-    inner = methods.from_parameters(method.inner, method.options)
-    return Plan(schema=schema, models=mine, method=inner, measures=plan.measures)
+    return replace(plan, schema=schema, models=mine, method=method.of_groups, measures=plan.measures)
 
 
 def _is_about(model: Model, names: Sequence[str]) -> bool:
     return set(model.capabilities.sensitive) <= set(names)
 
 
-def _untouched(plan: Plan, table: Table, file: str, names: Sequence[str]) -> Part:
+def _untouched(plan: Brief, table: Table, file: str, names: Sequence[str]) -> Part:
     columns = tuple(column(plan.schema[name]) for name in names)
     sorted_table = tables.sorted_records(table.select(*names))
     return Part(file=file, table=sorted_table, records=table.count(), columns=columns)
 
 
-def _as_part(release: Release, file: str) -> tuple[Part, Release, tuple[Promise, ...]]:
+def _as_part(release: Made, file: str) -> tuple[Part, Made, tuple[Promise, ...]]:
     if len(release.parts) > 1:
         raise RequirementError(
             f"method `{release.plan.method.name}` releases several tables; a slice is one",
@@ -157,11 +130,11 @@ def _of_file(promise: Promise, file: str) -> Promise:
 
 
 def _together(
-    plan: Plan,
+    plan: Brief,
     table: Table,
     groups: tuple[tuple[str, ...], ...],
-    made: list[tuple[Part, Release | None, tuple[Promise, ...]]],
-) -> Release:
+    made: list[tuple[Part, Made | None, tuple[Promise, ...]]],
+) -> Made:
     releases = [release for _, release, _ in made if release is not None]
     if not releases:
         raise ParameterError("no group of columns has a quasi-identifier.")
@@ -173,7 +146,7 @@ def _together(
     events += [Sliced(groups=groups), *(event for release in releases for event in release.guarantee.events)]
     randomness = list(dict.fromkeys(release.guarantee.randomness for release in releases))
     worst = min(releases, key=lambda release: release.after.smallest)
-    return Release(
+    return Made(
         plan=plan,
         table=made[0][0].table,
         guarantee=Guarantee(
@@ -194,3 +167,72 @@ def _together(
         sensitive_hierarchies=tuple(each for release in releases for each in release.sensitive_hierarchies),
         parts=tuple(part for part, _, _ in made),
     )
+
+
+def associations(codes: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Return how strongly every two columns go together: Cramér's V, in [0, 1].
+
+    V = sqrt(chi^2 / (n (min(r, c) - 1))) of the table of counts, r and c the different values; corrected for the part
+    of it that chance gives (Bergsma 2013). Columns of more than ten values are cut into tenths by rank.
+
+    Examples
+    --------
+    >>> x = np.arange(100) % 2
+    >>> associations(np.stack([x, x, np.arange(100) // 50], axis=1)).round(2).tolist()
+    [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    columns = [_few(codes[:, j]) for j in range(codes.shape[1])]
+    found = np.eye(len(columns))
+    for i, left in enumerate(columns):
+        for j in range(i):
+            found[i, j] = found[j, i] = _cramer(left, columns[j])
+    return found
+
+
+def grouped(strengths: NDArray[np.float64], most: int, together: Sequence[Sequence[int]] = ()) -> list[list[int]]:
+    """Merge the two groups of columns that go together best, on average, while groups have at most ``most`` columns.
+
+    Columns in one entry of ``together`` are never parted. Groups without any association are not merged.
+
+    Examples
+    --------
+    >>> grouped(np.array([[1.0, 0.1, 0.9], [0.1, 1.0, 0.2], [0.9, 0.2, 1.0]]), 2)
+    [[0, 2], [1]]
+    """
+    groups = [sorted(set(entry)) for entry in together]
+    taken = {column for group in groups for column in group}
+    groups += [[column] for column in range(len(strengths)) if column not in taken]
+    while True:
+        pairs = [
+            (float(strengths[np.ix_(left, right)].mean()), -i, -j)
+            for i, left in enumerate(groups)
+            for j, right in enumerate(groups[:i])
+            if len(left) + len(right) <= most
+        ]
+        if not pairs or max(pairs)[0] <= 0.0:
+            return sorted(groups)
+        _, i, j = max(pairs)
+        groups[-j] = sorted(groups[-j] + groups[-i])
+        del groups[-i]
+
+
+def _few(codes: NDArray[np.integer]) -> NDArray[np.int64]:
+    values, places, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    if len(values) <= BINS:
+        return np.asarray(places)
+    middle = (np.cumsum(counts) - counts / 2) / len(codes)
+    return np.asarray(np.unique(np.floor(middle * BINS).astype(np.int64), return_inverse=True)[1][places])
+
+
+def _cramer(left: NDArray[np.int64], right: NDArray[np.int64]) -> float:
+    rows, columns = int(left.max()) + 1, int(right.max()) + 1
+    n = len(left)
+    if min(rows, columns) < 2 or n < 2:
+        return 0.0
+    observed = np.bincount(left * columns + right, minlength=rows * columns).reshape(rows, columns)
+    expected = np.outer(observed.sum(axis=1), observed.sum(axis=0)) / n
+    share = max(
+        0.0, float((np.square(observed - expected) / expected).sum()) / n - (rows - 1) * (columns - 1) / (n - 1)
+    )
+    r, c = rows - (rows - 1) ** 2 / (n - 1), columns - (columns - 1) ** 2 / (n - 1)
+    return min(1.0, float(np.sqrt(share / (min(r, c) - 1)))) if min(r, c) > 1 else 0.0

@@ -5,30 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from shoal.errors import RequirementError
 from shoal.exact import fraction
-from shoal.guarantees import Promise
-from shoal.guarantees._certificate import Column, column
+from shoal.guarantees import Column, Event, Promise, column
 from shoal.mechanisms import RandomSource
-from shoal.methods.classes import Classified, PartitionMethod, classes_of, closeness
 from shoal.methods.classes._forms import Formed
+from shoal.methods.classes._people import Classified, classes_of, closeness
 from shoal.methods.classes._promises import achieved, hidden, view
 from shoal.models import Classes, MultiplicativeCloseness
-from shoal.plan import Plan
 from shoal.schema import Kind, Role, Schema
 from shoal.tables import EncodedRecords, SensitiveAttribute
 
-__all__ = ["ClassRun", "checked", "hidden_classes", "released_columns", "views"]
+if TYPE_CHECKING:
+    from shoal.methods.brief import Brief
+    from shoal.methods.classes._method import PartitionMethod
+
+__all__ = ["ClassRun", "Drawn", "checked", "hidden_classes", "released_columns", "views"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClassRun:
     """What all forms of a release are made from."""
 
-    plan: Plan
+    plan: Brief
     method: PartitionMethod
     encoded: EncodedRecords
     found: Classified
@@ -70,7 +74,16 @@ class ClassRun:
         )
 
 
-def checked(plan: Plan, encoded: EncodedRecords, found: Classified, made: Formed) -> Classes:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Drawn:
+    """Randomised columns, what they promise, and the steps that made them."""
+
+    columns: dict[str, pa.Array]
+    promises: list[Promise]
+    events: list[Event]
+
+
+def checked(plan: Brief, encoded: EncodedRecords, found: Classified, made: Formed) -> Classes:
     """Decide every promise on the classes that will be released, independently of the method."""
     sensitive, codes = _released_sensitive(encoded, found)
     classes = classes_of(made.partition, sensitive, codes)

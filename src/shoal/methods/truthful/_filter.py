@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from shoal.methods.truthful import Tuples
+from shoal.methods.truthful._tuples import Tuples
 from shoal.models import Classes, Model, keep
 from shoal.schema import Attribute, Kind, Schema
 from shoal.tables import Frequencies, SensitiveAttribute, group

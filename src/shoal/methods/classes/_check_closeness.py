@@ -10,57 +10,28 @@ from fractions import Fraction
 
 import numpy as np
 
-from shoal import tables
-from shoal.errors import ShoalError
 from shoal.exact import fraction
-from shoal.guarantees._certificate import Certificate, Data, PromiseEntry
-from shoal.guarantees._check import Check
-from shoal.guarantees._promise import Strength
+from shoal.guarantees import Check, Decision, Evidence, PromiseEntry, Strength, checked, texts_of
+from shoal.methods.classes._bridge import closeness_epsilon
+from shoal.methods.classes._promises import composed, exposed
+from shoal.methods.classes._stochastic import stochastic_t
 from shoal.models import Classes, MultiplicativeCloseness
-from shoal.schema import Attribute, Flat, Role, Schema
-from shoal.tables import Frequencies, SensitiveAttribute, Table, group
+from shoal.schema import Role
+from shoal.tables import Frequencies, SensitiveAttribute, group
 
-__all__ = ["CLOSENESS", "check_closeness", "check_links"]
-
-Opened = Mapping[str, Table]
-Decision = tuple[bool, str]
+__all__ = ["CLOSENESS", "check_closeness"]
 
 
-def check_closeness(entry: PromiseEntry, certificate: Certificate, opened: Opened) -> Check:
+def check_closeness(entry: PromiseEntry, evidence: Evidence) -> list[Check]:
     """Compute a promise again; anything that the certificate leaves out makes it fail."""
-    try:
-        passed, detail = CLOSENESS[entry.model](entry, certificate, opened)
-    except (KeyError, TypeError, ValueError, IndexError, ZeroDivisionError):
-        passed, detail = False, "the certificate does not say what is needed to check it"
-    except ShoalError as error:
-        passed, detail = False, "; ".join(error.problems)
-    return Check(subject=f"{entry.model} ({entry.strength})", passed=passed, detail=detail)
+    return [checked(f"{entry.model} ({entry.strength})", lambda: CLOSENESS[entry.model](entry, evidence))]
 
 
-def check_links(certificate: Certificate, opened: Opened) -> list[Check]:
-    """Check that tables which a class column links have the same classes, and that others share no column."""
-    linked = [data for data in certificate.tables if data.class_column is not None]
-    checks = []
-    if linked:
-        first, *others = (_class_sizes(data, opened) for data in linked)
-        same = all(sizes == first for sizes in others)
-        detail = f"the same {len(first):,} classes in {len(linked)} tables" if same else "classes differ between tables"
-        checks.append(Check(subject="class link", passed=same and len(linked) > 1, detail=detail))
-    names = [name for data in certificate.tables for name in _unlinked(data)]
-    if len(certificate.tables) > 1:
-        shared = sorted({name for name in names if names.count(name) > 1})
-        detail = f"`{shared[0]}` is in several tables" if shared else "the tables share no column"
-        checks.append(Check(subject="columns of all tables", passed=not shared, detail=detail))
-    return checks
-
-
-def _view(entry: PromiseEntry, certificate: Certificate, opened: Opened) -> Decision:
+def _view(entry: PromiseEntry, evidence: Evidence) -> Decision:
     """Compute the closeness of the joint distribution of the columns, and compare t with exp(epsilon / 2)."""
-    from shoal.methods.classes import closeness_epsilon
-
     t, epsilon = _fraction(entry.parameters["t"]), float(str(entry.parameters["epsilon"]))
-    columns = _texts(entry.parameters["columns"])
-    found = _joint_factor(entry, certificate, opened, columns)
+    columns = texts_of(entry.parameters["columns"])
+    found = _joint_factor(entry, evidence, columns)
     passed = found <= t and closeness_epsilon(t) <= epsilon
     named = " and ".join(f"`{name}`" for name in columns)
     shown = (
@@ -69,20 +40,18 @@ def _view(entry: PromiseEntry, certificate: Certificate, opened: Opened) -> Deci
     return passed, shown if passed else f"{shown}, which is not what it says"
 
 
-def _joint_factor(
-    entry: PromiseEntry, certificate: Certificate, opened: Opened, columns: Sequence[str]
-) -> Fraction | float:
+def _joint_factor(entry: PromiseEntry, evidence: Evidence, columns: Sequence[str]) -> Fraction | float:
     """Return the closeness of the combinations of columns, on the classes of the file or on those that are listed."""
     listed = [
         _fraction(other.parameters["t"])
-        for other in certificate.promises
+        for other in evidence.certificate.promises
         if other.model == "hidden-classes" and other.parameters.get("columns") == columns
     ]
     if listed:
         return min(listed)
-    data = _data(entry, certificate)
+    data = evidence.data(entry)
     linked = [each.name for each in data.columns if each.role is Role.QUASI_IDENTIFIER]
-    frequencies = _counted(opened[data.file], data, [*linked, *columns])
+    frequencies = evidence.counted(data, [*linked, *columns])
     classes, _ = group(frequencies.codes[:, [frequencies.attributes.index(name) for name in linked]])
     values, firsts = group(frequencies.codes[:, [frequencies.attributes.index(name) for name in columns]])
     joint = Frequencies(
@@ -96,15 +65,13 @@ def _joint_factor(
     return found if isinstance(found, float) else Fraction(found)
 
 
-def _stochastic(entry: PromiseEntry, certificate: Certificate, opened: Opened) -> Decision:
+def _stochastic(entry: PromiseEntry, evidence: Evidence) -> Decision:
     """Count the records and the smallest class, and compute t from them and from what the steps spend."""
-    from shoal.methods.classes import stochastic_t
-
-    data = _data(entry, certificate)
+    data = evidence.data(entry)
     names = [column.name for column in data.columns if column.role is Role.QUASI_IDENTIFIER]
-    sizes = Classes.grouped(_counted(opened[data.file], data, names)).sizes
+    sizes = Classes.grouped(evidence.counted(data, names)).sizes
     epsilon = _fraction(entry.parameters["epsilon"])
-    done = _randomised(entry, certificate)
+    done = _randomised(entry, evidence)
     confidential = {column.name for column in data.columns if column.role is Role.SENSITIVE}
     if {str(step["column"]) for step in done} != confidential:
         return False, "the steps do not randomise every confidential column"
@@ -116,16 +83,15 @@ def _stochastic(entry: PromiseEntry, certificate: Certificate, opened: Opened) -
     return passed, counted if passed else f"{counted}, which is more than it says"
 
 
-def _local(entry: PromiseEntry, certificate: Certificate, opened: Opened) -> Decision:
+def _local(entry: PromiseEntry, evidence: Evidence) -> Decision:
     """Add up what the steps spend on the columns of the promise."""
-    del opened
-    columns = set(_texts(entry.parameters["columns"]))
-    done = _randomised(entry, certificate)
+    columns = set(texts_of(entry.parameters["columns"]))
+    done = _randomised(entry, evidence)
     if {str(step["column"]) for step in done} != columns:
         return False, "the steps do not randomise the columns that it is about"
     if any(step["mechanism"] not in _MECHANISMS for step in done):
         return False, "a step uses a mechanism that is not known to be private"
-    if entry.strength is Strength.UNCONDITIONAL and "operating system" not in certificate.randomness:
+    if entry.strength is Strength.UNCONDITIONAL and "operating system" not in evidence.certificate.randomness:
         return False, "the promise calls itself unconditional, but its random numbers are not covered"
     spent = _spent(done)
     passed = spent <= _fraction(entry.parameters["epsilon"])
@@ -135,20 +101,20 @@ def _local(entry: PromiseEntry, certificate: Certificate, opened: Opened) -> Dec
 _MECHANISMS = ("randomized-response", "refinement", "noise")
 
 
-def _hidden(entry: PromiseEntry, certificate: Certificate, opened: Opened) -> Decision:
+def _hidden(entry: PromiseEntry, evidence: Evidence) -> Decision:
     """Decide the promise on the histograms that the certificate lists, and compare their sum with the data file."""
-    data = _data(entry, certificate)
+    data = evidence.data(entry)
     columns, k, t = (
-        _texts(entry.parameters["columns"]),
+        texts_of(entry.parameters["columns"]),
         int(str(entry.parameters["k"])),
         _fraction(entry.parameters["t"]),
     )
     labels = [tuple(row) for row in entry.exact["labels"]]  # type: ignore[attr-defined]
     rows = [[int(number) for number in row] for row in entry.exact["histograms"]]  # type: ignore[attr-defined]
     totals = [sum(row[0] * row[1 + place] for row in rows) for place in range(len(labels))]
-    if dict(zip(labels, totals, strict=True)) != _tallied(opened[data.file], data, columns):
+    if dict(zip(labels, totals, strict=True)) != evidence.tallied(data, columns):
         return False, "the listed classes do not add up to the released values"
-    if not any(step.get("step") == "permuted" for step in certificate.steps):
+    if not any(step.get("step") == "permuted" for step in evidence.certificate.steps):
         return False, "no step exchanges values"
     records = sum(totals)
     for number, *counts in rows:
@@ -160,15 +126,13 @@ def _hidden(entry: PromiseEntry, certificate: Certificate, opened: Opened) -> De
     return True, f"holds for the {classes:,} classes that the certificate lists; who is in which, it does not show"
 
 
-def _composition(entry: PromiseEntry, certificate: Certificate, opened: Opened) -> Decision:
+def _composition(entry: PromiseEntry, evidence: Evidence) -> Decision:
     """Compose the promises of the tables again."""
-    from shoal.methods.classes import closeness_epsilon, composed, exposed
-
-    del opened
     parts = [
-        [other.promise() for other in certificate.promises if other.file == data.file] for data in certificate.tables
+        [other.promise() for other in evidence.certificate.promises if other.file == data.file]
+        for data in evidence.certificate.tables
     ]
-    found = composed(parts, [exposed(data.columns) for data in certificate.tables])
+    found = composed(parts, [exposed(data.columns) for data in evidence.certificate.tables])
     said = entry.parameters
     passed = int(str(said["tables"])) == len(parts) > 1
     if "k" in said:
@@ -181,7 +145,7 @@ def _composition(entry: PromiseEntry, certificate: Certificate, opened: Opened) 
     return passed, "follows from the promises of the tables" if passed else "does not follow from those of the tables"
 
 
-CLOSENESS: dict[str, Callable[[PromiseEntry, Certificate, Opened], Decision]] = {
+CLOSENESS: dict[str, Callable[[PromiseEntry, Evidence], Decision]] = {
     "view-differential-privacy": _view,
     "stochastic-closeness": _stochastic,
     "local-differential-privacy": _local,
@@ -191,47 +155,10 @@ CLOSENESS: dict[str, Callable[[PromiseEntry, Certificate, Opened], Decision]] = 
 """Promises by name, and what decides them."""
 
 
-def _class_sizes(data: Data, opened: Opened) -> dict[tuple[str | None, ...], int]:
-    return _tallied(opened[data.file], data, [str(data.class_column)])
-
-
-def _unlinked(data: Data) -> list[str]:
-    return [column.name for column in data.columns if column.name != data.class_column]
-
-
-def _counted(table: Table, data: Data, names: Sequence[str]) -> Frequencies:
-    """Count the distinct combinations of some columns, as they stand."""
-    attributes = tuple(
-        Attribute(
-            name=column.name,
-            role=Role.QUASI_IDENTIFIER if column.name in names else Role.INSENSITIVE,
-            hierarchy=Flat() if column.name in names else None,
-        )
-        for column in data.columns
-    )
-    return tables.encode(table.with_schema(Schema(attributes=attributes), allow_empty=True), sensitive=()).frequencies
-
-
-def _tallied(table: Table, data: Data, names: Sequence[str]) -> dict[tuple[str | None, ...], int]:
-    frequencies = _counted(table, data, names)
-    order = [frequencies.attributes.index(name) for name in names]
-    labels = [frequencies.hierarchies[j].labels[0] for j in order]
-    codes = np.asarray(frequencies.codes)[:, order]
-    return {
-        tuple(texts[code] for texts, code in zip(labels, row, strict=True)): count
-        for row, count in zip(codes.tolist(), frequencies.counts.tolist(), strict=True)
-    }
-
-
-def _data(entry: PromiseEntry, certificate: Certificate) -> Data:
-    """Return the table that a promise is about."""
-    return next(each for each in certificate.tables if each.file == (entry.file or certificate.data.file))
-
-
-def _randomised(entry: PromiseEntry, certificate: Certificate) -> list[dict[str, object]]:
+def _randomised(entry: PromiseEntry, evidence: Evidence) -> list[dict[str, object]]:
     """Return the steps that randomised columns of the table that a promise is about."""
-    names = {column.name for column in _data(entry, certificate).columns}
-    return [step for step in certificate.steps if step.get("step") == "randomized" and step["column"] in names]
+    names = {column.name for column in evidence.data(entry).columns}
+    return [step for step in evidence.certificate.steps if step.get("step") == "randomized" and step["column"] in names]
 
 
 def _spent(steps: Sequence[Mapping[str, object]]) -> Fraction:
@@ -245,9 +172,3 @@ def _fraction(value: object) -> Fraction:
     if not isinstance(value, (int, float, str)):
         raise TypeError("not a number")
     return fraction(value)
-
-
-def _texts(value: object) -> list[str]:
-    if not isinstance(value, (list, tuple)):
-        raise TypeError("not a list")
-    return [str(entry) for entry in value]

@@ -1,0 +1,171 @@
+"""What a checker has: the files of a release, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from shoal import tables
+from shoal.errors import ShoalError, VerificationError
+from shoal.guarantees._certificate import POPULATION, Certificate, Column, Data, PromiseEntry
+from shoal.guarantees._check import Check
+from shoal.guarantees._kind import Requirement
+from shoal.schema import Attribute, Domain, Flat, FromFile, HierarchyRule, Kind, Role, Schema
+from shoal.tables import Classes, Frequencies, Table
+
+__all__ = ["Asked", "Decision", "Evidence", "Step", "checked", "texts_of"]
+
+Decision = tuple[bool, str]
+Step = Mapping[str, Any]
+
+
+class Asked(Protocol):
+    """What a plan file asks for."""
+
+    @property
+    def schema(self) -> Schema:
+        """What the columns mean."""
+
+    @property
+    def models(self) -> tuple[Requirement, ...]:
+        """The promises."""
+
+    @property
+    def method(self) -> Any:
+        """How to get there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Evidence:
+    """The files of a release, opened.
+
+    Parameters
+    ----------
+    folder
+        Where they are.
+    certificate
+        What is said.
+    tables
+        The released tables by file.
+    plan
+        What plan.toml asks for.
+    """
+
+    folder: Path
+    certificate: Certificate
+    tables: Mapping[str, Table]
+    plan: Asked
+
+    def data(self, entry: PromiseEntry) -> Data:
+        """Return what the certificate says of the table that a promise is about."""
+        wanted = entry.file or self.certificate.data.file
+        return next(each for each in self.certificate.tables if each.file == wanted)
+
+    def steps(self, *names: str) -> list[Step]:
+        """Return the steps of these names."""
+        return [step for step in self.certificate.steps if step.get("step") in names]
+
+    def step(self, name: str) -> Step:
+        """Return the one step of that name."""
+        steps = self.steps(name)
+        if len(steps) != 1:
+            raise KeyError(name)
+        return steps[0]
+
+    def classes(
+        self, data: Data, *, sensitive: Sequence[str] = (), population: bool = False, columns: Sequence[Column] = ()
+    ) -> Classes:
+        """Group the released records by the released quasi-identifiers, whatever they look like.
+
+        ``sensitive`` are the columns whose histograms are wanted; ``columns`` stand in for those of ``data``.
+        """
+        described = columns or data.columns
+        schema = Schema(attributes=tuple(_attribute(each, sensitive) for each in described), folder=self.folder)
+        table = self.tables[data.file].with_schema(schema, allow_empty=True)
+        frequencies = tables.encode(table, sensitive=tuple(sensitive)).frequencies
+        classes = Classes.grouped(frequencies)
+        if population:
+            return replace(classes, population=_population(self.folder / POPULATION, frequencies, classes))
+        return classes
+
+    def counted(self, data: Data, names: Sequence[str]) -> Frequencies:
+        """Count the distinct combinations of some columns, as they stand."""
+        attributes = tuple(
+            Attribute(
+                name=column.name,
+                role=Role.QUASI_IDENTIFIER if column.name in names else Role.INSENSITIVE,
+                hierarchy=Flat() if column.name in names else None,
+            )
+            for column in data.columns
+        )
+        table = self.tables[data.file].with_schema(Schema(attributes=attributes), allow_empty=True)
+        return tables.encode(table, sensitive=()).frequencies
+
+    def tallied(self, data: Data, names: Sequence[str]) -> dict[tuple[str | None, ...], int]:
+        """Return how often each combination of some columns occurs."""
+        frequencies = self.counted(data, names)
+        order = [frequencies.attributes.index(name) for name in names]
+        labels = [frequencies.hierarchies[j].labels[0] for j in order]
+        codes = np.asarray(frequencies.codes)[:, order]
+        return {
+            tuple(texts[code] for texts, code in zip(labels, row, strict=True)): count
+            for row, count in zip(codes.tolist(), frequencies.counts.tolist(), strict=True)
+        }
+
+
+def checked(subject: str, decide: Callable[[], Decision], *, shown: bool = True) -> Check:
+    """Return the check that ``decide`` makes; whatever the certificate leaves out makes it fail."""
+    try:
+        passed, detail = decide()
+    except ShoalError as error:
+        passed, detail = False, "; ".join(error.problems)
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, pa.ArrowException):
+        passed, detail = False, "the certificate does not say what is needed to check it"
+    return Check(subject=subject, passed=passed, detail=detail, shown=shown)
+
+
+def texts_of(value: object) -> list[str]:
+    """Return a list of texts; anything else raises TypeError."""
+    if not isinstance(value, (list, tuple)):
+        raise TypeError("not a list")
+    return [str(each) for each in value]
+
+
+def _attribute(column: Column, wanted: Sequence[str]) -> Attribute:
+    if column.name not in wanted:
+        # Released quasi-identifiers are compared as they stand: equal text, equal class.
+        return Attribute(name=column.name, role=column.role, kind=Kind.CATEGORICAL, hierarchy=Flat())
+    rule: HierarchyRule | None = FromFile(path=column.hierarchy) if column.hierarchy else None
+    domain = Domain(values=column.values) if column.values is not None else None
+    return Attribute(name=column.name, role=Role.SENSITIVE, kind=column.kind, domain=domain, hierarchy=rule)
+
+
+def _population(path: Path, frequencies: Frequencies, classes: Classes) -> npt.NDArray[np.int64]:
+    """Look the released classes up in the population's counts, which the release holds as a file of its own."""
+    if not path.is_file():
+        raise VerificationError(f"{POPULATION} is missing, which holds the counts of the population")
+    rows = pq.read_table(path)
+    *names, count = rows.column_names
+    if tuple(names) != frequencies.attributes:
+        raise VerificationError(f"{POPULATION} does not have the released quasi-identifiers")
+    counts = dict(
+        zip(
+            zip(*(rows[name].to_pylist() for name in names), strict=True),
+            rows[count].to_pylist(),
+            strict=True,
+        )
+    )
+    assert classes.codes is not None  # noqa: S101 - grouped() sets it
+    labels = [hierarchy.labels[0] for hierarchy in frequencies.hierarchies]
+    found = [
+        counts.get(tuple(texts[code] for texts, code in zip(labels, row, strict=True)), 0)
+        for row in classes.codes.tolist()
+    ]
+    return np.array(found, dtype=np.int64)

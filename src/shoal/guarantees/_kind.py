@@ -1,0 +1,129 @@
+"""Kinds of promises: each says itself in words, writes and reads its parameters, and checks itself on a release."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from shoal.errors import ParameterError, Problems
+from shoal.exact import plain
+from shoal.schema import Schema
+
+if TYPE_CHECKING:
+    from shoal.guarantees._certificate import PromiseEntry
+    from shoal.guarantees._check import Check
+    from shoal.guarantees._evidence import Evidence
+
+__all__ = ["CLASSES", "PromiseKind", "Requirement", "Words"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """How a release speaks of the records that hide each other, so that nobody edits a sentence afterwards.
+
+    Parameters
+    ----------
+    group
+        What such a set of records is called: a class, or a cluster.
+    alike
+        Whether its records share their released quasi-identifiers; else they are only said to be in the same group.
+    columns
+        The quasi-identifiers that the promise is about; empty for all of them.
+    """
+
+    group: str = "class"
+    alike: bool = True
+    columns: tuple[str, ...] = ()
+
+    @property
+    def groups(self) -> str:
+        """The plural of `group`."""
+        return f"{self.group}es" if self.group.endswith("s") else f"{self.group}s"
+
+    def known(self, whose: str) -> str:
+        """Return what an intruder knows of somebody: "its quasi-identifiers"."""
+        if not self.columns:
+            return f"{whose} quasi-identifiers"
+        return f"{whose} values of {', '.join(f'`{name}`' for name in self.columns)}"
+
+    @property
+    def shares(self) -> str:
+        """How one record stands to the others: "shares its quasi-identifiers with"."""
+        return f"shares {self.known('its')} with" if self.alike else f"is in a {self.group} with"
+
+    @property
+    def sharing(self) -> str:
+        """How several records stand to each other: "that share their quasi-identifiers"."""
+        return f"that share {self.known('their')}" if self.alike else f"of the same {self.group}"
+
+    def hidden(self, k: int) -> str:
+        """Say that values hide among those of k people, where quasi-identifiers are released as they are."""
+        return (
+            f"The confidential values of every person are hidden among those of at least {k} people of a {self.group}."
+        )
+
+
+CLASSES = Words()
+"""The words of a release whose classes share their quasi-identifiers."""
+
+
+class PromiseKind(ABC):
+    """A kind of promise; a value of it is one promise, with its parameters."""
+
+    __slots__ = ()
+    name: ClassVar[str]
+    title: ClassVar[str]
+
+    @abstractmethod
+    def statement(self, words: Words = CLASSES) -> str:
+        """Say what is promised, in one plain sentence."""
+
+    @abstractmethod
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what must hold for the promise to mean what it says, and what it does not cover."""
+
+    @abstractmethod
+    def check(self, entry: PromiseEntry, evidence: Evidence) -> list[Check]:
+        """Decide the promise again, from what the files of a release show."""
+
+    def parameters(self) -> dict[str, object]:
+        """Return the parameters by name, as in plan files and certificates: plain values of TOML and JSON."""
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        return {name: plain(value) for name, value in values.items() if value is not None}
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
+        """Make the promise from parameters as :meth:`parameters` gives them; all problems are reported at once."""
+        fields = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+        problems = Problems()
+        for unknown in sorted(parameters.keys() - fields.keys()):
+            listed = ", ".join(f"`{name}`" for name in fields)
+            problems.add(f"`{cls.title}` has no parameter `{unknown}`; it has {listed}.")
+        for field in fields.values():
+            needed = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+            if needed and field.name not in parameters:
+                problems.add(f"`{cls.title}` needs the parameter `{field.name}`.")
+        problems.raise_as(ParameterError)
+        return cls(**parameters)
+
+    def __repr__(self) -> str:
+        return f"{self.title}({', '.join(f'{name}={value!r}' for name, value in self.parameters().items())})"
+
+
+class Requirement(PromiseKind):
+    """A promise that a plan can ask for."""
+
+    __slots__ = ()
+
+    def problems(self, schema: Schema) -> list[str]:
+        """Return everything in ``schema`` that keeps this promise from being kept, each with what to do about it."""
+        del schema
+        return []
+
+    def resolved(self, schema: Schema) -> Self:
+        """Return the promise with everything spelt out that it leaves to the schema."""
+        del schema
+        return self

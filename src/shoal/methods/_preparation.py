@@ -1,0 +1,107 @@
+"""What every release starts with: keys, sizes, columns that go, and where the domains came from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from shoal.errors import DataError, ParameterError, Problems
+from shoal.guarantees import Domain, Dropped, Event, LeftOut, Pseudonymized
+from shoal.hierarchies import provenance
+from shoal.models import Model
+from shoal.schema import Missing, Role, Schema
+from shoal.tables import Frequencies, Table
+
+__all__ = [
+    "check_key",
+    "check_size",
+    "domains",
+    "domains_of_schema",
+    "file_hash",
+    "preparation",
+    "unfit",
+]
+
+
+def check_key(schema: Schema, key: bytes | None) -> None:
+    """Refuse pseudonyms without a secret that is long enough."""
+    wanted = [attribute.name for attribute in schema if attribute.pseudonym]
+    if wanted and key is None:
+        raise ParameterError(
+            f"column `{wanted[0]}` asks for pseudonyms, which need a secret key",
+            hint="give `pseudonym_key` (on the command line: --pseudonym-key FILE)",
+        )
+    if key is not None and len(key) < 16:
+        raise ParameterError("`pseudonym_key` must hold at least 16 bytes.")
+
+
+def check_size(models: Sequence[Model], frequencies: Frequencies) -> None:
+    """Refuse classes that are larger than the table."""
+    problems = Problems()
+    records = frequencies.records
+    if not records:
+        raise DataError("the table has no records")
+    for model in models:
+        size = model.capabilities.minimal_class_size
+        if size > records:
+            problems.add(f"`{model.title}` asks for classes of {size:,} records; the table has {records:,}")
+    problems.raise_as(ParameterError)
+
+
+def preparation(schema: Schema, table: Table) -> list[Event]:
+    """Say what happened to columns and records before anything was protected."""
+    events: list[Event] = []
+    kept = tuple(name for name in schema.identifiers if schema[name].pseudonym)
+    dropped = tuple(name for name in schema.identifiers if not schema[name].pseudonym)
+    if dropped:
+        events.append(Dropped(columns=dropped))
+    if kept:
+        events.append(Pseudonymized(columns=kept))
+    if table.left_out:
+        columns = tuple(attribute.name for attribute in schema if attribute.missing is Missing.DROP)
+        events.append(LeftOut(records=table.left_out, columns=columns))
+    return events
+
+
+def domains(schema: Schema, frequencies: Frequencies) -> tuple[Domain, ...]:
+    """Return where the domain of every generalised column came from."""
+    return tuple(
+        Domain(
+            column=hierarchy.attribute,
+            provenance=hierarchy.provenance,
+            hierarchy_sha256=file_hash(schema, hierarchy.attribute),
+        )
+        for hierarchy in frequencies.hierarchies
+    )
+
+
+def domains_of_schema(schema: Schema) -> tuple[Domain, ...]:
+    """As `domains`, of all quasi-identifiers, where no hierarchy was made of the values."""
+    return tuple(
+        Domain(column=name, provenance=provenance(schema[name]), hierarchy_sha256=file_hash(schema, name))
+        for name in schema.quasi_identifiers
+    )
+
+
+def file_hash(schema: Schema, column: str) -> str | None:
+    """Return the fingerprint of the file that holds a column's hierarchy, if one does."""
+    rule = schema[column].hierarchy
+    path = None if rule is None else rule.file
+    return None if path is None else hashlib.sha256((schema.folder / path).read_bytes()).hexdigest()
+
+
+def unfit(schema: Schema, title: str) -> list[str]:
+    """Return what in a schema was read off the data or singles records out, each with what to do about it."""
+    problems = []
+    if schema.guessed:
+        problems.append(
+            f"`{title}` needs a schema that a person wrote or confirmed: a drafted one was read off the data "
+            "(check it, then remove the line `guessed = true`)"
+        )
+    problems += [
+        f"`{title}`: column `{attribute.name}` asks for pseudonyms, which single records out; drop it "
+        "(pseudonym = false)"
+        for attribute in schema
+        if attribute.role is Role.IDENTIFIER and attribute.pseudonym
+    ]
+    return problems

@@ -1,0 +1,288 @@
+"""What a method is: it says what it keeps, finds what stands in its way, and makes a release from work."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self
+
+import pyarrow as pa
+
+from shoal.errors import Cancelled
+from shoal.guarantees import Column, Data, Domain, Guarantee
+from shoal.hierarchies import Hierarchy
+from shoal.mechanisms import RandomSource
+from shoal.models import Model
+from shoal.quality import Measure
+from shoal.risk import Reidentification
+from shoal.schema import Role, Schema
+from shoal.tables import Table
+
+if TYPE_CHECKING:
+    from shoal.guarantees import Requirement
+    from shoal.methods.brief import Brief
+    from shoal.methods.recode import SearchResult
+
+__all__ = ["DATA", "Keeps", "Made", "Method", "Part", "PrivateReport", "Progress", "Watch", "Work"]
+
+DATA = "data.parquet"
+"""The file of a release of one table."""
+
+
+class Progress(Protocol):
+    """Is told how far the work is, every now and then."""
+
+    def __call__(self, done: int, total: int, message: str, /) -> None:
+        """Take ``done`` of ``total`` steps, and a phrase on what is known so far."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keeps:
+    """What a method keeps and shows: asked by plans, releases, reports, the command line and the app.
+
+    Parameters
+    ----------
+    crowd
+        The promise that a plain k stands for.
+    private
+        The promise of differential privacy that the method keeps, by its name in plan files; it then asks for exactly
+        one. None: it keeps none.
+    models
+        Whether the method keeps privacy models, alone or beside the promise of differential privacy.
+    as_asked
+        Whether the release promises just the models that were asked for; else the method puts promises of its own in
+        their place.
+    population
+        Whether the method can compare with a population table.
+    pseudonyms
+        Whether identifiers can be released as pseudonyms.
+    several_tables
+        Whether the release may be several tables.
+    """
+
+    crowd: str = "k-anonymity"
+    private: str | None = None
+    models: bool = True
+    as_asked: bool = False
+    population: bool = False
+    pseudonyms: bool = True
+    several_tables: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method(ABC):
+    """How to change the data so that promises hold: a value that plan files can name."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    keeps: ClassVar[Keeps] = Keeps()
+
+    @abstractmethod
+    def make(self, work: Work) -> Made:
+        """Carry out the work.
+
+        Raises
+        ------
+        RequirementError
+            If this method finds no release that keeps the promises; it says what stands in the way.
+        Cancelled
+            If the user stopped the work.
+        """
+
+    def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
+        """Return what keeps this method from being used with a schema and promises about classes."""
+        del schema, models
+        return []
+
+    def unfit(self, privacy: Requirement) -> list[str]:
+        """Return what keeps this method from being used with a promise of differential privacy."""
+        del privacy
+        return []
+
+    def resolved(self, schema: Schema) -> Self:
+        """Return the method with everything spelt out that it leaves to the schema."""
+        del schema
+        return self
+
+    def parameters(self) -> dict[str, object]:
+        """Return the parameters by name, as in plan files and certificates: plain values of TOML and JSON."""
+        return {entry.name: plain_parameter(getattr(self, entry.name)) for entry in dataclasses.fields(self)}
+
+
+def plain_parameter(value: object) -> object:
+    """Return a parameter as TOML and JSON know it."""
+    if isinstance(value, Measure):
+        return {
+            "name": value.name,
+            **{name: plain_parameter(entry) for name, entry in value.parameters().items() if entry is not None},
+        }
+    if isinstance(value, Mapping):
+        return {str(name): plain_parameter(entry) for name, entry in value.items()}
+    return str(value) if isinstance(value, Fraction) else value
+
+
+class Watch:
+    """Reports progress and notices that the user stopped the work."""
+
+    def __init__(self, progress: Progress | None = None, cancelled: Callable[[], bool] | None = None) -> None:
+        self.progress, self.cancelled = progress, cancelled
+        #: whether anybody wants to know
+        self.listens = progress is not None or cancelled is not None
+
+    def step(self, done: int, total: int, message: str) -> None:
+        """Tell how far the work is; stop if asked to."""
+        if self.cancelled is not None and self.cancelled():
+            raise Cancelled
+        if self.progress is not None:
+            self.progress(done, total, message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Work:
+    """What a method is given.
+
+    Parameters
+    ----------
+    plan
+        What was asked for.
+    table
+        The records.
+    watch
+        Who wants to know how far the work is, and may stop it.
+    source
+        Random numbers; any but the system's are for tests.
+    key
+        The secret for pseudonyms.
+    population
+        Everybody whom an intruder may think of.
+    """
+
+    plan: Brief
+    table: Table
+    watch: Watch
+    source: RandomSource
+    key: bytes | None = None
+    population: Table | None = None
+
+    @property
+    def schema(self) -> Schema:
+        """What the columns mean."""
+        return self.plan.schema
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """The promises about classes."""
+        return self.plan.class_models
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Part:
+    """One released table of several, or one whose columns are not those of the schema.
+
+    Parameters
+    ----------
+    file, table, records
+        Its file in the release folder, what it holds, and how many records.
+    columns
+        What a checker must know of its columns.
+    class_column
+        The column that numbers the classes and links it with other parts, if any.
+    """
+
+    file: str
+    table: Table
+    records: int
+    columns: tuple[Column, ...]
+    class_column: str | None = None
+
+    def data(self, placed: Mapping[str, str]) -> Data:
+        """Return what the certificate says of it; ``placed`` are the files of hierarchies by column."""
+        columns = tuple(
+            entry.model_copy(update={"hierarchy": placed.get(entry.name)}) if entry.role is Role.SENSITIVE else entry
+            for entry in self.columns
+        )
+        return Data(file=self.file, records=self.records, columns=columns, class_column=self.class_column)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivateReport:
+    """What the publisher may want to know of a differentially private run, and nobody else may see.
+
+    It was computed from the input without any protection: publishing it, or any figure of it, breaks the promise.
+
+    Parameters
+    ----------
+    records, left_out
+        Records of the input, and those that a missing value left out before.
+    released
+        Records of the release.
+    loss
+        The loss of the release with respect to the input, records that were not released counted as lost.
+    before
+        Re-identification risk of the input.
+    """
+
+    records: int
+    left_out: int
+    released: int
+    loss: float
+    before: Reidentification
+
+    def to_json(self) -> str:
+        """Return the report as JSON, under a notice."""
+        notice = "NOT FOR PUBLICATION: figures of the input without protection; publishing any breaks the promise."
+        return json.dumps({"notice": notice, **dataclasses.asdict(self)}, indent=2) + "\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Made:
+    """What a method made; a release is this, ready to be written.
+
+    Parameters
+    ----------
+    plan
+        What was asked for, with everything spelt out.
+    table
+        The released records; lazy until it is written or looked at.
+    guarantee
+        What is promised and how it came about.
+    measures
+        The quality measures that the plan asked for; under differential privacy, what the release alone tells.
+    before, after
+        Re-identification risk of the input (None under differential privacy, which keeps it back) and of the release.
+    records
+        The number of released records.
+    domains
+        Where the domains of the quasi-identifiers came from.
+    sensitive_hierarchies
+        Hierarchies of sensitive attributes that a checker needs to decide a promise again.
+    population
+        The released classes with their number of people in the population, where one was given.
+    search
+        What the search found.
+    private
+        Under differential privacy, what must stay with the publisher; never written with the release.
+    parts
+        The released tables, where they are several or their columns are not those of the schema; else empty.
+    notes
+        Texts that are written beside the data, by file name.
+    """
+
+    plan: Brief
+    table: Table
+    guarantee: Guarantee
+    measures: Mapping[str, float | None]
+    before: Reidentification | None = None
+    after: Reidentification
+    records: int
+    domains: tuple[Domain, ...]
+    sensitive_hierarchies: tuple[Hierarchy, ...] = ()
+    population: pa.Table | None = None
+    search: SearchResult | None = None
+    private: PrivateReport | None = field(default=None, repr=False)
+    parts: tuple[Part, ...] = ()
+    notes: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,177 @@
+"""What is asked for: a schema, promises, a method and measures, checked together and written as a plan file."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Self, TypeVar
+
+from shoal import methods, schema
+from shoal.errors import InputError, ParameterError, PlanError, Problems
+from shoal.guarantees import Requirement
+from shoal.methods import promises
+from shoal.methods.base import Method
+from shoal.methods.recode import Generalize
+from shoal.models import Model
+from shoal.quality import Measure, as_measure
+from shoal.schema import Schema
+
+__all__ = ["Brief"]
+
+VERSION = 1
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief:
+    """What :class:`shoal.Plan` runs; see there."""
+
+    schema: Schema
+    models: tuple[Requirement, ...]
+    method: Method = field(default_factory=Generalize)
+    measures: tuple[str | Mapping[str, object], ...] = ("loss",)
+
+    def __post_init__(self) -> None:
+        problems = Problems()
+        if not self.models:
+            problems.add("a plan needs at least one promise, for example `KAnonymity(5)`")
+        if not self.schema.quasi_identifiers:
+            problems.add('the schema names no quasi-identifier; give at least one column `role = "quasi-identifier"`')
+        for described in self.measures:
+            _collect(problems, partial(self._measure, described))
+        _collect(problems, partial(self.method.resolved, self.schema))
+        for model in self.models:
+            for problem in model.problems(self.schema):
+                problems.add(problem)
+        for problem in self._mismatches():
+            problems.add(problem)
+        problems.raise_as(PlanError)
+
+    @property
+    def class_models(self) -> tuple[Model, ...]:
+        """The promises about the classes of the release: all but differential privacy."""
+        return tuple(model for model in self.models if isinstance(model, Model))
+
+    @property
+    def privacy(self) -> Requirement | None:
+        """The differential privacy that is asked for, if any."""
+        return next((model for model in self.models if not isinstance(model, Model)), None)
+
+    @property
+    def reported(self) -> tuple[Measure, ...]:
+        """The measures to report, with the weights of the schema."""
+        return tuple(map(self._measure, self.measures))
+
+    def _measure(self, described: str | Mapping[str, object]) -> Measure:
+        weights = {name: self.schema[name].weight for name in self.schema.quasi_identifiers}
+        return as_measure(described, weights=weights).resolved(self.schema)
+
+    def _mismatches(self) -> list[str]:
+        """Return what does not go together."""
+        kept = self.method.keeps.private
+        astray = [model for model in self.models if not isinstance(model, Model) and model.name != kept]
+        found = [
+            f"`{model.title}` is kept by method `{methods.keeper(model.name).name}`, not by `{self.method.name}`"
+            for model in astray
+        ]
+        found += self.method.problems(self.schema, self.class_models)
+        if kept is None:
+            return found
+        mine = [model for model in self.models if model.name == kept]
+        if len(mine) != 1:
+            title = promises.kind(kept).title
+            found.append(f"method `{self.method.name}` keeps one promise `{title}`; the plan has {len(mine)}")
+        found += [problem for model in mine for problem in self.method.unfit(model)]
+        if not all(measure.name == "loss" for measure in self.reported):
+            found.append("measures other than `loss` compare with the input, which differential privacy keeps back")
+        return found
+
+    def dumps(self) -> str:
+        """Return the text of a plan file."""
+        # a schema's text is its head, then a table per column; promises and method come between
+        head, mark, columns = schema.dumps(self.schema).partition("\n[columns.")
+        lines = [head.rstrip(), f"measures = {schema.toml_value(self.measures)}"]
+        for model in self.models:
+            lines += ["", "[[promises]]", *_settings({"model": model.name, **model.parameters()})]
+        lines += ["", "[method]", *_settings({"name": self.method.name, **self.method.parameters()})]
+        return "\n".join(lines) + f"\n{mark}{columns}"
+
+    @classmethod
+    def loads(cls, text: str, *, folder: Path | None = None) -> Self:
+        """Read the text of a plan file; relative paths start at ``folder``."""
+        try:
+            content = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise PlanError(f"the plan is not valid TOML: {error}") from None
+        return cls._read(content, folder or Path())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a plan file."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise PlanError(f"the plan file `{path.name}` cannot be read: {_reason(error)}") from None
+        return cls.loads(text, folder=path.parent)
+
+    @classmethod
+    def _read(cls, content: dict[str, object], folder: Path) -> Self:
+        problems = Problems()
+        if content.get("shoal") != VERSION:
+            problems.add(f"a plan file starts with `shoal = {VERSION}`, the version of its format")
+        asked = _collect(problems, lambda: _promises(content.pop("promises", [])))
+        method = _collect(problems, lambda: _method(content.pop("method", {}), asked or ()))
+        measures = content.pop("measures", ["loss"])
+        if not (isinstance(measures, list) and all(isinstance(each, str | dict) for each in measures)):
+            problems.add('`measures` of a plan must be a list of names, or of tables such as `{ name = "loss" }`')
+        described = _collect(problems, lambda: schema.from_document(content, folder))
+        problems.raise_as(PlanError)
+        if asked is None or method is None or described is None:  # pragma: no cover - a problem was raised above
+            raise PlanError("the plan is not complete")
+        return cls(schema=described, models=asked, method=method, measures=tuple(measures))  # type: ignore[arg-type]
+
+
+def _promises(entries: object) -> tuple[Requirement, ...]:
+    problems, found = Problems(), []
+    if not isinstance(entries, list):
+        raise ParameterError("`promises` of a plan must be tables: `[[promises]]`.")
+    for number, entry in enumerate(entries, start=1):
+        if not isinstance(entry, dict) or not isinstance(entry.get("model"), str):
+            problems.add(f"promise {number} of the plan must name its `model`")
+            continue
+        parameters = {name: value for name, value in entry.items() if name != "model"}
+        model = _collect(problems, partial(promises.from_parameters, entry["model"], parameters))
+        found += [model] if model is not None else []
+    problems.raise_as(ParameterError)
+    return tuple(found)
+
+
+def _method(entry: object, asked: tuple[Requirement, ...]) -> Method:
+    if not isinstance(entry, dict):
+        raise ParameterError("`method` of a plan must be a table: `[method]`.")
+    parameters = {str(name): value for name, value in entry.items() if name != "name"}
+    return methods.from_parameters(str(entry.get("name", methods.default(asked).name)), parameters)
+
+
+def _collect(problems: Problems, make: Callable[[], T]) -> T | None:
+    try:
+        return make()
+    except InputError as error:
+        for problem in error.problems:
+            problems.add(problem)
+    return None
+
+
+def _settings(parameters: Mapping[str, object]) -> list[str]:
+    given = {name: value for name, value in parameters.items() if value is not None and value != {}}
+    return [f"{name} = {schema.toml_value(value)}" for name, value in given.items()]
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return (error.strerror or "the system refuses").lower()
+    return "it is not UTF-8 text"

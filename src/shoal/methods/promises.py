@@ -1,0 +1,49 @@
+"""All kinds of promises by the names that plan files and certificates use: models, and those of the methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from shoal import models
+from shoal.guarantees import Check, Evidence, PromiseEntry, Requirement, Strength
+from shoal.methods.classes import CLOSENESS, CLUSTERS, check_closeness, check_clusters
+from shoal.methods.noise import NOISE, EpsilonBudget, check_noise
+from shoal.methods.truthful import DifferentialPrivacy
+
+__all__ = ["check", "from_parameters", "kind", "names"]
+
+_ASKED: dict[str, type[Requirement]] = {each.name: each for each in (DifferentialPrivacy, EpsilonBudget)}
+_CHECKS: dict[str, Callable[[PromiseEntry, Evidence], list[Check]]] = {
+    **dict.fromkeys(NOISE, check_noise),
+    **dict.fromkeys(CLOSENESS, check_closeness),
+    **dict.fromkeys(CLUSTERS, check_clusters),
+}
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all promises that a plan can ask for."""
+    return (*models.names(), *_ASKED)
+
+
+def from_parameters(name: str, parameters: Mapping[str, object]) -> Requirement:
+    """Make a promise from its name and parameters, as they stand in a plan file.
+
+    Examples
+    --------
+    >>> from_parameters("differential-privacy", {"epsilon": 1, "delta": 1e-6}).name
+    'differential-privacy'
+    """
+    return _ASKED[name].from_parameters(parameters) if name in _ASKED else models.from_parameters(name, parameters)
+
+
+def kind(name: str) -> type[Requirement]:
+    """Return the kind of promises of that name; raises KeyError where there is none."""
+    return _ASKED[name] if name in _ASKED else models.MODELS[name]
+
+
+def check(entry: PromiseEntry, evidence: Evidence) -> list[Check]:
+    """Decide a promise of a certificate again; raises KeyError where no kind of promises has its name."""
+    own = entry.model in _CHECKS and (entry.strength is not Strength.SYNTACTIC or entry.model not in models.MODELS)
+    if own:
+        return _CHECKS[entry.model](entry, evidence)
+    return kind(entry.model).from_parameters(entry.parameters).check(entry, evidence)
