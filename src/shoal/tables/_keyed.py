@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from shoal.errors import ParameterError
+from shoal.exact import fraction
 from shoal.schema import Role
 from shoal.tables._engine import OURS, ROW, Engine, builtin, quiet
 from shoal.tables._table import Table, numbered
@@ -117,7 +118,7 @@ def sampling_threshold(probability: float | Fraction) -> int:
     >>> sampling_threshold(0.5) == 2**63
     True
     """
-    return int(Fraction(probability) * (1 << 64))
+    return int(fraction(probability) * (1 << 64))
 
 
 def _text(column: Any) -> Any:
