@@ -68,7 +68,7 @@ class Hierarchy:
     def __post_init__(self) -> None:
         problems = Problems()
         if len(self.labels[-1]) != 1:
-            problems.add(f"the hierarchy of column `{self.attribute}` must end with one value for all: `{TOP}`")
+            problems.add(f"the hierarchy of column `{self.attribute}` must end with a single value, `{TOP}`")
         for level, (fine, coarse) in enumerate(zip(self.codes, self.codes[1:], strict=False), start=1):
             if np.any(np.diff(coarse) < 0):
                 problems.add(f"the leaves of the hierarchy of column `{self.attribute}` are not in tree order")

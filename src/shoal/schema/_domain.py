@@ -15,8 +15,8 @@ Bound = int | float | dt.date
 
 LARGEST_EXACT = 2**53
 INEXACT = (
-    "has a declared domain beyond 2^53, where one record may decide how the numbers of others are written; declare "
-    "bounds within 9,007,199,254,740,991 of 0, or declare the column as categorical and list its `values`"
+    "has a declared domain that reaches beyond 2^53, where one record can change how other numbers are written; "
+    "declare bounds within 9,007,199,254,740,991 of 0, or declare the column as categorical and list its `values`"
 )
 
 
@@ -50,14 +50,14 @@ class Domain:
             object.__setattr__(self, "values", tuple(self.values))
         problems = Problems()
         if self.values is not None and (self.minimum is not None or self.maximum is not None):
-            problems.add("a domain has either `values` or `minimum` and `maximum`")
+            problems.add("a domain takes either `values` or `minimum` and `maximum`, not both")
         if self.values is not None and len(set(self.values)) != len(self.values):
-            problems.add("`values` of a domain must differ")
+            problems.add("the `values` of a domain must not repeat")
         if self.values is not None and not self.values:
             problems.add("`values` of a domain must not be empty")
         bounds = [bound for bound in (self.minimum, self.maximum) if bound is not None]
         if any(isinstance(bound, dt.datetime) for bound in bounds):
-            problems.add("`minimum` and `maximum` of a domain of dates must be days without a time")
+            problems.add("`minimum` and `maximum` of a date domain must be dates without a time")
         elif any(not isinstance(bound, dt.date) and not _finite(bound) for bound in bounds):
             problems.add("`minimum` and `maximum` of a domain must be finite")
         elif len(bounds) == 2:

@@ -1,6 +1,7 @@
 """Guess a schema from what the columns look like, and say why.
 
-The guesses err towards protection: what tells most records apart is a quasi-identifier unless its name says otherwise.
+The guesses err on the side of protection: a column that distinguishes most records is a quasi-identifier unless its
+name says otherwise.
 A drafted schema is marked ``guessed`` until a person has confirmed it.
 """
 
@@ -31,7 +32,7 @@ from shoal.schema._write import dumps
 
 __all__ = ["Draft", "draft"]
 
-# an attribute that tells most pairs of records apart helps an intruder, whatever it is called
+# a column that distinguishes most pairs of records helps an intruder, whatever it is called
 _SEPARATING = 0.5
 # fewer than one record in a hundred shares its value: a key of persons, not of wards or shops
 _NEARLY_UNIQUE = 0.99
@@ -50,7 +51,7 @@ class Draft:
     reasons
         Why each column was guessed to be what it is; column names and shares, never a value.
     ranking
-        The quasi-identifiers, those first that tell most pairs of records apart.
+        The quasi-identifiers, most distinguishing first.
     records
         The number of records that were looked at.
     """
@@ -64,11 +65,11 @@ class Draft:
         """Return the schema as TOML, each guess with its reason as a comment."""
         head = [
             f"A draft made from {self.records:,} records. Everything below is a guess: check the roles first.",
-            "An attribute that an intruder may know from elsewhere must be a quasi-identifier.",
-            "Domains (`minimum` and `maximum`, or `values`) are for you to declare; none is taken from the data.",
+            "A column that an intruder may know from elsewhere must be a quasi-identifier.",
+            "Domains (`minimum` and `maximum`, or `values`) are yours to declare; none is taken from the data.",
         ]
         if self.ranking:
-            head.append(f"Quasi-identifiers, most telling first: {', '.join(self.ranking)}.")
+            head.append(f"Quasi-identifiers, most distinguishing first: {', '.join(self.ranking)}.")
         comments = {name: textwrap.wrap(reason, 100) for name, reason in self.reasons.items()}
         return dumps(self.schema, head=[line for text in head for line in textwrap.wrap(text, 110)], comments=comments)
 
@@ -78,7 +79,7 @@ class Draft:
             with Path(path).open("w" if overwrite else "x", encoding="utf-8") as file:
                 file.write(self.to_toml())
         except FileExistsError:
-            raise OutputError(f"`{path}` exists already", hint="choose another name, or overwrite it") from None
+            raise OutputError(f"`{path}` already exists", hint="choose another name, or overwrite it") from None
         except OSError as error:
             raise OutputError(f"the schema cannot be written to `{path}`: {error.strerror}") from None
 
@@ -97,7 +98,7 @@ def draft(profiles: Sequence[ColumnProfile], records: int | None = None) -> Draf
     --------
     >>> age = ColumnProfile(name="age", type="integer", records=1000, missing=0, distinct=80, separation=0.98)
     >>> draft([age]).reasons["age"]
-    'quasi-identifier: its name says that others may know it; it tells 98.0% of the pairs of records apart.'
+    'quasi-identifier: its name suggests that others may know it; it distinguishes 98.0% of all pairs of records.'
     """
     if not profiles:
         raise SchemaError("there are no columns to describe")
@@ -124,26 +125,26 @@ def draft(profiles: Sequence[ColumnProfile], records: int | None = None) -> Draf
 
 def _role(profile: ColumnProfile, kind: Kind) -> Guess[Role]:
     """Names decide before numbers: an income may be unique, and a key may be called `key` and be shared."""
-    apart = f"it tells {share(profile.separation)} of the pairs of records apart"
+    apart = f"it distinguishes {share(profile.separation)} of all pairs of records"
     if profile.type == "other":
-        return Guess(Role.IDENTIFIER, "its values are neither text, numbers nor dates, so it is dropped")
+        return Guess(Role.IDENTIFIER, "its values are not text, numbers or dates, so it is dropped")
     if identifier_name(profile.name):
-        return Guess(Role.IDENTIFIER, "its name says that it names a person")
+        return Guess(Role.IDENTIFIER, "its name suggests that it identifies a person")
     if key_name(profile.name) and _unique(profile) >= _NEARLY_UNIQUE:
-        return Guess(Role.IDENTIFIER, "its name is that of a key, and next to no records share a value")
+        return Guess(Role.IDENTIFIER, "its name suggests a key, and almost no two records share a value")
     if profile.distinct <= 1:
         return Guess(Role.INSENSITIVE, "all its values are the same")
     if sensitive_name(profile.name):
-        return Guess(Role.SENSITIVE, "its name says that people keep it to themselves")
+        return Guess(Role.SENSITIVE, "its name suggests something people keep private")
     if quasi_identifier_name(profile.name):
-        return Guess(Role.QUASI_IDENTIFIER, f"its name says that others may know it; {apart}")
+        return Guess(Role.QUASI_IDENTIFIER, f"its name suggests that others may know it; {apart}")
     if kind is Kind.DATE:
         return Guess(Role.QUASI_IDENTIFIER, f"others may know when something happened; {apart}")
     if _unique(profile) == 1 and profile.records >= _ENOUGH and profile.type in ("text", "integer"):
         return Guess(Role.IDENTIFIER, "no two records have the same value")
     if profile.separation >= _SEPARATING:
-        return Guess(Role.QUASI_IDENTIFIER, f"{apart}, and nothing says that others cannot know it")
-    return Guess(Role.INSENSITIVE, f"{apart}, and its name says nothing")
+        return Guess(Role.QUASI_IDENTIFIER, f"{apart}, and nothing suggests that others cannot know it")
+    return Guess(Role.INSENSITIVE, f"{apart}, and its name gives no hint")
 
 
 def _unique(profile: ColumnProfile) -> float:

@@ -76,7 +76,7 @@ class Entry:
         listed = ", ".join(words)
         if key not in self._table:
             if default is None:
-                self._note(f"`{key}` is missing; it is one of {listed}")
+                self._note(f"`{key}` is missing; it must be one of {listed}")
             return default
         try:
             return words(text(found))
@@ -89,7 +89,7 @@ class Entry:
         """Note every key that nobody asked for; return whether nothing was wrong."""
         for key in self._table:
             if key not in self._keys:
-                known = f"; the keys are {', '.join(self._keys)}"
+                known = f"; the valid keys are {', '.join(self._keys)}"
                 self._note(f"unknown key `{key}`{_did_you_mean(nearest(key, self._keys)) or known}")
         return self.good
 

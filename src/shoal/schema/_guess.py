@@ -115,14 +115,14 @@ def guess_kind(profile: ColumnProfile) -> Guess[Kind]:
     if profile.type == "text" and profile.dates == 1:
         return Guess(Kind.DATE, "all its values read as dates")
     if profile.type == "text" and profile.dates >= 0.9:
-        return Guess(Kind.CATEGORICAL, f"{share(profile.dates)} of its values read as dates: mend the others")
+        return Guess(Kind.CATEGORICAL, f"{share(profile.dates)} of its values read as dates: correct the others")
     numeric = profile.type in ("integer", "number") or (profile.type == "text" and profile.numbers == 1)
     if not numeric:
         return Guess(Kind.CATEGORICAL)
     if _is_code(profile):
-        return Guess(Kind.CATEGORICAL, "its digits are a code, not a quantity")
+        return Guess(Kind.CATEGORICAL, "its digits look like a code, not a quantity")
     if profile.distinct <= 2:
-        return Guess(Kind.CATEGORICAL, "two numbers are names rather than quantities")
+        return Guess(Kind.CATEGORICAL, "with only two different numbers it looks like a code, not a quantity")
     return Guess(Kind.NUMERIC, "all its values read as numbers" if profile.type == "text" else "")
 
 
@@ -178,7 +178,7 @@ def _intervals(profile: ColumnProfile) -> Guess[HierarchyRule | None]:
     widths = [width]
     while len(widths) < 4 and widths[-1] * 2 < spread:
         widths.append(widths[-1] * 2)
-    return Guess(Intervals(widths=tuple(_exact(width) for width in widths)), "interval widths fit its range")
+    return Guess(Intervals(widths=tuple(_exact(width) for width in widths)), "the interval widths fit its range")
 
 
 def _round_number(width: float) -> float:

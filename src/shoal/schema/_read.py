@@ -207,8 +207,8 @@ def _rule(subject: str, found: Mapping[str, object], problems: Problems) -> Hier
 
 def _which_rule(found: Mapping[str, object], named: list[str]) -> str:
     if named:
-        return f"`hierarchy` must name one rule; got {', '.join(f'`{key}`' for key in named)}"
+        return f"`hierarchy` must name exactly one rule; got {', '.join(f'`{key}`' for key in named)}"
     for key in found:
         if meant := nearest(key, RULES):
-            return f"`hierarchy` has no rule `{key}` (did you mean `{meant}`?)"
+            return f"`{key}` is not a hierarchy rule (did you mean `{meant}`?)"
     return f"`hierarchy` must name a rule: one of {', '.join(RULES)}"

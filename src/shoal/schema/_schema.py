@@ -60,7 +60,7 @@ class Attribute:
     role, kind
         See :class:`Role` and :class:`Kind`; their words are understood too: ``role="sensitive"``.
     domain
-        Declared values or bounds, or None where they are read off the data (never under differential privacy).
+        Declared values or bounds, or None where they are taken from the data (never under differential privacy).
     missing
         See :class:`Missing`.
     weight
@@ -94,7 +94,7 @@ class Attribute:
         self._check_domain(problems)
         if self.hierarchy is not None and not self.hierarchy.fits(self.kind):
             problems.add(
-                f"column `{self.name}`: the rule `{self.hierarchy.name}` of its hierarchy is for columns of kind "
+                f"column `{self.name}`: the hierarchy rule `{self.hierarchy.name}` works on columns of kind "
                 f"{' or '.join(self.hierarchy.kinds)}; this column is {self.kind}"
             )
         problems.raise_as(SchemaError)
@@ -147,7 +147,7 @@ class Schema:
         problems = Problems()
         names = [attribute.name for attribute in self.attributes]
         for name in sorted({name for name in names if names.count(name) > 1}):
-            problems.add(f"column `{name}` is described twice")
+            problems.add(f"column `{name}` appears twice in the schema")
         problems.raise_as(SchemaError)
 
     def __iter__(self) -> Iterator[Attribute]:

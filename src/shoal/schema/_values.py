@@ -113,7 +113,7 @@ def numbers(values: pa.Array, name: str, what: str = "values") -> Floats:
     if pa.types.is_boolean(values.type):
         values = values.cast(pa.int8())
     if pa.types.is_temporal(values.type):
-        raise HierarchyError(f"column `{name}`: its {what} are not numbers but {values.type}")
+        raise HierarchyError(f"column `{name}`: its {what} are of type {values.type}, not numbers")
     if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_decimal(values.type)):
         values = text(values)
         bad = int(pc.sum(pc.invert(pc.match_substring_regex(values, _NUMBER))).as_py() or 0)
@@ -228,8 +228,8 @@ def read_rows(path: Path, *, delimiter: str, subject: str) -> Rows:
         raise HierarchyError(f"{subject} is empty")
     if max(map(len, rows.cells)) == 1 and (other := _other_delimiter(rows, delimiter)):
         raise HierarchyError(
-            f"{subject} has one field per row with the delimiter {delimiter!r}",
-            hint=f"every row holds {other!r}; set `delimiter`",
+            f"{subject} has only one field per row with the delimiter {delimiter!r}",
+            hint=f"every row contains {other!r}; set `delimiter`",
         )
     return rows
 
@@ -239,7 +239,7 @@ def _parse(text: str, delimiter: str, subject: str) -> Rows:
     try:
         cells = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
     except (csv.Error, TypeError, ValueError):
-        raise HierarchyError(f"{subject} is not a text file of rows with the delimiter {delimiter!r}") from None
+        raise HierarchyError(f"{subject} is not a text file with the delimiter {delimiter!r}") from None
     finally:
         csv.field_size_limit(before)
     return Rows(cells, list(range(1, len(cells) + 1))).chosen([bool(row) for row in cells])
@@ -254,4 +254,4 @@ def file_problems(name: str, path: str, delimiter: str) -> Iterable[str]:
     if not path:
         yield f"`path` of a `{name}` hierarchy must not be empty"
     if len(delimiter) != 1 or delimiter in '"\r\n':
-        yield f"`delimiter` of a `{name}` hierarchy must be one character, neither a quote nor a line end"
+        yield f"`delimiter` of a `{name}` hierarchy must be a single character other than a quote or a line break"

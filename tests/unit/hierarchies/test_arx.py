@@ -88,13 +88,13 @@ def test_values_outside_are_counted_with_the_file_named(file):
         ("\ufeff", ["is empty"]),
         (b"a;\xe9canary;*\n", ["is not UTF-8 text (line 1)"]),
         (b"a;*\n\xff\xfe;*\n", ["is not UTF-8 text (line 2)"]),
-        ("a,b,*\nc,d,*\n", ["has one field per row with the delimiter ';'", "set `delimiter`"]),
+        ("a,b,*\nc,d,*\n", ["has only one field per row with the delimiter ';'", "set `delimiter`"]),
         (
             "a;canary;*\nb;*\nc;canary;x;*\n",
             ["the first row has 3 fields, but 2 of 3 rows have more or fewer (rows 2, 3)"],
         ),
         ("a;;*\n\nb;;*\n", ["the label of level 1 is empty in 2 rows (rows 1, 3)"]),
-        ("a;x;*\na;canary;*\n", ["a leaf that stood before has another label at level 1 in 1 row (row 2)"]),
+        ("a;x;*\na;canary;*\n", ["a leaf of an earlier row has a different label at level 1 in 1 row (row 2)"]),
         (
             "a;canary;p;*\nb;canary;q;*\nc;canary;q;*\n",
             ["is not nested: values that are together at level 1 are apart at level 2 in 2 rows (rows 2, 3)"],
@@ -105,10 +105,10 @@ def test_values_outside_are_counted_with_the_file_named(file):
                 "4 problems:",
                 "the first row has 4 fields, but 1 of 4 rows have more or fewer (row 2)",
                 "the label of level 1 is empty in 1 row (row 4)",
-                "another label at level 1 in 1 row (row 4)",
+                "a different label at level 1 in 1 row (row 4)",
             ],
         ),
-        ("x" * (2**20 + 1), ["is not a text file of rows"]),
+        ("x" * (2**20 + 1), ["is not a text file with the delimiter"]),
     ],
 )
 def test_bad_files_are_refused_with_rows_and_counts(file, content, parts):

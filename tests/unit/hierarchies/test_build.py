@@ -147,7 +147,7 @@ def test_text_that_reads_as_numbers_stays_as_it_is_and_is_sorted_by_number():
         (numeric(), pa.array(["canary", "1", "canary2"]), "column `n`: 2 of 3 values are not numbers"),
         (numeric(), pa.array([1.0, float("nan"), float("inf")]), "column `n`: 2 of 3 values are not finite numbers"),
         (numeric(), pa.array(["1e999"]), "column `n`: 1 of 1 values are not finite numbers"),
-        (numeric(), pa.array([dt.date(2024, 1, 1)]), "column `n`: its values are not numbers but date32"),
+        (numeric(), pa.array([dt.date(2024, 1, 1)]), "column `n`: its values are of type date32[day], not numbers"),
         (
             Attribute(name="d", kind=Kind.DATE),
             pa.array(["2024-02-30", "2024-1-5", "canary", "2024-02-29", "2024-02-29 10:00"]),

@@ -49,12 +49,11 @@ def test_wrong_words_are_all_reported_with_the_right_ones():
         ),
         (
             {"hierarchy": Intervals(widths=(5,))},
-            "column `a`: the rule `intervals` of its hierarchy is for columns of kind numeric; this column is "
-            "categorical",
+            "column `a`: the hierarchy rule `intervals` works on columns of kind numeric; this column is categorical",
         ),
         (
             {"hierarchy": Mask(length=3, masked=(1,)), "kind": Kind.NUMERIC},
-            "column `a`: the rule `mask` of its hierarchy is for columns of kind categorical or ordinal; this "
+            "column `a`: the hierarchy rule `mask` works on columns of kind categorical or ordinal; this "
             "column is numeric",
         ),
     ],
@@ -68,7 +67,7 @@ def test_what_does_not_fit_is_refused(settings, problem):
 @pytest.mark.parametrize(
     ("settings", "part"),
     [
-        ({"values": ("a", "a")}, "must differ"),
+        ({"values": ("a", "a")}, "must not repeat"),
         ({"values": ()}, "must not be empty"),
         ({"values": ("a",), "minimum": 1}, "either `values` or"),
         ({"minimum": 2, "maximum": 1}, "must not exceed"),

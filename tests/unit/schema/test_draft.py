@@ -132,8 +132,8 @@ def test_a_draft_is_marked_ranked_and_explained():
     assert drafted.schema.guessed
     assert drafted.ranking == ("town", "age", "sex")
     assert drafted.reasons["age"] == (
-        "quasi-identifier: its name says that others may know it; it tells 98.0% of the pairs of records apart; "
-        "interval widths fit its range."
+        "quasi-identifier: its name suggests that others may know it; it distinguishes 98.0% of all pairs of records; "
+        "the interval widths fit its range."
     )
     assert "name a `file` that groups them" in drafted.reasons["town"]
 
@@ -143,8 +143,8 @@ def test_a_draft_is_a_commented_schema_that_can_be_read():
     written = drafted.to_toml()
     assert loads(written) == drafted.schema
     assert written.startswith("# A draft made from 1,000 records.")
-    assert "# Quasi-identifiers, most telling first: town, age, sex.\n" in written
-    assert "# sensitive: its name says that people keep it to themselves.\n[columns.diagnosis]\n" in written
+    assert "# Quasi-identifiers, most distinguishing first: town, age, sex.\n" in written
+    assert "# sensitive: its name suggests something people keep private.\n[columns.diagnosis]\n" in written
 
 
 def test_no_smallest_or_largest_value_is_written_or_printed():
@@ -156,7 +156,7 @@ def test_no_smallest_or_largest_value_is_written_or_printed():
 def test_an_existing_file_is_kept_unless_told_otherwise(tmp_path):
     drafted, path = draft(COLUMNS), tmp_path / "s.toml"
     path.write_text("mine", encoding="utf-8")
-    with pytest.raises(OutputError, match="exists already"):
+    with pytest.raises(OutputError, match="already exists"):
         drafted.save(path)
     assert path.read_text(encoding="utf-8") == "mine"
     drafted.save(path, overwrite=True)

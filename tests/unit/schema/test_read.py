@@ -202,7 +202,7 @@ def test_every_problem_of_a_file_is_reported_at_once():
     assert raised.value.problems == (
         "the schema: `shoal`, the version of the format, must be 1",
         "the schema: unknown key `gessed` (did you mean `guessed`?)",
-        f"column `age`: `role` is missing; it is one of {roles}",
+        f"column `age`: `role` is missing; it must be one of {roles}",
         "column `age`: `kind` must be one of categorical, ordinal, numeric, date (did you mean `numeric`?)",
         "column `age`: `minimum` must be a number, or a date such as 2024-12-31",
         "column `age`: `maximum` must be a number, or a date such as 2024-12-31",
@@ -212,12 +212,12 @@ def test_every_problem_of_a_file_is_reported_at_once():
         "column `age`: `hierarchy`: item 2 of `intervals` must be a number",
         "column `age`: `hierarchy`: unknown key `oringin` (did you mean `origin`?)",
         f"column `b`: `role` must be one of {roles} (did you mean `sensitive`?)",
-        "column `b`: `hierarchy` has no rule `interval` (did you mean `intervals`?)",
+        "column `b`: `interval` is not a hierarchy rule (did you mean `intervals`?)",
         "column `c`: each of the `widths` of an `intervals` hierarchy must be a multiple of the one before it",
         "column `c`: `minimum` of a domain must not exceed `maximum`",
         "column `c`: `pseudonym` is for identifiers; this column is sensitive",
         "column `c`: an ordinal column needs all its `values` in ascending order",
-        "column `d`: `hierarchy` must name one rule; got `groups`, `file`",
+        "column `d`: `hierarchy` must name exactly one rule; got `groups`, `file`",
         'column `e`: `hierarchy`: item 2 of `groups` must be a table of `label = ["member", ...]`',
         "column `f`: `hierarchy` must be a table",
         "column `g`: `values` must be a list",
@@ -225,7 +225,7 @@ def test_every_problem_of_a_file_is_reported_at_once():
         "file, flat",
         "column `h`: `hierarchy`: `flat` must be true",
         'column `i`: `hierarchy`: `taxonomy` must be a path, or a table of `child = "parent"`',
-        "column `i`: `hierarchy`: unknown key `lenght`; the keys are taxonomy, delimiter",
+        "column `i`: `hierarchy`: unknown key `lenght`; the valid keys are taxonomy, delimiter",
     )
 
 

@@ -35,7 +35,7 @@ from shoal.schema.rules import Level, Tree
 @pytest.mark.parametrize(
     ("make", "part"),
     [
-        (lambda: Intervals(widths=()), "at least one"),
+        (lambda: Intervals(widths=()), "one or more"),
         (lambda: Intervals(widths=(0,)), "positive"),
         (lambda: Intervals(widths=(-1,)), "positive"),
         (lambda: Intervals(widths=(float("nan"),)), "positive"),
@@ -60,10 +60,10 @@ from shoal.schema.rules import Level, Tree
         (lambda: Mask(length=5, masked=(5,)), "stay below"),
         (lambda: Mask(length=5, masked=(1,), side="top"), "`left` or `right`"),
         (lambda: Mask(length=5, masked=(1,), symbol="**"), "one character"),
-        (lambda: Dates(levels=()), "ascending choice"),
-        (lambda: Dates(levels=("year", "month")), "ascending choice"),
-        (lambda: Dates(levels=("month", "month")), "ascending choice"),
-        (lambda: Dates(levels=("week",)), "ascending choice"),
+        (lambda: Dates(levels=()), "in this order"),
+        (lambda: Dates(levels=("year", "month")), "in this order"),
+        (lambda: Dates(levels=("month", "month")), "in this order"),
+        (lambda: Dates(levels=("week",)), "in this order"),
         (lambda: Groups(levels=()), "at least one group"),
         (lambda: Groups(levels=((("a", ("x",)), ("a", ("y",))),)), "a label twice"),
         (lambda: Groups(levels=((("a", ("x",)), ("b", ("x",))),)), "in two groups"),
@@ -76,9 +76,9 @@ from shoal.schema.rules import Level, Tree
         (lambda: Taxonomy(pairs=(("a", ""),)), "empty names"),
         (lambda: Taxonomy(path=""), "must not be empty"),
         (lambda: FromFile(path=""), "must not be empty"),
-        (lambda: FromFile(path="x", delimiter=""), "one character"),
-        (lambda: FromFile(path="x", delimiter=", "), "one character"),
-        (lambda: Taxonomy(path="x", delimiter='"'), "neither a quote"),
+        (lambda: FromFile(path="x", delimiter=""), "single character"),
+        (lambda: FromFile(path="x", delimiter=", "), "single character"),
+        (lambda: Taxonomy(path="x", delimiter='"'), "other than a quote"),
     ],
 )
 def test_rules_that_make_no_sense_are_refused(make, part):
@@ -136,7 +136,7 @@ def test_rules_say_where_their_values_come_from():
 
 
 def test_a_table_that_is_no_rule_is_refused():
-    with pytest.raises(SchemaError, match="`hierarchy` has no rule `interval`"):
+    with pytest.raises(SchemaError, match="`interval` is not a hierarchy rule"):
         read_rule({"interval": [5]})
 
 
@@ -171,7 +171,7 @@ def test_a_new_kind_is_one_class_and_one_line(monkeypatch):
     for wrong, problem in {
         "0": "column `name`: `letters` of an `initials` hierarchy must be at least 1",
         '"x"': "column `name`: `hierarchy`: `initials` must be a whole number",
-        "1, side = 2": "column `name`: `hierarchy`: unknown key `side`; the keys are initials",
+        "1, side = 2": "column `name`: `hierarchy`: unknown key `side`; the valid keys are initials",
     }.items():
         with pytest.raises(SchemaError) as raised:
             loads(text.replace("initials = 1", f"initials = {wrong}"))

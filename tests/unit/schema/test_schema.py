@@ -38,7 +38,7 @@ def test_columns_described_twice_are_all_reported():
     twice = [Attribute(name=name) for name in ("b", "a", "b", "a", "c")]
     with pytest.raises(SchemaError) as raised:
         Schema(attributes=tuple(twice))
-    assert raised.value.problems == ("column `a` is described twice", "column `b` is described twice")
+    assert raised.value.problems == ("column `a` appears twice in the schema", "column `b` appears twice in the schema")
 
 
 def test_where_a_schema_was_read_from_is_no_part_of_what_it_says():

@@ -1,4 +1,4 @@
-"""Intervals between cut points: ``< 18``, ``[18, 65)``, ``>= 65``. They are given, or read off the data."""
+"""Intervals between cut points: ``< 18``, ``[18, 65)``, ``>= 65``. They are given, or taken from the data."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Cuts(HierarchyRule):
     def problems(self) -> Iterable[str]:
         """Say what is wrong with the cut points."""
         if not self.levels or not all(self.levels):
-            yield "`levels` of a `cuts` hierarchy must hold at least one level of at least one cut point"
+            yield "`levels` of a `cuts` hierarchy must hold at least one level, and each level at least one cut point"
         for level in self.levels:
             if not all(math.isfinite(cut) for cut in level) or any(b <= a for a, b in itertools.pairwise(level)):
                 yield "the cut points of each level of a `cuts` hierarchy must be finite and ascending"

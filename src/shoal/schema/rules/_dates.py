@@ -34,7 +34,7 @@ class Dates(HierarchyRule):
         """Say what is wrong with the levels."""
         order = [DATE_LEVELS.index(level) for level in self.levels if level in DATE_LEVELS]
         if not self.levels or len(order) != len(self.levels) or order != sorted(set(order)):
-            yield f"`levels` of a `dates` hierarchy must be an ascending choice of {', '.join(DATE_LEVELS)}"
+            yield f"`levels` of a `dates` hierarchy must be taken, in this order, from {', '.join(DATE_LEVELS)}"
 
     def explain(self) -> str:
         """Say the levels."""

@@ -132,7 +132,7 @@ def _check_nested(leaves: _Encoded, levels: list[_Encoded], rows: Rows, subject:
             continue
         where = f"{counted(len(apart), 'row')} ({rows.first(apart)})"
         if number == 1:
-            problems.add(f"{subject}: a leaf that stood before has another label at level 1 in {where}")
+            problems.add(f"{subject}: a leaf of an earlier row has a different label at level 1 in {where}")
         else:
             problems.add(
                 f"{subject} is not nested: values that are together at level {number - 1} are apart at level {number} "

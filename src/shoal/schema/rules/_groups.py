@@ -73,9 +73,9 @@ def _level_problems(subject: str, level: Labelled) -> Iterable[str]:
     labels = [label for label, _ in level]
     members = [member for _, group in level for member in group]
     if len(set(labels)) < len(labels):
-        yield f"{subject} has a label twice"
+        yield f"{subject} uses a label twice"
     if len(set(members)) < len(members):
-        yield f"{subject} has a member in two groups"
+        yield f"{subject} lists a member in two groups"
     if not all(group for _, group in level):
         yield f"{subject} has an empty group"
     if not all(labels):

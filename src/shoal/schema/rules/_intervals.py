@@ -41,7 +41,7 @@ class Intervals(HierarchyRule):
     def problems(self) -> Iterable[str]:
         """Say what is wrong with the widths and the origin."""
         if not self.widths or not all(math.isfinite(w) and w > 0 for w in self.widths):
-            yield "`widths` of an `intervals` hierarchy must be positive numbers, at least one"
+            yield "`widths` of an `intervals` hierarchy must be one or more positive numbers"
         elif any(b <= a or Decimal(str(b)) % Decimal(str(a)) for a, b in itertools.pairwise(self.widths)):
             yield "each of the `widths` of an `intervals` hierarchy must be a multiple of the one before it"
         if not math.isfinite(self.origin):

@@ -39,7 +39,7 @@ class Mask(HierarchyRule):
         if self.length < 1:
             yield "`length` of a `mask` hierarchy must be at least 1"
         if not self.masked or any(b <= a for a, b in itertools.pairwise((0, *self.masked))):
-            yield "`masked` of a `mask` hierarchy must be ascending numbers of characters, at least one"
+            yield "`masked` of a `mask` hierarchy must be one or more ascending numbers of characters"
         elif self.masked[-1] >= self.length:
             yield "`masked` of a `mask` hierarchy must stay below `length`; hiding all characters is the `*` level"
         if self.side not in ("left", "right"):

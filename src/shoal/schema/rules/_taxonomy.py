@@ -102,7 +102,7 @@ class Taxonomy(HierarchyRule):
         odd = [place for place, row in enumerate(rows.cells) if len(row) != 2 or not all(row)]
         if odd:
             raise HierarchyError(
-                f"{subject}: {len(odd):,} of {len(rows):,} rows are not a child and its parent ({rows.first(odd)})"
+                f"{subject}: {len(odd):,} of {len(rows):,} rows do not hold a child and its parent ({rows.first(odd)})"
             )
         return [(child, parent) for child, parent in rows.cells]
 
@@ -129,7 +129,7 @@ def _parents(child: Integers, parent: Integers, size: int, subject: str) -> Inte
     problems = Problems()
     own = int(np.count_nonzero(child == parent))
     if own:
-        problems.add(f"{subject} has {counted(own, 'concept')} with itself as a parent")
+        problems.add(f"{subject} has {counted(own, 'concept')} with itself as its parent")
     several = int(np.count_nonzero(np.bincount(child, minlength=size) > 1))
     if several:
         problems.add(f"{subject} has {counted(several, 'concept')} with more than one parent")
@@ -149,7 +149,7 @@ def _depths(above: Integers, subject: str) -> Integers:
         jump[moving] = jump[jump[moving]]
     lost = int(np.count_nonzero(jump >= 0))
     if lost:
-        raise HierarchyError(f"{subject} has {counted(lost, 'concept')} that never reach a root: parents form a circle")
+        raise HierarchyError(f"{subject} has {counted(lost, 'concept')} that never reach a root: parents form a cycle")
     return depth
 
 

@@ -69,10 +69,10 @@ def test_a_pair_that_stands_twice_in_a_file_counts_once(tmp_path):
 @pytest.mark.parametrize(
     ("pairs", "message"),
     [
-        ((("canary", "canary"),), "column `dx`: its taxonomy has 1 concept with itself as a parent"),
+        ((("canary", "canary"),), "column `dx`: its taxonomy has 1 concept with itself as its parent"),
         (
             (("canary1", "canary2"), ("canary2", "canary1"), ("x", "canary1"), ("y", "z")),
-            "column `dx`: its taxonomy has 3 concepts that never reach a root: parents form a circle",
+            "column `dx`: its taxonomy has 3 concepts that never reach a root: parents form a cycle",
         ),
     ],
 )
@@ -87,11 +87,11 @@ def test_circles_are_refused_with_a_count(pairs, message):
     [
         (
             "canary;a\ncanary;b\nx;a\nx;x\n",
-            ["2 concepts with more than one parent", "1 concept with itself as a parent"],
+            ["2 concepts with more than one parent", "1 concept with itself as its parent"],
         ),
-        ("a;b\ncanary\nc;d;canary\n;e\n", ["3 of 4 rows are not a child and its parent (rows 2, 3, 4)"]),
+        ("a;b\ncanary\nc;d;canary\n;e\n", ["3 of 4 rows do not hold a child and its parent (rows 2, 3, 4)"]),
         ("", ["is empty"]),
-        ("a,b\nc,d\n", ["has one field per row with the delimiter ';'", "every row holds ','"]),
+        ("a,b\nc,d\n", ["has only one field per row with the delimiter ';'", "every row contains ','"]),
     ],
 )
 def test_bad_files_are_refused_with_rows_and_counts(tmp_path, content, message):
