@@ -53,7 +53,7 @@ def test_fewer_people_are_looked_for_in_a_large_perturbed_release(monkeypatch: p
     schema = shoal.Schema(attributes=(shoal.Attribute(name="pay", role="quasi-identifier", kind="numeric"),))
     people = shoal.read(pa.table({"pay": list(range(200))})).with_schema(schema)
     noisy = shoal.read(pa.table({"pay": [value + 0.25 for value in range(200)]}))
-    monkeypatch.setattr("shoal.risk._attack._MANY", 200 * 60)
+    monkeypatch.setattr("shoal.risk._pair._MANY", 200 * 60)
     assert linkage(Pair.of(people, noisy))[0].targets == 60
     assert linkage(Pair.of(people, people))[0].targets == 200
 
