@@ -16,9 +16,8 @@ from typing import TypeVar
 import numpy as np
 
 from shoal.kernels import _library
-from shoal.kernels.in_turns import in_turns, in_turns_numpy
 from shoal.kernels.mdav import mdav, mdav_numpy, vmdav, vmdav_numpy
-from shoal.kernels.optimal_runs import optimal_runs, optimal_runs_numpy
+from shoal.kernels.orders import in_turns, in_turns_numpy, optimal_runs, optimal_runs_numpy
 from shoal.methods.classes import Partition, Records, Taxonomy, blocked_mdav, exchange, standardize
 from shoal.methods.classes import mdav as mdav_records
 from shoal.methods.classes._centroids import cluster_means

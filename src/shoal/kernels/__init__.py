@@ -3,6 +3,6 @@
 Kernels know arrays only; they import nothing else of Shoal.
 """
 
-from shoal.kernels._library import name
+from shoal.kernels._library import library, name
 
-__all__ = ["name"]
+__all__ = ["library", "name"]

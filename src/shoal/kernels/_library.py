@@ -6,8 +6,11 @@ import ctypes
 import os
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-__all__ = ["library", "name"]
+import numpy.typing as npt
+
+__all__ = ["compiled", "library", "name", "pointers"]
 
 
 @cache
@@ -30,3 +33,21 @@ def library() -> ctypes.CDLL | None:
 def name() -> str:
     """Return which kernels are in use: ``"C++"`` or ``"NumPy"``."""
     return "NumPy" if library() is None else "C++"
+
+
+def compiled() -> ctypes.CDLL:
+    """Return the compiled kernels, which must be there."""
+    native = library()
+    if native is None:
+        raise RuntimeError("the compiled kernels are not available")
+    return native
+
+
+def pointers(*arrays: npt.NDArray[Any]) -> list[ctypes.c_void_p]:
+    """Return the addresses of arrays, each of which lives as long as its address."""
+    found = []
+    for array in arrays:
+        address = ctypes.c_void_p(array.__array_interface__["data"][0])
+        address.array = array  # type: ignore[attr-defined]
+        found.append(address)
+    return found

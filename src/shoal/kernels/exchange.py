@@ -7,7 +7,7 @@ import ctypes
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels._library import library
+from shoal.kernels._library import library, pointers
 
 __all__ = ["exchange", "exchange_numpy"]
 
@@ -49,16 +49,13 @@ def exchange(
     members, starts = _members(labels, len(centroids))
     native.shoal_exchange.restype = ctypes.c_int64
     native.shoal_exchange(
-        ctypes.c_void_p(data.ctypes.data),
+        *pointers(data),
         ctypes.c_int64(len(data)),
         ctypes.c_int32(data.shape[1]),
-        ctypes.c_void_p(near.ctypes.data),
+        *pointers(near),
         ctypes.c_int32(near.shape[1]),
         ctypes.c_double(reach),
-        ctypes.c_void_p(starts.ctypes.data),
-        ctypes.c_void_p(members.ctypes.data),
-        ctypes.c_void_p(result.ctypes.data),
-        ctypes.c_void_p(means.ctypes.data),
+        *pointers(starts, members, result, means),
     )
     return result
 

@@ -12,7 +12,7 @@ import ctypes
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels._library import library
+from shoal.kernels._library import library, pointers
 
 __all__ = ["mdav", "mdav_numpy", "vmdav", "vmdav_numpy"]
 
@@ -41,12 +41,12 @@ def mdav(points: Points, k: int) -> Labels:
     labels = np.full(len(data), -1, np.int32)
     _checked(
         native.shoal_mdav(
-            ctypes.c_void_p(data.ctypes.data),
+            *pointers(data),
             ctypes.c_int64(data.shape[0]),
             ctypes.c_int32(data.shape[1]),
             ctypes.c_int32(k),
             ctypes.c_double(scale),
-            ctypes.c_void_p(labels.ctypes.data),
+            *pointers(labels),
         )
     )
     return labels
@@ -89,13 +89,13 @@ def vmdav(points: Points, k: int, gamma: float) -> Labels:
     labels = np.full(len(data), -1, np.int32)
     _checked(
         native.shoal_vmdav(
-            ctypes.c_void_p(data.ctypes.data),
+            *pointers(data),
             ctypes.c_int64(data.shape[0]),
             ctypes.c_int32(data.shape[1]),
             ctypes.c_int32(k),
             ctypes.c_double(gamma * gamma),
             ctypes.c_double(scale),
-            ctypes.c_void_p(labels.ctypes.data),
+            *pointers(labels),
         )
     )
     return _adopt_free(data, labels)

@@ -8,7 +8,7 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels._library import library
+from shoal.kernels._library import library, pointers
 
 __all__ = ["count_within", "count_within_numpy", "nearest", "nearest_numpy", "threads"]
 
@@ -32,16 +32,15 @@ def nearest(
     data, asked = np.ascontiguousarray(points), np.ascontiguousarray(queries)
     rows, distances = np.empty((len(asked), count), np.int32), np.empty((len(asked), count))
     failed = native.shoal_nearest(
-        ctypes.c_void_p(data.ctypes.data),
+        *pointers(data),
         ctypes.c_int64(len(data)),
         ctypes.c_int32(data.shape[1]),
-        ctypes.c_void_p(asked.ctypes.data),
+        *pointers(asked),
         ctypes.c_int64(len(asked)),
-        ctypes.c_void_p(radii.ctypes.data),
+        *pointers(radii),
         ctypes.c_int32(count),
         ctypes.c_int32(threads()),
-        ctypes.c_void_p(rows.ctypes.data),
-        ctypes.c_void_p(distances.ctypes.data),
+        *pointers(rows, distances),
     )
     if failed:
         raise MemoryError
@@ -74,14 +73,14 @@ def count_within(points: Points, queries: Points, limits: Points) -> NDArray[np.
     radii = np.ascontiguousarray(limits, dtype=np.float64)
     counts = np.empty(len(asked), np.int64)
     failed = native.shoal_count_within(
-        ctypes.c_void_p(data.ctypes.data),
+        *pointers(data),
         ctypes.c_int64(len(data)),
         ctypes.c_int32(data.shape[1]),
-        ctypes.c_void_p(asked.ctypes.data),
+        *pointers(asked),
         ctypes.c_int64(len(asked)),
-        ctypes.c_void_p(radii.ctypes.data),
+        *pointers(radii),
         ctypes.c_int32(threads()),
-        ctypes.c_void_p(counts.ctypes.data),
+        *pointers(counts),
     )
     if failed:
         raise MemoryError

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from shoal.kernels._library import library
+from shoal.kernels._library import compiled, library, pointers
 
 __all__ = [
     "ChosenTuples",
@@ -34,6 +34,8 @@ Floats = npt.NDArray[np.float64]
 DENSE = 8
 #: Keys are below this; when one more attribute would exceed it, the keys so far are replaced by their ranks.
 LARGEST = 2**62
+_NO_CODES = np.zeros(0, dtype=np.int32)
+_NO_COSTS = np.zeros(0)
 
 
 class TupleGroups(NamedTuple):
@@ -221,9 +223,9 @@ def group_native(columns: Codes, sizes: Sequence[int]) -> TupleGroups:
     columns = np.ascontiguousarray(columns, dtype=np.int32)
     widths = np.array(sizes, dtype=np.int64)
     first, labels = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int32)
-    native = _native().shoal_group
+    native = compiled().shoal_group
     native.restype = ctypes.c_int64
-    number = native(ctypes.c_int64(rows), ctypes.c_int32(attributes), *_pointers(columns, widths, first, labels))
+    number = native(ctypes.c_int64(rows), ctypes.c_int32(attributes), *pointers(columns, widths, first, labels))
     return TupleGroups(first[:number].copy(), labels)
 
 
@@ -248,13 +250,13 @@ def roll_up_native(
     starts, groups = np.empty(rows, dtype=np.int64), np.empty(kinds * rows, dtype=np.int64)
     cells = np.empty(rows if costs else 0)
     numbers = np.zeros(2, dtype=np.int64)
-    _native().shoal_roll_up(
+    compiled().shoal_roll_up(
         ctypes.c_int64(rows),
         ctypes.c_int32(attributes),
         ctypes.c_int32(leading),
         ctypes.c_int32(kinds),
         ctypes.c_int32(bool(costs)),
-        *_pointers(columns, joined, shape, counts, tables, new_columns, totals, starts, groups, cells, numbers),
+        *pointers(columns, joined, shape, counts, tables, new_columns, totals, starts, groups, cells, numbers),
     )
     tuples, classes = numbers.tolist()
     return Rolled(
@@ -272,26 +274,11 @@ def choose_native(starts: Integers, chosen: npt.NDArray[np.bool_], codes: Codes,
     chosen, codes = np.ascontiguousarray(chosen), np.ascontiguousarray(codes, dtype=np.int32)
     offsets = np.empty(int(np.count_nonzero(chosen)) + 1, dtype=np.int64)
     new_codes, new_counts = np.empty(len(codes), dtype=np.int32), np.empty(len(codes), dtype=np.int64)
-    native = _native().shoal_choose
+    native = compiled().shoal_choose
     native.restype = ctypes.c_int64
     number = native(
         ctypes.c_int64(len(starts)),
         ctypes.c_int64(len(codes)),
-        *_pointers(starts, chosen, codes, counts, offsets, new_codes, new_counts),
+        *pointers(starts, chosen, codes, counts, offsets, new_codes, new_counts),
     )
     return ChosenTuples(offsets, new_codes[:number].copy(), new_counts[:number].copy())
-
-
-_NO_CODES = np.zeros(0, dtype=np.int32)
-_NO_COSTS = np.zeros(0)
-
-
-def _native() -> ctypes.CDLL:
-    native = library()
-    if native is None:
-        raise RuntimeError("the compiled kernels are not available")
-    return native
-
-
-def _pointers(*arrays: npt.NDArray[Any]) -> list[ctypes.c_void_p]:
-    return [ctypes.c_void_p(array.__array_interface__["data"][0]) for array in arrays]

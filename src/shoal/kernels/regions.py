@@ -7,13 +7,13 @@ it takes one attribute one level down and specialises every region that this giv
 from __future__ import annotations
 
 import ctypes
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from shoal.kernels._library import library
-from shoal.kernels.walk import BoxAttribute, Start, _described, _pointers, _walk
+from shoal.kernels._library import compiled, library, pointers
+from shoal.kernels.walk import BoxAttribute, Start, _described, _walk
 
 __all__ = [
     "Regions",
@@ -140,7 +140,7 @@ def _log_mean(stop: Integers, options: Integers, unit: float) -> Integers:
 
 def large_regions_native(start: Start, smallest: int) -> Regions:
     """Find them with the compiled kernel; see :func:`large_regions`."""
-    function = _native().shoal_large_regions
+    function = compiled().shoal_large_regions
     function.restype = ctypes.c_void_p
     offsets = np.empty(int(np.prod([len(axis.costs) for axis in start.axes])) + 1, dtype=np.int64)
     found = function(
@@ -148,13 +148,13 @@ def large_regions_native(start: Start, smallest: int) -> Regions:
         ctypes.c_int32(len(start.axes)),
         ctypes.c_int32(start.target),
         ctypes.c_int64(smallest),
-        *_pointers(*_described(start), offsets),
+        *pointers(*_described(start), offsets),
     )
     if not found:
         raise MemoryError
     number = int(offsets[-1])
     regions = Regions(offsets, np.empty(number, dtype=np.uint64), np.empty(number, dtype=np.int64), np.empty(number))
-    _native().shoal_take_regions(ctypes.c_void_p(found), *_pointers(*regions[1:]))
+    compiled().shoal_take_regions(ctypes.c_void_p(found), *pointers(*regions[1:]))
     return regions
 
 
@@ -162,10 +162,10 @@ def weigh_trees_native(start: Start, regions: Regions, stops: Integers, unit: fl
     """Weigh with the compiled kernel; see :func:`weigh_trees`."""
     weights = np.empty(len(stops), dtype=np.int64)
     _, _, _, *axes = _described(start)
-    _native().shoal_weigh_trees(
+    compiled().shoal_weigh_trees(
         ctypes.c_int32(len(start.axes)),
         ctypes.c_double(unit),
-        *_pointers(
+        *pointers(
             *axes,
             regions.offsets,
             np.ascontiguousarray(regions.keys),
@@ -174,10 +174,3 @@ def weigh_trees_native(start: Start, regions: Regions, stops: Integers, unit: fl
         ),
     )
     return weights
-
-
-def _native() -> Any:
-    native = library()
-    if native is None:
-        raise RuntimeError("the compiled kernels are not available")
-    return native

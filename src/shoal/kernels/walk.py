@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from shoal.kernels._library import library
+from shoal.kernels._library import compiled, library, pointers
 
 __all__ = [
     "BoxAttribute",
@@ -289,7 +289,7 @@ def score_native(start: Start, gains: Floats, *, slope: float, base: float = 1.0
     """Score with the compiled kernel; see :func:`score`."""
     scores = np.empty(int(np.prod([len(axis.costs) for axis in start.axes])))
     gains = np.ascontiguousarray(gains, dtype=np.float64)
-    _native().shoal_score(
+    compiled().shoal_score(
         ctypes.c_int64(len(start.keys)),
         ctypes.c_int32(len(start.axes)),
         ctypes.c_int32(start.target),
@@ -297,7 +297,7 @@ def score_native(start: Start, gains: Floats, *, slope: float, base: float = 1.0
         ctypes.c_int64(len(gains)),
         ctypes.c_double(slope),
         ctypes.c_double(base),
-        *_pointers(*_described(start), gains, scores),
+        *pointers(*_described(start), gains, scores),
     )
     return scores
 
@@ -316,7 +316,7 @@ def screen_native(
     """Screen with the compiled kernel; see :func:`screen`."""
     nodes = int(np.prod([len(axis.costs) for axis in start.axes]))
     found, bounds = np.empty(nodes, dtype=np.int64), np.empty(nodes)
-    function = _native().shoal_screen
+    function = compiled().shoal_screen
     function.restype = ctypes.c_int64
     number = function(
         ctypes.c_int64(len(start.keys)),
@@ -328,8 +328,8 @@ def screen_native(
         ctypes.c_double(loss),
         ctypes.c_double(scale),
         ctypes.c_double(best),
-        *_pointers(np.array(proportions or Proportions()), *_described(start), np.concatenate([*floors, np.zeros(0)])),
-        *_pointers(found, bounds),
+        *pointers(np.array(proportions or Proportions()), *_described(start), np.concatenate([*floors, np.zeros(0)])),
+        *pointers(found, bounds),
     )
     return found[:number].copy(), bounds[:number].copy()
 
@@ -348,15 +348,3 @@ def _described(start: Start) -> tuple[npt.NDArray[Any], ...]:
         np.concatenate([np.zeros(0, dtype=np.int32), *(axis.maps[step] for axis, step in steps)]),
         np.concatenate([np.zeros(0), *(_change(axis, step) for axis, step in steps)]),
     )
-
-
-def _native() -> ctypes.CDLL:
-    native = library()
-    if native is None:
-        raise RuntimeError("the compiled kernels are not available")
-    return native
-
-
-def _pointers(*arrays: npt.NDArray[Any]) -> list[Any]:
-    # The array goes along with its address so that it lives until the call returns.
-    return [array.ctypes.data_as(ctypes.c_void_p) for array in arrays]

@@ -18,6 +18,7 @@ from shoal.risk._pair import Pair, fitting
 from shoal.tables import Table
 
 __all__ = ["Attacks", "attack", "linkability", "singling_out"]
+
 _SINGLING_OUT = "Does a description taken from the release fit exactly one person of the original table?"
 Floats = npt.NDArray[np.float64]
 _LINKABILITY = (

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 __all__ = ["ValueCounts", "class_sizes", "count_values", "distinct_values", "records_from", "repeat"]
+
 _ORDER, _COPIES, _COPY = "__shoal_order__", "__shoal_copies__", "__shoal_copy__"
 
 

@@ -1,8 +1,7 @@
 """What a release is still good for: distributions, associations, counts, and models learned from it."""
 
 from shoal.utility._associations import Associations, associations
-from shoal.utility._coverage import coverage
-from shoal.utility._distributions import Bin, Distribution, distributions
+from shoal.utility._distributions import Bin, Distribution, coverage, distributions
 from shoal.utility._prediction import MODELS, Prediction, hold_out, prediction
 from shoal.utility._propensity import Propensity, propensity
 from shoal.utility._queries import QueryError, query_error

@@ -15,7 +15,7 @@ from shoal.errors import DataError, ParameterError
 from shoal.risk import Axis, Boxes, Pair
 from shoal.schema import Kind
 from shoal.tables import Table
-from shoal.utility._features import Encoder, fitted, require_learn, sample_rows
+from shoal.utility._spread import Encoder, fitted, require_learn, sample_rows
 
 __all__ = ["MODELS", "Prediction", "hold_out", "prediction"]
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from shoal.errors import ParameterError
 from shoal.risk import Pair
-from shoal.utility._features import Encoder, fitted, require_learn, sample_rows
+from shoal.utility._spread import Encoder, fitted, require_learn, sample_rows
 
 __all__ = ["Propensity", "propensity"]
 

@@ -56,6 +56,7 @@ def test_a_long_run_in_another_order_is_sorted(roll_up: object) -> None:
 def test_without_compiled_kernels_numpy_does_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     codes = np.array([[1, 0, 1]], dtype=np.int32)
     monkeypatch.setattr(recoding, "library", lambda: None)
+    monkeypatch.setattr(_library, "library", lambda: None)
     assert recoding.group(codes, (2,)).labels.tolist() == [1, 0, 1]
     with pytest.raises(RuntimeError, match="not available"):
         recoding.group_native(codes, (2,))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import DataError
-from shoal.kernels.optimal_runs import optimal_runs
+from shoal.kernels.orders import optimal_runs
 from shoal.methods.classes._partition import Partition, require_size
 
 __all__ = ["individual_ranking", "optimal_univariate"]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
-from shoal.kernels.in_turns import in_turns
+from shoal.kernels.orders import in_turns
 from shoal.methods.classes._distance import Space
 from shoal.methods.classes._partition import Partition, require_size
 from shoal.methods.classes._records import Records

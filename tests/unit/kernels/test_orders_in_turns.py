@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shoal.kernels import in_turns as kernel
+from shoal.kernels import orders as kernel
 from shoal.kernels._library import library
 
 
