@@ -17,7 +17,15 @@ KEY = bytes(range(32))
 
 @pytest.mark.parametrize(
     ("probability", "threshold"),
-    [(0, 0), (1, 1 << 64), (0.5, 1 << 63), (Fraction(1, 3), (1 << 64) // 3), (2.0**-64, 1), (2.0**-65, 0)],
+    [
+        (0, 0),
+        (1, 1 << 64),
+        (0.5, 1 << 63),
+        (Fraction(1, 3), (1 << 64) // 3),
+        (Fraction(1, 2**64), 1),
+        (2.0**-65, 0),
+        (0.1, (1 << 64) // 10),
+    ],
 )
 def test_the_threshold_is_rounded_down_exactly(probability: float | Fraction, threshold: int) -> None:
     assert sampling_threshold(probability) == threshold
