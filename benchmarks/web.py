@@ -18,8 +18,7 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from shoal.web import create_app
-from shoal.web._guard import Access
+from shoal.web import Access, create_app
 
 ORIGIN = "http://127.0.0.1"
 OCTETS = {"content-type": "application/octet-stream"}

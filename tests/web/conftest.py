@@ -14,8 +14,7 @@ pytest.importorskip("httpx2", reason="needs httpx2")
 
 from starlette.testclient import TestClient
 
-from shoal.web import create_app
-from shoal.web._guard import Access
+from shoal.web import Access, create_app
 
 #: a cell that must never be read as HTML, and never appear in an error
 CANARY = "<script>canary</script>"

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from shoal.web import create_app
-from shoal.web._guard import Access
+from shoal.web import Access, create_app
 
 from .conftest import OCTETS, ORIGIN, Browser, people
 

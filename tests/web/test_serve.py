@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from shoal.errors import InputError
-from shoal.web._serve import default_folder, serve
+from shoal.web import default_folder, serve
 
 pytestmark = pytest.mark.xdist_group("web")
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from shoal.cli import _output
+from shoal.errors import MissingExtraError
 
 __all__ = ["EXAMPLES", "serve"]
 
@@ -28,6 +29,8 @@ def serve(
 ) -> None:
     """Open the app: the whole way from a table to a release in a browser, on this machine only."""
     _output.json_wanted(wanted=False)
-    from shoal.web import serve as run
-
+    try:
+        from shoal.web import serve as run
+    except ImportError:
+        raise MissingExtraError("the web app", extra="web") from None
     run(port=port, folder=state, ephemeral=ephemeral, browser=browser, upload_limit=upload_limit * 2**20)

@@ -114,8 +114,11 @@ def _part(value: float, every: Sequence[float]) -> float:
     return (value - low) / (high - low) if high > low else 0.0
 
 
-def frontier_chart(dots: Sequence[Dot], risk: Axis, cost: Axis) -> Chart:
-    """Draw the frontier: a form and a colour per method, choices that no other beats filled and joined by a line."""
+def frontier_chart(dots: Sequence[Dot], risk: Axis, cost: Axis, *, ringed: str = "recommended") -> Chart:
+    """Draw the frontier: a form and a colour per method, choices that no other beats filled and joined by a line.
+
+    ``ringed`` says what the choice with a ring is.
+    """
     groups = list(dict.fromkeys(dot.group for dot in dots))
     named = [group for group in groups if group]
     right, top = _ceiling([dot.risk for dot in dots]), _ceiling([dot.cost for dot in dots])
@@ -128,7 +131,7 @@ def frontier_chart(dots: Sequence[Dot], risk: Axis, cost: Axis) -> Chart:
     return Chart(
         name="frontier",
         title=f"{cost.title.capitalize()} against {risk.title}",
-        note="filled: no other point is better in both; ringed: recommended",
+        note=f"filled: no other point is better in both; ringed: {ringed}",
         width=_WIDTH,
         height=_BOTTOM + 48 + 20 * -(-len(named) // _LEGEND),
         content=join(

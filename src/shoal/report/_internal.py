@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from shoal.plan import Plan
     from shoal.release import Release
 
-__all__ = ["internal_report"]
+__all__ = ["compared_tables", "internal_report"]
 
 #: pairs of columns whose association a report names
 _PAIRS = 10
@@ -54,8 +55,7 @@ def internal_report(folder: str | Path, original: Table, plan: Plan) -> Document
     }
     if len(public.tables) == 1:
         pair = Pair.of(original, tables.read(folder / public.tables[0].file))
-        found = {each.column: each for each in distributions(pair)}
-        changes["tables"] = (_compared(public.tables[0], found),)
+        changes["tables"] = (_compared(public.tables[0], distributions(pair)),)
         changes["associations"] = tuple(_changed(associations(pair)))
         changes["query_error"] = query_error(pair).mean
         covered = coverage(pair)
@@ -80,9 +80,18 @@ def _again(plan: Plan, original: Table, certificate: Certificate) -> Release | N
     return made if made.records == certificate.data.records and steps == list(certificate.steps) else None
 
 
-def _compared(table: TableFigures, found: dict[str, Distribution]) -> TableFigures:
+def compared_tables(folder: Path, original: Table) -> tuple[TableFigures, ...]:
+    """Return the released tables in figures, beside those of the original where there is one table to compare."""
+    shown = gather(folder, load(folder / CERTIFICATE)).tables
+    if len(shown) != 1:
+        return shown
+    return (_compared(shown[0], distributions(Pair.of(original, tables.read(folder / shown[0].file)))),)
+
+
+def _compared(table: TableFigures, found: Iterable[Distribution]) -> TableFigures:
+    known = {each.column: each for each in found}
     columns = tuple(
-        compared_column(column, found[column.name]) if column.name in found else column for column in table.columns
+        compared_column(column, known[column.name]) if column.name in known else column for column in table.columns
     )
     return table.model_copy(update={"columns": columns})
 

@@ -1,26 +1,36 @@
-"""Put the app together: guard, API, pages, files."""
+"""Put the app together, guard, API, pages and files, and serve it on the loopback address."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
 import threading
+import webbrowser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import uvicorn
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 from starlette.staticfiles import StaticFiles
 
 from shoal import __version__
+from shoal.errors import InputError
 from shoal.web import _errors, _pages, api
-from shoal.web._context import Context
+from shoal.web._context import Context, OpenTables
 from shoal.web._guard import Access, Guard
 from shoal.web._jobs import Jobs
-from shoal.web._opened import OpenTables
 from shoal.web._store import Store
 from shoal.web._work import warm
 
-__all__ = ["create_app"]
+__all__ = ["create_app", "default_folder", "serve"]
+
+UPLOAD_LIMIT = 4 * 2**30
 
 
 def create_app(
@@ -73,3 +83,70 @@ def create_app(
     app.include_router(_pages.router)
     app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"), name="static")
     return app
+
+
+def serve(
+    *,
+    port: int = 0,
+    folder: Path | None = None,
+    ephemeral: bool = False,
+    browser: bool = True,
+    upload_limit: int = UPLOAD_LIMIT,
+) -> None:
+    """Serve the app until it is interrupted.
+
+    Parameters
+    ----------
+    port
+        The port; 0 takes a free one.
+    folder
+        Where tables and releases are kept; :func:`default_folder` by default.
+    ephemeral
+        Keep everything in a new folder that is removed on exit.
+    browser
+        Whether to open the printed address in the user's browser.
+    upload_limit
+        The greatest size of an uploaded file, in bytes.
+    """
+    listener = _listen(port)
+    port = listener.getsockname()[1]
+    access = Access()
+    place = Path(tempfile.mkdtemp(prefix="shoal-")) if ephemeral else folder or default_folder()
+    try:
+        app = create_app(place, access=access, port=port, upload_limit=upload_limit)
+        address = f"http://127.0.0.1:{port}/?token={access.token}"
+        kept = "nothing is kept" if ephemeral else f"tables and releases are kept in {place}"
+        sys.stdout.write(f"Shoal is open at {address}\nThe address works once; {kept}. Stop with Ctrl-C.\n")
+        sys.stdout.flush()
+        if browser:
+            webbrowser.open(address)
+        # the server stops on these signals, then sends them once more to whoever was there before
+        for interrupt in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(interrupt, lambda _number, _frame: None)
+        config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=1)
+        uvicorn.Server(config).run(sockets=[listener])
+    finally:
+        listener.close()
+        if ephemeral:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def default_folder() -> Path:
+    """Return where the app keeps what it has, unless told otherwise."""
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "shoal"
+    return Path(os.environ.get("XDG_STATE_HOME", Path.home() / ".local" / "state")) / "shoal"
+
+
+def _listen(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+        listener.listen()  # from here on, whoever opens the printed address waits instead of being refused
+    except (OSError, OverflowError):
+        listener.close()
+        raise InputError(
+            f"port {port} cannot be used", hint="leave out --port to take a free one, or choose another"
+        ) from None
+    return listener

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,15 +14,43 @@ from fastapi import Depends, Request
 
 from shoal.errors import DataError
 from shoal.web._jobs import Jobs
-from shoal.web._opened import OpenTables
-from shoal.web._store import Store
+from shoal.web._store import NotFound, Store
 
 if TYPE_CHECKING:
     from shoal import Schema, Table
 
-__all__ = ["Context", "Here", "receive"]
+__all__ = ["Context", "Here", "OpenTables", "receive"]
 
 SCHEMA = "schema.toml"
+
+
+class OpenTables:
+    """The tables used last, each with a lock: an engine's connection is for one thread at a time."""
+
+    def __init__(self, limit: int = 3) -> None:
+        self._limit, self._lock = limit, threading.Lock()
+        self._tables: OrderedDict[Path, tuple[threading.Lock, list[Table]]] = OrderedDict()
+
+    @contextmanager
+    def open(self, path: Path) -> Iterator[Table]:
+        """Give the table in ``path``, read once."""
+        import shoal
+
+        with self._lock:
+            lock, held = self._tables.setdefault(path, (threading.Lock(), []))
+            self._tables.move_to_end(path)
+            while len(self._tables) > self._limit:
+                self._tables.popitem(last=False)
+        with lock:
+            if not held:
+                held.append(shoal.read(path))
+            yield held[0]
+
+    def forget(self, folder: Path) -> None:
+        """Let go of the tables in ``folder``."""
+        with self._lock:
+            for path in [path for path in self._tables if path.parent == folder]:
+                del self._tables[path]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +76,6 @@ class Context:
 
     def column(self, identity: str, number: int) -> str:
         """Return the name of a column; the web knows columns by number, for a name may be anything."""
-        from shoal.web._store import NotFound
-
         columns: list[dict[str, Any]] = self.store.tables.about(identity)["columns"]
         if not 0 <= number < len(columns):
             raise NotFound("there is no such column")

@@ -6,6 +6,7 @@ import dataclasses
 import math
 import os
 import secrets
+import time
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -13,19 +14,21 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from shoal import Release, Table, hierarchies, tables
+from shoal.methods.recode import Lattice, SearchResult
+from shoal.models import Model
+from shoal.report import compared_tables, lattice_figures
 from shoal.risk import Reidentification
 from shoal.tables import Frequencies
-from shoal.web._solutions import number, search
 
-__all__ = ["before", "explore", "histogram", "loss"]
+__all__ = ["explore"]
 
-_BARS, _LEVEL_BARS, _RECORDS = 12, 24, 60
+_SOLUTIONS, _RECORDS = 12, 60
 #: records beyond which a few are picked on the engine
 _MANY = 100_000
+#: solutions whose risk is computed, and the seconds that this may take
+_POINTS, _PATIENCE = 40, 0.25
 
 
 def explore(table: Table, release: Release, folder: Path) -> dict[str, Any]:
@@ -39,134 +42,94 @@ def explore(table: Table, release: Release, folder: Path) -> dict[str, Any]:
         ],
         "assumptions": list(dict.fromkeys(a for promise in release.guarantee.promises for a in promise.assumptions)),
         "steps": [event.describe() for event in release.guarantee.events],
-        "measures": {name: number(value) for name, value in ({**release.measures, "loss": loss(release)}).items()},
-        "before": dataclasses.asdict(before(release)),
+        "measures": {name: _number(value) for name, value in ({**release.measures, "loss": _loss(release)}).items()},
+        "before": dataclasses.asdict(_before(release)),
         "after": dataclasses.asdict(release.after),
         "guessed": release.plan.schema.guessed,
         "private": release.private is not None,
         # quasi-identifiers are then as they were, and classes are of those whose secrets are mixed
         "mixed": getattr(release.plan.method, "form", None) in ("permuted", "anatomy"),
-        "search": None if release.search is None else search(release.search, frequencies, release.plan.class_models),
-        "distributions": _distributions(table, release, frequencies, folder),
+        "search": None if release.search is None else _search(release.search, frequencies, release.plan.class_models),
+        "tables": [each.model_dump(mode="json") for each in compared_tables(folder, table)],
         "records": _records(table, release, frequencies),
         "files": sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()),
     }
 
 
-def before(release: Release) -> Reidentification:
+def _before(release: Release) -> Reidentification:
     """Return the risk of the input, which differential privacy keeps out of the release, but not from its owner."""
     found = release.before or (release.private and release.private.before)
     assert found  # noqa: S101 - a release has one or the other
     return found
 
 
-def loss(release: Release) -> float | None:
+def _loss(release: Release) -> float | None:
     """Return the loss with respect to the input, likewise."""
     return release.measures.get("loss") if release.private is None else release.private.loss
 
 
-def _distributions(table: Table, release: Release, frequencies: Frequencies, folder: Path) -> list[dict[str, Any]]:
-    """Count the values of every released column, in the one file of the release or in each of several."""
-    found = []
-    for name in [part.file for part in release.parts] or ["data.parquet"]:
-        file = pq.ParquetFile(folder / name)
-        for column in file.schema_arrow.names:
-            entry = _distribution(table, release, frequencies, file.read(columns=[column]).column(0), column)
-            found.append(entry | {"file": name if release.parts else None})
-    return found
-
-
-def _distribution(
-    table: Table, release: Release, frequencies: Frequencies, released: pa.ChunkedArray, name: str
-) -> dict[str, Any]:
-    """Count the values of a column before and after, in the same bars where both can be told in the same values."""
-    if name not in release.plan.schema:  # a column that the method added
-        return {"column": name, "role": "added", "original": [], "released": _plain_histogram(released), "same": False}
-    levels = None if release.search is None else release.search.levels
-    if name in frequencies.attributes and levels is not None:
-        original, after = _at_level(frequencies, name, levels, released)
-    else:
-        values = table.select(name).to_arrow().column(0)
-        edges = _edges(values)
-        original = histogram(values, edges)
-        after = histogram(released, edges) if _isnumber(released.type) else _plain_histogram(released)
+def _search(found: SearchResult, frequencies: Frequencies, models: Sequence[Model]) -> dict[str, Any]:
+    """Return the best solutions, what they risk, and the lattice."""
+    lattice = lattice_figures(found)
     return {
-        "column": name,
-        "role": release.plan.schema[name].role.value,
-        "original": original,
-        "released": after,
-        "same": [bar["label"] for bar in original] == [bar["label"] for bar in after],
+        "attributes": list(found.recoding.attributes),
+        # a value of every level says more than its number
+        "examples": [
+            [labels[(len(labels) - 1) // 2] for labels in hierarchy.labels] for hierarchy in frequencies.hierarchies
+        ],
+        "measure": found.measure.title,
+        "value": _number(found.value),
+        "bound": _number(found.bound),
+        "optimal": found.optimal,
+        "suppressed": found.suppressed,
+        "records": found.records,
+        "checked": found.checked,
+        "nodes": found.nodes,
+        "levels": None if found.levels is None else list(map(int, found.levels)),
+        "explanation": found.explain().splitlines(),
+        "solutions": [
+            {"levels": list(map(int, each.levels)), "value": _number(each.value), "suppressed": int(each.suppressed)}
+            for each in found.solutions[:_SOLUTIONS]
+        ],
+        "lattice": None if lattice is None else lattice.model_dump(mode="json"),
+        "frontier": _frontier(found, frequencies, models),
     }
 
 
-def _at_level(
-    frequencies: Frequencies, name: str, levels: Sequence[int], released: pa.ChunkedArray
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Count the values of the level that was chosen, in the order of the hierarchy."""
-    j = frequencies.attributes.index(name)
-    hierarchy, level = frequencies.hierarchies[j], levels[j]
-    codes = hierarchy.generalize(frequencies.codes[:, j], level)
-    before = np.bincount(codes, weights=frequencies.counts, minlength=len(hierarchy.labels[level])).astype(np.int64)
-    counted = released.value_counts()
-    texts = hierarchies.text(counted.field("values")).to_pylist()
-    after = dict(zip(texts, counted.field("counts").to_pylist(), strict=True))
-    shown = [(label, int(count)) for label, count in zip(hierarchy.labels[level], before, strict=True) if count]
-    if len(shown) > _LEVEL_BARS:
-        rest = sorted(shown, key=lambda pair: -pair[1])[_LEVEL_BARS:]
-        kept = {label for label, _ in shown} - {label for label, _ in rest}
-        shown = [(label, count) for label, count in shown if label in kept]
-        more: list[tuple[str | None, int, int]] = [
-            (f"{len(rest):,} other values", sum(n for _, n in rest), sum(after.get(label, 0) for label, _ in rest))
-        ]
-    else:
-        more = []
-    rows = [(label, count, after.get(label, 0)) for label, count in shown] + more
-    named = [("missing" if label is None else label, old, new) for label, old, new in rows]
-    return [{"label": n, "count": old} for n, old, _ in named], [{"label": n, "count": new} for n, _, new in named]
-
-
-def histogram(values: pa.ChunkedArray, edges: Sequence[float] | None = None) -> list[dict[str, Any]]:
-    """Count values: between ``edges`` for numbers, else the most frequent ones and the rest together."""
-    missing = values.null_count
-    bars: list[dict[str, Any]] = []
-    if edges is not None:
-        numbers = np.asarray(pc.cast(values.drop_null(), pa.float64()).to_numpy())
-        counts = np.histogram(numbers, bins=np.asarray(edges))[0]
-        bars = [
-            {"label": f"{low:,.6g} to {high:,.6g}", "count": int(count)}
-            for low, high, count in zip(edges, edges[1:], counts, strict=False)
-        ]
-    else:
-        counted = values.drop_null().value_counts()
-        texts = hierarchies.text(counted.field("values")).to_pylist()
-        pairs = sorted(
-            zip(texts, counted.field("counts").to_pylist(), strict=True),
-            key=lambda pair: (-pair[1], pair[0]),
+def _frontier(found: SearchResult, frequencies: Frequencies, models: Sequence[Model]) -> list[dict[str, Any]]:
+    """Return the average risk of some solutions, the best first and then others of the whole range of values."""
+    if found.lattice is None or found.levels is None or any(model.capabilities.population for model in models):
+        return []
+    explored, started = found.lattice, time.monotonic()
+    order = np.argsort(explored.values, kind="stable")[: int(np.isfinite(explored.values).sum())]
+    spread = order[np.linspace(0, len(order) - 1, min(len(order), _POINTS)).astype(int)]
+    lattice, points = Lattice(frequencies), []
+    for i in dict.fromkeys([*order[:_SOLUTIONS].tolist(), *spread.tolist()]):
+        node = lattice.node(tuple(map(int, explored.levels[i])))
+        kept = node.keep(models)
+        points.append(
+            {
+                "levels": explored.levels[i].tolist(),
+                "value": _number(float(explored.values[i])),
+                "risk": float(kept.sum() / max(node.sizes[kept].sum(), 1)),
+                "suppressed": int(explored.suppressed[i]),
+            }
         )
-        bars = [{"label": label, "count": count} for label, count in pairs[:_BARS]]
-        rest = sum(count for _, count in pairs[_BARS:])
-        if rest:
-            bars.append({"label": f"{len(pairs) - _BARS:,} other values", "count": rest, "rest": True})
-    return bars + ([{"label": "missing", "count": missing, "rest": True}] if missing else [])
+        if time.monotonic() - started > _PATIENCE:
+            break
+    return [point | {"beaten": _beaten(point, points)} for point in points]
 
 
-def _plain_histogram(values: pa.ChunkedArray) -> list[dict[str, Any]]:
-    """Count values of any type: lists and structures have no text of their own."""
-    return histogram(values) if not pa.types.is_nested(values.type) else [{"label": "lists", "count": len(values)}]
+def _beaten(point: dict[str, Any], points: Sequence[dict[str, Any]]) -> bool:
+    """Return whether another solution is as good in both figures, and better in one."""
+    mine = (point["risk"], point["value"])
+    both = [(other["risk"], other["value"]) for other in points]
+    return any(other[0] <= mine[0] and other[1] <= mine[1] and other != mine for other in both)
 
 
-def _edges(values: pa.ChunkedArray) -> list[float] | None:
-    if not _isnumber(values.type) or pc.count_distinct(values).as_py() <= _BARS:
-        return None
-    bounds = pc.min_max(values).as_py()
-    low, high = float(bounds["min"]), float(bounds["max"])
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        return None
-    return [float(edge) for edge in np.linspace(low, high, _BARS + 1)]
-
-
-def _isnumber(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+def _number(value: float | None) -> float | None:
+    """Return a number that JSON knows, or None."""
+    return None if value is None or not math.isfinite(value) else float(value)
 
 
 def _records(table: Table, release: Release, encoded: Frequencies) -> dict[str, Any] | None:

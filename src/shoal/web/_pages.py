@@ -8,13 +8,24 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 
+from shoal.report import (
+    Axis,
+    Chart,
+    Dot,
+    LatticeFigures,
+    Risk,
+    TableFigures,
+    class_sizes_chart,
+    column_chart,
+    figure,
+    frontier_chart,
+    lattice_chart,
+)
 from shoal.schema import RULES
-from shoal.web import _figures
 from shoal.web._context import Context, Here
-from shoal.web._words import HELP, PRESETS, ROLES
-from shoal.web.api import compare, plans, releases, risk, runs, schema, verify
+from shoal.web._words import FILTERS, HELP, PRESETS, ROLES
+from shoal.web.api import compare, plans, releases, runs, schema, tables
 
 __all__ = ["router"]
 
@@ -27,9 +38,7 @@ _templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_templates.filters |= _figures.FILTERS
-_templates.globals |= {"lattice_picture": _figures.lattice_picture, "frontier": _figures.frontier}
-del verify
+_templates.filters |= FILTERS
 
 
 def _page(name: str, **values: Any) -> HTMLResponse:
@@ -53,7 +62,9 @@ def columns(here: Here, table: str) -> HTMLResponse:
 @router.get("/tables/{table}/risk")
 def today(here: Here, table: str) -> HTMLResponse:
     """Show the risk of the table as it is."""
-    return _page("risk", step="risk", **_of(here, table), risk=risk.risk(here, table))
+    found = tables.risk(here, table)
+    sizes = figure(class_sizes_chart(_risk(found["reidentification"])))
+    return _page("risk", step="risk", **_of(here, table), risk=found, sizes=sizes)
 
 
 @router.get("/tables/{table}/promise")
@@ -98,13 +109,61 @@ def one_run(here: Here, run: str) -> HTMLResponse:
     """Show how far a run is, or what came of it."""
     about = runs.describe(here, run)
     done = about["status"]["state"] == "done"
-    found = releases.exploration(here, run) if done else None
-    files = releases.files(here, run) if done else []
-    if done and about["kind"] == "comparison":
+    if not done:
+        return _page("progress", step="runs", run=about, **_of(here, about["table"]))
+    if about["kind"] == "comparison":
         return _compared(here, run, about)
-    name = "release" if done else "progress"
-    key = (here.store.runs.path(run) / "pseudonym.key").is_file()
-    return _page(name, step="runs", run=about, found=found, files=files, key=key, **_of(here, about["table"]))
+    found = releases.exploration(here, run)
+    return _page(
+        "release",
+        step="runs",
+        run=about,
+        found=found,
+        pictures=_pictures(found),
+        files=releases.files(here, run),
+        key=(here.store.runs.path(run) / "pseudonym.key").is_file(),
+        **_of(here, about["table"]),
+    )
+
+
+def _pictures(found: dict[str, Any]) -> dict[str, Any]:
+    """Draw what there is to see of a release, as reports do."""
+    search = found["search"]
+    lattice = search["lattice"] if search else None
+    shown = [TableFigures.model_validate(each) for each in found.get("tables", [])]
+    return {
+        "sizes": figure(class_sizes_chart(_risk(found["after"]), _risk(found["before"]))),
+        "tables": {
+            each.file: [figure(column_chart(column), role=column.role.value) for column in each.columns]
+            for each in shown
+        },
+        "frontier": figure(_frontier(search)) if search and search["frontier"] else None,
+        "lattice": figure(lattice_chart(LatticeFigures.model_validate(lattice))) if lattice else None,
+    }
+
+
+def _risk(found: dict[str, Any]) -> Risk:
+    return Risk.model_validate({name: found[name] for name in Risk.model_fields})
+
+
+def _frontier(search: dict[str, Any]) -> Chart:
+    dots = [
+        Dot(
+            label=f"levels {', '.join(map(str, node['levels']))}, {node['suppressed']:,} left out",
+            risk=node["risk"],
+            cost=node["value"],
+            best=not node["beaten"],
+            chosen=node["levels"] == search["levels"],
+        )
+        for node in search["frontier"]
+    ]
+    measure = search["measure"]
+    return frontier_chart(
+        dots,
+        Axis(title="average risk", short="average risk"),
+        Axis(title=measure, short=measure, share=False),
+        ringed="chosen",
+    )
 
 
 def _compared(here: Context, run: str, about: dict[str, Any]) -> HTMLResponse:
@@ -116,7 +175,7 @@ def _compared(here: Context, run: str, about: dict[str, Any]) -> HTMLResponse:
         step="runs",
         run=about,
         found=found,
-        picture=Markup(found.chart().svg()),  # noqa: S704 - made of escaped texts, as in reports
+        picture=figure(found.chart()),
         risk=RISKS[found.risk],
         utility=UTILITIES[found.utility],
         **_of(here, about["table"]),

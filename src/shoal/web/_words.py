@@ -1,10 +1,79 @@
-"""What the models mean, in words for people who have to choose one."""
+"""What the pages say: numbers as text, hierarchies in words, and what models and roles mean."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["HELP", "PRESETS", "ROLES"]
+from shoal import exact
+from shoal.report import ticks
+from shoal.schema import RULES, Flat, read_rule
+
+__all__ = ["FILTERS", "HELP", "PRESETS", "ROLES"]
+
+NOTHING = "\N{EN DASH}"
+
+
+def share(value: float | None) -> str:
+    """Return a share in percent."""
+    return NOTHING if value is None else exact.share(value)
+
+
+def number(value: float | None) -> str:
+    """Return a number with thousands separated."""
+    if value is None:
+        return NOTHING
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+
+
+def size(value: int) -> str:
+    """Return a size in the unit that fits."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if value < 1000 or unit == "GB":
+            return f"{value:,.0f} {unit}" if unit == "bytes" or value >= 10 else f"{value:.1f} {unit}"
+        value = value / 1000  # type: ignore[assignment]
+    return ""
+
+
+def rule_text(rule: Mapping[str, Any] | None, key: str) -> str:
+    """Return a part of a hierarchy rule as the text of its field."""
+    value = (rule or {}).get(key)
+    if value is None or not isinstance(value, list | dict):
+        return "" if value is None else str(value)
+    if key == "cuts":
+        return "\n".join(", ".join(f"{cut:g}" for cut in level) for level in value)
+    if key == "groups":
+        return "\n\n".join("\n".join(f"{label} = {' | '.join(of)}" for label, of in level.items()) for level in value)
+    if isinstance(value, dict):
+        return "\n".join(f"{child} = {parent}" for child, parent in value.items())
+    return ", ".join(f"{each:g}" if isinstance(each, int | float) else str(each) for each in value)
+
+
+def rule_name(rule: Mapping[str, Any] | None) -> str:
+    """Return which rule it is."""
+    return next((name for name in RULES if name in (rule or {})), Flat.name)
+
+
+def rule_words(rule: Mapping[str, Any] | None) -> str:
+    """Say a hierarchy in a few words."""
+    return (read_rule(rule) if rule else Flat()).explain()
+
+
+def when(text: str) -> str:
+    """Return a time to the minute."""
+    return f"{text[:10]} {text[11:16]} UTC"
+
+
+FILTERS: dict[str, Callable[..., Any]] = {
+    "number": number,
+    "rule_name": rule_name,
+    "rule_text": rule_text,
+    "rule_words": rule_words,
+    "share": share,
+    "size": size,
+    "ticks": ticks,
+    "when": when,
+}
 
 HELP: dict[str, str] = {
     "k-anonymity": "Every person looks like at least k - 1 others in all that an outsider may know. "

@@ -1,9 +1,10 @@
-"""Tables: upload, list, look at, delete."""
+"""Tables: upload, list, look at, assess, delete."""
 
 from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import hashlib
 import re
 import shutil
 from pathlib import Path
@@ -14,9 +15,9 @@ from starlette.concurrency import run_in_threadpool
 
 from shoal.errors import DataError
 from shoal.web._context import SCHEMA, Context, Here, receive
-from shoal.web._store import now
+from shoal.web._store import now, read_json, write_json
 
-__all__ = ["router"]
+__all__ = ["risk", "router"]
 
 router = APIRouter()
 
@@ -93,6 +94,23 @@ def records(
             texts = [None if cell is None else "(not text)" for cell in column.to_pylist()]
         columns.append([None if cell is None else cell[:_CELL] for cell in texts])
     return {"columns": rows.column_names, "rows": [list(row) for row in zip(*columns, strict=True)]}
+
+
+@router.get("/tables/{table}/risk")
+def risk(here: Here, table: str) -> dict[str, Any]:
+    """Return class sizes, unique records, the three risks, and the columns that tell records apart."""
+    import shoal
+
+    folder = here.store.tables.path(table)
+    here.store.tables.about(table)
+    version = hashlib.sha256((folder / SCHEMA).read_bytes()).hexdigest()
+    kept = read_json(folder / "risk.json")
+    if kept is not None and kept.get("schema") == version:
+        return dict(kept["risk"])
+    with here.table(table) as opened:
+        found = dataclasses.asdict(shoal.assess(opened.with_schema(here.schema(table))))
+    write_json(folder / "risk.json", {"schema": version, "risk": found})
+    return found
 
 
 @router.delete("/tables/{table}", status_code=204)
