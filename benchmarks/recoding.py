@@ -28,7 +28,8 @@ import pyarrow as pa
 from shoal import tables
 from shoal.hierarchies import Hierarchy, build, leaf_codes
 from shoal.kernels import _library
-from shoal.methods.recode import Generalize, Iterate, Mondrian, Recode, SearchResult, Specialize, Subtree, score_lattice
+from shoal.kernels.walk import score
+from shoal.methods.recode import Box, Generalize, Iterate, Lattice, Mondrian, Recode, SearchResult, Specialize, Subtree
 from shoal.models import (
     BetaLikeness,
     Classes,
@@ -103,10 +104,17 @@ def scores() -> None:
     frequencies = adult()
     costs = tuple(tuple(shares / 9 for shares in hierarchy.shares) for hierarchy in frequencies.hierarchies)
     gains = np.append(np.zeros(5), 5.0)
-    found, compiled = timed(lambda: score_lattice(frequencies, gains, costs, slope=1.0))
-    with_numpy = numpy_seconds(lambda: score_lattice(frequencies, gains, costs, slope=1.0))
+    found, compiled = timed(lambda: scored(frequencies, gains, costs))
+    with_numpy = numpy_seconds(lambda: scored(frequencies, gains, costs))
     print(f"Adult, all {found.size:,} nodes scored: C++ {compiled:.2f}, NumPy {with_numpy:.2f}")
     print(f"the best of them has loss {1 - found.max() / frequencies.records:.4f}")
+
+
+def scored(
+    frequencies: Frequencies, gains: np.ndarray[Any, Any], costs: tuple[tuple[np.ndarray[Any, Any], ...], ...]
+) -> np.ndarray[Any, Any]:
+    lattice = Lattice(frequencies, costs)
+    return score(Box(lattice, lattice.bottom, lattice.top, costs).start, gains, slope=1.0)
 
 
 def local() -> None:

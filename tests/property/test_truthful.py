@@ -158,7 +158,7 @@ def test_a_record_more_changes_no_classification_score_by_more_than_the_sensitiv
 
 def _with_target(described: list[Column], records: list[Record], target: int, k: int) -> Setting:
     from shoal.mechanisms import SYSTEM
-    from shoal.methods.recode._method import Watch
+    from shoal.methods.base import Watch
     from shoal.methods.truthful._scheme import Chooser
     from shoal.methods.truthful.parameters import Parameters
 

@@ -12,6 +12,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from shoal.hierarchies import Hierarchy
+from shoal.kernels.walk import score as score_box
+from shoal.methods.recode import Box, Lattice, Tables
 from shoal.models import Classes, Model, keep
 from shoal.quality import Measure
 from shoal.schema import Provenance
@@ -166,6 +168,23 @@ def score(
         cost = sum(table[level][code] for table, level, code in zip(costs, levels, codes, strict=True))
         total += gain[sizes[label]] * (1 - cost)
     return total
+
+
+def score_lattice(
+    frequencies: Frequencies,
+    gains: np.ndarray,
+    costs: Tables,
+    *,
+    slope: float,
+    base: float = 1.0,
+    sensitive: str | None = None,
+) -> np.ndarray:
+    """Score every node in one walk of the kernel: one axis per quasi-identifier, indexed by its level."""
+    lattice = Lattice(frequencies, costs)
+    target = None if sensitive is None else [attribute.name for attribute in frequencies.sensitive].index(sensitive)
+    box = Box(lattice, lattice.bottom, lattice.top, costs, sensitive=target)
+    values = score_box(box.start, gains, slope=slope, base=base, best_value=target is not None)
+    return values.reshape(box.shape).transpose(np.argsort(box.order))
 
 
 def covers(hierarchy: Hierarchy, label: str | None, leaf: int) -> bool:

@@ -12,8 +12,7 @@ from reference.truthful import Column
 from shoal.kernels import regions as kernel
 from shoal.kernels._library import library
 from shoal.kernels.walk import Start
-from shoal.methods.recode import Lattice
-from shoal.methods.recode._sweep import Box
+from shoal.methods.recode import Box, Lattice
 
 UNIT = 2.0**-20
 FLAT = Column(((0, 1), (0, 0)))

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shoal.errors import RequirementError
 from shoal.kernels.walk import Proportions, screen
 from shoal.methods.base import Watch
-from shoal.methods.recode._lattice import Counts, Lattice, Levels, Mask, Node, smallest_class
+from shoal.methods.recode._lattice import Box, Counts, Lattice, Levels, Mask, Node, smallest_class
 from shoal.methods.recode._result import ExploredLattice, Solution
-from shoal.methods.recode._sweep import Box
 from shoal.models import Classes, Model, keep
 from shoal.quality import CellObjective, Objective
 
-__all__ = ["BranchAndBound", "Found", "Limits"]
+__all__ = ["BranchAndBound", "Found", "Limits", "no_solution"]
 
 #: Nodes remembered for display.
 _SHOWN = 100_000
@@ -365,3 +365,37 @@ def _volume(low: Levels, high: Levels) -> int:
 def _neighbours(levels: Levels, heights: Levels) -> list[Levels]:
     moved = [(j, levels[j] + step) for j in range(len(levels)) for step in (-1, 1)]
     return [(*levels[:j], level, *levels[j + 1 :]) for j, level in moved if 0 <= level <= heights[j]]
+
+
+def no_solution(lattice: Lattice, models: Sequence[Model], allowed: int, least: int) -> RequirementError:
+    """Say which models fail even where everything is generalised, and how much suppression would help.
+
+    Parameters
+    ----------
+    allowed
+        The records that may be suppressed.
+    least
+        The fewest records that had to be suppressed at any node that was checked.
+    """
+    frequencies = lattice.frequencies
+    records = frequencies.records
+    everything = np.ones(1, dtype=np.bool_)
+    names = [attribute.name for attribute in frequencies.sensitive]
+    top = lattice.node(lattice.top).classes(everything, sensitive=names)
+    problems = [f"No generalisation keeps the promise while suppressing at most {allowed:,} of {records:,} records."]
+    for model in models:
+        if not model.keep(top, everything).all():
+            problems.append(
+                f"`{model.title}` fails even if every quasi-identifier is `*` and nothing is suppressed: the whole "
+                f"table has {model.achieved(top)}."
+            )
+    if least < records:
+        hint = f"a `suppression_limit` of {_at_least(least, records)} is enough: {least:,} records would be suppressed"
+    else:
+        hint = "weaken the models that fail on the whole table; no suppression limit helps"
+    return RequirementError(problems, hint=hint)
+
+
+def _at_least(part: int, whole: int) -> str:
+    """Return a share with four digits, rounded up."""
+    return f"{-(-part * 10_000 // whole) / 10_000:.4f}"

@@ -14,7 +14,7 @@ from shoal.methods.recode._lattice import Codes, Counts, Mask, smallest_class
 from shoal.models import Classes, ClassHistogram, Model, keep
 from shoal.tables import Frequencies, Recoding, tally
 
-__all__ = ["Draft", "Tuples", "Vocabulary"]
+__all__ = ["LocalDraft", "OccupiedTuples", "Vocabulary"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -75,7 +75,7 @@ class Vocabulary:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tuples:
+class OccupiedTuples:
     """The distinct quasi-identifiers that hold records, whatever their sensitive values.
 
     Parameters
@@ -93,7 +93,7 @@ class Tuples:
     labels: Codes
 
     @classmethod
-    def of(cls, frequencies: Frequencies, chosen: Mask | None = None) -> Tuples:
+    def of(cls, frequencies: Frequencies, chosen: Mask | None = None) -> OccupiedTuples:
         """Gather all tuples, or those of the ``chosen`` rows."""
         rows = np.flatnonzero((frequencies.counts > 0) & (True if chosen is None else chosen))
         columns = np.ascontiguousarray(frequencies.codes[rows].T)
@@ -104,7 +104,7 @@ class Tuples:
         return cls(columns[:, groups.first], counts, labels)
 
 
-class Draft:
+class LocalDraft:
     """What every row of the frequencies releases.
 
     Parameters
@@ -119,9 +119,9 @@ class Draft:
         self.values = np.zeros(frequencies.codes.shape, dtype=np.int32, order="F")
         self.released = np.zeros(len(frequencies.counts), dtype=np.bool_)
 
-    def copy(self) -> Draft:
+    def copy(self) -> LocalDraft:
         """Return a draft that can be changed while this one is kept; both know the same values."""
-        twin = Draft.__new__(Draft)
+        twin = LocalDraft.__new__(LocalDraft)
         twin.frequencies, twin.vocabularies = self.frequencies, self.vocabularies
         twin.values, twin.released = self.values.copy(order="F"), self.released.copy()
         return twin
@@ -163,7 +163,7 @@ class Draft:
             sizes=classes.sizes, sensitive=classes.sensitive, codes=codes, population=classes.population
         )
 
-    def settle(self, models: Sequence[Model]) -> Draft:
+    def settle(self, models: Sequence[Model]) -> LocalDraft:
         """Return the draft in which the classes that violate a model are suppressed."""
         labels, classes = self.classes()
         kept = classes.sizes >= smallest_class(models)

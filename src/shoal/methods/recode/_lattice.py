@@ -12,10 +12,11 @@ import numpy.typing as npt
 
 from shoal.hierarchies import Hierarchy
 from shoal.kernels.recoding import ChosenTuples, choose, group, roll_up
+from shoal.kernels.walk import BoxAttribute, Start
 from shoal.models import Classes, ClassHistogram, Model, keep
 from shoal.tables import Frequencies, Recoding, tally
 
-__all__ = ["Counts", "Lattice", "Levels", "Mask", "Node", "Tables", "recoding_of", "smallest_class"]
+__all__ = ["Box", "Counts", "Lattice", "Levels", "Mask", "Node", "Tables", "recoding_of", "smallest_class"]
 
 Levels = tuple[int, ...]
 Codes = npt.NDArray[np.int32]
@@ -252,3 +253,73 @@ def recoding_of(frequencies: Frequencies, levels: Sequence[int], labels: Codes, 
         unchanged=tuple(level == 0 for level in levels),
         levels=tuple(int(level) for level in levels),
     )
+
+
+class Box:
+    """All nodes from ``low`` to ``high``, as a walk takes them.
+
+    The attribute with the most bits of information comes first: raising it makes the tables of all nodes after it
+    smaller.
+
+    Parameters
+    ----------
+    lattice
+        The lattice.
+    low, high
+        The corners of the box.
+    costs
+        ``costs[attribute][level][code]``.
+    sensitive
+        The number of the sensitive attribute that tuples are told apart by; None for none.
+    """
+
+    def __init__(self, lattice: Lattice, low: Levels, high: Levels, costs: Tables, *, sensitive: int | None = None):
+        node = lattice.node(low)
+        self.low, self.high = low, high
+        self.order = sorted(range(len(low)), key=lambda j: -_entropy(node, j))
+        self.shape = tuple(high[j] - low[j] + 1 for j in self.order)
+        sizes = [lattice.widths(low)[j] for j in self.order]
+        target = 0 if sensitive is None else _bits(lattice.frequencies.sensitive[sensitive].size)
+        shifts = np.cumsum([target, *map(_bits, sizes[::-1])])[::-1].tolist()
+        self.fits = shifts[0] <= 64
+        if not self.fits:
+            return
+        axes = tuple(
+            BoxAttribute(
+                shift=shift,
+                bits=_bits(size),
+                maps=tuple(lattice.mapping(j, level, level + 1) for level in range(low[j], high[j])),
+                costs=tuple(costs[j][low[j] : high[j] + 1]),
+            )
+            for j, size, shift in zip(self.order, sizes, shifts[1:], strict=True)
+        )
+        self.start = _start(node, self.order, axes, target, sensitive)
+
+    def levels(self, number: int) -> Levels:
+        """Return the node with a number in the walk."""
+        steps = np.unravel_index(number, self.shape) if self.shape else ()
+        raised = dict(zip(self.order, steps, strict=True))
+        return tuple(int(level + raised[j]) for j, level in enumerate(self.low))
+
+
+def _start(
+    node: Node, order: Sequence[int], axes: tuple[BoxAttribute, ...], target: int, sensitive: int | None
+) -> Start:
+    keys = np.zeros(node.rows, dtype=np.uint64)
+    for j, axis in zip(order, axes, strict=True):
+        keys |= node.columns[j].astype(np.uint64) << np.uint64(axis.shift)
+    if sensitive is not None:
+        keys |= node.columns[len(node.levels) + sensitive].astype(np.uint64)
+    occupied = node.counts[0] > 0
+    distinct, labels = np.unique(keys[occupied], return_inverse=True)
+    return Start(distinct, tally(labels, node.counts[0, occupied], len(distinct)), axes, target)
+
+
+def _entropy(node: Node, attribute: int) -> float:
+    counts = np.bincount(node.columns[attribute], weights=node.counts[0])
+    shares = counts[counts > 0] / max(float(counts.sum()), 1.0)
+    return -float((shares * np.log(shares)).sum())
+
+
+def _bits(size: int) -> int:
+    return max(size - 1, 0).bit_length()

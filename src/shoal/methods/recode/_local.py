@@ -14,17 +14,16 @@ from shoal.errors import ParameterError, Problems
 from shoal.exact import Arguments, Number, fraction
 from shoal.kernels.partition import AttributeCover
 from shoal.methods.base import Progress, Watch
-from shoal.methods.recode._any_time import BranchAndBound, Limits
-from shoal.methods.recode._draft import Draft
+from shoal.methods.recode._any_time import BranchAndBound, Limits, no_solution
+from shoal.methods.recode._draft import LocalDraft
 from shoal.methods.recode._lattice import Lattice
 from shoal.methods.recode._method import Recode
-from shoal.methods.recode._requirement import no_solution
 from shoal.methods.recode._result import SearchResult
 from shoal.models import Model
 from shoal.quality import CellObjective, Loss, Measure
 from shoal.tables import Frequencies
 
-__all__ = ["LocalMethod", "Task", "covers", "ordered"]
+__all__ = ["LocalMethod", "LocalTask", "covers", "ordered"]
 
 #: Nodes that the comparison with full-domain recoding may check.
 _STEPS = 5_000
@@ -77,7 +76,7 @@ class LocalMethod(Recode):
         measure = self.measure
         share = fraction(self.suppression_limit)
         allowed = math.floor(share * frequencies.records)
-        task = Task(frequencies, tuple(models), measure, allowed, Watch(progress, cancelled))
+        task = LocalTask(frequencies, tuple(models), measure, allowed, Watch(progress, cancelled))
         task.watch.step(0, 2, f"{self.name} recoding")
         best = min(filter(task.fits, map(task.result, self.drafts(task))), key=lambda found: found.value, default=None)
         task.watch.step(1, 2, "comparison with full-domain recoding")
@@ -89,11 +88,11 @@ class LocalMethod(Recode):
         return replace(whole or best or task.failed(), notes=(note,), bound=None, solutions=(), lattice=None, nodes=0)
 
     @abstractmethod
-    def drafts(self, task: Task) -> Iterable[Draft]:
+    def drafts(self, task: LocalTask) -> Iterable[LocalDraft]:
         """Make drafts."""
 
 
-class Task:
+class LocalTask:
     """One table, the models that must hold, and the costs that guide a local recoding."""
 
     def __init__(
@@ -110,7 +109,7 @@ class Task:
             return objective
         return Loss(weights=self.measure.weights).objective(self.frequencies)
 
-    def result(self, draft: Draft) -> SearchResult:
+    def result(self, draft: LocalDraft) -> SearchResult:
         """Suppress what violates a model, and measure what is left."""
         draft = draft.settle(self.models)
         recoding = draft.recoding()
@@ -154,7 +153,7 @@ def ordered(frequencies: Frequencies, *, intervals: bool) -> tuple[bool, ...]:
     return tuple(intervals and hierarchy.positions is not None for hierarchy in frequencies.hierarchies)
 
 
-def covers(task: Task, intervals: Sequence[bool]) -> list[AttributeCover]:
+def covers(task: LocalTask, intervals: Sequence[bool]) -> list[AttributeCover]:
     """Return what covering values costs; of an ordered attribute in proportion to what ``*`` costs."""
     found = []
     for hierarchy, table, interval in zip(task.frequencies.hierarchies, task.objective.tables, intervals, strict=True):

@@ -1,18 +1,28 @@
-"""Mondrian: multidimensional recoding by median and hierarchy splits."""
+"""Split regions top-down, all regions of a round at once, under any models; Mondrian does this and nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from shoal.methods.recode._draft import Draft, Tuples
-from shoal.methods.recode._local import LocalMethod, Task, covers, ordered
-from shoal.methods.recode._top_down import TopDown
+from shoal.kernels.partition import LEAST_GAIN, AttributeCover
+from shoal.kernels.recoding import group
+from shoal.methods.recode._draft import LocalDraft, OccupiedTuples
+from shoal.methods.recode._lattice import Codes, Counts, Mask, smallest_class
+from shoal.methods.recode._local import LocalMethod, LocalTask, covers, ordered
+from shoal.models import Classes
+from shoal.tables import tally
 
-__all__ = ["Mondrian"]
+__all__ = ["Mondrian", "TopDown"]
+
+Floats = npt.NDArray[np.float64]
+
+#: How many children may join those that stay behind, one after the other, before an attribute is given up.
+_JOINING = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +64,231 @@ class Mondrian(LocalMethod):
     relaxed: bool = False
     intervals: bool = True
 
-    def drafts(self, task: Task) -> Iterator[Draft]:
+    def drafts(self, task: LocalTask) -> Iterator[LocalDraft]:
         """Make one draft."""
-        tuples = Tuples.of(task.frequencies)
+        tuples = OccupiedTuples.of(task.frequencies)
         intervals = ordered(task.frequencies, intervals=self.intervals)
         labels = TopDown(task, tuples, covers(task, intervals), relaxed=self.relaxed, prefer="widest").run()
-        draft = Draft(task.frequencies)
+        draft = LocalDraft(task.frequencies)
         draft.cover(np.append(labels, np.int32(-1))[tuples.labels], ordered=intervals)
         yield draft
+
+
+class TopDown:
+    """Split regions as long as every part satisfies every model.
+
+    Parameters
+    ----------
+    task, tuples, covers
+        The table, its distinct tuples, and what covering values costs.
+    relaxed
+        Whether parts may overlap: children that violate a model stay behind together at the value of their parent, and
+        the tuples of a median value go to both halves. Equal tuples stay together all the same.
+    prefer
+        Which attribute a region tries first: the ``"widest"`` one, or the one whose split saves most cost per square
+        root of its information (``"gain"``). It tries the others if parts violate a model.
+    """
+
+    def __init__(
+        self,
+        task: LocalTask,
+        tuples: OccupiedTuples,
+        covers: Sequence[AttributeCover],
+        *,
+        relaxed: bool,
+        prefer: Literal["widest", "gain"],
+    ) -> None:
+        self._task, self._tuples, self._covers = task, tuples, covers
+        self._relaxed, self._prefer = relaxed, prefer
+        self._smallest = smallest_class(task.models)
+        self._by_size = all(model.capabilities.decided_by_size for model in task.models)
+        self.labels = np.zeros(len(tuples.counts), dtype=np.int32)
+        self._regions = 1
+        self._closed = np.array([not len(tuples.counts)])
+
+    def run(self) -> Codes:
+        """Return the region of every tuple."""
+        while not self._closed.all():
+            self._task.watch.step(1, 2, f"{self._regions:,} groups")
+            self._round()
+        return self.labels
+
+    def _round(self) -> None:
+        """Let every open region try its attributes in order until one splits it; close those that none splits."""
+        rows = np.flatnonzero(~self._closed[self.labels])
+        rows = rows[np.argsort(self.labels[rows], kind="stable")]
+        open_regions, regions = np.unique(self.labels[rows], return_inverse=True)
+        splits = _RegionSplits(self._tuples, self._covers, rows, regions, relaxed=self._relaxed)
+        scores = splits.widths if self._prefer == "widest" else splits.gains()
+        order = np.argsort(-scores, axis=1, kind="stable")
+        waiting = np.ones(len(open_regions), dtype=np.bool_)
+        for rank in range(scores.shape[1]):
+            chosen = order[:, rank]
+            trying = waiting & (np.take_along_axis(scores, chosen[:, None], axis=1)[:, 0] > 0)
+            if not trying.any():
+                break
+            waiting &= ~self._try(rows, regions, splits.children[chosen[regions], np.arange(len(rows))], trying)
+        self._closed[open_regions[waiting]] = True
+
+    def _try(self, rows: Counts, regions: Counts, children: Codes, trying: Mask) -> Mask:
+        """Split the regions that are trying; return which were split."""
+        concerned = trying[regions]
+        rows, regions = rows[concerned], regions[concerned]
+        parts = group(np.stack([regions.astype(np.int32), children[concerned]]), (len(trying), _most(children)))
+        owner = regions[parts.first]
+        weights = tally(parts.labels, self._tuples.counts[rows], len(owner))
+        good = self._verdict(rows, parts.labels, len(owner), weights)
+        behind = ~good
+        failed = np.zeros(len(trying), dtype=np.bool_)
+        if self._relaxed:
+            behind, failed = self._stay_behind(rows, parts.labels, owner, weights, good, len(trying))
+        else:
+            failed[owner[behind]] = True
+        number = np.bincount(owner, minlength=len(trying)) - np.bincount(owner[behind], minlength=len(trying))
+        left = np.bincount(owner[behind], minlength=len(trying)) > 0
+        split = trying & ~failed & (number + left > 1)
+        self._accept(rows, np.where(behind, -1, 0)[parts.labels], parts.labels, regions, split)
+        return split
+
+    def _stay_behind(
+        self, rows: Counts, labels: Codes, owner: Counts, weights: Counts, good: Mask, number: int
+    ) -> tuple[Mask, Mask]:
+        """Gather the parts that violate a model, with as many others as they need; return them and what failed."""
+        behind = ~good
+        failed = np.zeros(number, dtype=np.bool_)
+        for joined in range(_JOINING + 1):
+            merged = np.where(behind, len(owner) + owner, np.arange(len(owner)))
+            present, places = np.unique(merged, return_inverse=True)
+            totals = tally(places, weights, len(present))
+            verdict = self._verdict(rows, places[labels].astype(np.int32), len(present), totals)
+            failed = np.zeros(number, dtype=np.bool_)
+            rests = present >= len(owner)
+            failed[present[rests & ~verdict] - len(owner)] = True
+            if not failed.any() or joined == _JOINING:
+                break
+            behind = behind | _lightest(owner, weights, ~behind & failed[owner])
+        return behind, failed
+
+    def _accept(self, rows: Counts, stays: Codes, labels: Codes, regions: Counts, split: Mask) -> None:
+        """Give new numbers to the parts that leave the regions that were split; what stays behind keeps its own."""
+        moving = split[regions] & (stays == 0)
+        if not moving.any():
+            return
+        _, places = np.unique(labels[moving], return_inverse=True)
+        self.labels[rows[moving]] = self._regions + places
+        self._regions += int(places.max()) + 1
+        self._closed = np.append(self._closed, np.zeros(self._regions - len(self._closed), dtype=np.bool_))
+        # A region of which nothing stays behind has no tuples any more.
+        self._closed[np.bincount(self.labels, minlength=self._regions) == 0] = True
+
+    def _verdict(self, rows: Counts, labels: Codes, number: int, weights: Counts) -> Mask:
+        """Return which parts satisfy the models in a release of all parts and all other regions."""
+        good = weights >= self._smallest
+        if self._by_size or not good.any():
+            return good
+        everything = number + self.labels
+        everything[rows] = labels
+        present, places = np.unique(everything, return_inverse=True)
+        owners = np.append(places, -1)[self._tuples.labels]
+        classes = Classes.of(self._task.frequencies, owners, number=len(present))
+        kept = np.ones(len(present), dtype=np.bool_)
+        for model in self._task.models:
+            kept &= model.keep(classes, np.ones(len(present), dtype=np.bool_))
+        result = np.zeros(number, dtype=np.bool_)
+        parts = present < number
+        result[present[parts]] = kept[parts]
+        return result
+
+
+class _RegionSplits:
+    """How every open region would be split by every attribute."""
+
+    def __init__(
+        self, tuples: OccupiedTuples, covers: Sequence[AttributeCover], rows: Counts, regions: Counts, *, relaxed: bool
+    ) -> None:
+        self._covers, self._regions = covers, regions
+        self._columns, self._counts = tuples.columns[:, rows], tuples.counts[rows]
+        self._starts = np.flatnonzero(np.diff(regions, prepend=-1))
+        self.weights = np.add.reduceat(self._counts, self._starts)
+        self._low = np.minimum.reduceat(self._columns, self._starts, axis=1)
+        self._high = np.maximum.reduceat(self._columns, self._starts, axis=1)
+        costs = [_cost(cover, low, high) for cover, low, high in zip(covers, self._low, self._high, strict=True)]
+        #: what each attribute costs a record of each region; 0 where all its tuples agree
+        self.widths = np.array(costs).T.reshape(len(self._starts), len(covers))
+        self.children = np.array(
+            [self._halves(j, relaxed) if cover.ordered else self._below(j) for j, cover in enumerate(covers)],
+            dtype=np.int32,
+        ).reshape(len(covers), len(rows))
+
+    def gains(self) -> Floats:
+        """Return what each split saves per square root of its information; 0 where it saves nothing."""
+        return np.array([self._gain(children) for children in self.children]).T
+
+    def _gain(self, children: Codes) -> Floats:
+        parts = group(np.stack([self._regions.astype(np.int32), children]), (len(self._starts), _most(children)))
+        order = np.argsort(parts.labels, kind="stable")
+        starts = np.flatnonzero(np.diff(parts.labels[order], prepend=-1))
+        owner = self._regions[parts.first]
+        weights = np.add.reduceat(self._counts[order], starts)
+        cost = np.zeros(len(starts))
+        for cover, column in zip(self._covers, self._columns, strict=True):
+            codes = column[order]
+            cost += _cost(cover, np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts))
+        saved = self.weights * self.widths.sum(axis=1) - np.bincount(owner, weights=weights * cost)
+        information = -np.bincount(owner, weights=weights * np.log(weights / self.weights[owner]))
+        return np.where(saved > LEAST_GAIN, saved / np.sqrt(np.maximum(information, LEAST_GAIN)), 0.0)
+
+    def _below(self, j: int) -> Codes:
+        """Return the value of every tuple one level below the value of its region."""
+        cover = self._covers[j]
+        level = np.maximum(_level(cover, self._low[j], self._high[j]) - 1, 0)
+        return np.asarray(cover.codes[level[self._regions], self._columns[j]])
+
+    def _halves(self, j: int, relaxed: bool) -> Codes:
+        """Return the half of every tuple, cut as near to half of the records as can be."""
+        codes = self._columns[j]
+        order = np.lexsort([codes, self._regions])
+        before = np.cumsum(self._counts[order]) - self._counts[order]
+        before -= np.repeat(before[self._starts], np.diff(self._starts, append=len(codes)))
+        middle = 2 * before + self._counts[order] > self.weights[self._regions]
+        upper = np.zeros(len(codes), dtype=np.bool_)
+        upper[order] = middle
+        if relaxed:
+            return upper.astype(np.int32)
+        # The tuples of the median value all go to the half that then is nearer to half of the records.
+        cut = np.where(np.logical_or.reduceat(upper, self._starts), _least(codes, upper, self._starts), self._high[j])
+        below, upto = (
+            np.add.reduceat(np.where(side, self._counts, 0), self._starts)
+            for side in (codes < cut[self._regions], codes <= cut[self._regions])
+        )
+        nearer = np.abs(2 * upto - self.weights) < np.abs(2 * below - self.weights)
+        cut = np.where((nearer | (cut == self._low[j])) & (cut < self._high[j]), cut + 1, cut)
+        return np.asarray(codes >= cut[self._regions], dtype=np.int32)
+
+
+def _least(codes: Codes, chosen: Mask, starts: Counts) -> Codes:
+    return np.asarray(np.minimum.reduceat(np.where(chosen, codes, np.iinfo(np.int32).max), starts))
+
+
+def _level(cover: AttributeCover, low: Codes, high: Codes) -> Counts:
+    return np.asarray(np.argmax(cover.codes[:, low] == cover.codes[:, high], axis=0))
+
+
+def _cost(cover: AttributeCover, low: Codes, high: Codes) -> Floats:
+    if cover.ordered:
+        return np.asarray(cover.costs[0, high] - cover.costs[0, low])
+    return np.asarray(cover.costs[_level(cover, low, high), low])
+
+
+def _lightest(owner: Counts, weights: Counts, candidates: Mask) -> Mask:
+    """Return the lightest candidate of every owner."""
+    places = np.flatnonzero(candidates)
+    order = places[np.lexsort([weights[places], owner[places]])]
+    first = np.diff(owner[order], prepend=-1) != 0
+    chosen = np.zeros(len(owner), dtype=np.bool_)
+    chosen[order[first]] = True
+    return chosen
+
+
+def _most(codes: Codes) -> int:
+    return int(codes.max(initial=0)) + 1

@@ -10,10 +10,10 @@ import numpy as np
 
 from shoal.errors import Problems
 from shoal.kernels.partition import partition
-from shoal.methods.recode._draft import Draft, Tuples
+from shoal.methods.recode._draft import LocalDraft, OccupiedTuples
 from shoal.methods.recode._lattice import smallest_class
-from shoal.methods.recode._local import LocalMethod, Task, covers, ordered
-from shoal.methods.recode._top_down import TopDown
+from shoal.methods.recode._local import LocalMethod, LocalTask, covers, ordered
+from shoal.methods.recode._mondrian import TopDown
 
 __all__ = ["Specialize"]
 
@@ -64,9 +64,9 @@ class Specialize(LocalMethod):
         if isinstance(self.foresight, bool) or not isinstance(self.foresight, int) or self.foresight < 0:
             problems.add(f"`foresight` of `{self.title}` must be an integer in [0, inf); got {self.foresight}")
 
-    def drafts(self, task: Task) -> Iterator[Draft]:
+    def drafts(self, task: LocalTask) -> Iterator[LocalDraft]:
         """Make one draft."""
-        tuples = Tuples.of(task.frequencies)
+        tuples = OccupiedTuples.of(task.frequencies)
         intervals = ordered(task.frequencies, intervals=self.intervals)
         costs = covers(task, intervals)
         if all(model.capabilities.decided_by_size for model in task.models):
@@ -75,6 +75,6 @@ class Specialize(LocalMethod):
             labels = partition(tuples.columns, tuples.counts, costs, smallest=size, window=window).labels
         else:
             labels = TopDown(task, tuples, costs, relaxed=True, prefer="gain").run()
-        draft = Draft(task.frequencies)
+        draft = LocalDraft(task.frequencies)
         draft.cover(np.append(labels, np.int32(-1))[tuples.labels], ordered=intervals)
         yield draft

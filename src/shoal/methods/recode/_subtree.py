@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from shoal.hierarchies import Hierarchy
 from shoal.kernels.recoding import roll_up
-from shoal.methods.recode._draft import Draft
+from shoal.methods.recode._draft import LocalDraft
 from shoal.methods.recode._lattice import Codes, Lattice, Levels, Node, smallest_class
-from shoal.methods.recode._local import LocalMethod, Task
+from shoal.methods.recode._local import LocalMethod, LocalTask
 from shoal.models import keep
 
 __all__ = ["Subtree"]
@@ -51,7 +51,7 @@ class Subtree(LocalMethod):
     name: ClassVar[str] = "subtree"
     title: ClassVar[str] = "Subtree"
 
-    def drafts(self, task: Task) -> Iterator[Draft]:
+    def drafts(self, task: LocalTask) -> Iterator[LocalDraft]:
         """Make one draft, if there is a full-domain recoding to start from."""
         whole = task.full_domain()
         if whole is None or whole.levels is None:
@@ -64,7 +64,7 @@ class Subtree(LocalMethod):
 class _Cuts:
     """The level at which every leaf of every attribute is released."""
 
-    def __init__(self, task: Task, levels: Levels) -> None:
+    def __init__(self, task: LocalTask, levels: Levels) -> None:
         self._task = task
         self._hierarchies = task.frequencies.hierarchies
         self._smallest = smallest_class(task.models)
@@ -95,9 +95,9 @@ class _Cuts:
     def _saves(self, value: float) -> bool:
         return value < self._value - 1e-12 * abs(self._value)
 
-    def draft(self) -> Draft:
+    def draft(self) -> LocalDraft:
         """Return what the cuts release."""
-        draft = Draft(self._task.frequencies)
+        draft = LocalDraft(self._task.frequencies)
         for j, (vocabulary, depths) in enumerate(zip(draft.vocabularies, self._depths, strict=True)):
             codes = draft.frequencies.codes[:, j]
             for level in np.unique(depths):

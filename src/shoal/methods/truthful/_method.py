@@ -11,7 +11,7 @@ from shoal.errors import DataError, ParameterError, Problems
 from shoal.exact import Arguments
 from shoal.mechanisms import SYSTEM, RandomSource
 from shoal.methods.base import Keeps, Made, Method, Progress, Watch, Work
-from shoal.methods.recode._lattice import Levels
+from shoal.methods.recode import Levels
 from shoal.methods.truthful._draw import Drawn
 from shoal.methods.truthful._make import draw
 from shoal.methods.truthful._requirement import DifferentialPrivacy, released

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.kernels.regions import large_regions
-from shoal.methods.recode._lattice import Node
+from shoal.methods.recode import Node
 from shoal.methods.truthful._scores import Score, Setting, no_costs
 from shoal.tables import tally
 

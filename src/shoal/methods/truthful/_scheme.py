@@ -14,8 +14,7 @@ import numpy.typing as npt
 from shoal.errors import ParameterError
 from shoal.mechanisms import RandomSource
 from shoal.methods.base import Watch
-from shoal.methods.recode import Lattice
-from shoal.methods.recode._lattice import Levels
+from shoal.methods.recode import Lattice, Levels
 from shoal.methods.truthful._paper_scores import Discernibility, NonUniformEntropy
 from shoal.methods.truthful._scores import (
     Classification,

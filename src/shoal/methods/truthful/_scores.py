@@ -14,9 +14,7 @@ import numpy.typing as npt
 from shoal.errors import ParameterError
 from shoal.hierarchies import Hierarchy
 from shoal.kernels.walk import score
-from shoal.methods.recode import Lattice
-from shoal.methods.recode._lattice import Levels, Node, Tables
-from shoal.methods.recode._sweep import Box
+from shoal.methods.recode import Box, Lattice, Levels, Node, Tables
 from shoal.methods.truthful._survival import SCALE, Survival, surviving_classes, surviving_records
 from shoal.tables import Frequencies
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from shoal.mechanisms import ExponentialMechanism, PermuteAndFlip, RandomSource, Selection
-from shoal.methods.recode._lattice import Levels
+from shoal.methods.recode import Levels
 from shoal.methods.truthful._scores import Score
 
 __all__ = ["LARGEST_LATTICE", "Chosen", "draw", "published_walk", "split_walk"]

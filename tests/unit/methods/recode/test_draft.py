@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from reference.recoding import hierarchy, released_texts
-from shoal.methods.recode._draft import Draft, Tuples, Vocabulary
+from shoal.methods.recode._draft import LocalDraft, OccupiedTuples, Vocabulary
 from shoal.models import KAnonymity
 from shoal.tables import Frequencies
 
@@ -21,13 +21,13 @@ def table(leaves: list[int], counts: list[int], first: object = AGE) -> Frequenc
     )
 
 
-def texts(draft: Draft) -> list[str | None]:
+def texts(draft: LocalDraft) -> list[str | None]:
     recoding = draft.recoding()
     return [released_texts(recoding, number)[0] if number >= 0 else "-" for number in recoding.classes]
 
 
 def test_the_narrowest_value_covers_a_region() -> None:
-    draft = Draft(table([0, 1, 2, 3], [1, 1, 1, 1]))
+    draft = LocalDraft(table([0, 1, 2, 3], [1, 1, 1, 1]))
     draft.cover(np.array([0, 0, 1, -1], dtype=np.int32), ordered=[False])
     assert texts(draft) == ["1.0", "1.0", "2", "-"]
     draft.cover(np.array([0, 1, 1, 1], dtype=np.int32), ordered=[False])
@@ -35,7 +35,7 @@ def test_the_narrowest_value_covers_a_region() -> None:
 
 
 def test_intervals_hold_their_ends() -> None:
-    draft = Draft(table([0, 1, 2, 3], [1, 1, 1, 1]))
+    draft = LocalDraft(table([0, 1, 2, 3], [1, 1, 1, 1]))
     draft.cover(np.array([0, 0, 0, 1], dtype=np.int32), ordered=[True])
     assert texts(draft) == ["[0, 2]", "[0, 2]", "[0, 2]", "3"]
     recoding = draft.recoding()
@@ -45,7 +45,7 @@ def test_intervals_hold_their_ends() -> None:
 
 def test_releases_that_read_the_same_are_one_class() -> None:
     # the two halves were made apart, but both release everything
-    draft = Draft(table([0, 1, 2, 3], [1, 1, 1, 1]))
+    draft = LocalDraft(table([0, 1, 2, 3], [1, 1, 1, 1]))
     draft.generalize(np.array([True, True, False, False]), [2])
     draft.generalize(np.array([False, False, True, True]), [2])
     assert draft.recoding().number == 1
@@ -69,7 +69,7 @@ def test_the_same_text_at_two_levels_is_one_value() -> None:
 
 
 def test_what_violates_a_model_is_suppressed() -> None:
-    draft = Draft(table([0, 1, 2], [3, 1, 1], LONELY))
+    draft = LocalDraft(table([0, 1, 2], [3, 1, 1], LONELY))
     draft.generalize(np.ones(3, dtype=np.bool_), [0])
     settled = draft.settle([KAnonymity(2)])
     assert texts(settled) == ["0", "-", "-"]
@@ -78,7 +78,7 @@ def test_what_violates_a_model_is_suppressed() -> None:
 
 
 def test_tuples_without_records_are_left_out() -> None:
-    tuples = Tuples.of(table([2, 0, 2, 1], [1, 2, 3, 0]))
+    tuples = OccupiedTuples.of(table([2, 0, 2, 1], [1, 2, 3, 0]))
     assert tuples.columns.tolist() == [[0, 2]]
     assert tuples.counts.tolist() == [2, 4]
     assert tuples.labels.tolist() == [1, 0, 1, -1]

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from reference.recoding import hierarchy
-from shoal.methods.recode import Lattice, _sweep, score_lattice
-from shoal.methods.recode._sweep import Box
+from reference.recoding import hierarchy, score_lattice
+from shoal.methods.recode import Box, Lattice
 from shoal.tables import Frequencies, SensitiveAttribute
 
 AGE = hierarchy("age", [[0, 1, 2, 3], [0, 0, 1, 1], [0, 0, 0, 0]])
@@ -35,18 +33,6 @@ def test_the_largest_group_of_a_class_counts_where_a_value_is_predicted() -> Non
     assert found[0, 0] == 8
     assert found[1, 2] == 6
     assert found[0, 1] == 2 + 4
-
-
-@pytest.mark.parametrize("sensitive", [None, "income"])
-def test_what_needs_more_than_64_bits_is_scored_node_by_node(
-    monkeypatch: pytest.MonkeyPatch, sensitive: str | None
-) -> None:
-    gains = np.array([0.0, 0.5, 3.0])
-    costs = tuple(h.shares for h in TABLE.hierarchies)
-    expected = score_lattice(TABLE, gains, costs, slope=2.0, base=2.0, sensitive=sensitive)
-    monkeypatch.setattr(_sweep, "_bits", lambda size: 40)
-    found = score_lattice(TABLE, gains, costs, slope=2.0, base=2.0, sensitive=sensitive)
-    np.testing.assert_allclose(found, expected)
 
 
 def test_nodes_of_a_box_are_numbered_from_its_lowest_corner() -> None:

@@ -1,30 +1,89 @@
-"""Rounds of full-domain recoding: each anonymises what the rounds before it left over."""
+"""Rounds of full-domain recoding, each of what the rounds before it left over; what is built of them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from shoal.errors import Problems
+from shoal.hierarchies import Hierarchy
 from shoal.kernels.walk import score
 from shoal.methods.base import Watch
 from shoal.methods.recode._any_time import BranchAndBound, Limits
-from shoal.methods.recode._lattice import Lattice, Levels, Mask, Tables, smallest_class
-from shoal.methods.recode._sweep import Box
+from shoal.methods.recode._draft import LocalDraft
+from shoal.methods.recode._lattice import Box, Lattice, Levels, Mask, Tables, smallest_class
+from shoal.methods.recode._local import LocalMethod, LocalTask
 from shoal.models import Model
-from shoal.quality import CellObjective
+from shoal.quality import CellObjective, Loss, Measure
 from shoal.tables import Frequencies
 
-__all__ = ["Prices", "rounds"]
+__all__ = ["Iterate", "Prices", "rounds", "suppress_cells"]
 
 #: Nodes that one round may check one by one, where that is cheap and where it is not; what it finds in them need not
 #: be the best.
 _STEPS = {True: 1_000, False: 250}
 #: Tuples times nodes up to which all nodes are scored instead: a fraction of a second's work.
 _SCORED = 2**26
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Iterate(LocalMethod):
+    """Release what one node anonymises well, then anonymise the rest with its own best node, and so on.
+
+    Parameters
+    ----------
+    first_price
+        What a suppressed record costs in the first round, in (0, 1]. A low price releases only what is cheap, and
+        leaves the rest to later rounds.
+    growth
+        What the price is multiplied by, in (1, inf), whenever no node saves enough.
+    saving
+        The share of the price of all remaining records that a node must save, in [0, 1). Small shares take more
+        rounds and lose less.
+
+    Guarantee
+    ---------
+    Syntactic: the classes of the release, records with equal released values, satisfy the models; records that two
+    rounds release alike are one class. Every released value is an ancestor of the original. No release is worse than
+    the best full-domain one.
+
+    Assumptions
+    -----------
+    Models that compare classes with the whole release are decided in each round on its own records and again on the
+    whole release at the end; classes that then violate them are suppressed. Cost: one search or one walk over the
+    lattice per round.
+
+    Examples
+    --------
+    >>> Iterate(saving=0.1).parameters()["saving"]
+    0.1
+    """
+
+    name: ClassVar[str] = "iterate"
+    title: ClassVar[str] = "Iterate"
+    first_price: float = 0.05
+    growth: float = 1.5
+    saving: float = 0.02
+
+    def _check(self, problems: Problems) -> None:
+        self._prices.note(problems, self.title)
+
+    @property
+    def _prices(self) -> Prices:
+        return Prices(first=self.first_price, growth=self.growth, saving=self.saving)
+
+    def drafts(self, task: LocalTask) -> Iterator[LocalDraft]:
+        """Make one draft."""
+        every = np.ones(len(task.frequencies.counts), dtype=np.bool_)
+        draft = LocalDraft(task.frequencies)
+        costs = task.objective.tables
+        for levels, released in rounds(task.frequencies, every, task.models, costs, self._prices, task.watch):
+            draft.generalize(released, levels)
+        yield draft
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,4 +194,53 @@ def _part(frequencies: Frequencies, rows: Mask) -> Frequencies:
         counts=frequencies.counts[rows],
         sensitive_codes=np.asfortranarray(frequencies.sensitive_codes[rows]),
         population=None if frequencies.population is None else frequencies.population[rows],
+    )
+
+
+def suppress_cells(
+    frequencies: Frequencies, levels: Levels, kept: Mask, models: Sequence[Model], measure: Measure, watch: Watch
+) -> LocalDraft:
+    """Return the release of a node in which suppressed records come back with some of their cells as ``*``.
+
+    The suppressed records are released round by round: each takes the set of cells to suppress that costs least for
+    the records it brings back, and releases the classes that satisfy the models.
+
+    Parameters
+    ----------
+    levels, kept
+        The node, and the rows that it releases as they are.
+    """
+    narrow = _two_levels(frequencies, levels)
+    objective = measure.objective(narrow)
+    if not isinstance(objective, CellObjective) or not objective.monotone:
+        objective = Loss(weights=measure.weights).objective(narrow)
+    draft = LocalDraft(frequencies)
+    draft.generalize(kept, levels)
+    for starred, released in rounds(narrow, ~kept, models, objective.tables, Prices(), watch):
+        chosen = [
+            h.height if star else level for h, level, star in zip(frequencies.hierarchies, levels, starred, strict=True)
+        ]
+        draft.generalize(released, chosen)
+    return draft
+
+
+def _two_levels(frequencies: Frequencies, levels: Levels) -> Frequencies:
+    """Return the table at a node, whose only generalisation of a value is ``*``."""
+    codes = np.empty_like(frequencies.codes)
+    for j, (hierarchy, level) in enumerate(zip(frequencies.hierarchies, levels, strict=True)):
+        codes[:, j] = hierarchy.codes[level][frequencies.codes[:, j]]
+    narrow = tuple(_narrow(hierarchy, level) for hierarchy, level in zip(frequencies.hierarchies, levels, strict=True))
+    return replace(frequencies, hierarchies=narrow, codes=codes)
+
+
+def _narrow(hierarchy: Hierarchy, level: int) -> Hierarchy:
+    chosen = [level] if level == hierarchy.height else [level, hierarchy.height]
+    size = len(hierarchy.labels[level])
+    return replace(
+        hierarchy,
+        labels=tuple(hierarchy.labels[kept] for kept in chosen),
+        codes=tuple(np.arange(size, dtype=np.int32) if kept == level else np.zeros(size, np.int32) for kept in chosen),
+        shares=tuple(hierarchy.shares[kept] for kept in chosen),
+        leaves=tuple(hierarchy.leaves[kept] for kept in chosen),
+        positions=None,
     )
