@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from shoal.risk import Axis, Boxes, Pair
+from shoal.risk import Boxes, ColumnAxis, Pair
 from shoal.schema import Attribute, Kind, Role
 
 Point = tuple[int, ...]
@@ -39,7 +39,7 @@ def pair_of(
 ) -> Pair:
     """Return the pair of some records and their release; columns in ``ordered`` are numbers 0, 1, ..."""
     axes = tuple(
-        Axis.of(
+        ColumnAxis.of(
             Attribute(name=f"c{column}", role=role, kind=Kind.NUMERIC if column in ordered else Kind.CATEGORICAL),
             tuple(str(value) for value in range(size)),
         )

@@ -3,6 +3,6 @@
 Kernels know arrays only; they import nothing else of Shoal.
 """
 
-from shoal.kernels._library import library, name
+from shoal.kernels._library import Codes, Counts, Floats, Integers, Keys, Mask, library, name
 
-__all__ = ["library", "name"]
+__all__ = ["Codes", "Counts", "Floats", "Integers", "Keys", "Mask", "library", "name"]

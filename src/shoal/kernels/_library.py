@@ -1,4 +1,4 @@
-"""Find and load the compiled kernels, once."""
+"""The types of arrays, and the compiled kernels: found and loaded once."""
 
 from __future__ import annotations
 
@@ -8,9 +8,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
-__all__ = ["compiled", "library", "name", "pointers"]
+__all__ = ["Codes", "Counts", "Floats", "Integers", "Keys", "Mask", "compiled", "library", "name", "pointers"]
+
+Codes = npt.NDArray[np.int32]
+Integers = npt.NDArray[np.int64]
+Counts = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Keys = npt.NDArray[np.uint64]
 
 
 @cache

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.kernels._library import library, pointers
 
-__all__ = ["exchange", "exchange_numpy"]
+__all__ = ["exchange"]
 
 Points = NDArray[np.float64]
 Labels = NDArray[np.int32]

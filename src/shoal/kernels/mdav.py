@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shoal.kernels._library import library, pointers
 
-__all__ = ["mdav", "mdav_numpy", "vmdav", "vmdav_numpy"]
+__all__ = ["mdav", "vmdav"]
 
 Points = NDArray[np.float64]
 Labels = NDArray[np.int32]

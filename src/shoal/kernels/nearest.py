@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.kernels._library import library, pointers
 
-__all__ = ["count_within", "count_within_numpy", "nearest", "nearest_numpy", "threads"]
+__all__ = ["count_within", "nearest", "threads"]
 
 Points = NDArray[np.float64]
 CELLS = 1 << 22  # distances held at a time: bounds the memory of the NumPy twins at 32 MiB per array

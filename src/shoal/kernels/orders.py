@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.kernels._library import library, pointers
 
-__all__ = ["in_turns", "in_turns_numpy", "optimal_runs", "optimal_runs_numpy"]
+__all__ = ["in_turns", "optimal_runs"]
 
 CHUNK = 1 << 14  # ends of runs whose errors are tabulated at a time: bounds the memory at 8 * CHUNK * 2k bytes
 

@@ -17,15 +17,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.kernels._library import library
+from shoal.kernels._library import Codes, Floats, Integers, library
 
-__all__ = ["AttributeCover", "RegionTree", "partition", "partition_native", "partition_numpy"]
+__all__ = ["AttributeCover", "RegionTree", "partition"]
 
-Codes = npt.NDArray[np.int32]
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 #: In records: below it a split gains nothing but rounding errors.
 LEAST_GAIN = 1e-9
@@ -118,7 +114,7 @@ def partition_numpy(
     borrow: bool = True,
 ) -> RegionTree:
     """Split with NumPy; see :func:`partition`."""
-    return _Splits(columns, counts, covers, smallest, window, stay, borrow).run()
+    return _Division(columns, counts, covers, smallest, window, stay, borrow).run()
 
 
 class _Region:
@@ -126,7 +122,7 @@ class _Region:
 
     __slots__ = ("cost", "high", "low", "members", "weight")
 
-    def __init__(self, partition: _Splits, members: Integers) -> None:
+    def __init__(self, partition: _Division, members: Integers) -> None:
         self.members = members
         self.weight = int(partition.counts[members].sum())
         codes = partition.columns[:, members]
@@ -140,7 +136,7 @@ class _Region:
         return self.weight * self.cost
 
 
-class _Splits:
+class _Division:
     def __init__(
         self,
         columns: Codes,

@@ -9,26 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from shoal.kernels._library import compiled, library, pointers
+from shoal.kernels._library import Codes, Floats, Integers, compiled, library, pointers
 
-__all__ = [
-    "ChosenTuples",
-    "Rolled",
-    "TupleGroups",
-    "choose",
-    "choose_native",
-    "choose_numpy",
-    "group",
-    "group_native",
-    "group_numpy",
-    "roll_up",
-    "roll_up_native",
-    "roll_up_numpy",
-]
+__all__ = ["ChosenTuples", "Rolled", "TupleGroups", "choose", "group", "roll_up"]
 
-Codes = npt.NDArray[np.int32]
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 #: A table of all possible keys is used up to this many keys per row; sorting is faster beyond.
 DENSE = 8

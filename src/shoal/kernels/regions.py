@@ -10,24 +10,11 @@ import ctypes
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.kernels._library import compiled, library, pointers
+from shoal.kernels._library import Floats, Integers, Keys, compiled, library, pointers
 from shoal.kernels.walk import BoxAttribute, Start, _described, _walk
 
-__all__ = [
-    "Regions",
-    "large_regions",
-    "large_regions_native",
-    "large_regions_numpy",
-    "weigh_trees",
-    "weigh_trees_native",
-    "weigh_trees_numpy",
-]
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Keys = npt.NDArray[np.uint64]
+__all__ = ["Regions", "large_regions", "weigh_trees"]
 
 
 class Regions(NamedTuple):

@@ -10,24 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from shoal.kernels._library import compiled, library, pointers
+from shoal.kernels._library import Codes, Floats, Integers, Keys, compiled, library, pointers
 
-__all__ = [
-    "BoxAttribute",
-    "Proportions",
-    "Start",
-    "score",
-    "score_native",
-    "score_numpy",
-    "screen",
-    "screen_native",
-    "screen_numpy",
-]
+__all__ = ["BoxAttribute", "Proportions", "Start", "score", "screen"]
 
-Codes = npt.NDArray[np.int32]
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Keys = npt.NDArray[np.uint64]
 
 #: A class is only refused if it fails by more than rounding can explain.
 ROUNDING = 1e-9
@@ -162,7 +148,7 @@ def screen(
     )
 
 
-class _Tuples(NamedTuple):
+class _Level(NamedTuple):
     keys: Keys
     counts: Integers
     costs: Floats
@@ -170,10 +156,10 @@ class _Tuples(NamedTuple):
 
 def _walk(
     start: Start, worthwhile: Callable[[tuple[int, ...]], bool] | None = None
-) -> Iterator[tuple[tuple[int, ...], _Tuples]]:
+) -> Iterator[tuple[tuple[int, ...], _Level]]:
     """Yield every node with its table, depth first; skip what ``worthwhile(steps so far)`` says no to."""
 
-    def descend(table: _Tuples, steps: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], _Tuples]]:
+    def descend(table: _Level, steps: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], _Level]]:
         if len(steps) == len(start.axes):
             yield steps, table
             return
@@ -185,10 +171,10 @@ def _walk(
             if step < len(axis.maps):
                 table = _raised(table, axis, step)
 
-    return descend(_Tuples(start.keys, start.counts, _costs(start)), ())
+    return descend(_Level(start.keys, start.counts, _costs(start)), ())
 
 
-def _raised(table: _Tuples, axis: BoxAttribute, step: int) -> _Tuples:
+def _raised(table: _Level, axis: BoxAttribute, step: int) -> _Level:
     shift = np.uint64(axis.shift)
     field = np.uint64(((1 << axis.bits) - 1) << axis.shift)
     codes = ((table.keys & field) >> shift).astype(np.int64)
@@ -198,7 +184,7 @@ def _raised(table: _Tuples, axis: BoxAttribute, step: int) -> _Tuples:
     keys = keys[order]
     new = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])) if len(keys) else order
     counts = np.add.reduceat(table.counts[order], new) if len(keys) else table.counts
-    return _Tuples(keys[new], counts, costs[order[new]])
+    return _Level(keys[new], counts, costs[order[new]])
 
 
 def _change(axis: BoxAttribute, step: int) -> Floats:

@@ -4,7 +4,7 @@ from shoal.risk._assess import Assessment, Separation, assess
 from shoal.risk._attack import Attack, Rate
 from shoal.risk._attacks import Attacks, attack, linkability, singling_out
 from shoal.risk._attribute_disclosure import AttributeDisclosure, attribute_disclosure
-from shoal.risk._axes import Axis
+from shoal.risk._axes import ColumnAxis
 from shoal.risk._boxes import Boxes
 from shoal.risk._demonstrations import Duplication, ExtremeValue, clustered, extreme_values, k_duplicated, k_duplication
 from shoal.risk._inference import inference
@@ -28,9 +28,9 @@ __all__ = [
     "Attack",
     "Attacks",
     "AttributeDisclosure",
-    "Axis",
     "Boxes",
     "ClassSizes",
+    "ColumnAxis",
     "Duplication",
     "ExtremeValue",
     "Knowledge",

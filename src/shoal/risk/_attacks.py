@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.errors import ParameterError
+from shoal.kernels import Codes
 from shoal.risk._attack import Attack, Rate
-from shoal.risk._axes import Axis
-from shoal.risk._boxes import Codes, Index, Rows
+from shoal.risk._axes import ColumnAxis
+from shoal.risk._boxes import Index, Rows
 from shoal.risk._demonstrations import ExtremeValue, extreme_values
 from shoal.risk._inference import inference
 from shoal.risk._linkage import Knowledge, linkage
@@ -20,7 +20,6 @@ from shoal.tables import Table
 __all__ = ["Attacks", "attack", "linkability", "singling_out"]
 
 _SINGLING_OUT = "Does a description taken from the release fit exactly one person of the original table?"
-Floats = npt.NDArray[np.float64]
 _LINKABILITY = (
     "Given two files about the same people with different columns, does the release tell which rows belong together?"
 )
@@ -139,7 +138,7 @@ def _isolates(pair: Pair, index: Index, columns: list[int], rows: Rows) -> bool:
     return index.records(columns, low, high) == 1
 
 
-def _condition(axis: Axis, low: int, high: int) -> tuple[int, int]:
+def _condition(axis: ColumnAxis, low: int, high: int) -> tuple[int, int]:
     """Return the leaves that are at least, or at most, a released value that is no leaf."""
     if axis.places is None or low < axis.leaves or not np.isfinite(axis.places[low]):
         return low, high

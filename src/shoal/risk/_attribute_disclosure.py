@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from shoal.tables import Classes, ClassHistogram, Counts, tally
+from shoal.kernels import Counts
+from shoal.tables import Classes, ClassHistogram, tally
 
 __all__ = ["AttributeDisclosure", "attribute_disclosure"]
 

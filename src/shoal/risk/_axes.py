@@ -8,17 +8,15 @@ import re
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.hierarchies import TOP, Hierarchy
+from shoal.kernels import Codes, Floats
 from shoal.schema import Attribute, Kind, Role
 
-__all__ = ["Axis", "Cover", "Labels", "cover"]
+__all__ = ["ColumnAxis", "Cover", "Labels", "cover"]
 
-Codes = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
 Labels = tuple[str | None, ...]
 
 _INTERVAL = re.compile(r"^([\[(])\s*(.+?)\s*,\s*(.+?)\s*([\])])$")
@@ -26,7 +24,7 @@ _HALF = re.compile(r"^(<=|>=|<|>)\s*(.+)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Axis:
+class ColumnAxis:
     """One column of a table and of its release.
 
     Parameters
@@ -55,14 +53,14 @@ class Axis:
     tight: frozenset[tuple[int, int]] = frozenset()
 
     @classmethod
-    def of(cls, attribute: Attribute, leaves: Labels, hierarchy: Hierarchy | None = None) -> Axis:
+    def of(cls, attribute: Attribute, leaves: Labels, hierarchy: Hierarchy | None = None) -> ColumnAxis:
         """Return the axis of an original column: its values in the order of its leaves, the missing one last."""
         places = _places(attribute, leaves)
         return cls(attribute=attribute, labels=leaves, leaves=len(leaves), places=places, hierarchy=hierarchy)
 
     def __repr__(self) -> str:
         # labels are values of the data
-        return f"<Axis `{self.name}`: {self.leaves:,} leaves, {len(self.labels) - self.leaves:,} other values>"
+        return f"<ColumnAxis `{self.name}`: {self.leaves:,} leaves, {len(self.labels) - self.leaves:,} other values>"
 
     @property
     def name(self) -> str:
@@ -89,12 +87,12 @@ class Axis:
 class Cover:
     """The leaves that released values cover, from ``low`` to ``high``; ``axis`` knows the values that are no leaves."""
 
-    axis: Axis
+    axis: ColumnAxis
     low: Codes
     high: Codes
 
 
-def cover(axis: Axis, released: Labels) -> Cover:
+def cover(axis: ColumnAxis, released: Labels) -> Cover:
     """Say which leaves every released value covers.
 
     A value of the column covers itself; a value of a level of its hierarchy covers the leaves below it. ``*`` and,
@@ -176,7 +174,7 @@ class _LabelReader:
         position = len(self.leaves) + len(self.others) - 1
         return position, position
 
-    def axis(self, axis: Axis) -> Axis:
+    def axis(self, axis: ColumnAxis) -> ColumnAxis:
         """Return the axis with what was read."""
         return replace(
             axis,

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from shoal.kernels import Codes, Counts
 from shoal.tables import group, tally
 
-__all__ = ["Boxes", "Codes", "Counts", "Index", "Rows", "pairs", "totals_at", "totals_in"]
+__all__ = ["Boxes", "Index", "Rows", "pairs", "totals_at", "totals_in"]
 
-Codes = npt.NDArray[np.int32]
-Counts = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int64]
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from shoal import tables
 from shoal.errors import ParameterError
 from shoal.hierarchies import text
-from shoal.risk._axes import Axis
+from shoal.risk._axes import ColumnAxis
 from shoal.risk._boxes import Boxes
 from shoal.risk._pair import Pair
 from shoal.schema import Kind
@@ -89,7 +89,7 @@ def _extreme(pair: Pair, column: int, *, largest: bool) -> ExtremeValue:
 
 
 def _tight(
-    axis: Axis, low: np.typing.NDArray[np.int32], high: np.typing.NDArray[np.int32]
+    axis: ColumnAxis, low: np.typing.NDArray[np.int32], high: np.typing.NDArray[np.int32]
 ) -> np.typing.NDArray[np.bool_]:
     width = len(axis.labels) + 1
     keys = np.array([first * width + last for first, last in axis.tight], dtype=np.int64)

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.errors import ParameterError
+from shoal.kernels import Codes, Floats
 from shoal.risk._attack import Attack, Rate
-from shoal.risk._boxes import Codes, Rows
+from shoal.risk._boxes import Rows
 from shoal.risk._pair import Pair, draw, fitting
 
 __all__ = ["inference"]
-
-Floats = npt.NDArray[np.float64]
 
 
 def inference(pair: Pair, *, targets: int = 1000, tolerance: float = 0.05, seed: int = 0) -> tuple[Attack, ...]:

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from shoal import tables
 from shoal.errors import Cancelled, ParameterError, RequirementError
 from shoal.hierarchies import text
+from shoal.kernels import Codes, Floats, Mask
 from shoal.risk._attack import Attack, Rate
-from shoal.risk._boxes import Codes, Rows
+from shoal.risk._boxes import Rows
 from shoal.risk._pair import Pair, candidates
 from shoal.tables import Table
 
 __all__ = ["membership"]
 
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 _QUESTION = "Given a person's whole record, does the release tell whether that record went into it?"
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal import tables
 from shoal.errors import DataError, ParameterError
 from shoal.hierarchies import TOP
-from shoal.risk._axes import Axis, Labels, cover
-from shoal.risk._boxes import Boxes, Codes, Counts, Rows, pairs, totals_at
+from shoal.kernels import Codes, Counts, Floats
+from shoal.risk._axes import ColumnAxis, Labels, cover
+from shoal.risk._boxes import Boxes, Rows, pairs, totals_at
 from shoal.schema import Attribute, Flat, Role, Schema
 from shoal.tables import Frequencies, Table
 
@@ -20,7 +20,6 @@ __all__ = ["UNIT", "Pair", "affordable", "candidates", "draw", "fitting"]
 
 #: one record, in the counts of weighted releases
 UNIT = 1 << 20
-Floats = npt.NDArray[np.float64]
 #: distances held at a time, and the relative difference up to which two are the same
 _CELLS, _TIE = 1 << 22, 1e-9
 #: distances per set of columns that are worth computing
@@ -41,7 +40,7 @@ class Pair:
         The distinct records of the release.
     """
 
-    axes: tuple[Axis, ...]
+    axes: tuple[ColumnAxis, ...]
     original: Boxes
     released: Boxes
 
@@ -165,7 +164,7 @@ def _columns(schema: Schema, original: Table, released: Table, columns: Sequence
     return tuple(names)
 
 
-def _read_original(original: Table, schema: Schema, names: tuple[str, ...]) -> tuple[tuple[Axis, ...], Boxes]:
+def _read_original(original: Table, schema: Schema, names: tuple[str, ...]) -> tuple[tuple[ColumnAxis, ...], Boxes]:
     inside = [name for name in names if schema[name].role is Role.QUASI_IDENTIFIER]
     # the encoder needs a quasi-identifier; where none is asked for, any column will do
     first = inside or [names[0]]
@@ -176,7 +175,7 @@ def _read_original(original: Table, schema: Schema, names: tuple[str, ...]) -> t
         *((attribute.labels, attribute.hierarchy) for attribute in frequencies.sensitive),
     ]
     axes = tuple(
-        Axis.of(schema[name], labels, hierarchy) for name, (labels, hierarchy) in zip(names, leaves, strict=True)
+        ColumnAxis.of(schema[name], labels, hierarchy) for name, (labels, hierarchy) in zip(names, leaves, strict=True)
     )
     codes = _matrix([*frequencies.codes.T, *frequencies.sensitive_codes.T])
     return axes, Boxes(low=codes, high=codes, counts=frequencies.counts)
@@ -245,7 +244,7 @@ def _nearest(pair: Pair, targets: Codes) -> tuple[Rows, Rows]:
     return np.concatenate(rows), np.concatenate(found)
 
 
-def _gaps(axis: Axis, boxes: Boxes, column: int, values: Codes) -> Floats:
+def _gaps(axis: ColumnAxis, boxes: Boxes, column: int, values: Codes) -> Floats:
     low, high = boxes.low[:, column], boxes.high[:, column]
     outside = ~((low <= values[:, None]) & (values[:, None] <= high))
     if axis.places is None:

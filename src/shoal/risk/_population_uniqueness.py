@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import ParameterError
+from shoal.kernels import Floats
 from shoal.risk._superpopulation import SizeCounts, pitman, slide_negative_binomial, zayatz
 from shoal.tables import Classes
 
@@ -15,7 +16,6 @@ __all__ = ["PopulationUniqueness", "individual_risk", "population_uniqueness"]
 
 #: up to this sampling fraction Dankar's rule trusts Pitman's model
 _SMALL = 0.1
-Floats = npt.NDArray[np.float64]
 #: nodes per panel of the quadrature, and the size above which four terms of an expansion in 1/f are as good
 _NODES, _LARGE = 16, 60
 

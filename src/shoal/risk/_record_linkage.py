@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 
 from shoal.errors import DataError, ParameterError
 from shoal.hierarchies import semantic_distances, text
+from shoal.kernels import Floats
 from shoal.kernels.nearest import count_within, nearest
-from shoal.risk._axes import Axis, cover
+from shoal.risk._axes import ColumnAxis, cover
 from shoal.risk._pair import Pair
 from shoal.tables import Table
 
 __all__ = ["RecordLinkage", "linked_percentage", "linked_percentage_mixed", "record_linkage"]
 
-Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
 TIE = 1e-9
@@ -122,7 +122,7 @@ class _Compared:
     distances: Floats | None = None
 
     @classmethod
-    def of(cls, axis: Axis, before: pa.ChunkedArray, after: pa.ChunkedArray) -> _Compared:
+    def of(cls, axis: ColumnAxis, before: pa.ChunkedArray, after: pa.ChunkedArray) -> _Compared:
         mine, theirs = text(before).to_pylist(), text(after).to_pylist()
         labels = tuple(dict.fromkeys(mine + theirs))
         position = {label: row for row, label in enumerate(labels)}
@@ -135,7 +135,7 @@ class _Compared:
         return cls(original=rows, masked=masked_rows, distances=_semantic(found.axis, found.low, found.high))
 
 
-def _width(axis: Axis) -> float:
+def _width(axis: ColumnAxis) -> float:
     domain, places = axis.attribute.domain, axis.places
     assert places is not None  # noqa: S101 - asked for ordered columns only
     if domain is not None and domain.bounded and isinstance(domain.minimum, int | float):
@@ -143,7 +143,7 @@ def _width(axis: Axis) -> float:
     return float(places.max() - places.min())
 
 
-def _semantic(axis: Axis, low: npt.NDArray[np.int32], high: npt.NDArray[np.int32]) -> Floats:
+def _semantic(axis: ColumnAxis, low: npt.NDArray[np.int32], high: npt.NDArray[np.int32]) -> Floats:
     """Return the distances (6.6) of all pairs of values, over the largest distance of two leaves."""
     ancestors: list[frozenset[tuple[int, int]]] = []
     for first, last in zip(low.tolist(), high.tolist(), strict=True):

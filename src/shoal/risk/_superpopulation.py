@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from shoal.kernels import Floats
+
 __all__ = ["SizeCounts", "pitman", "slide_negative_binomial", "zayatz"]
 
-Floats = npt.NDArray[np.float64]
 Pair = tuple[float, float]
 
 _STEPS = 200

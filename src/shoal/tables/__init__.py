@@ -1,5 +1,6 @@
 """Where data lives and how it is encoded: the only code that talks to an engine."""
 
+from shoal.kernels import Counts, Mask
 from shoal.tables._apply import apply
 from shoal.tables._by_block import (
     Block,
@@ -15,11 +16,9 @@ from shoal.tables._by_record import EncodedRecords, encode_records, join_classes
 from shoal.tables._classes import (
     Classes,
     ClassHistogram,
-    Counts,
     Dictionary,
     Encoded,
     Frequencies,
-    Mask,
     Recoding,
     SensitiveAttribute,
     group,

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from shoal.kernels import Counts
 from shoal.schema import Kind, Schema
-from shoal.tables._classes import Counts
 from shoal.tables._counting import class_sizes
 from shoal.tables._engine import ROW, builtin, quiet, sorted_by_values
 from shoal.tables._keyed import check_identifiers, pseudonyms

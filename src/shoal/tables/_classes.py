@@ -10,23 +10,19 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shoal.hierarchies import Hierarchy
+from shoal.kernels import Counts, Mask
 
 __all__ = [
     "ClassHistogram",
     "Classes",
-    "Counts",
     "Dictionary",
     "Encoded",
     "Frequencies",
-    "Mask",
     "Recoding",
     "SensitiveAttribute",
     "group",
     "tally",
 ]
-
-Counts = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -12,14 +12,13 @@ import pyarrow.compute as pc
 
 from shoal.errors import HierarchyError, ParameterError, Problems
 from shoal.hierarchies import Hierarchy, build, leaf_codes, outside, text
+from shoal.kernels import Codes, Counts
 from shoal.schema import Attribute, Kind, Schema
 from shoal.tables._classes import SensitiveAttribute
 from shoal.tables._engine import key, quiet
 from shoal.tables._table import Table
 
 __all__ = [
-    "Codes",
-    "Counts",
     "Packing",
     "TupleColumn",
     "check_columns",
@@ -31,8 +30,6 @@ __all__ = [
     "sensitive_codes",
 ]
 
-Codes = npt.NDArray[np.int32]
-Counts = npt.NDArray[np.int64]
 Words = npt.NDArray[np.int64]
 _BITS = 62  # of a word; signed 64-bit integers are what all engines have
 

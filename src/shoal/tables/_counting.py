@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from shoal.tables._classes import Counts
+from shoal.kernels import Counts
 from shoal.tables._engine import key, quiet
 from shoal.tables._table import Table
 

@@ -8,11 +8,10 @@ import numpy as np
 
 from shoal.errors import DataError
 from shoal.hierarchies import leaf_codes
+from shoal.kernels import Codes, Counts
 from shoal.schema import Schema
 from shoal.tables._classes import Dictionary, Encoded, Frequencies
 from shoal.tables._columns import (
-    Codes,
-    Counts,
     Packing,
     TupleColumn,
     check_columns,

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from shoal.risk import Axis, Boxes, Pair
+from shoal.kernels import Floats
+from shoal.risk import Boxes, ColumnAxis, Pair
 from shoal.utility._spread import BoxMoments, leaf_shares, moments
 
 __all__ = ["Associations", "associations"]
 
-Floats = npt.NDArray[np.float64]
 Square = tuple[tuple[float | None, ...], ...]
 
 #: groups that the values of a column are put into for Cramér's V
@@ -91,7 +91,7 @@ def _groups(pair: Pair, column: int) -> npt.NDArray[np.int64]:
     return group
 
 
-def _matrix(axes: tuple[Axis, ...], boxes: Boxes, groups: list[npt.NDArray[np.int64]]) -> Floats:
+def _matrix(axes: tuple[ColumnAxis, ...], boxes: Boxes, groups: list[npt.NDArray[np.int64]]) -> Floats:
     tables = _contingency(boxes, groups)
     places = [moments(boxes, column, axis) for column, axis in enumerate(axes)]
     result = np.eye(len(axes))

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from shoal.risk import Axis, Pair
+from shoal.kernels import Floats
+from shoal.risk import ColumnAxis, Pair
 from shoal.utility._spread import leaf_shares
 
 __all__ = ["Bin", "Distribution", "coverage", "distributions"]
 
-Floats = npt.NDArray[np.float64]
 
 #: bars that a picture of a column has at most
 _BINS = 40
@@ -90,7 +90,7 @@ def _distribution(pair: Pair, column: int) -> Distribution:
     )
 
 
-def wasserstein(axis: Axis, before: Floats, after: Floats) -> float | None:
+def wasserstein(axis: ColumnAxis, before: Floats, after: Floats) -> float | None:
     """Return the mean distance that values moved over the width of the column, for shares of its labels."""
     if axis.places is None:
         return None
@@ -111,7 +111,7 @@ def _clip(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
-def _bins(axis: Axis, before: Floats, after: Floats) -> tuple[Bin, ...]:
+def _bins(axis: ColumnAxis, before: Floats, after: Floats) -> tuple[Bin, ...]:
     missing = [position for position, label in enumerate(axis.labels) if label is None]
     known = np.array([position for position, label in enumerate(axis.labels) if label is not None], dtype=np.int64)
     groups = _ordered_groups(axis, known) if axis.places is not None else _common_groups(known, before + after)
@@ -128,7 +128,7 @@ def _bins(axis: Axis, before: Floats, after: Floats) -> tuple[Bin, ...]:
     )
 
 
-def _ordered_groups(axis: Axis, known: npt.NDArray[np.int64]) -> list[tuple[npt.NDArray[np.int64], bool]]:
+def _ordered_groups(axis: ColumnAxis, known: npt.NDArray[np.int64]) -> list[tuple[npt.NDArray[np.int64], bool]]:
     """Cut the values in their order: one bar each where there are few, else bars of the same width."""
     assert axis.places is not None  # noqa: S101 - asked for ordered columns only
     known = known[np.isfinite(axis.places[known])]

@@ -7,20 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from shoal import tables
 from shoal.errors import DataError, ParameterError
-from shoal.risk import Axis, Boxes, Pair
+from shoal.kernels import Floats
+from shoal.risk import Boxes, ColumnAxis, Pair
 from shoal.schema import Kind
 from shoal.tables import Table
 from shoal.utility._spread import Encoder, fitted, require_learn, sample_rows
 
 __all__ = ["MODELS", "Prediction", "hold_out", "prediction"]
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int32]
 
 MODELS = ("tree", "linear", "boosting")
 
@@ -113,7 +111,7 @@ def prediction(
     pair = Pair.of(train, released)
     if target not in pair.names:
         raise ParameterError(f"`target` of `prediction` must be a released column; `{target}` is not.")
-    task = _Task.of(pair, target)
+    task = _Lesson.of(pair, target)
     generator = np.random.default_rng(seed)
     tested = pair.with_release(test)
     original = task.rows(pair.original, pair.axes, limit, generator)
@@ -128,7 +126,7 @@ def prediction(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Rows:
+class _Examples:
     """Features and target of some records."""
 
     features: Floats
@@ -136,7 +134,7 @@ class _Rows:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Task:
+class _Lesson:
     """What to predict from what."""
 
     column: int
@@ -146,7 +144,7 @@ class _Task:
     name: str
 
     @classmethod
-    def of(cls, pair: Pair, target: str) -> _Task:
+    def of(cls, pair: Pair, target: str) -> _Lesson:
         column = pair.names.index(target)
         inputs = tuple(i for i in range(len(pair.axes)) if i != column)
         if not inputs:
@@ -154,7 +152,7 @@ class _Task:
         regression = pair.axes[column].attribute.kind in (Kind.NUMERIC, Kind.DATE)
         return cls(column=column, inputs=inputs, regression=regression, encoder=Encoder.of(pair, inputs), name=target)
 
-    def rows(self, boxes: Boxes, axes: tuple[Axis, ...], limit: int, generator: np.random.Generator) -> _Rows:
+    def rows(self, boxes: Boxes, axes: tuple[ColumnAxis, ...], limit: int, generator: np.random.Generator) -> _Examples:
         """Draw records and encode them; those whose number to predict is missing are left out."""
         codes = sample_rows(boxes, limit, generator)
         places = axes[self.column].places
@@ -163,10 +161,12 @@ class _Task:
             wanted = places[codes[:, self.column]]
         known = np.isfinite(wanted)
         features = self.encoder.encode(codes[known][:, list(self.inputs)], tuple(axes[i] for i in self.inputs))
-        return _Rows(features=features, target=wanted[known])
+        return _Examples(features=features, target=wanted[known])
 
 
-def _prediction(task: _Task, model: str, original: _Rows, masked: _Rows, held_out: _Rows, seed: int) -> Prediction:
+def _prediction(
+    task: _Lesson, model: str, original: _Examples, masked: _Examples, held_out: _Examples, seed: int
+) -> Prediction:
     before = _score(task, model, original, held_out, seed)
     after = _score(task, model, masked, held_out, seed)
     zero = _zero(task, original, held_out)
@@ -182,7 +182,7 @@ def _prediction(task: _Task, model: str, original: _Rows, masked: _Rows, held_ou
     )
 
 
-def _score(task: _Task, model: str, train: _Rows, test: _Rows, seed: int) -> float:
+def _score(task: _Lesson, model: str, train: _Examples, test: _Examples, seed: int) -> float:
     if not len(test.target):
         return 0.0
     if len(np.unique(train.target)) < 2:  # nothing to learn: everybody is predicted the same
@@ -193,7 +193,7 @@ def _score(task: _Task, model: str, train: _Rows, test: _Rows, seed: int) -> flo
     return _quality(task, guess, test.target)
 
 
-def _zero(task: _Task, train: _Rows, test: _Rows) -> float:
+def _zero(task: _Lesson, train: _Examples, test: _Examples) -> float:
     if not len(train.target) or not len(test.target):
         return 0.0
     if task.regression:
@@ -204,7 +204,7 @@ def _zero(task: _Task, train: _Rows, test: _Rows) -> float:
     return _quality(task, np.full(len(test.target), guess), test.target)
 
 
-def _quality(task: _Task, guess: Floats, truth: Floats) -> float:
+def _quality(task: _Lesson, guess: Floats, truth: Floats) -> float:
     if not task.regression:
         return float((guess == truth).mean())
     total = float(np.square(truth - truth.mean()).sum())

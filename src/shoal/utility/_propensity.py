@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.errors import ParameterError
+from shoal.kernels import Floats
 from shoal.risk import Pair
 from shoal.utility._spread import Encoder, fitted, require_learn, sample_rows
 
 __all__ = ["Propensity", "propensity"]
 
-Floats = npt.NDArray[np.float64]
 Classifier = Literal["tree", "logistic"]
 
 

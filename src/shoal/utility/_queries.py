@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.errors import ParameterError
 from shoal.risk import Boxes, Pair
@@ -13,7 +12,6 @@ from shoal.utility._spread import overlaps
 
 __all__ = ["QueryError", "query_error"]
 
-Floats = npt.NDArray[np.float64]
 
 #: counts below this share of the records are compared with it instead of themselves
 _SANITY = 0.001

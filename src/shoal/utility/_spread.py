@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import MissingExtraError
-from shoal.risk import Axis, Boxes, Pair
+from shoal.kernels import Codes, Floats
+from shoal.risk import Boxes, ColumnAxis, Pair
 
 __all__ = [
     "BoxMoments",
@@ -30,13 +31,11 @@ __all__ = [
     "sample_rows",
 ]
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int32]
 #: values of a categorical column that get a column of their own
 _CATEGORIES = 30
 
 
-def leaf_shares(boxes: Boxes, column: int, axis: Axis) -> Floats:
+def leaf_shares(boxes: Boxes, column: int, axis: ColumnAxis) -> Floats:
     """Return the share of the records at every label of a column, after spreading; the sum is 1, or 0 without records.
 
     Cost: O(boxes + labels).
@@ -66,7 +65,7 @@ class BoxMoments:
         self.first, self.second = first, second
 
 
-def moments(boxes: Boxes, column: int, axis: Axis) -> BoxMoments | None:
+def moments(boxes: Boxes, column: int, axis: ColumnAxis) -> BoxMoments | None:
     """Return the moments of an ordered column over the leaves that each box covers; None for other columns."""
     if axis.places is None:
         return None
@@ -112,7 +111,7 @@ class Encoder:
     and the scale come from the original, so that tables are encoded alike.
     """
 
-    axes: tuple[Axis, ...]
+    axes: tuple[ColumnAxis, ...]
     common: tuple[npt.NDArray[np.int64], ...]
     centres: tuple[float, ...]
     scales: tuple[float, ...]
@@ -134,7 +133,7 @@ class Encoder:
             scales=tuple(scales),
         )
 
-    def encode(self, codes: Codes, axes: tuple[Axis, ...]) -> Floats:
+    def encode(self, codes: Codes, axes: tuple[ColumnAxis, ...]) -> Floats:
         """Return the matrix of features of leaves of ``axes``: those of the pair, with other foreign values."""
         parts: list[Floats] = []
         for column, axis in enumerate(axes):
@@ -148,7 +147,7 @@ class Encoder:
         return np.concatenate(parts, axis=1)
 
 
-def _location(axis: Axis, shares: Floats) -> tuple[float, float]:
+def _location(axis: ColumnAxis, shares: Floats) -> tuple[float, float]:
     if axis.places is None:
         return 0.0, 1.0
     known = np.flatnonzero(np.isfinite(axis.places) & (shares > 0))

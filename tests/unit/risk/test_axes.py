@@ -6,16 +6,16 @@ import pyarrow as pa
 import pytest
 
 from shoal.hierarchies import build
-from shoal.risk._axes import Axis, Cover, cover
+from shoal.risk._axes import ColumnAxis, Cover, cover
 from shoal.schema import Attribute, Dates, Domain, Groups, Intervals, Kind
 
 AGE = Attribute(name="age", kind=Kind.NUMERIC, hierarchy=Intervals(widths=(5, 10)))
 AGES = pa.array([20, 21, 24, 25, 33])
 
 
-def _axis(attribute: Attribute, values: pa.Array, *, missing: bool = False) -> Axis:
+def _axis(attribute: Attribute, values: pa.Array, *, missing: bool = False) -> ColumnAxis:
     hierarchy = build(attribute, values, missing=missing)
-    return Axis.of(attribute, hierarchy.labels[0], hierarchy)
+    return ColumnAxis.of(attribute, hierarchy.labels[0], hierarchy)
 
 
 def _ranges(found: Cover) -> list[tuple[int, int]]:
