@@ -190,7 +190,7 @@ Forgery = Callable[[dict[str, Any]], None]
         (lambda c: c.update(schema_sha256="0" * 64), "schema"),
         (lambda c: c.update(promises=c["promises"][:1]), "schema"),
         (lambda c: c.update(budget={"epsilon": "1", "delta": "0"}), "budget"),
-        (lambda c: c.update(files=[each for each in c["files"] if each["name"] != "plan.toml"]), "plan.toml"),
+        (lambda c: c.update(files=[each for each in c["files"] if each["name"] != "plan.toml"]), "schema"),
     ],
     ids=[
         "statement",
@@ -209,6 +209,30 @@ def test_a_certificate_that_says_more_than_holds_fails(released: Path, forgery: 
     forgery(content)
     (released / "certificate.json").write_text(json.dumps(content), encoding="utf-8")
     assert fails in _failed(released)
+
+
+def test_sentences_of_another_version_are_not_compared_but_everything_else_is(released: Path) -> None:
+    path = released / "certificate.json"
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["wording"] -= 1
+    content["promises"][0].update(statement="Four others look like every record.", assumptions=["Nobody knows more."])
+    path.write_text(json.dumps(content), encoding="utf-8")
+    found = shoal.verify(released)
+    assert found.passed
+    assert [check.detail for check in found.checks if check.subject == "wording"] == [
+        "written by another version of Shoal: the parameters are checked, the sentences are not compared with them"
+    ]
+    content["promises"][0]["parameters"]["k"] = 1000
+    path.write_text(json.dumps(content), encoding="utf-8")
+    assert _failed(released) == ["k-anonymity k = 1000"]
+
+
+def test_a_certificate_without_a_version_of_its_sentences_has_the_first(released: Path) -> None:
+    path = released / "certificate.json"
+    content = json.loads(path.read_text(encoding="utf-8"))
+    del content["wording"]
+    path.write_text(json.dumps(content), encoding="utf-8")
+    assert "wording" in {check.subject for check in shoal.verify(released).checks}
 
 
 def test_another_table_beside_the_certified_one_fails(released: Path) -> None:

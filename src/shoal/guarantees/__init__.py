@@ -17,7 +17,6 @@ from shoal.guarantees._certificate import (
 )
 from shoal.guarantees._check import Check, Verification
 from shoal.guarantees._events import (
-    Aggregated,
     Budget,
     Dropped,
     Event,
@@ -42,7 +41,6 @@ __all__ = [
     "CRYPTOGRAPHIC",
     "POPULATION",
     "POPULATION_COUNT",
-    "Aggregated",
     "Asked",
     "Budget",
     "Certificate",

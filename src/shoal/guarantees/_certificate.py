@@ -27,6 +27,8 @@ CERTIFICATE = "certificate.json"
 POPULATION = "population.parquet"
 POPULATION_COUNT = "people in the population"
 VERSION = 1
+#: The version of all sentences of promises and steps: raise it with every release of Shoal that words any differently.
+WORDING = 2
 
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 #: a name inside the release folder, at most one folder deep; never `..`, so that no certificate points elsewhere
@@ -106,6 +108,9 @@ class Certificate(_Part):
     version: Literal[1] = 1
     created: dt.datetime
     software: dict[str, str]
+    wording: Annotated[int, Field(ge=1)] = Field(
+        default=1, description="the version of the sentences; sentences of different versions are not compared"
+    )
     promises: Annotated[tuple[PromiseEntry, ...], Field(min_length=1)]
     steps: tuple[dict[str, object], ...]
     budget: BudgetEntry | None = None
@@ -122,6 +127,11 @@ class Certificate(_Part):
     def tables(self) -> tuple[Data, ...]:
         """All released tables."""
         return (self.data, *self.further_data)
+
+    @property
+    def same_wording(self) -> bool:
+        """Whether its sentences are those of this version of Shoal, so that they can be compared with what it says."""
+        return self.wording == WORDING
 
     def to_json(self) -> str:
         """Return the text of the certificate file."""
@@ -144,6 +154,7 @@ def certify(
     return Certificate(
         created=dt.datetime.now(dt.UTC).replace(microsecond=0),
         software=_software(),
+        wording=WORDING,
         promises=tuple(_entry(promise) for promise in guarantee.promises),
         steps=tuple(event.to_json() for event in guarantee.events),
         budget=BudgetEntry(epsilon=str(total.epsilon), delta=str(total.delta)) if total.epsilon else None,

@@ -10,7 +10,6 @@ from fractions import Fraction
 from typing import ClassVar
 
 __all__ = [
-    "Aggregated",
     "Budget",
     "Dropped",
     "Event",
@@ -211,20 +210,6 @@ class Filtered(Event):
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
         return f"Left out sampled classes that violate {', '.join(f'`{model}`' for model in self.models)}."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Aggregated(Event):
-    """Quasi-identifiers were replaced by values of their cluster."""
-
-    name: ClassVar[str] = "aggregated"
-    method: str
-    columns: tuple[str, ...]
-    clusters: int
-
-    def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
-        return f"Grouped the records into {self.clusters:,} clusters by {_columns(self.columns)} with `{self.method}`."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -62,10 +62,18 @@ def _check_content(folder: Path, certificate: Certificate, opened: dict[str, Tab
         return [Check(subject="schema", passed=False, detail=f"{PLAN} cannot be read")]
     evidence = Evidence(folder=folder, certificate=certificate, tables=opened, plan=plan)
     try:
-        checks = [*check_folder(evidence), *check_links(evidence)]
+        checks = [*check_folder(evidence), *check_links(evidence), *_check_wording(certificate)]
         return [*checks, *(check for entry in certificate.promises for check in _check_promise(entry, evidence))]
     except ShoalError as error:
         return [Check(subject=certificate.data.file, passed=False, detail="; ".join(error.problems))]
+
+
+def _check_wording(certificate: Certificate) -> list[Check]:
+    """Say so where another version of Shoal chose the sentences, which are then not compared."""
+    if certificate.same_wording:
+        return []
+    detail = "written by another version of Shoal: the parameters are checked, the sentences are not compared with them"
+    return [Check(subject="wording", passed=True, detail=detail, shown=False)]
 
 
 def _check_promise(entry: PromiseEntry, evidence: Evidence) -> list[Check]:

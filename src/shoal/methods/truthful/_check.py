@@ -80,12 +80,14 @@ def _words(promise: DifferentialPrivacy, entry: PromiseEntry, certificate: Certi
     search = str(_one(certificate, SchemeChosen.name)["search"])
     cryptographic = certificate.randomness == CRYPTOGRAPHIC
     doubts = promise.doubts(covered=_SEARCHES.get(search, False), cryptographic=cryptographic)
+    if entry.unit != "record":
+        return False, "the unit is not the record"
+    if not certificate.same_wording:
+        return True, "the unit is the record"
     if entry.statement != promise.statement():
         return False, "the statement is not what the parameters mean"
     if entry.assumptions != (*doubts, *promise.assumptions()):
         return False, "the assumptions are not those of the promise"
-    if entry.unit != "record":
-        return False, "the unit is not the record"
     return True, "statement, assumptions and unit are what the parameters mean"
 
 
@@ -96,7 +98,10 @@ def _steps(certificate: Certificate) -> Decision:
     needed = [kind.name for kind, always in _STEPS.items() if always or kind.name in names]
     if names != needed:
         return False, "the steps are not those of a release with differential privacy"
-    strange = [name for name, step in zip(names, certificate.steps, strict=True) if _again(known[name], step) != step]
+    steps = certificate.steps
+    if not certificate.same_wording:
+        steps = tuple({**step, "description": _again(known[str(step["step"])], step)["description"]} for step in steps)
+    strange = [name for name, step in zip(names, steps, strict=True) if _again(known[name], step) != step]
     if strange:
         return False, f"the step `{strange[0]}` is not described as it is"
     columns = [column.name for column in certificate.data.columns]
