@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any
 
+from shoal.exact import fraction
 from shoal.plan import Plan
 
 __all__ = ["RISKS", "UTILITIES", "Figure", "Point", "describe", "strengths"]
@@ -211,7 +211,7 @@ def strengths(plan: Plan) -> dict[str, float]:
         parameters = model.parameters()
         attribute, symbol = parameters.get("attribute"), _SYMBOLS.get(model.name, "k" if "k" in parameters else None)
         if symbol is not None:
-            found[f"{symbol}({attribute})" if attribute else symbol] = float(Fraction(str(parameters[symbol])))
+            found[f"{symbol}({attribute})" if attribute else symbol] = float(fraction(str(parameters[symbol])))
     return found
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from shoal import tables
+from shoal.exact import fraction
 from shoal.guarantees import CERTIFICATE, Certificate, Data, Strength, load
 from shoal.methods.noise import BOUNDED, NOISE
 from shoal.methods.truthful import DifferentialPrivacy
@@ -117,7 +117,7 @@ def _text(value: object) -> str:
 
 
 def _number(text: object) -> float:
-    return float(Fraction(str(text)))
+    return float(fraction(str(text)))
 
 
 def _step(step: dict[str, Any]) -> Step:

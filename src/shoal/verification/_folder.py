@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from shoal import schema, tables
 from shoal.errors import ShoalError
+from shoal.exact import fraction
 from shoal.guarantees import CERTIFICATE, Certificate, Check, Data, Evidence, PromiseEntry, Requirement
 from shoal.hierarchies import text
 from shoal.methods import promises
@@ -115,7 +116,7 @@ def _sum(certificate: Certificate) -> list[Check]:
     """Compare the budget with what the steps spend; say nothing where nothing is spent."""
     try:
         spent = [
-            sum((Fraction(str(step.get(f"{name}_spent", 0))) for step in certificate.steps), Fraction(0))
+            sum((fraction(str(step.get(f"{name}_spent", 0))) for step in certificate.steps), Fraction(0))
             for name in ("epsilon", "delta")
         ]
         stated = [Fraction(0)] * 2

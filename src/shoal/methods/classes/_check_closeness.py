@@ -162,7 +162,7 @@ def _randomised(entry: PromiseEntry, evidence: Evidence) -> list[dict[str, objec
 
 
 def _spent(steps: Sequence[Mapping[str, object]]) -> Fraction:
-    spent = [Fraction(str(step["epsilon_spent"])) for step in steps]
+    spent = [fraction(str(step["epsilon_spent"])) for step in steps]
     if not spent or min(spent) <= 0:
         raise ValueError("nothing was randomised")
     return sum(spent, Fraction(0))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, ParameterError
-from shoal.exact import STARTING_BITS, ball, working_precision
+from shoal.exact import STARTING_BITS, ball, fraction, working_precision
 from shoal.hierarchies import Hierarchy
 from shoal.mechanisms import (
     SYSTEM,
@@ -178,7 +178,7 @@ def _drawer(
 
 
 def _grid(domain: Domain) -> tuple[Fraction, Fraction, Fraction]:
-    low, high = Fraction(str(domain.minimum)), Fraction(str(domain.maximum))
+    low, high = fraction(str(domain.minimum)), fraction(str(domain.maximum))
     if low == high:
         raise ParameterError("a number that is randomised must have bounds that differ.")
     whole = low.denominator == high.denominator == 1 and high - low <= STEPS

@@ -294,4 +294,4 @@ def _number(step: Step) -> int:
 
 
 def _fraction(value: object) -> Fraction:
-    return Fraction(str(value))
+    return fraction(str(value))

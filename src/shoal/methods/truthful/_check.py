@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from shoal import models
+from shoal.exact import fraction
 from shoal.guarantees import (
     CRYPTOGRAPHIC,
     Certificate,
@@ -116,7 +117,7 @@ def _again(kind: type[Event], step: Step) -> dict[str, object]:
     for field in dataclasses.fields(kind):
         value = step[field.name]
         values[field.name] = (
-            Fraction(str(value)) if field.type == "Fraction" else tuple(value) if isinstance(value, list) else value
+            fraction(str(value)) if field.type == "Fraction" else tuple(value) if isinstance(value, list) else value
         )
     return kind(**values).to_json()
 
@@ -250,4 +251,4 @@ def _one(certificate: Certificate, name: str) -> Step:
 
 
 def _number(step: Step, name: str) -> Fraction:
-    return Fraction(str(step[name]))
+    return fraction(str(step[name]))
