@@ -53,7 +53,7 @@ def test_methods_release_what_verifies_and_their_plan_runs_again(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--method", "mdav"), "say what to promise"),
+        (("--method", "mdav"), "specify what to promise"),
         (("--method", "mdav", "--k", "0"), "`k` of `KAnonymity`"),
         (("--method", "mdav", "--k", "1000"), "asks for classes of 1,000 records; the table has 299"),
         (("--method", "mdav", "--k", "5", "--option", "gamma=1"), "has no parameter `gamma`"),

@@ -127,7 +127,7 @@ def test_a_private_report_is_never_put_into_the_release(shoal: Run, folder: Path
     arguments = ("anonymize", folder / "people.csv", "--epsilon", 1, "--delta", "1e-4", "--output", tmp_path / "made")
     inside = shoal(*arguments, "--private-report", tmp_path / "made" / "private.json")
     assert inside.returncode == 2
-    assert "must not be in the release folder" in inside.stderr
+    assert "must not be inside the release folder" in inside.stderr
     over = shoal(*arguments, "--private-report", folder / "people.csv")
     assert over.returncode == 2
     assert not (tmp_path / "made").exists()

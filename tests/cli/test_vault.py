@@ -65,7 +65,7 @@ def test_an_analyst_asks_a_served_vault(shoal: Run, vault: Path) -> None:
         server.send_signal(signal.SIGTERM)
         server.wait(30)
     assert server.stderr is not None
-    assert "what was spent stands in its ledger" in server.stderr.read().decode()
+    assert "its ledger holds what was spent" in server.stderr.read().decode()
     assert server.returncode == 0
     shown = shoal("vault", "budget", vault, "alice", "--json")
     assert json.loads(shown.stdout)["alice"]["spent"] == "epsilon 1"

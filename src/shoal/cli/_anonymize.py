@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,44 +22,51 @@ __all__ = ["EXAMPLES", "anonymize"]
 EXAMPLES = """\b
 Examples:
   shoal anonymize patients.csv --k 5 --output release
-  shoal anonymize patients.csv --k 5 --t diagnosis=0.2 --suppression-limit 0.02 --output release
-  shoal anonymize patients.csv --k 5 --promise "entropy-l-diversity attribute=diagnosis l=3" --output release
+  shoal anonymize patients.csv --k 5 --t diagnosis=0.2 --output release
+  shoal anonymize patients.csv --k 5 --suppression-limit 0.02 \\
+      --promise "entropy-l-diversity attribute=diagnosis l=3" --output release
   shoal anonymize patients.csv --epsilon 1 --delta 1e-6 --output release
-  shoal anonymize patients.csv --epsilon 1 --method dp-microaggregation --option target=original --output release
-  shoal anonymize postgresql://localhost/hospital --table patients --plan plan.toml --output release
+  shoal anonymize patients.csv --epsilon 1 --method dp-microaggregation \\
+      --option target=original --output release
+  shoal anonymize postgresql://localhost/hospital --table patients \\
+      --plan plan.toml --output release
 """
 
 
 def anonymize(
     source: _source.Source,
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to make for the release.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to create for the release.")],
     k: Annotated[
-        int | None, typer.Option("--k", help="Every record shares its quasi-identifiers with k-1 others.")
+        int | None, typer.Option("--k", help="Every record shares its quasi-identifiers with at least K-1 others.")
     ] = None,
     l: Annotated[  # noqa: E741
-        list[str] | None, typer.Option("--l", metavar="COLUMN=L", help="At least L different values per class.")
+        list[str] | None,
+        typer.Option("--l", metavar="COLUMN=L", help="At least L different values of COLUMN in every class."),
     ] = None,
     t: Annotated[
-        list[str] | None, typer.Option("--t", metavar="COLUMN=T", help="Classes within distance T of the whole table.")
+        list[str] | None,
+        typer.Option("--t", metavar="COLUMN=T", help="COLUMN in every class within distance T of the whole table."),
     ] = None,
     epsilon: Annotated[
         str | None,
         typer.Option(
             "--epsilon",
-            help="Differential privacy: of real records with --delta, or noise with --method dp-microaggregation. All "
-            "domains must be declared.",
+            help="Differential privacy: with --delta, a sample of real records; with --method dp-microaggregation, "
+            "noisy ones. All domains must be declared.",
         ),
     ] = None,
-    delta: Annotated[str | None, typer.Option("--delta", help="Well below one over the number of records.")] = None,
+    delta: Annotated[
+        str | None, typer.Option("--delta", help="The delta of --epsilon: well below one over the number of records.")
+    ] = None,
     search_share: Annotated[
-        str | None, typer.Option(help="The part of epsilon that chooses the generalisation; 0.1 by default.")
+        str | None, typer.Option(help="The part of epsilon spent on choosing the generalisation; 0.1 by default.")
     ] = None,
     definition: Annotated[
         str | None,
         typer.Option(
-            help="Of differential privacy: probabilistic (the default, stronger) or standard. Beside promises that "
-            "leave sampled classes out, such as --l and --t, always standard."
+            help="The definition of differential privacy: probabilistic (the default, and stronger) or standard. "
+            "Combined with --l, --t or any promise that filters classes, the standard definition is used."
         ),
     ] = None,
     promise: Annotated[
@@ -66,7 +74,8 @@ def anonymize(
         typer.Option(metavar='"MODEL NAME=VALUE ..."', help="Any other promise, by its name in plan files."),
     ] = None,
     method: Annotated[
-        str | None, typer.Option(help="How to change the data: generalize, mdav, swap ...; truthful with --epsilon.")
+        str | None,
+        typer.Option(help="How to change the data: generalize, mdav, swap and so on; truthful with --epsilon."),
     ] = None,
     option: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the method, as in plan files.")
@@ -79,17 +88,17 @@ def anonymize(
         typer.Option(metavar='"NAME NAME=VALUE ..."', help="A quality measure to report; loss by default."),
     ] = None,
     population: Annotated[
-        str | None, typer.Option(help="A table of everybody an intruder may think of, for k-map and delta-presence.")
+        str | None, typer.Option(help="A table of the whole population, for k-map and delta-presence.")
     ] = None,
-    plan: Annotated[Path | None, typer.Option(help="A plan file instead of promises, method and schema.")] = None,
+    plan: Annotated[Path | None, typer.Option(help="A plan file, in place of promises, method and schema.")] = None,
     schema: _source.SchemaOption = None,
-    csv: Annotated[bool, typer.Option("--csv", help="Write data.csv too.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Also write data.csv.")] = False,
     pseudonym_key: Annotated[
-        Path | None, typer.Option(help="The file with the secret key of pseudonyms; made if it does not exist.")
+        Path | None, typer.Option(help="The file with the secret key for pseudonyms; created if it does not exist.")
     ] = None,
     private_report: Annotated[
         Path | None,
-        typer.Option(help="With --epsilon: a file, not for publication, that says what the release lost of the input."),
+        typer.Option(help="With --epsilon: a file, not for publication, that says how much the release lost."),
     ] = None,
     table: _source.TableName = None,
     delimiter: _source.Delimiter = None,
@@ -97,7 +106,10 @@ def anonymize(
     decimal: _source.Decimal = None,
     json: _source.Json = False,
 ) -> None:
-    """Anonymise FILE and write data, certificate, plan and summary to a new folder."""
+    """Anonymise a table and write the release to a new folder.
+
+    The folder holds the data, a certificate that anyone can check, the plan, a summary and a report.
+    """
     _output.json_wanted(wanted=json)
     import shoal
     from shoal._staging import check_destination
@@ -125,18 +137,20 @@ def anonymize(
             measure,
         )
         if any(value not in (None, []) for value in given):
-            raise ParameterError("--plan holds the promises, the method and the schema; leave out the other options")
+            raise ParameterError(
+                "--plan already contains the promises, the method and the schema; remove the other options"
+            )
         chosen = _load(plan)
     else:
         privacy = {"epsilon": epsilon, "delta": delta, "search_share": search_share, "definition": definition}
         models = _models(k, l or [], t or [], promise or [], privacy, method)
-        described = _source.with_schema(data, source, schema).schema
+        described = _source.find_schema(data, source, schema)
         chosen = _plan(described, models, _method(method, models, option or [], suppression_limit), measure or ["loss"])
     with _output.progress("Searching") as progress:
         release = chosen.run(data, progress=progress, pseudonym_key=key, population=people)
         if private_report is not None and release.private is None:
             raise ParameterError(
-                "--private-report goes with --epsilon; other releases tell everything in their summary"
+                "--private-report needs --epsilon; the summary of any other release already says everything"
             )
         release.write(output, csv=csv)
     if private_report is not None and release.private is not None:
@@ -161,7 +175,7 @@ def _show(release: Release, output: Path, *, json: bool) -> None:
         return
     _output.text(str(release))
     _output.line()
-    _output.line(f"The release is in {output}. Anybody can check it: shoal verify {output}", style="bold")
+    _output.line(f"The release is in {output}. Anyone can check it with: shoal verify {output}", style="bold")
 
 
 def _load(path: Path) -> Plan:
@@ -170,10 +184,9 @@ def _load(path: Path) -> Plan:
     return shoal.Plan.load(path)
 
 
-def _plan(schema: Schema | None, models: tuple[Requirement, ...], method: Method, measures: list[str]) -> Plan:
+def _plan(schema: Schema, models: tuple[Requirement, ...], method: Method, measures: list[str]) -> Plan:
     import shoal
 
-    assert schema is not None  # noqa: S101 - with_schema was called
     problems, wanted = Problems(), []
     for text in measures:
         name, *pairs = text.split() or [""]
@@ -191,14 +204,14 @@ def _models(
     method: str | None,
 ) -> tuple[Requirement, ...]:
     from shoal import methods
-    from shoal.methods.promises import from_parameters
+    from shoal.methods.promises import from_parameters, kind
 
     problems, found = Problems(), []
     wanted: list[tuple[str, dict[str, object]]] = []
-    noisy = method == "dp-microaggregation"
+    private = (methods.by_name(method).keeps.private if method else None) or "differential-privacy"
     if any(value is not None for value in privacy.values()):
         given = {name: _value(value) for name, value in privacy.items() if value is not None}
-        wanted.append(("epsilon-budget" if noisy else "differential-privacy", given))
+        wanted.append((private, given))
     if k is not None:
         wanted.append((methods.crowd(method), {"k": k}))
     for option, name, parameter, texts in (("--l", "distinct-l-diversity", "l", l), ("--t", "t-closeness", "t", t)):
@@ -218,12 +231,13 @@ def _models(
             for problem in error.problems:
                 problems.add(problem)
     if not wanted and not problems:
-        problems.add("say what to promise, for example --k 5, or --epsilon 1 --delta 1e-6")
-    alone = privacy["epsilon"] is not None and privacy["delta"] is None
+        problems.add("specify what to promise, for example --k 5, or --epsilon 1 --delta 1e-6")
+    takes_delta = "delta" in signature(kind(private)).parameters
+    alone = takes_delta and privacy["epsilon"] is not None and privacy["delta"] is None
     problems.raise_as(
         ParameterError,
-        hint="--epsilon goes with --delta (real records) or with --method dp-microaggregation (noise)"
-        if alone and not noisy
+        hint="combine --epsilon with --delta (real records) or with --method dp-microaggregation (noise)"
+        if alone
         else None,
     )
     return tuple(found)
@@ -264,14 +278,14 @@ def _value(text: str) -> object:
 
 
 def _key(path: Path, output: Path) -> bytes:
-    """Read the secret key, or make one that only its owner can read."""
+    """Read the secret key, or create one that only its owner can read."""
     if path.absolute().is_relative_to(output.absolute()):
-        raise OutputError("the key of the pseudonyms must not be in the release folder")
+        raise OutputError("the pseudonym key must not be inside the release folder")
     try:
         if not path.exists():
             path.touch(mode=0o600)
             path.write_bytes(secrets.token_bytes(32))
-            _output.warning(f"made a new secret key in {path.name}; keep it safe and apart from the release.")
+            _output.warning(f"created a new secret key in {path.name}; keep it safe and away from the release.")
         return path.read_bytes()
     except OSError as error:
         raise OutputError(
@@ -282,9 +296,9 @@ def _key(path: Path, output: Path) -> bytes:
 def _check_private(path: Path, output: Path) -> None:
     """Refuse to put the private report where it would be published, or over something else."""
     if path.absolute().is_relative_to(output.absolute()):
-        raise OutputError("the private report must not be in the release folder")
+        raise OutputError("the private report must not be inside the release folder")
     if path.exists():
-        raise OutputError(f"{path} exists.", hint="choose another name for the private report")
+        raise OutputError(f"{path} already exists.", hint="choose another name for the private report")
 
 
 def _write_private(path: Path, text: str) -> None:
@@ -295,4 +309,4 @@ def _write_private(path: Path, text: str) -> None:
         raise OutputError(
             f"the private report cannot be written to `{path.name}`: {(error.strerror or 'the system refuses').lower()}"
         ) from None
-    _output.warning(f"{path.name} holds figures of the input without protection; do not publish it.")
+    _output.warning(f"{path.name} contains unprotected figures of the input; do not publish it.")

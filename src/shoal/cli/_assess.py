@@ -28,17 +28,19 @@ def assess(
     *,
     schema: _source.SchemaOption = None,
     population: Annotated[
-        str | None, typer.Option(help="A table of the whole population, for the journalist's risk.")
+        str | None, typer.Option(help="A table of the whole population, for the journalist risk.")
     ] = None,
     sampling_fraction: Annotated[
         float | None,
-        typer.Option(help="The share of the population in FILE, in (0, 1], to estimate who is unique in it."),
+        typer.Option(
+            help="The share of the population that FILE holds, in (0, 1]; estimates how many people are unique in it."
+        ),
     ] = None,
-    attacks: Annotated[bool, typer.Option("--attacks", help="Let intruders with partial knowledge try.")] = False,
-    seed: Annotated[int, typer.Option(help="Of the draws of the attacks.")] = 0,
+    attacks: Annotated[bool, typer.Option("--attacks", help="Simulate intruders with partial knowledge.")] = False,
+    seed: Annotated[int, typer.Option(help="The random seed of the simulated attacks.")] = 0,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write a new .html file with pictures; it is not for publication."),
+        typer.Option("--output", "-o", help="Also write a new .html file with pictures, not for publication."),
     ] = None,
     table: _source.TableName = None,
     delimiter: _source.Delimiter = None,
@@ -46,7 +48,10 @@ def assess(
     decimal: _source.Decimal = None,
     json: _source.Json = False,
 ) -> None:
-    """Show who stands out in FILE: class sizes, unique records, risk, and the columns that separate most."""
+    """Show the risk of a table as it is.
+
+    Shows class sizes, unique records, the risk of re-identification and the columns that make people stand out.
+    """
     _output.json_wanted(wanted=json)
     import shoal
     from shoal.errors import ParameterError
@@ -71,7 +76,7 @@ def assess(
     if output is not None:
         _output.line()
         _output.line(f"Wrote {output}")
-        _output.warning("it shows figures of the table without protection; do not publish it.")
+        _output.warning("it contains unprotected figures of the table; do not publish it.")
 
 
 def _fields(found: Assessment) -> dict[str, object]:

@@ -12,11 +12,11 @@ __all__ = ["EXAMPLES", "bridge"]
 
 EXAMPLES = """\b
 Examples:
-  shoal bridge --t 2                             as differential privacy
-  shoal bridge --epsilon 1                       the closeness that gives it
-  shoal bridge --epsilon 1 --k 5 --records 1000  stochastic closeness of randomised values
-  shoal bridge --epsilon 1 --delta 1e-6          sampling rate and threshold
-  shoal bridge --k 20 --beta 0.3                 what sampling and suppressing give
+  shoal bridge --t 2                            as differential privacy
+  shoal bridge --epsilon 1                      the closeness that gives it
+  shoal bridge --epsilon 1 --k 5 --records 999  by randomised values
+  shoal bridge --epsilon 1 --delta 1e-6         sampling rate and threshold
+  shoal bridge --k 20 --beta 0.3                from sampling and suppression
 """
 
 
@@ -25,12 +25,15 @@ def bridge(
     t: Annotated[str | None, typer.Option("--t", help="Multiplicative closeness, above 1.")] = None,
     epsilon: Annotated[str | None, typer.Option("--epsilon", help="Differential privacy, above 0.")] = None,
     delta: Annotated[str | None, typer.Option("--delta", help="Its delta, in (0, 1).")] = None,
-    k: Annotated[int | None, typer.Option("--k", help="The least class size, or the threshold.")] = None,
+    k: Annotated[int | None, typer.Option("--k", help="The smallest class size, or the threshold.")] = None,
     beta: Annotated[str | None, typer.Option("--beta", help="The sampling rate, in (0, 1).")] = None,
     records: Annotated[int | None, typer.Option("--records", help="The number of released records.")] = None,
     json: _source.Json = False,
 ) -> None:
-    """Say what closeness means as differential privacy and the other way round, with the assumptions."""
+    """Translate between closeness and differential privacy.
+
+    Says what a promise of one kind means as one of the other, and which assumptions that needs.
+    """
     _output.json_wanted(wanted=json)
     import shoal
 

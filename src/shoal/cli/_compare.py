@@ -26,8 +26,10 @@ _UTILITIES = "queries, coverage, distributions, associations, distinguishable, p
 EXAMPLES = """\b
 Examples:
   shoal compare patients.csv --k 2,5,10
-  shoal compare patients.csv --k 2,5,10 --t diagnosis=0.2,0.5 --epsilon 0.5,1,2 --folder comparison
-  shoal compare patients.csv --k 5,10 --methods generalize,mondrian --risk highest --utility distributions
+  shoal compare patients.csv --k 2,5,10 --t diagnosis=0.2,0.5 \\
+      --epsilon 0.5,1,2 --folder comparison
+  shoal compare patients.csv --k 5,10 --methods generalize,mondrian \\
+      --risk highest --utility distributions
   shoal compare patients.csv --k 5,10 --folder comparison --export 2 plan.toml
 """
 
@@ -47,7 +49,7 @@ def compare(
     ] = None,
     delta: Annotated[float, typer.Option(help="The delta of differential privacy.")] = 1e-6,
     methods: Annotated[
-        str | None, typer.Option(metavar="NAME,...", help="Methods to try; all that keep what is asked for by default.")
+        str | None, typer.Option(metavar="NAME,...", help="Methods to try; by default all that can keep the promises.")
     ] = None,
     suppression_limit: Annotated[
         float | None, typer.Option(help="The largest share of records that may be suppressed, in [0, 1].")
@@ -55,17 +57,18 @@ def compare(
     risk: Annotated[str, typer.Option(help=f"The risk to compare by: {_RISKS}.")] = "average",
     utility: Annotated[str, typer.Option(help=f"The loss of utility to compare by: {_UTILITIES}.")] = "queries",
     highest_risk: Annotated[
-        float | None, typer.Option(help="The risk that must not be exceeded; decides the recommendation.")
+        float | None, typer.Option(help="The highest acceptable risk; it decides the recommendation.")
     ] = None,
     target: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="A column that analysts predict; runs every plan twice.")
+        str | None,
+        typer.Option(metavar="COLUMN", help="A column that analysts want to predict; runs every plan twice."),
     ] = None,
     learn: Annotated[bool, typer.Option(help="Whether to measure with classifiers (needs scikit-learn).")] = True,
     folder: Annotated[
-        Path | None, typer.Option(help="Where finished points are kept, so that a stopped comparison goes on.")
+        Path | None, typer.Option(help="Where to keep finished points, so that an interrupted comparison can continue.")
     ] = None,
-    processes: Annotated[int | None, typer.Option(help="Points to work on side by side.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the draws of the measurements.")] = 0,
+    processes: Annotated[int | None, typer.Option(help="How many points to work on at the same time.")] = None,
+    seed: Annotated[int, typer.Option(help="The random seed of the measurements.")] = 0,
     export: Annotated[
         tuple[int, Path] | None, typer.Option(metavar="N PLAN", help="Write the plan of point N to a file.")
     ] = None,
@@ -79,7 +82,10 @@ def compare(
     decimal: _source.Decimal = None,
     json: _source.Json = False,
 ) -> None:
-    """Try methods and parameters on FILE, measure risk and utility of each, and recommend one."""
+    """Try methods and parameters on a table and recommend one.
+
+    Every combination is carried out and measured: the risk that is left, and the utility that is lost.
+    """
     _output.json_wanted(wanted=json)
     import shoal
 
@@ -91,7 +97,7 @@ def compare(
         "t": _by_column("--t", t or [], problems),
     }
     if not problems and not any(wanted.values()):
-        problems.add("say what to promise, for example --k 2,5,10")
+        problems.add("specify what to promise, for example --k 2,5,10")
     if picture is not None and picture.suffix.lower() not in (".svg", ".png"):
         problems.add(f"--picture takes a .svg or .png file; got `{picture.suffix}`")
     problems.raise_as(ParameterError)
@@ -132,13 +138,13 @@ def compare(
 
 @contextmanager
 def _kept(folder: Path | None) -> Iterator[None]:
-    """Say what is left of a comparison that was stopped."""
+    """Say what is kept of a comparison that was stopped."""
     try:
         yield
     except (_output.Stopped, KeyboardInterrupt):
-        left = "no point is kept without --folder"
+        left = "without --folder, no point is kept"
         if folder is not None:
-            left = f"finished points are in {folder}, and the same command goes on from there"
+            left = f"finished points are in {folder}; run the same command again to continue"
         raise Cancelled(f"Stopped; {left}.") from None
 
 
@@ -157,7 +163,7 @@ def _show(found: Comparison) -> None:
     failed = [point for point in found.points if point.failure is not None]
     if made:
         _output.table(
-            f"{len(made)} of {len(found.points)} points; * is not beaten by any other in both figures",
+            f"{len(made)} of {len(found.points)} points; * marks those that no other beats in both figures",
             ("point", "risk", "utility lost", "records", "seconds"),
             [_row(found, point, width) for point in made],
         )
@@ -205,7 +211,7 @@ def _numbers(option: str, text: str | None, problems: Problems) -> list[float]:
         try:
             found.append(int(part) if part.strip().lstrip("-").isdigit() else float(part))
         except ValueError:
-            problems.add(f"{option} takes numbers with commas between them, for example {option} 2,5,10")
+            problems.add(f"{option} takes numbers separated by commas, for example {option} 2,5,10")
     return found
 
 

@@ -13,14 +13,14 @@ __all__ = ["EXAMPLES", "draft"]
 
 EXAMPLES = """\b
 Example:
-  shoal draft patients.csv        then read and correct patients.schema.toml
+  shoal draft patients.csv        then review patients.schema.toml
 """
 
 
 def draft(
     source: _source.Source,
     *,
-    output: Annotated[Path | None, typer.Option(help="Where to write the schema; beside FILE by default.")] = None,
+    output: Annotated[Path | None, typer.Option(help="Where to write the schema; next to FILE by default.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing schema file.")] = False,
     table: _source.TableName = None,
     delimiter: _source.Delimiter = None,
@@ -28,7 +28,10 @@ def draft(
     decimal: _source.Decimal = None,
     json: _source.Json = False,
 ) -> None:
-    """Propose roles, kinds and hierarchies for the columns of FILE and write them to a schema file."""
+    """Draft a schema for a table.
+
+    Proposes a role, a kind and a hierarchy for every column, with reasons, and writes them to a schema file.
+    """
     _output.json_wanted(wanted=json)
     import shoal
 
@@ -48,5 +51,5 @@ def draft(
         reason = drafted.reasons[name].removeprefix(f"{role}: ")
         _output.line(f"{name:<{width}}  {role:<17} {kind:<12} {reason}")
     _output.line()
-    _output.line(f"Wrote {target}. These are guesses: read them, correct them, then run:", style="bold")
+    _output.line(f"Wrote {target}. These are guesses: review and correct them, then run:", style="bold")
     _output.line(f"  shoal anonymize {source} --k 5 --output release")

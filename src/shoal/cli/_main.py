@@ -32,10 +32,16 @@ from shoal.errors import Cancelled, presentable
 
 __all__ = ["main"]
 
+EXAMPLES = """\b
+Start with:
+  shoal draft patients.csv
+  shoal anonymize patients.csv --k 5 --output release
+"""
+
 app = typer.Typer(
     name="shoal",
     help="Turn a table of personal records into a release in which every person hides in a crowd.",
-    epilog="Start with: shoal draft patients.csv, then shoal anonymize patients.csv --k 5 --output release",
+    epilog=EXAMPLES,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -51,7 +57,9 @@ app.command("verify", epilog=_verify.EXAMPLES)(_verify.verify)
 app.command("bridge", epilog=_bridge.EXAMPLES)(_bridge.bridge)
 app.command("parameters", epilog=_parameters.EXAMPLES)(_parameters.parameters)
 app.command("serve", epilog=_serve.EXAMPLES)(_serve.serve)
-app.add_typer(_vault.vault, name="vault", help="Keep a table and answer questions about it.", epilog=_vault.EXAMPLES)
+app.add_typer(
+    _vault.vault, name="vault", help="Answer questions about a table within a privacy budget.", epilog=_vault.EXAMPLES
+)
 
 
 def _version(wanted: bool) -> None:

@@ -20,8 +20,8 @@ Examples:
   shoal parameters --epsilon 1 --delta 1e-6
   shoal parameters --epsilon 1 --delta 1e-6 --plot
   shoal parameters --table
-  shoal parameters --epsilon 1 --k 75 --beta 0.632        the delta of given k and beta
-  shoal parameters --delta 1e-6 --k 75 --beta 0.632       the least epsilon
+  shoal parameters --epsilon 1 --k 75 --beta 0.632    the delta of k and beta
+  shoal parameters --delta 1e-6 --k 75 --beta 0.632   the smallest epsilon
 """
 
 _EPSILONS = ("0.1", "0.25", "0.5", "0.75", "1", "1.5", "2", "3")
@@ -31,20 +31,27 @@ _WIDTH = 40
 
 def parameters(
     *,
-    epsilon: Annotated[str | None, typer.Option("--epsilon", help="In (0, 40], a decimal or a fraction.")] = None,
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", help="In (0, 40]: a decimal number or a fraction.")
+    ] = None,
     delta: Annotated[str | None, typer.Option("--delta", help="In (0, 1).")] = None,
-    k: Annotated[int | None, typer.Option("--k", help="A given threshold, with --beta.")] = None,
-    beta: Annotated[str | None, typer.Option("--beta", help="A given sampling rate, with --k.")] = None,
-    definition: Annotated[str, typer.Option(help="probabilistic (stronger) or standard.")] = "probabilistic",
-    table: Annotated[bool, typer.Option("--table", help="Thresholds for common epsilon and delta.")] = False,
-    plot: Annotated[bool, typer.Option("--plot", help="How fast a worse breach becomes less likely.")] = False,
+    k: Annotated[int | None, typer.Option("--k", help="A threshold to check, together with --beta.")] = None,
+    beta: Annotated[str | None, typer.Option("--beta", help="A sampling rate to check, together with --k.")] = None,
+    definition: Annotated[str, typer.Option(help="probabilistic (the stronger one) or standard.")] = "probabilistic",
+    table: Annotated[
+        bool, typer.Option("--table", help="Show thresholds for common values of epsilon and delta.")
+    ] = False,
+    plot: Annotated[bool, typer.Option("--plot", help="Show how fast worse breaches become less likely.")] = False,
     json: _source.Json = False,
 ) -> None:
-    """Show which sampling rate and threshold keep (EPSILON, DELTA)-differential privacy of truthful releases."""
+    """Find the sampling rate and threshold of truthful releases.
+
+    They give (EPSILON, DELTA)-differential privacy without noise.
+    """
     _output.json_wanted(wanted=json)
     kind = _definition(definition)
     if (k is None) != (beta is None):
-        raise ParameterError("--k and --beta go together")
+        raise ParameterError("--k and --beta must be given together")
     if table:
         _table(kind, json=json)
     elif k is not None and beta is not None:
@@ -77,9 +84,9 @@ def _show(epsilon: str, delta: str, definition: Definition, *, plot: bool, json:
     for name, value in (
         ("sampling rate (beta)", f"{float(found.beta):.10g}"),
         ("threshold (k)", f"{found.k:,}"),
-        ("delta attained", f"{found.exact_delta:.4g}  of {delta} asked for"),
+        ("delta attained", f"{found.exact_delta:.4g}  ({delta} was asked for)"),
         ("definition", definition),
-        ("class size needed", f"about {needed:,} records of the input, for an even chance to be released"),
+        ("class size needed", f"about {needed:,} records of the input, for an even chance of being released"),
     ):
         _output.line(f"{name:<22}{value}")
     if plot:
@@ -96,7 +103,7 @@ def _curve(found: Parameters) -> list[tuple[float, float]]:
 
 
 def _plot(curve: list[tuple[float, float]]) -> None:
-    """Draw bars whose length is the number of zeros of the probability."""
+    """Draw bars whose length is the number of zeros in the probability."""
     _output.line()
     _output.line("The same release is private for every larger epsilon with a far smaller delta:", style="bold")
     longest = max(-math.log10(delta) for _, delta in curve)
@@ -126,7 +133,7 @@ def _given(epsilon: str | None, delta: str | None, k: int, beta: str, definition
     from shoal.methods.truthful.parameters import exact_delta, minimal_epsilon
 
     if (epsilon is None) == (delta is None):
-        raise ParameterError("with --k and --beta give either --epsilon or --delta")
+        raise ParameterError("with --k and --beta, give either --epsilon or --delta")
     if epsilon is not None:
         name, value = "delta", exact_delta(k, beta, epsilon, definition=definition)
     else:

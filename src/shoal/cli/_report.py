@@ -27,13 +27,11 @@ def report(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a release.")],
     *,
     public: Annotated[
-        bool, typer.Option("--public", help="Use the files of the release alone, which is the default.")
+        bool, typer.Option("--public", help="Use only the files of the release; this is the default.")
     ] = False,
     original: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE", help="Compare with the original table, in an internal report that is not for publication."
-        ),
+        typer.Option(metavar="FILE", help="Compare with the original table, in an internal report."),
     ] = None,
     table: _source.TableName = None,
     output: Annotated[
@@ -45,7 +43,11 @@ def report(
     ] = None,
     json: _source.Json = False,
 ) -> None:
-    """Report on the release in FOLDER: from its files alone, for everybody, or compared with the original table."""
+    """Show or write a report on a release.
+
+    Made from the files of the release alone, it is for everyone. With --original it compares the release with the
+    table that it was made from, and is not for publication.
+    """
     _output.json_wanted(wanted=json)
     from shoal.report import public_report, render_text
 
@@ -57,23 +59,23 @@ def report(
         _write(document, output, chart)
         _output.line(f"Wrote {output}")
         if original is not None:
-            _output.warning("it shows figures of the original table; do not publish it.")
+            _output.warning("it contains figures of the original table; do not publish it.")
     elif json:
         _output.line(document.to_json().rstrip())
     else:
         _output.line(render_text(document).rstrip())
         _output.line()
-        _output.line(f"With pictures: {folder / 'report.html'}" if (folder / "report.html").is_file() else _ADVICE)
+        _output.line(f"For pictures, open: {folder / 'report.html'}" if (folder / "report.html").is_file() else _ADVICE)
 
 
-_ADVICE = "With pictures: shoal report FOLDER --output report.html"
+_ADVICE = "For pictures, run: shoal report FOLDER --output report.html"
 
 
 def _internal(folder: Path, original: str, table: str | None) -> Document:
     import shoal
     from shoal.report import internal_report, public_report
 
-    # a folder that is no release says so before the original is read
+    # a folder that is not a release is refused before the original is read
     public_report(folder)
     plan = shoal.Plan.load(folder / "plan.toml")
     return internal_report(folder, shoal.read(original, table=table).with_schema(plan.schema), plan)
@@ -83,11 +85,13 @@ def _check(folder: Path, output: Path | None, chart: str | None, *, public: bool
     from shoal.errors import ParameterError
 
     if public and original is not None:
-        raise ParameterError("`--public` goes without `--original`: a public report is made of the release alone.")
+        raise ParameterError(
+            "`--public` cannot be combined with `--original`: a public report is made from the release alone."
+        )
     if output is not None and output.resolve().is_relative_to(folder.resolve()):
-        raise ParameterError("`--output` must lie outside the release, whose files are certified.")
+        raise ParameterError("`--output` must be outside the release folder, whose files are certified.")
     if chart is not None and output is None:
-        raise ParameterError("`--chart` needs `--output` with a .svg or .png file.")
+        raise ParameterError("`--chart` needs `--output` with an .svg or .png file.")
     wanted = (".html", ".json", ".txt") if chart is None else (".svg", ".png")
     if output is not None and output.suffix.lower() not in wanted:
         raise ParameterError(f"`--output` must end in {', '.join(wanted[:-1])} or {wanted[-1]}; got `{output.suffix}`.")

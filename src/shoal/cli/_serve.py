@@ -21,13 +21,18 @@ Examples:
 
 def serve(
     *,
-    port: Annotated[int, typer.Option(help="The port on this machine; 0 takes a free one.", min=0, max=65535)] = 0,
-    state: Annotated[Path | None, typer.Option(help="The folder where tables and releases are kept.")] = None,
-    ephemeral: Annotated[bool, typer.Option("--ephemeral", help="Keep nothing: remove all files on exit.")] = False,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the address in your browser.")] = True,
+    port: Annotated[
+        int, typer.Option(help="The port to use on this machine; 0 picks a free one.", min=0, max=65535)
+    ] = 0,
+    state: Annotated[Path | None, typer.Option(help="The folder in which tables and releases are kept.")] = None,
+    ephemeral: Annotated[bool, typer.Option("--ephemeral", help="Keep nothing: delete all files on exit.")] = False,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the app in your browser.")] = True,
     upload_limit: Annotated[int, typer.Option(help="The largest file to accept, in megabytes.", min=1)] = 4096,
 ) -> None:
-    """Open the app: the whole way from a table to a release in a browser, on this machine only."""
+    """Open the app in a browser.
+
+    It leads all the way from a table to a release, and is reachable from this machine only.
+    """
     _output.json_wanted(wanted=False)
     try:
         from shoal.web import serve as run

@@ -10,7 +10,7 @@ import typer
 from shoal.cli import _output
 
 if TYPE_CHECKING:
-    from shoal import Table
+    from shoal import Schema, Table
 
 __all__ = [
     "Decimal",
@@ -21,7 +21,9 @@ __all__ = [
     "Source",
     "TableName",
     "default_schema",
+    "find_schema",
     "read",
+    "with_schema",
 ]
 
 Source = Annotated[
@@ -30,12 +32,14 @@ Source = Annotated[
         metavar="FILE", help="A CSV or Parquet file, a DuckDB file (with --table), or postgresql://... (with --table)."
     ),
 ]
-TableName = Annotated[str | None, typer.Option("--table", help="The table of a database.")]
-Delimiter = Annotated[str | None, typer.Option(help="The delimiter of a CSV file; found out by default.")]
-Encoding = Annotated[str | None, typer.Option(help="The encoding of a CSV file; found out by default.")]
-Decimal = Annotated[str | None, typer.Option(help="The decimal sign of a CSV file, `.` or `,`; found out by default.")]
+TableName = Annotated[str | None, typer.Option("--table", help="The table to read from a database.")]
+Delimiter = Annotated[str | None, typer.Option(help="The delimiter of a CSV file; detected automatically.")]
+Encoding = Annotated[str | None, typer.Option(help="The encoding of a CSV file; detected automatically.")]
+Decimal = Annotated[
+    str | None, typer.Option(help="The decimal sign of a CSV file, `.` or `,`; detected automatically.")
+]
 SchemaOption = Annotated[
-    Path | None, typer.Option("--schema", help="The schema file; FILE with the ending .schema.toml by default.")
+    Path | None, typer.Option("--schema", help="The schema file; by default FILE with the ending .schema.toml.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -55,7 +59,12 @@ def read(
 
 
 def with_schema(data: Table, source: str, schema: Path | None) -> Table:
-    """Give a table the schema of a file, or a drafted one with a note that nobody confirmed it."""
+    """Give a table its schema; its records are checked against it."""
+    return data.with_schema(find_schema(data, source, schema))
+
+
+def find_schema(data: Table, source: str, schema: Path | None) -> Schema:
+    """Return the schema of a file, or a drafted one with a note that nobody has confirmed it."""
     import dataclasses
 
     import shoal
@@ -63,11 +72,11 @@ def with_schema(data: Table, source: str, schema: Path | None) -> Table:
 
     path = schema or default_schema(source)
     if schema is not None or path.is_file():
-        return data.with_schema(load(path))
+        return load(path)
     _output.warning(
-        f"there is no {path.name}, so roles are guessed; run `shoal draft` and check them before you publish anything."
+        f"there is no {path.name}, so roles are guessed; run `shoal draft` and review them before publishing anything."
     )
-    return data.with_schema(dataclasses.replace(shoal.draft(data).schema, guessed=True))
+    return dataclasses.replace(shoal.draft(data).schema, guessed=True)
 
 
 def default_schema(source: str) -> Path:

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "vault"]
 
-EXAMPLES = (
-    "Start with: shoal vault create clinic.vault patients.csv --epsilon 10; "
-    "shoal vault analyst clinic.vault alice --epsilon 2; shoal vault serve clinic.vault"
-)
+EXAMPLES = """\b
+Start with:
+  shoal vault create clinic.vault patients.csv --epsilon 10
+  shoal vault analyst clinic.vault alice --epsilon 2
+  shoal vault serve clinic.vault
+"""
 PORT = 8470
 
 vault = typer.Typer(no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -35,13 +37,13 @@ def create(
     folder: Folder,
     source: _source.Source,
     *,
-    epsilon: Annotated[str, typer.Option(help="What all analysts together may spend on one person.")],
+    epsilon: Annotated[str, typer.Option(help="What all analysts together may spend.")],
     delta: Delta = "0",
     schema: _source.SchemaOption = None,
     table: _source.TableName = None,
     json: _source.Json = False,
 ) -> None:
-    """Make a vault for the table in FILE, which stays where it is."""
+    """Create a vault for a table, which stays where it is."""
     _output.json_wanted(wanted=json)
     from shoal.queries import Loss, Vault
 
@@ -50,7 +52,7 @@ def create(
     if json:
         _output.print_json({"vault": folder, "budget": str(budget)})
         return
-    _output.line(f"Made the vault {folder} with the budget {budget} for all analysts together.", style="bold")
+    _output.line(f"Created the vault {folder} with the budget {budget} for all analysts together.", style="bold")
     _output.line("The key of its ledger is in the folder; keep a copy of the folder's head elsewhere:")
     _output.line(f"  shoal vault ledger {folder}")
 
@@ -62,19 +64,22 @@ def analyst(
     *,
     epsilon: Epsilon = None,
     delta: Delta = "0",
-    dismiss: Annotated[bool, typer.Option("--dismiss", help="Take the analyst's token away.")] = False,
+    dismiss: Annotated[bool, typer.Option("--dismiss", help="Revoke the analyst's token.")] = False,
     json: _source.Json = False,
 ) -> None:
-    """Add an analyst, or give a known one a new token and budget; or take the token away."""
+    """Add an analyst, or renew or revoke a token.
+
+    With --epsilon, a new analyst is added, or a known one gets a new token and budget; --dismiss revokes the token.
+    """
     _output.json_wanted(wanted=json)
     from shoal.queries import Loss, Vault
 
     opened = Vault.open(folder)
     if dismiss == (epsilon is not None):
-        raise ParameterError("give an analyst a budget with --epsilon, or use --dismiss")
+        raise ParameterError("give the analyst a budget with --epsilon, or use --dismiss")
     if dismiss or epsilon is None:
         opened.dismiss(name)
-        _output.line(f"{name} cannot ask any more; what was spent stays spent.")
+        _output.line(f"{name} can no longer ask; what was spent stays spent.")
         return
     token = opened.admit(name, Loss.of(epsilon, delta))
     if json:
@@ -94,7 +99,7 @@ def budget(
     whole: Annotated[bool, typer.Option("--all", help="Set the budget of all analysts together.")] = False,
     json: _source.Json = False,
 ) -> None:
-    """Show what was spent and is left, or set a budget."""
+    """Show what has been spent and what is left, or set a budget."""
     _output.json_wanted(wanted=json)
     from shoal.queries import Loss, Vault
 
@@ -123,15 +128,18 @@ def ledger(
     folder: Folder,
     *,
     expect: Annotated[
-        str | None, typer.Option(metavar="HEAD", help="A head that was written down before; exit 1 if it is not there.")
+        str | None, typer.Option(metavar="HEAD", help="A head that was noted earlier; exits with 1 if it is not there.")
     ] = None,
     restore_anchor: Annotated[
-        bool, typer.Option("--restore-anchor", help="Make a new anchor where the old one is lost; an entry says so.")
+        bool, typer.Option("--restore-anchor", help="Make a new anchor if the old one is lost; an entry says so.")
     ] = False,
     last: Annotated[int, typer.Option(help="How many entries to show.")] = 20,
     json: _source.Json = False,
 ) -> None:
-    """Check every entry of the ledger and show the last ones; exit 1 if any was changed or is missing."""
+    """Check the ledger and show its last entries.
+
+    Exits with 1 if any entry was changed or is missing.
+    """
     _output.json_wanted(wanted=json)
     from shoal.queries import Head, Vault
 
@@ -156,24 +164,25 @@ def ledger(
     _output.line()
     _output.line("Checked: no entry was changed, and none is missing up to the head", style="bold")
     _output.line(f"  {head}")
-    _output.line("Write it down elsewhere, and give it with --expect next time: only so an older copy is noticed.")
+    _output.line("Note it elsewhere, and pass it with --expect next time: only then is an older copy noticed.")
 
 
 @vault.command("serve")
 def serve(
     folder: Folder,
     *,
-    host: Annotated[str, typer.Option(help="The address to listen at; this machine only by default.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port to listen at.")] = PORT,
+    host: Annotated[str, typer.Option(help="The address to listen on; by default only this machine.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port to listen on.")] = PORT,
     certificate: Annotated[Path | None, typer.Option(help="The file of the TLS certificate.")] = None,
     private_key: Annotated[Path | None, typer.Option(help="The file of the TLS certificate's private key.")] = None,
     behind_proxy: Annotated[
-        bool, typer.Option("--behind-proxy", help="A proxy in front of this server speaks TLS with the analysts.")
+        bool, typer.Option("--behind-proxy", help="A proxy in front of this server provides TLS.")
     ] = False,
-    rate: Annotated[float, typer.Option(help="Answers per second and analyst.", min=0.001)] = 20.0,
-    burst: Annotated[int, typer.Option(help="Answers that may come at once.", min=1)] = 40,
+    rate: Annotated[float, typer.Option(help="Answers per second for each analyst.", min=0.001)] = 20.0,
+    burst: Annotated[int, typer.Option(help="Answers that may be given at once.", min=1)] = 40,
     pace: Annotated[
-        float, typer.Option(help="Seconds: answers leave at multiples of it, which hides computing times.", min=0)
+        float,
+        typer.Option(help="Send answers only at multiples of this many seconds, which hides computing times.", min=0),
     ] = 0.0,
 ) -> None:
     """Answer analysts' questions over HTTP until stopped."""
@@ -183,10 +192,10 @@ def serve(
     if not is_loopback(host) and certificate is None and not behind_proxy:
         raise ParameterError(
             "tokens and answers must not travel in clear text.",
-            hint="give --certificate and --private-key, or --behind-proxy where a proxy speaks TLS",
+            hint="give --certificate and --private-key, or --behind-proxy if a proxy provides TLS",
         )
     if (certificate is None) != (private_key is None):
-        raise ParameterError("--certificate and --private-key belong together")
+        raise ParameterError("--certificate and --private-key must be given together")
     try:
         import uvicorn
     except ImportError:
@@ -218,11 +227,12 @@ def serve(
         raise ParameterError("--certificate and --private-key must be readable files of one PEM certificate.") from None
     except SystemExit:
         raise ParameterError(
-            f"the vault cannot listen at {host}, port {port}.", hint="another program may use it: choose another --port"
+            f"the vault cannot listen on {host}, port {port}.",
+            hint="another program may be using it: choose another --port",
         ) from None
     finally:
         book.close()
-    _output.warning("the vault is closed; what was spent stands in its ledger.")
+    _output.warning("the vault is closed; its ledger holds what was spent.")
 
 
 @vault.command("ask", epilog="The token is read from the variable SHOAL_TOKEN, so that no command line shows it.")
@@ -233,7 +243,7 @@ def ask(
     delta: Annotated[str, typer.Option(help="The delta of a look-up.")] = "0",
     address: Annotated[str, typer.Option(help="Where the vault is.")] = f"http://127.0.0.1:{PORT}",
     certificate: Annotated[
-        Path | None, typer.Option(help="The certificate authority, where the system does not know it.")
+        Path | None, typer.Option(help="The certificate authority, if the system does not know it.")
     ] = None,
     json: _source.Json = False,
 ) -> None:
@@ -249,7 +259,9 @@ def ask(
 
     token = os.environ.get("SHOAL_TOKEN")
     if not token:
-        raise ParameterError("there is no token.", hint="set the variable SHOAL_TOKEN to what the steward gave you")
+        raise ParameterError(
+            "there is no token.", hint="set the variable SHOAL_TOKEN to the token that the steward gave you"
+        )
     client = Client(address, token, certificate=certificate)
     answer = client.ask(parse_query(question, epsilon=epsilon, delta=delta))
     client.close()
@@ -274,5 +286,5 @@ def _what(content: object) -> str:
     if content["event"] == "account":
         return f"budget of {who}: {Loss(content['epsilon'], content['delta'])}"
     if content["event"] == "token":
-        return f"{who} was given a token" if content["sha256"] else f"{who} lost the token"
+        return f"{who} was given a token" if content["sha256"] else f"the token of {who} was revoked"
     return "a new anchor was made: entries before this may have been cut off"

@@ -22,7 +22,10 @@ def verify(
     *,
     json: _source.Json = False,
 ) -> None:
-    """Recompute every promise of the release in FOLDER from its data file; exit 1 if any fails."""
+    """Check every promise of a release.
+
+    Recomputes all that its certificate says from the data of the release; exits with 1 if anything fails.
+    """
     _output.json_wanted(wanted=json)
     import shoal
 
@@ -37,7 +40,7 @@ def verify(
         if found.passed:
             _output.line("Verified: the release keeps every promise of its certificate.", style="bold")
             if not all(check.shown for check in found.checks):
-                _output.line("What no data can show, such as an exchange at random, rests on the publisher's word.")
+                _output.line("What no data can prove, such as random swapping, rests on the publisher's word.")
         else:
             failed = sum(not check.passed for check in found.checks)
             _output.line(f"NOT verified: {failed} of {len(found.checks)} checks failed.", style="bold red")

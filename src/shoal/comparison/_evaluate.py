@@ -78,7 +78,7 @@ def evaluate(plan: Plan, settings: Settings) -> Measured:
     seconds = time.perf_counter() - started
     original = _original(settings.data, plan.schema.folder, schema.dumps(plan.schema))
     pair, weighted = released.pairs(original)
-    shows_members = released.separated or _exchanged(plan)
+    shows_members = plan.method.shows_members
     return Measured(
         seconds=seconds,
         records=release.records,
@@ -91,11 +91,6 @@ def evaluate(plan: Plan, settings: Settings) -> Measured:
             "prediction": _prediction(plan, settings),
         },
     )
-
-
-def _exchanged(plan: Plan) -> bool:
-    """Say whether values changed places inside classes that are not published."""
-    return getattr(plan.method, "form", None) == "permuted"
 
 
 def _in_memory(plan: Plan, release: Release) -> Records:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,8 +11,6 @@ from shoal import methods
 from shoal.comparison._point import describe
 from shoal.errors import InputError, ParameterError
 from shoal.methods import promises
-from shoal.methods.noise import DPMicroaggregation, EpsilonBudget
-from shoal.methods.truthful import DifferentialPrivacy, Truthful
 from shoal.plan import Plan
 from shoal.schema import Schema
 
@@ -82,7 +81,11 @@ class Grid:
         if self.methods is None:
             return tuple(name for name in methods.names() if (self.epsilon if name in private else classes))
         wanted = tuple(dict.fromkeys(self.methods))
-        return wanted if not self.epsilon or set(private) & set(wanted) else (*wanted, next(iter(private)))
+        return (
+            wanted
+            if not self.epsilon or set(private) & set(wanted)
+            else (*wanted, methods.keeper("differential-privacy").name)
+        )
 
     def _of_method(self, name: str, schema: Schema) -> Iterator[Candidate]:
         private = _private_methods().get(name)
@@ -95,7 +98,8 @@ class Grid:
             yield Candidate(method=name, promises="", problem=f"nothing was asked for that it keeps; give {asked}")
 
     def _private_promises(self, model: str) -> Iterator[list[_Promise]]:
-        delta = {"delta": self.delta} if model == DifferentialPrivacy.name else {}
+        takes = inspect.signature(promises.kind(model)).parameters
+        delta = {"delta": self.delta} if "delta" in takes else {}
         for value in self.epsilon:
             yield [(model, {"epsilon": value, **delta})]
 
@@ -113,7 +117,7 @@ class Grid:
                 yield list(chosen)
 
     def _parameters(self, name: str) -> dict[str, object]:
-        takes = "suppression_limit" in getattr(methods.by_name(name), "__dataclass_fields__", {})
+        takes = "suppression_limit" in methods.by_name(name).__dataclass_fields__
         return {"suppression_limit": self.suppression_limit} if takes and self.suppression_limit is not None else {}
 
 
@@ -122,7 +126,8 @@ _Promise = tuple[str, Mapping[str, object]]
 
 def _private_methods() -> dict[str, str]:
     """Return the methods that keep an epsilon, with the promise that they keep."""
-    return {Truthful.name: DifferentialPrivacy.name, DPMicroaggregation.name: EpsilonBudget.name}
+    kept = {name: methods.by_name(name).keeps.private for name in methods.names()}
+    return {name: promise for name, promise in kept.items() if promise is not None}
 
 
 def _candidate(name: str, wanted: list[_Promise], parameters: dict[str, object], schema: Schema) -> Candidate:

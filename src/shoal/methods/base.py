@@ -108,6 +108,11 @@ class Method(ABC):
         del schema
         return self
 
+    @property
+    def shows_members(self) -> bool:
+        """Whether quasi-identifiers are released as they were, so that anybody sees who is in the table."""
+        return False
+
     def parameters(self) -> dict[str, object]:
         """Return the parameters by name, as in plan files and certificates: plain values of TOML and JSON."""
         return {entry.name: plain_parameter(getattr(self, entry.name)) for entry in dataclasses.fields(self)}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from shoal import tables
 from shoal.errors import ShoalError
 from shoal.guarantees import CERTIFICATE, Certificate, load
+from shoal.methods import Made
 from shoal.report._columns import compared_column
 from shoal.report._document import Document, Risk, TableFigures, Variant
 from shoal.report._gather import gather
@@ -21,7 +22,6 @@ from shoal.utility import Associations, Distribution, associations, coverage, di
 
 if TYPE_CHECKING:
     from shoal.plan import Plan
-    from shoal.release import Release
 
 __all__ = ["compared_tables", "internal_report"]
 
@@ -68,7 +68,7 @@ def internal_report(folder: str | Path, original: Table, plan: Plan) -> Document
     return public.model_copy(update=changes)
 
 
-def _again(plan: Plan, original: Table, certificate: Certificate) -> Release | None:
+def _again(plan: Plan, original: Table, certificate: Certificate) -> Made | None:
     if not certificate.randomness.startswith("none used"):
         return None  # it would be another release
     key = secrets.token_bytes(32) if any(attribute.pseudonym for attribute in plan.schema) else None

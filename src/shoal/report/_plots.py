@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shoal.errors import ParameterError
+from shoal.methods import Made
+from shoal.methods.recode import SearchResult
 from shoal.report._charts import Chart, class_sizes_chart, column_chart
 from shoal.report._columns import column_figures, compared_column
 from shoal.report._document import LatticeFigures, LatticeNode, Risk
@@ -15,10 +16,6 @@ from shoal.report._markup import Html, element, join
 from shoal.risk import Pair
 from shoal.tables import Table
 from shoal.utility import distributions
-
-if TYPE_CHECKING:
-    from shoal.methods.recode import SearchResult
-    from shoal.release import Release
 
 __all__ = ["Plots", "lattice_chart", "lattice_figures"]
 
@@ -31,10 +28,10 @@ _WIDTH, _ROW = 720, 46
 class Plots:
     """The pictures of a release; notebooks show what the methods return.
 
-    They are for the holder of the data: like :meth:`Release.explain`, they show figures of the original table.
+    They are for the holder of the data: like :meth:`shoal.Release.explain`, they show figures of the original table.
     """
 
-    release: Release
+    release: Made
 
     def class_sizes(self) -> Chart:
         """Draw how many records hide in classes of which size, before and after."""

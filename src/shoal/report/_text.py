@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from shoal.methods import Made
 from shoal.report._document import Document, Risk
 from shoal.report._markup import clean, shortened
 from shoal.report._words import GUESSED, STRENGTHS, hidden, measured, notice, risk_figures
-
-if TYPE_CHECKING:
-    from shoal.release import Release
-    from shoal.risk import Reidentification
+from shoal.risk import Reidentification
 
 __all__ = ["render_text", "summary", "table_lines"]
 
@@ -21,7 +18,7 @@ _RISKS = ("records", "equivalence classes", "smallest class", "unique records", 
 _HIDDEN_RISKS = ("records", "classes", "smallest class", "alone in a class", "highest risk", "average risk")
 
 
-def summary(release: Release, *, public: bool) -> str:
+def summary(release: Made, *, public: bool) -> str:
     """Say on one screen what a release promises and what was done.
 
     Parameters
@@ -39,9 +36,9 @@ def summary(release: Release, *, public: bool) -> str:
     if release.private is not None or not public:
         lines += _quality(release.measures)
     shown = [risk for risk in (None if public else release.before, release.after) if risk is not None]
-    title = "Risk of the worst table" if release.plan.method.name == "slice" else "Risk"
-    names = _HIDDEN_RISKS if getattr(release.plan.method, "form", "") in ("permuted", "anatomy") else _RISKS
-    return "\n".join([*lines, *_risk(title, names, shown)])
+    apart = len(release.parts) > 1 and not any(part.class_column for part in release.parts)
+    names = _HIDDEN_RISKS if release.plan.method.shows_members else _RISKS
+    return "\n".join([*lines, *_risk("Risk of the worst table" if apart else "Risk", names, shown)])
 
 
 def render_text(document: Document) -> str:

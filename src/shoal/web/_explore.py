@@ -48,7 +48,7 @@ def explore(table: Table, release: Release, folder: Path) -> dict[str, Any]:
         "guessed": release.plan.schema.guessed,
         "private": release.private is not None,
         # quasi-identifiers are then as they were, and classes are of those whose secrets are mixed
-        "mixed": getattr(release.plan.method, "form", None) in ("permuted", "anatomy"),
+        "mixed": release.plan.method.shows_members,
         "search": None if release.search is None else _search(release.search, frequencies, release.plan.class_models),
         "tables": [each.model_dump(mode="json") for each in compared_tables(folder, table)],
         "records": _records(table, release, frequencies),

@@ -50,6 +50,11 @@ class PartitionMethod(Method):
             If this method finds no such classes; it says what stands in the way.
         """
 
+    @property
+    def shows_members(self) -> bool:
+        """Whether quasi-identifiers are released as they were: classes then hide sensitive values, not people."""
+        return self.form in ("permuted", "anatomy")
+
     def make(self, work: Work) -> Made:
         """Put the records into classes, decide every promise on them, and release them in the form asked for."""
         opened = open_records(work)

@@ -142,15 +142,13 @@ def _described(kind: Any) -> dict[str, Any]:
 
 def _kept(name: str) -> dict[str, Any]:
     """Return the promises that a plain k and a plain epsilon stand for with a method."""
-    from shoal import methods
-    from shoal.methods.noise import DPMicroaggregation, EpsilonBudget
-    from shoal.methods.truthful import DifferentialPrivacy, Truthful
+    from shoal import DifferentialPrivacy, methods
 
-    noisy = name == DPMicroaggregation.name
+    keeps = methods.by_name(name).keeps
     return {
-        "crowd": methods.crowd(name),
-        "epsilon": EpsilonBudget.name if noisy else DifferentialPrivacy.name,
-        "private": noisy or name == Truthful.name,
+        "crowd": keeps.crowd,
+        "epsilon": keeps.private or DifferentialPrivacy.name,
+        "private": keeps.private is not None,
     }
 
 

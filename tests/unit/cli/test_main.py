@@ -1,0 +1,56 @@
+"""The program in process: its help fits a terminal, and a table is checked once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import typer.testing
+
+import shoal
+from shoal.cli._main import app
+
+COMMANDS = ("draft", "assess", "anonymize", "compare", "report", "verify", "bridge", "parameters", "serve")
+VAULT = ("create", "analyst", "budget", "ledger", "serve", "ask")
+
+
+def _help(*command: str) -> list[str]:
+    done = typer.testing.CliRunner().invoke(app, [*command, "--help"], env={"COLUMNS": "80"}, terminal_width=80)
+    assert done.exit_code == 0
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("group", [(), ("vault",)])
+def test_summaries_of_commands_are_whole(group: tuple[str, ...]) -> None:
+    lines = _help(*group)
+    summaries = [line for line in lines[lines.index("Commands:") + 1 :] if line.startswith("  ")]
+    names = VAULT if group else (*COMMANDS, "vault")
+    assert [line.split()[0] for line in summaries[: len(names)]] == list(names)
+    assert all(line.endswith(".") and not line.endswith("...") for line in summaries[: len(names)])
+
+
+@pytest.mark.parametrize(
+    "command", [*((name,) for name in COMMANDS), *(("vault", name) for name in VAULT)], ids=" ".join
+)
+def test_help_fits_a_terminal_of_eighty_columns(command: tuple[str, ...]) -> None:
+    assert [line for line in _help(*command) if len(line) > 80] == []
+
+
+def test_a_table_is_checked_against_its_schema_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "people.csv").write_text("age,town\n" + "30,Oslo\n" * 4)
+    (tmp_path / "people.schema.toml").write_text(
+        'shoal = 1\n[columns.age]\nrole = "quasi-identifier"\nkind = "numeric"\n'
+        '[columns.town]\nrole = "quasi-identifier"\n'
+    )
+    checked: list[str] = []
+    real = shoal.Table.with_schema
+
+    def counting(self: shoal.Table, *arguments: object, **options: object) -> shoal.Table:
+        checked.append(self.source.name)
+        return real(self, *arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(shoal.Table, "with_schema", counting)
+    arguments = ["anonymize", str(tmp_path / "people.csv"), "--k", "2", "--output", str(tmp_path / "release")]
+    done = typer.testing.CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    assert checked.count("people.csv") == 1
