@@ -659,7 +659,7 @@ class TestPostgres:
 
     def test_a_table_that_exists_is_kept(self, postgres: str) -> None:
         write(read(people(3)), postgres, name="kept")
-        with pytest.raises(OutputError, match="`kept` exists"):
+        with pytest.raises(OutputError, match="`kept` already exists"):
             write(read(people(5)), postgres, name="kept")
         assert read(postgres, table="kept").count() == 3
         write(read(people(5)), postgres, name="kept", overwrite=True)

@@ -49,8 +49,8 @@ class ExtremeValue:
             return f"The {self.end} `{self.column}` cannot be read off the release."
         whose = "one person" if self.people == 1 else f"{self.people:,} people"
         return (
-            f"The {self.end} `{self.column}` stands in {self.crowd:,} released records, yet is the value of {whose}. "
-            f"Whoever is known to hold it is known to be in the table, and the value is known exactly."
+            f"The {self.end} `{self.column}` appears in {self.crowd:,} released records but belongs to {whose}. "
+            f"Anyone known to have it is known to be in the table, and the exact value is known."
         )
 
 

@@ -83,7 +83,7 @@ def _guess(pair: Pair, column: int, truth: Codes, fits: _Fits, owners: Rows, tol
     width = _width(pair, column) * tolerance
     return Attack(
         name="inference",
-        question=f"Does the release tell what a person's `{axis.name}` is?",
+        question=f"Does the release reveal a person's `{axis.name}`?",
         success=Rate.of(float(values.hits(guesses, truth, width).sum()), len(truth)),
         baseline=Rate.of(float(values.hits(np.full(len(truth), everywhere), truth, width).sum()), len(truth)),
         columns=(axis.name,),

@@ -14,7 +14,7 @@ from shoal.kernels import Codes, Floats, Mask
 from shoal.risk._attack import Attack, Rate
 from shoal.risk._boxes import Rows
 from shoal.risk._pair import Pair, candidates
-from shoal.tables import Table
+from shoal.tables import Table, schema_of
 
 __all__ = ["membership"]
 
@@ -65,9 +65,7 @@ def membership(
     """
     if targets < 1 or shadows < 4:
         raise ParameterError("`targets` of `membership` must be at least 1, and `shadows` at least 4.")
-    schema = table.schema
-    if schema is None:
-        raise ParameterError(f"{table.source.name} has no schema, so nobody knows what its columns mean.")
+    schema = schema_of(table)
     generator = np.random.default_rng(seed)
     records = table.to_arrow()
     pair = Pair.of(table, table)

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shoal import tables
-from shoal.errors import DataError, ParameterError
+from shoal.errors import DataError
 from shoal.hierarchies import TOP
 from shoal.kernels import Codes, Counts, Floats
 from shoal.risk._axes import ColumnAxis, Labels, cover
 from shoal.risk._boxes import Boxes, Rows, pairs, totals_at
 from shoal.schema import Attribute, Flat, Role, Schema
-from shoal.tables import Frequencies, Table
+from shoal.tables import Frequencies, Table, schema_of
 
 __all__ = ["UNIT", "Pair", "affordable", "candidates", "draw", "fitting"]
 
@@ -72,9 +72,7 @@ class Pair:
         >>> pair.released.low.ravel().tolist(), pair.released.high.ravel().tolist(), pair.released.counts.tolist()
         ([0, 0], [3, 2], [1, 3])
         """
-        schema = original.schema
-        if schema is None:
-            raise ParameterError(f"{original.source.name} has no schema, so nobody knows what its columns mean.")
+        schema = schema_of(original)
         names = _columns(schema, original, released, columns)
         axes, before = _read_original(original, schema, names)
         return cls(axes=axes, original=before, released=Boxes.empty(len(axes))).with_release(released)

@@ -84,7 +84,7 @@ def population_uniqueness(classes: Classes, sampling_fraction: float) -> Populat
     if not 0 < sampling_fraction <= 1:
         raise ParameterError(
             f"`sampling_fraction` must be in (0, 1]; got {sampling_fraction}.",
-            hint="1 means that the table holds the whole population, 0.01 every hundredth person of it",
+            hint="1 means that the table holds the whole population; 0.01, one person in a hundred",
         )
     counts = SizeCounts.of(classes.sizes)
     records, unique = counts.records, counts.having(1)

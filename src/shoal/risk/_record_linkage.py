@@ -10,13 +10,13 @@ import numpy.typing as npt
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from shoal.errors import DataError, ParameterError
+from shoal.errors import DataError
 from shoal.hierarchies import semantic_distances, text
 from shoal.kernels import Floats
 from shoal.kernels.nearest import count_within, nearest
 from shoal.risk._axes import ColumnAxis, cover
 from shoal.risk._pair import Pair
-from shoal.tables import Table
+from shoal.tables import Table, schema_of
 
 __all__ = ["RecordLinkage", "linked_percentage", "linked_percentage_mixed", "record_linkage"]
 
@@ -71,15 +71,14 @@ def record_linkage(original: Table, masked: Table, *, columns: Sequence[str] | N
     DataError
         If the tables have different numbers of records.
     """
-    schema = original.schema
-    if schema is None:
-        raise ParameterError(f"{original.source.name} has no schema, so nobody knows what its columns mean.")
+    schema = schema_of(original)
     names = tuple(schema.quasi_identifiers if columns is None else columns)
     pair = Pair.of(original, original, columns=names)
     before, after = (table.select(*pair.names).to_arrow() for table in (original, masked))
     if before.num_rows != after.num_rows:
         raise DataError(
-            f"the masked table has {after.num_rows:,} records, the original {before.num_rows:,}; they must correspond"
+            f"the masked table has {after.num_rows:,} records, the original {before.num_rows:,}; "
+            f"they must correspond row by row"
         )
     compared = [_Compared.of(axis, before[axis.name], after[axis.name]) for axis in pair.axes]
     return RecordLinkage(

@@ -175,7 +175,7 @@ def k_map(released: Table, population: Table, schema: Schema) -> PopulationMap:
     """
     names = [name for name in schema.quasi_identifiers if name in released.columns]
     if not names:
-        raise SchemaError("the release has no quasi-identifier of the schema")
+        raise SchemaError("the release has none of the schema's quasi-identifiers")
     wanted = Schema(attributes=tuple(schema[name] for name in names), folder=schema.folder)
     pair = Pair.of(population.select(*names).with_schema(wanted), released, columns=names)
     people = totals_in(pair.released, pair.original.low, pair.original.counts)

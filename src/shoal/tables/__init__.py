@@ -24,6 +24,7 @@ from shoal.tables._classes import (
     group,
     tally,
 )
+from shoal.tables._columns import schema_of
 from shoal.tables._counting import ValueCounts, class_sizes, count_values, distinct_values, records_from, repeat
 from shoal.tables._encode import encode
 from shoal.tables._engine import ROW
@@ -79,6 +80,7 @@ __all__ = [
     "release_records",
     "repeat",
     "sampling_threshold",
+    "schema_of",
     "sorted_records",
     "tally",
     "write",

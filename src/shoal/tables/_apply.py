@@ -82,7 +82,7 @@ def _columns(table: Table, encoded: Encoded, keep: Sequence[str] | None, key: by
     for name in sorted(kept - set(table.columns)):
         problems.add(f"{table.source.name} has no column `{name}`")
     for name in sorted(kept & (identifiers - pseudonyms)):
-        problems.add(f"column `{name}` is an identifier: it is not released")
+        problems.add(f"column `{name}` is an identifier and is never released as it is")
     if key is None and kept & pseudonyms:
         problems.add("pseudonyms need a `key`")
     elif key is not None and len(key) < 16:

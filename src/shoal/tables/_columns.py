@@ -243,10 +243,11 @@ def _order(declared: Attribute, values: pa.Array, written: pa.Array) -> npt.NDAr
 
 
 def schema_of(table: Table) -> Schema:
+    """Return the schema of a table that must have one."""
     if table.schema is None:
         raise ParameterError(
-            f"{table.source.name} has no schema, so nobody knows what its columns mean.",
-            hint="`shoal draft` writes one; then read(..., schema=...)",
+            f"{table.source.name} has no schema, so Shoal does not know what its columns mean.",
+            hint="write one with `shoal draft`, then pass it: read(..., schema=...)",
         )
     return table.schema
 
@@ -259,5 +260,5 @@ def check_columns(table: Table, names: tuple[str, ...], others: tuple[str, ...])
         if name not in table.columns:
             problems.add(f"{table.source.name} has no column `{name}`")
     for name in dict.fromkeys(name for name in names if name in others):
-        problems.add(f"column `{name}` cannot be a quasi-identifier and sensitive at once")
+        problems.add(f"column `{name}` cannot be both a quasi-identifier and sensitive")
     problems.raise_as(ParameterError)

@@ -191,7 +191,7 @@ def _judge(table: Table, reading: _Reading, found: dict[str, int], problems: Pro
     missing = found[f"{name}/missing"]
     if 0 < missing < found["records"] and attribute.missing is Missing.REFUSE:
         first = _first(table, found.get(f"{name}/missing/first", -1))
-        problems.add(f"column `{name}`: {_are(missing)} missing, which the schema refuses{first}")
+        problems.add(f"column `{name}`: {_are(missing)} missing, which the schema does not allow{first}")
 
 
 def _check_values(table: Table, typed: ir.Table, attribute: Attribute, problems: Problems) -> None:
@@ -212,7 +212,7 @@ def _check_values(table: Table, typed: ir.Table, attribute: Attribute, problems:
     ]
     if outside:
         problems.add(
-            f"column `{attribute.name}`: {_are(sum(outside))} not among the declared ones ({len(outside):,} distinct)"
+            f"column `{attribute.name}`: {_are(sum(outside))} not among the declared values ({len(outside):,} distinct)"
         )
 
 
@@ -229,7 +229,7 @@ def _leave_out(table: Table, typed: ir.Table, schema: Schema, found: dict[str, i
     if not left_out:
         return typed, 0
     if left_out == found["records"]:
-        raise DataError(f"{table.source.name}: every record misses a value that the schema asks for; nothing is left.")
+        raise DataError(f"{table.source.name}: every record lacks a value that the schema requires, so none is left.")
     return typed.filter(*(typed[name].notnull() for name in wanted)), left_out
 
 
@@ -240,14 +240,14 @@ def _hint(table: Table, schema: Schema, found: dict[str, int]) -> str | None:
         hints.append("write dates as 2024-12-31")
     if Kind.NUMERIC in unreadable and table.source.kind == "csv":
         mark = "comma" if table.source.detail("decimal") == "," else "point"
-        hints.append(f"numbers were read with a decimal {mark}; if that is wrong, give `decimal`")
+        hints.append(f"numbers were read with a decimal {mark}; if that is wrong, specify `decimal`")
     return "; ".join(hints) or None
 
 
 def _first(table: Table, row: int) -> str:
     if row < 0 or table.source.first_row is None:
         return ""
-    return f" (the first in row {row + table.source.first_row:,})"
+    return f" (first in row {row + table.source.first_row:,})"
 
 
 def _are(number: int) -> str:

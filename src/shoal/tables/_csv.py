@@ -64,7 +64,7 @@ def open_csv(
     Parameters
     ----------
     delimiter, encoding, decimal
-        How the file is written; found out where not given.
+        How the file is written; detected automatically where not given.
     fall_back
         Read text that is not UTF-8 as Windows-1252.
 
@@ -159,19 +159,19 @@ class _Watched:
         if self.broken:
             raise DataError(
                 f"{name}: near row {self.records + 2:,} a record is longer than {BLOCK >> 20} MB.",
-                hint="perhaps a quote opens there and never closes",
+                hint="perhaps a quote is opened there and never closed",
             )
         if not self.ended:
             last = self.records + 1 + len(self.ragged)
-            raise DataError(f"{name}: a quote opens in row {last:,} or before it and never closes.")
+            raise DataError(f"{name}: a quote opened in row {last:,} or earlier is never closed.")
         if self.ragged:
             shown = ", ".join(f"{row:,}" for row in self.ragged[:5])
             more = ", ..." if len(self.ragged) > 5 else ""
-            plural = "rows do" if len(self.ragged) > 1 else "row does"
+            several = len(self.ragged) > 1
             raise DataError(
-                f"{name}: {len(self.ragged):,} {plural} not have {len(self.columns)} fields as the header has: "
-                f"row {shown}{more}.",
-                hint=f"fields are separated by {_spoken(self.delimiter)}; if that is wrong, give the delimiter",
+                f"{name}: {len(self.ragged):,} {'rows do' if several else 'row does'} not have {len(self.columns)} "
+                f"fields like the header: {'rows' if several else 'row'} {shown}{more}.",
+                hint=f"fields are separated by {_spoken(self.delimiter)}; if that is wrong, specify the delimiter",
             )
         if not self.records:
             raise DataError(f"{name} has a header but no records.")

@@ -125,12 +125,12 @@ def _explain(raised: Exception) -> tuple[str | None, str | None]:
     if "No space left" in text or "max_temp_directory_size" in text:
         return "the disk is full", "free some space, or point TMPDIR to a larger disk"
     if kind == "OutOfMemoryException" or isinstance(raised, MemoryError) or "OutOfMemoryError" in text:
-        return "there is not enough memory", "give SHOAL_MEMORY a larger limit, such as SHOAL_MEMORY=8GB"
+        return "there is not enough memory", "raise the limit, for example SHOAL_MEMORY=8GB"
     if isinstance(raised, PermissionError) or "Permission denied" in text:
-        return "there is no permission", None
+        return "permission was denied", None
     if "No module named 'shoal" in text:
-        return "the machines of the cluster do not have Shoal", "install it for the Python of the executors"
-    return f"the engine could not do it ({kind})", None
+        return "Shoal is not installed on the machines of the cluster", "install it in the executors' Python"
+    return f"the engine failed ({kind})", None
 
 
 def check_names(names: Sequence[object], source: str) -> None:
@@ -144,16 +144,16 @@ def check_names(names: Sequence[object], source: str) -> None:
         if not name.strip():
             problems.add(f"{source}: column {position} has no name")
         elif name.lower().startswith(OURS):
-            problems.add(f"{source}: the name of column {position} begins with `{OURS}`, which is taken")
+            problems.add(f"{source}: the name of column {position} begins with `{OURS}`, which is reserved")
         elif "\0" in name:
-            problems.add(f"{source}: the name of column {position} holds a zero byte")
+            problems.add(f"{source}: the name of column {position} contains a zero byte")
         elif len(name) > LONGEST:  # a quote that never closes makes a name of all the data: do not show it
             problems.add(f"{source}: the name of column {position} is longer than {LONGEST} characters")
     if problems:
         problems.raise_as(DataError)
     for name, times in Counter(texts).items():
         if times > 1:
-            problems.add(f"{source}: column `{name}` is there {times} times")
+            problems.add(f"{source}: column `{name}` appears {times} times")
     for group in _alike(texts):
         problems.add(f"{source}: columns {' and '.join(f'`{name}`' for name in group)} differ only in case")
     problems.raise_as(DataError)

@@ -109,7 +109,7 @@ def _column(node: Any) -> str:
     if not isinstance(node, ops.Field):
         raise _unknown(node)
     if "`" in node.name:
-        raise FilterError("a column whose name holds a backquote cannot be used in a filter.")
+        raise FilterError("a column whose name contains a backquote cannot be used in a filter.")
     return f"`{node.name}`"
 
 
@@ -125,11 +125,11 @@ def _value(node: Any) -> str:
         return '"' + value.replace('"', '""') + '"'
     if isinstance(value, int | float | Decimal) and not isinstance(value, bool) and math.isfinite(value):
         return str(value)
-    raise FilterError("a filter compares columns with numbers, texts and dates.")
+    raise FilterError("a filter can compare columns only with numbers, text and dates.")
 
 
 def _unknown(node: Any) -> FilterError:
     return FilterError(
-        f"a filter cannot hold the Ibis operation `{type(node).__name__}`.",
+        f"a filter cannot contain the Ibis operation `{type(node).__name__}`.",
         hint="compare columns with values: ==, !=, <, <=, >, >=, between, isin, isnull, joined by &, | and ~",
     )

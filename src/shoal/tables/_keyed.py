@@ -135,4 +135,4 @@ def check_identifiers(table: Table, names: Sequence[str], key: bytes | None) -> 
     assert schema is not None  # noqa: S101 - records are encoded by it
     plain = [name for name in names if name in schema.identifiers and (key is None or not schema[name].pseudonym)]
     if plain:
-        raise ParameterError(f"column `{plain[0]}` is an identifier: it is not released")
+        raise ParameterError(f"column `{plain[0]}` is an identifier and is never released as it is")

@@ -32,7 +32,7 @@ def read_postgres(address: str, table: str | None) -> Table:
     equal (enumerations, UUID, JSON) become text.
     """
     if table is None:
-        raise ParameterError("`read` of a PostgreSQL database needs `table`.")
+        raise ParameterError("reading from a PostgreSQL database requires `table`.")
     engine = DuckDBEngine()
     with _connected(address, DataError) as connection, connection.cursor() as cursor:
         relation = _relation(cursor, table)
@@ -54,12 +54,12 @@ def read_postgres(address: str, table: str | None) -> Table:
 def write_postgres(table: Table, address: str, name: str | None, *, overwrite: bool) -> None:
     """Make a table in a PostgreSQL database, in one transaction."""
     if name is None:
-        raise ParameterError("`write` to a PostgreSQL database needs the `name` of the table to make.")
+        raise ParameterError("writing to a PostgreSQL database requires the `name` of the new table.")
     schema, _, base = name.rpartition(".")
     with _connected(address, OutputError) as connection, connection.cursor() as cursor, quiet(name, error=OutputError):
         cursor.execute("SELECT to_regclass($1) IS NOT NULL", (_relation_name(name),))
         if cursor.fetchone()[0] and not overwrite:
-            raise OutputError(f"the table `{name}` exists.", hint="choose another name, or overwrite it")
+            raise OutputError(f"the table `{name}` already exists.", hint="choose another name, or overwrite it")
         cursor.adbc_ingest(
             base,
             table.engine.batches(table.visible),

@@ -48,9 +48,10 @@ def read(
     table
         The table of a database, ``name`` or ``schema.name``.
     delimiter, encoding, decimal
-        How a CSV file is written. Found out where not given, and kept in the table's ``source``: the delimiter among
-        comma, semicolon, tab and vertical bar; UTF-8, UTF-16 and UTF-32 (with and without byte order mark), and
-        Windows-1252 for text that is none of these; a decimal comma where numbers can only be read so.
+        How a CSV file is written. Detected automatically where not given, and kept in the table's ``source``: the
+        delimiter among comma, semicolon, tab and vertical bar; UTF-8, UTF-16 and UTF-32 (with and without byte order
+        mark), and Windows-1252 for text that is none of these; a decimal comma where numbers can be read no other
+        way.
 
     Raises
     ------
@@ -78,14 +79,14 @@ def _found(source: Any, table: str | None, written: dict[str, str | None]) -> Ta
 
         return read_spark(source, table)
     if table is not None:
-        raise ParameterError("`table` of `read` is for databases.")
+        raise ParameterError("`table` of `read` applies only to databases.")
     return _not_empty(read_frame(source, kind))
 
 
 def _file(path: Path, table: str | None, written: dict[str, str | None]) -> Table:
     try:
         if not path.exists():
-            raise DataError(f"{path}: there is no such file.")
+            raise DataError(f"{path} does not exist.")
         folder = path.is_dir()
     except OSError as error:
         raise DataError(f"{path}: {(error.strerror or 'not readable').lower()}.") from None
@@ -93,7 +94,7 @@ def _file(path: Path, table: str | None, written: dict[str, str | None]) -> Tabl
     kind = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else "".join(suffixes[-1:])
     if kind in _CSV and not folder:
         if table is not None:
-            raise ParameterError("`table` of `read` is for databases.")
+            raise ParameterError("`table` of `read` applies only to databases.")
         return _csv(path, written)
     _refuse(written)
     if kind in _PARQUET or folder:
@@ -101,7 +102,7 @@ def _file(path: Path, table: str | None, written: dict[str, str | None]) -> Tabl
     if kind in _DUCKDB:
         return _duckdb(path, table)
     raise DataError(
-        f"{path.name}: the format `{kind or 'without ending'}` is not supported.",
+        f"{path.name}: {f'the format `{kind}` is' if kind else 'files without an extension are'} not supported.",
         hint="Shoal reads .csv, .tsv, .txt (also .gz), .parquet and .duckdb files",
     )
 
@@ -132,7 +133,7 @@ def _parquet(path: Path, *, folder: bool) -> Table:
     files = sorted(str(file) for file in path.rglob("*.parquet")) if folder else [str(path)]
     if not files:
         raise DataError(
-            f"{path.name} is a folder without Parquet files.", hint="give one file, or a folder of Parquet files"
+            f"{path.name} is a folder without Parquet files.", hint="pass one file or a folder of Parquet files"
         )
     engine = DuckDBEngine()
     # `*` takes the column's own name where a file has one called file_row_number: then rows have no number
@@ -155,7 +156,7 @@ def _parquet_names(path: Path, first: str) -> list[str]:
     try:
         return list(parquet.read_schema(first).names)
     except PermissionError:
-        raise DataError(f"{path.name} cannot be read: there is no permission.") from None
+        raise DataError(f"{path.name} cannot be read: permission denied.") from None
     except (pa.ArrowException, OSError):
         raise DataError(f"{path.name} is not a Parquet file, or it is damaged.") from None
 
@@ -170,7 +171,7 @@ def _duckdb(path: Path, table: str | None) -> Table:
     except duckdb.Error:
         raise DataError(
             f"{path.name} cannot be opened as a DuckDB file.",
-            hint="is it one, may you read it, and has another program opened it for writing?",
+            hint="check that it is one, that you may read it, and that no other program has it open for writing",
         ) from None
     with quiet(path.name):
         known = connection.execute(
@@ -192,7 +193,7 @@ def _duckdb(path: Path, table: str | None) -> Table:
 def _refuse(written: dict[str, str | None]) -> None:
     given = [name for name, value in written.items() if value is not None]
     if given:
-        raise ParameterError(f"`{given[0]}` of `read` is for CSV files.")
+        raise ParameterError(f"`{given[0]}` of `read` applies only to CSV files.")
 
 
 def read_frame(source: Any, kind: str) -> Table:
@@ -220,7 +221,7 @@ def _arrow(source: Any, kind: str) -> pa.Table:
             return pa.Table.from_pandas(source, preserve_index=False)
         except (pa.ArrowException, TypeError, ValueError):
             raise DataError(
-                "the pandas frame cannot be read: a column holds values of more than one type.",
+                "the pandas frame cannot be read: a column mixes values of several types.",
                 hint="convert the column with astype",
             ) from None
     if kind == "polars":
@@ -228,13 +229,13 @@ def _arrow(source: Any, kind: str) -> pa.Table:
         return frame.to_arrow()
     raise DataError(
         f"Shoal cannot read a {type(source).__name__}.",
-        hint="give a path, a postgresql:// address, or an Arrow, pandas, polars or Spark frame",
+        hint="pass a path, a postgresql:// address, or an Arrow, pandas, polars or Spark frame",
     )
 
 
 def _check_pandas(frame: Any) -> None:
     if not hasattr(frame, "columns"):
-        raise DataError(f"Shoal cannot read a pandas {type(frame).__name__}.", hint="give a DataFrame")
+        raise DataError(f"Shoal cannot read a pandas {type(frame).__name__}.", hint="pass a DataFrame")
     check_names(list(frame.columns), "the pandas frame")
 
 
@@ -260,7 +261,7 @@ def _choose_table(known: list[tuple[str, str, bool]], asked: str | None, source:
         if len(known) == 1:
             return known[0]
         raise ParameterError(
-            f"{source} holds {len(known)} tables: give `table`.",
+            f"{source} holds {len(known)} tables; specify `table`.",
             hint=("one of " + ", ".join(sorted(name for _, name, _ in known)[:10])) if known else None,
         )
     for schema, name, stored in sorted(known, key=lambda entry: entry[0] not in ("main", "public")):

@@ -27,11 +27,11 @@ def read_spark(source: Any, table: str | None) -> Table:
     """Read a Spark frame, or a table of a Spark session."""
     session = source if hasattr(source, "catalog") else getattr(source, "sparkSession", None)
     if session is None:
-        raise DataError(f"Shoal cannot read a {type(source).__name__}.", hint="give a Spark DataFrame or SparkSession")
+        raise DataError(f"Shoal cannot read a {type(source).__name__}.", hint="pass a Spark DataFrame or SparkSession")
     engine = SparkEngine(session)
     if session is source:
         if table is None:
-            raise ParameterError("`read` of a Spark session needs `table`.")
+            raise ParameterError("reading from a Spark session requires `table`.")
         try:
             frame = session.table(table)
         except Exception:
@@ -39,7 +39,7 @@ def read_spark(source: Any, table: str | None) -> Table:
         name = table
     else:
         if table is not None:
-            raise ParameterError("`table` of `read` is for databases and Spark sessions.")
+            raise ParameterError("`table` of `read` applies only to databases and Spark sessions.")
         frame, name = source, "Spark frame"
     check_names(frame.columns, name)
     with quiet(name):
@@ -192,18 +192,20 @@ class SparkEngine:
 def write_spark_folder(table: Table, path: Path) -> None:
     """Write the parts of a table side by side into a folder of Parquet files."""
     if not isinstance(table.engine, SparkEngine):
-        raise ParameterError("the format `parquet-folder` is for tables on Spark.", hint="write one `parquet` file")
+        raise ParameterError(
+            "the format `parquet-folder` works only for tables on Spark.", hint="write one `parquet` file"
+        )
     table.engine.frame(table.visible).write.parquet(path.absolute().as_uri())
 
 
 def write_spark_table(table: Table, name: str, *, overwrite: bool) -> None:
     """Make a table of the Spark session."""
     if not isinstance(table.engine, SparkEngine):
-        raise ParameterError("the format `spark` is for tables on Spark.", hint="write a `parquet` file")
+        raise ParameterError("the format `spark` works only for tables on Spark.", hint="write a `parquet` file")
     session = table.engine.session
     with quiet(name, error=OutputError):
         if session.catalog.tableExists(name) and not overwrite:
-            raise OutputError(f"the Spark table `{name}` exists.", hint="choose another name, or overwrite it")
+            raise OutputError(f"the Spark table `{name}` already exists.", hint="choose another name, or overwrite it")
         table.engine.frame(table.visible).write.mode("overwrite" if overwrite else "error").saveAsTable(name)
 
 

@@ -32,7 +32,7 @@ class Source:
     path
         The file or folder, where there is one.
     details
-        What was found out or decided while reading: encoding, delimiter, decimal mark.
+        What was detected or decided while reading: encoding, delimiter, decimal mark.
     first_row
         The number that messages give to the first record, or None where records have no order: 2 for a CSV file,
         whose header is row 1.
@@ -49,7 +49,7 @@ class Source:
         return f"{self.name} ({self.kind}; {found})" if found else f"{self.name} ({self.kind})"
 
     def detail(self, key: str) -> str | None:
-        """Return what was found out about ``key``."""
+        """Return what was detected for ``key``."""
         return dict(self.details).get(key)
 
 

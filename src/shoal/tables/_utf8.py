@@ -86,15 +86,15 @@ class Utf8Stream(io.RawIOBase):
         except UnicodeDecodeError as error:
             self.failure = self._wrong(error)
         except UnicodeError:  # characters that are none, such as half of a pair
-            self.failure = DataError(f"{self._path.name}: the text is not {self._encoding.codec.upper()}.")
+            self.failure = DataError(f"{self._path.name}: the text is not valid {self._encoding.codec.upper()}.")
         except (OSError, EOFError, zlib.error) as error:
             self.failure = DataError(f"{self._path.name} cannot be read: {_reason(error)}.")
         else:
             if b"\0" in text:
                 line = self._lines + text[: text.index(b"\0")].count(b"\n") + 1
                 self.failure = DataError(
-                    f"{self._path.name}: line {line:,} holds a zero byte; this is not a text file.",
-                    hint="if it is UTF-16 text, give the encoding",
+                    f"{self._path.name}: line {line:,} contains a zero byte, so it is not a text file.",
+                    hint="if it is UTF-16 text, specify the encoding",
                 )
             else:
                 self._lines += text.count(b"\n")
@@ -117,8 +117,8 @@ class Utf8Stream(io.RawIOBase):
             return WrongEncoding()
         line = self._lines + valid.count(b"\n") + 1
         return DataError(
-            f"{self._path.name}: the text is not {self._encoding.codec.upper()}; line {line:,} is the first wrong.",
-            hint="give the file's encoding, such as windows-1252 or utf-16",
+            f"{self._path.name}: the text is not valid {self._encoding.codec.upper()} (first error in line {line:,}).",
+            hint="specify the file's encoding, such as windows-1252 or utf-16",
         )
 
 
@@ -131,9 +131,7 @@ def find_encoding(path: Path, given: str | None) -> Encoding:
         codec = codecs.lookup(given).name
         io.TextIOWrapper(io.BytesIO(), encoding=given)  # refuses codecs that are not of text
     except (LookupError, ValueError):
-        raise ParameterError(
-            f"`encoding` of `read` must name an encoding of text such as utf-8; got {given!r}."
-        ) from None
+        raise ParameterError(f"`encoding` of `read` must name a text encoding such as utf-8; got {given!r}.") from None
     found = detect_encoding(start)
     if found.mark and codec in (found.codec, found.codec[:6], "utf-8-sig"):
         return Encoding(found.codec, found.mark, given=True)

@@ -86,11 +86,11 @@ def _write_file(table: Table, path: Path, format: str, *, overwrite: bool) -> No
 def replacing(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
     """Yield a temporary path beside ``path`` and give it the name ``path`` at the end; remove it if anything fails."""
     if path.exists() and not overwrite:
-        raise OutputError(f"{path} exists.", hint="choose another name, or overwrite it")
+        raise OutputError(f"{path} already exists.", hint="choose another name, or overwrite it")
     if not path.parent.is_dir():
         raise OutputError(f"{path.parent} is not a folder.")
     if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise OutputError(f"{path.parent}: there is no permission to write.")
+        raise OutputError(f"you have no permission to write to {path.parent}.")
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     try:
         yield temporary
@@ -144,6 +144,6 @@ def _format(destination: str | Path) -> str:
     formats = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
     if suffix not in formats:
         raise ParameterError(
-            "the destination's name does not say which `format` to write.", hint=f"one of {', '.join(FORMATS)}"
+            "the name of the destination does not show which `format` to write.", hint=f"one of {', '.join(FORMATS)}"
         )
     return formats[suffix]

@@ -148,7 +148,7 @@ class _Lesson:
         column = pair.names.index(target)
         inputs = tuple(i for i in range(len(pair.axes)) if i != column)
         if not inputs:
-            raise ParameterError(f"there is no column to predict `{target}` from.")
+            raise ParameterError(f"there is no other column to predict `{target}` from.")
         regression = pair.axes[column].attribute.kind in (Kind.NUMERIC, Kind.DATE)
         return cls(column=column, inputs=inputs, regression=regression, encoder=Encoder.of(pair, inputs), name=target)
 

@@ -61,7 +61,7 @@ def test_identifiers_cannot_be_asked_for(table: Table) -> None:
         apply(table, encoded, as_it_is(encoded), keep=["id", "patient", "nothing"])
     assert caught.value.problems == (
         "arrow frame has no column `nothing`",
-        "column `id` is an identifier: it is not released",
+        "column `id` is an identifier and is never released as it is",
         "pseudonyms need a `key`",
     )
 

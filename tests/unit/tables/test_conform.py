@@ -37,7 +37,7 @@ def test_columns_follow_the_order_of_the_schema() -> None:
 def test_rows_of_a_csv_file_are_numbered_with_its_header(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("n\n1\n2\nXq7canary\n4\nXq7canary\n")
     found = problems(read(tmp_path / "a.csv"), schema(n=Kind.NUMERIC))
-    assert found == ("column `n`: 2 values are not numbers (the first in row 4)",)
+    assert found == ("column `n`: 2 values are not numbers (first in row 4)",)
 
 
 def test_rows_of_a_parquet_file_are_numbered_from_one(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_rows_of_a_parquet_file_are_numbered_from_one(tmp_path: Path) -> None:
 
     pq.write_table(pa.table({"n": ["1", "x"]}), tmp_path / "a.parquet")
     assert problems(read(tmp_path / "a.parquet"), schema(n=Kind.NUMERIC)) == (
-        "column `n`: 1 value is not a number (the first in row 2)",
+        "column `n`: 1 value is not a number (first in row 2)",
     )
 
 
@@ -102,13 +102,13 @@ def test_declared_values_of_numbers_are_compared_as_numbers() -> None:
     wanted = Schema(attributes=(attribute,))
     assert read(pa.table({"n": ["1.0", "2.5"]})).with_schema(wanted).count() == 2
     assert problems(read(pa.table({"n": ["1", "3", "3", "4"]})), wanted) == (
-        "column `n`: 3 values are not among the declared ones (2 distinct)",
+        "column `n`: 3 values are not among the declared values (2 distinct)",
     )
 
 
 def test_nothing_left_is_an_error() -> None:
     wanted = Schema(attributes=(Attribute(name="a", missing=Missing.DROP), Attribute(name="b", missing=Missing.DROP)))
-    with pytest.raises(DataError, match="nothing is left"):
+    with pytest.raises(DataError, match="none is left"):
         read(pa.table({"a": ["x", None], "b": [None, "y"]})).with_schema(wanted)
 
 

@@ -13,7 +13,7 @@ from shoal.tables._engine import quiet
 def test_the_words_of_an_engine_are_not_passed_on() -> None:
     with pytest.raises(DataError) as caught, quiet("a.csv"):
         duckdb.sql("SELECT 'Xq7canary'::INTEGER").fetchall()
-    assert str(caught.value) == "a.csv: the engine could not do it (ConversionException)."
+    assert str(caught.value) == "a.csv: the engine failed (ConversionException)."
     assert caught.value.__suppress_context__
 
 
@@ -40,7 +40,7 @@ def test_mistakes_of_ours_are_not_hidden(raised: Exception) -> None:
 
 
 def test_executors_without_shoal_are_named() -> None:
-    with pytest.raises(DataError, match="do not have Shoal") as caught, quiet("a frame"):
+    with pytest.raises(DataError, match="not installed on the machines") as caught, quiet("a frame"):
         raise pa.ArrowInvalid("ModuleNotFoundError: No module named 'shoal'; Xq7canary")
     assert "Xq7canary" not in str(caught.value)
 

@@ -14,8 +14,8 @@ def test_all_problems_are_reported_at_once() -> None:
     with pytest.raises(DataError) as caught:
         check_names(["a", "a", "B", "b", "b"], "x")
     assert caught.value.problems == (
-        "x: column `a` is there 2 times",
-        "x: column `b` is there 2 times",
+        "x: column `a` appears 2 times",
+        "x: column `b` appears 2 times",
         "x: columns `B` and `b` differ only in case",
     )
 
