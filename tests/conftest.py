@@ -7,14 +7,17 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 
+# No test depends on how busy the machine is.
+settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("default")
 #: for the developer loop: pytest --hypothesis-profile=quick
-settings.register_profile("quick", max_examples=10)
+settings.register_profile("quick", settings.get_profile("default"), max_examples=10)
 
 #: folders whose tests go the whole way, start processes or draw many samples; `make check` leaves them out
 SLOW = ("cli", "conformance", "docs", "e2e", "golden", "papers", "reliability", "statistical", "web")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reference.risk import boxes, holds, pair_of, points
@@ -28,7 +28,6 @@ def _box(found: Boxes, row: int) -> tuple:
     return tuple(zip(found.low[row].tolist(), found.high[row].tolist(), strict=True))
 
 
-@settings(deadline=None)
 @given(both())
 def test_every_point_gets_the_records_that_hold_it(drawn: tuple) -> None:
     sizes, people, released = drawn
@@ -38,7 +37,6 @@ def test_every_point_gets_the_records_that_hold_it(drawn: tuple) -> None:
         assert totals[row] == sum(holds(box, tuple(point)) for box in released)
 
 
-@settings(deadline=None)
 @given(both())
 def test_every_box_gets_the_records_that_it_holds(drawn: tuple) -> None:
     sizes, people, released = drawn
@@ -52,7 +50,6 @@ def test_every_box_gets_the_records_that_it_holds(drawn: tuple) -> None:
         assert index.records(every, pair.released.low[row], pair.released.high[row]) == expected
 
 
-@settings(deadline=None)
 @given(both())
 def test_all_pairs_are_found_once(drawn: tuple) -> None:
     sizes, people, released = drawn
@@ -67,7 +64,6 @@ def test_all_pairs_are_found_once(drawn: tuple) -> None:
     assert sorted(zip(rows.tolist(), found.tolist(), strict=True)) == sorted(expected)
 
 
-@settings(deadline=None)
 @given(both(), st.data())
 def test_fewer_columns_keep_all_records(drawn: tuple, data: st.DataObject) -> None:
     sizes, people, released = drawn

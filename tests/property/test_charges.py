@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reference.queries import holds
@@ -44,7 +44,6 @@ def lost(spendings: list[tuple[Loss, Region]]) -> tuple[int, int]:
 
 
 @given(st.lists(st.tuples(losses, regions), max_size=6))
-@settings(deadline=None)
 def test_nobody_lost_more_than_is_spent(spendings: list[tuple[Loss, Region]]) -> None:
     charges = Charges()
     for loss, region in spendings:
@@ -59,7 +58,6 @@ def test_nobody_lost_more_than_is_spent(spendings: list[tuple[Loss, Region]]) ->
 
 
 @given(st.lists(st.tuples(losses, st.fixed_dictionaries({"sex": texts})), max_size=8))
-@settings(deadline=None)
 def test_what_one_attribute_tells_apart_is_exact_for_texts(spendings: list[tuple[Loss, Region]]) -> None:
     charges = Charges()
     for loss, region in spendings:
@@ -68,7 +66,6 @@ def test_what_one_attribute_tells_apart_is_exact_for_texts(spendings: list[tuple
 
 
 @given(st.lists(st.tuples(losses, st.fixed_dictionaries({"age": ranges()})), max_size=8))
-@settings(deadline=None)
 def test_what_one_attribute_tells_apart_is_exact_for_numbers(spendings: list[tuple[Loss, Region]]) -> None:
     charges = Charges()
     for loss, region in spendings:

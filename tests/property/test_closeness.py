@@ -68,7 +68,6 @@ def test_t_plus_one_equal_buckets_give_classes_of_about_k(t: int, records: int, 
     assert len(found) >= records // (k + 2)
 
 
-@settings(deadline=None)
 @given(table=tables(), t=FACTORS, data=st.data())
 def test_bucketised_classes_keep_t_and_k(
     table: tuple[np.ndarray, np.ndarray], t: Fraction, data: st.DataObject
@@ -86,7 +85,7 @@ def test_bucketised_classes_keep_t_and_k(
     assert closeness(partition, buckets.numbers)["t"] == found
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     table=tables(),
     t=st.fractions(min_value=0, max_value=Fraction(1, 2), max_denominator=40),
@@ -106,7 +105,6 @@ def test_microaggregated_classes_keep_the_distance_and_k(
     assert reference.greatest_distance(partition.labels.tolist(), codes.tolist(), ordered=ordered) <= t
 
 
-@settings(deadline=None)
 @given(table=tables(), data=st.data())
 def test_rows_in_another_order_give_the_same_classes(table: tuple[np.ndarray, np.ndarray], data: st.DataObject) -> None:
     """Up to records that are equal in everything: what is released is the same."""

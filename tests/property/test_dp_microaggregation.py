@@ -71,7 +71,6 @@ def silently(plan: shoal.Plan, values: np.ndarray) -> tuple[Perturbed, list[Frac
     st.sampled_from(["together", "each", (("age", "pain"), ("day",))]),
     st.data(),
 )
-@settings(deadline=None)
 def test_the_noise_of_original_records_covers_what_one_record_moves(rows, other, sets, data: st.DataObject) -> None:
     k = data.draw(st.integers(1, len(rows)))
     changed = data.draw(st.integers(0, len(rows) - 1))
@@ -129,7 +128,7 @@ def towns(draw: st.DrawFn) -> Attribute:
 
 
 @given(towns())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_sensitivity_of_concepts_is_the_greatest_change_of_a_marginality(town: Attribute) -> None:
     column = ConceptColumn.of(town, Schema(attributes=(town,)))
     leaves = [column.labels[code] for code in column.taxonomy.domain]
@@ -170,7 +169,6 @@ def ancestors(town: Attribute) -> dict[str | None, set[str | None]]:
     st.one_of(st.none(), st.integers(-6, 12)),
     st.floats(1e-6, 1e6),
 )
-@settings(deadline=None)
 def test_released_numbers_lie_on_their_grid_inside_the_domain(lower, width, values, decimals, scale) -> None:
     upper = lower + width
     if not lower < upper:

@@ -23,7 +23,7 @@ from shoal.schema import Attribute, Kind, Provenance, Quantiles
 from shoal.testing import strategies
 
 # building a case costs some ten milliseconds
-few = settings(max_examples=40, deadline=None)
+few = settings(max_examples=40)
 
 INTERVAL = re.compile(r"\[(\S+), (\S+)\)|< (\S+)|>= (\S+)")
 
@@ -302,7 +302,7 @@ def test_a_hierarchy_survives_its_file(hierarchy, delimiter):
     assert all(np.array_equal(a[:size], b) for a, b in zip(hierarchy.codes, again.codes, strict=True))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.binary(max_size=60) | st.text('ab;*"\n\r\0, é', max_size=60).map(lambda s: s.encode("utf-8", "surrogatepass"))
 )

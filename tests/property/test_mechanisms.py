@@ -12,7 +12,7 @@ from reference.mechanisms import exponential
 from shoal.mechanisms import SeededSource, binomial
 from shoal.mechanisms._weights import TABLE_BITS, Weights
 
-QUICK = settings(max_examples=200, deadline=None)
+QUICK = settings(max_examples=200)
 floats = st.floats(-1e6, 1e6)
 tiny_floats = st.floats(-1e-3, 1e-3)
 fractions = st.fractions(-1000, 1000, max_denominator=10**6)

@@ -28,7 +28,7 @@ from shoal.methods.classes import (
 )
 from shoal.risk._record_linkage import linked_percentage
 
-QUICK = settings(max_examples=150, deadline=None)
+QUICK = settings(max_examples=150)
 
 
 @st.composite

@@ -14,7 +14,7 @@ from reference import microaggregation as reference
 from shoal.methods.classes import Records, Taxonomy, mdav
 from shoal.methods.noise import insensitive, insensitive_orders
 
-QUICK = settings(max_examples=200, deadline=None)
+QUICK = settings(max_examples=200)
 SPORTS = Taxonomy.from_parents([-1, 0, 0, 2, 1, 2])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
@@ -32,7 +32,7 @@ SCHEMA = Schema(
     )
 )
 QUASI, SECRET = SCHEMA.quasi_identifiers, SCHEMA.sensitive
-MORE = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MORE = settings(max_examples=15)
 
 
 @st.composite

@@ -16,7 +16,7 @@ from shoal.models import Classes
 
 NAMES = tuple(quality.measures())
 UNBALANCED = ("average-class-size", "kl-divergence")
-EXAMPLES = settings(max_examples=25, deadline=None)
+EXAMPLES = settings(max_examples=25)
 
 
 @st.composite

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from ibis import _
 
@@ -48,7 +48,7 @@ expressions = st.recursive(
 
 
 @given(reference.records, st.lists(expressions, min_size=4, max_size=4))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25)
 def test_a_filter_means_what_ibis_means(records: list[reference.Record], wheres: list[Any]) -> None:
     table = reference.table(records)
     rows = table.expression

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference import queries as reference
@@ -12,7 +12,7 @@ from shoal.queries._records import EngineRecords
 
 
 @given(reference.records, st.none() | reference.conditions)
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12)
 def test_figures_are_the_same_everywhere(records: list[reference.Record], where: Condition | None) -> None:
     table = reference.table(records)
     wanted = reference.expected(records, where)
@@ -24,7 +24,6 @@ def test_figures_are_the_same_everywhere(records: list[reference.Record], where:
 
 
 @given(reference.records, reference.conditions)
-@settings(deadline=None)
 def test_every_record_that_matters_lies_in_the_region(records: list[reference.Record], where: Condition) -> None:
     found = region(where)
     assert set(found) <= attributes(where)

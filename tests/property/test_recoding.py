@@ -31,8 +31,8 @@ from shoal.models import (
 from shoal.quality import Loss, Measure, measures
 from shoal.tables import Frequencies, Recoding
 
-QUICK = settings(max_examples=25, deadline=None)
-FEW = settings(max_examples=12, deadline=None)
+QUICK = settings(max_examples=25)
+FEW = settings(max_examples=12)
 LOCAL = [
     Mondrian(suppression_limit=1),
     Mondrian(suppression_limit=1, relaxed=True),

@@ -15,7 +15,7 @@ from shoal.kernels.partition import AttributeCover, partition_native, partition_
 from shoal.kernels.walk import BoxAttribute, Proportions, Start, score_native, score_numpy, screen_native, screen_numpy
 from shoal.tables import Frequencies
 
-QUICK = settings(max_examples=60, deadline=None)
+QUICK = settings(max_examples=60)
 compiled = pytest.mark.skipif(_library.library() is None, reason="the compiled kernels are not built")
 GROUPS = [recoding.group_numpy, pytest.param(recoding.group_native, marks=compiled)]
 ROLLS = [recoding.roll_up_numpy, pytest.param(recoding.roll_up_native, marks=compiled)]

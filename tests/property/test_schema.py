@@ -12,7 +12,7 @@ from shoal.errors import SchemaError
 from shoal.schema import Attribute, ColumnProfile, Kind, Role, Schema, draft, dumps, from_document, loads
 from shoal.testing import strategies
 
-few = settings(max_examples=60, deadline=None)
+few = settings(max_examples=60)
 
 # everything that UTF-8 can hold: quotes, line ends, control characters
 any_name = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12)
@@ -64,14 +64,14 @@ def read_or_refuse(document):
         return error
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.dictionaries(st.sampled_from(["shoal", "guessed", "columns", "colums"]), documents))
 def test_any_document_is_read_or_refused(document):
     found = read_or_refuse(document)
     assert isinstance(found, Schema) or found.problems
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.dictionaries(words, documents, max_size=5))
 def test_any_table_of_a_column_is_read_or_refused_in_the_name_of_the_column(table):
     found = read_or_refuse({"columns": {"zip": {"role": "sensitive"} | table}})

@@ -105,7 +105,7 @@ def identity(encoded: Encoded, *, unchanged: bool) -> Recoding:
 
 
 @given(tables())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_frequencies_are_counts_of_tuples(drawn: tuple[pa.Table, Schema]) -> None:
     rows, schema = drawn
     frequencies = encode(load(drawn)).frequencies
@@ -119,7 +119,7 @@ def test_frequencies_are_counts_of_tuples(drawn: tuple[pa.Table, Schema]) -> Non
 
 @pytest.mark.parametrize("unchanged", [True, False])
 @given(drawn=tables())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_recoding_to_the_values_themselves_changes_nothing(drawn: tuple[pa.Table, Schema], unchanged: bool) -> None:
     rows, _ = drawn
     table = load(drawn)
@@ -134,7 +134,7 @@ def test_recoding_to_the_values_themselves_changes_nothing(drawn: tuple[pa.Table
 
 
 @given(st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_any_recoding_is_applied_as_in_plain_python(data: st.DataObject) -> None:
     rows, schema = drawn = data.draw(tables())
     table = load(drawn)
@@ -163,7 +163,7 @@ def test_any_recoding_is_applied_as_in_plain_python(data: st.DataObject) -> None
 
 
 @given(st.data())
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_the_order_of_records_leaves_no_trace(data: st.DataObject) -> None:
     rows, schema = data.draw(tables())
     shuffled = rows.take(data.draw(st.permutations(range(rows.num_rows))))
@@ -177,7 +177,7 @@ def test_the_order_of_records_leaves_no_trace(data: st.DataObject) -> None:
 
 
 @given(tables(), st.floats(0, 1))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_a_sample_is_drawn_as_in_plain_python(drawn: tuple[pa.Table, Schema], probability: float) -> None:
     rows, _ = drawn
     kept = [row for number, row in enumerate(rows.to_pylist()) if sampled(number, probability, KEY)]
@@ -185,7 +185,7 @@ def test_a_sample_is_drawn_as_in_plain_python(drawn: tuple[pa.Table, Schema], pr
 
 
 @given(tables())
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_columns_come_out_sorted(drawn: tuple[pa.Table, Schema]) -> None:
     table = load(drawn)
     encoded = encode(table)

@@ -20,7 +20,7 @@ from shoal.methods.truthful._scores import ExpectedScore, Granularity, GroupSize
 from shoal.methods.truthful._sensitivity import sensitivity_range
 from shoal.methods.truthful._survival import SCALE
 
-QUICK = settings(max_examples=60, deadline=None)
+QUICK = settings(max_examples=60)
 HALF = Fraction(1, 2)
 
 
@@ -185,7 +185,7 @@ def _compare(having: Score, without: Score) -> None:
         assert change >= 0 or not having.monotone
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     tables(most=12),
     st.sampled_from(["full-domain", "multi-dimensional"]),

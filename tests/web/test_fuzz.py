@@ -39,7 +39,7 @@ methods = st.fixed_dictionaries(
         ),
     }
 )
-patient = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+patient = settings(max_examples=60, suppress_health_check=list(HealthCheck))
 
 
 def refused_politely(answer: Any) -> None:

@@ -123,7 +123,7 @@ def _public(value: object) -> str:
     import shoal
 
     name = type(value).__name__
-    return "shoal." if name in shoal.__all__ else f"{type(value).__module__.rpartition('._')[0]}."
+    return "shoal." if hasattr(shoal, name) else f"{type(value).__module__.rpartition('._')[0]}."
 
 
 def schema_name(name: str) -> str:

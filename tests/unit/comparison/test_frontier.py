@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.comparison import Point, non_dominated, recommend
@@ -28,7 +28,6 @@ def _points(figures: list[tuple[float, float]], **extra: object) -> list[Point]:
     ]
 
 
-@settings(deadline=None)
 @given(FIGURES)
 def test_a_point_is_kept_unless_another_is_better(figures: list[tuple[int, int]]) -> None:
     best = set(non_dominated(_points(figures), "average", "queries"))
@@ -37,7 +36,6 @@ def test_a_point_is_kept_unless_another_is_better(figures: list[tuple[int, int]]
         assert (number in best) != beaten
 
 
-@settings(deadline=None)
 @given(FIGURES)
 def test_the_frontier_is_sorted_by_risk_and_the_choice_is_on_it(figures: list[tuple[int, int]]) -> None:
     points = _points(figures)
@@ -51,7 +49,6 @@ def test_the_frontier_is_sorted_by_risk_and_the_choice_is_on_it(figures: list[tu
     assert f"Take point {chosen} " in reasons[0]
 
 
-@settings(deadline=None)
 @given(FIGURES, st.integers(0, 6))
 def test_a_limit_is_kept_by_the_most_useful_point(figures: list[tuple[int, int]], limit: int) -> None:
     scaled = [(risk / 6, lost / 6) for risk, lost in figures]

@@ -34,7 +34,7 @@ def test_a_shift_beyond_the_sensitivity_crosses_two() -> None:
 
 
 @given(shapes, st.fractions(Fraction(1, 5), 4, max_denominator=50))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_drawing_a_box_and_a_point_in_it_gives_the_density_of_the_rings(
     shape: tuple[int, int], epsilon: Fraction
 ) -> None:
@@ -56,7 +56,7 @@ def test_drawing_a_box_and_a_point_in_it_gives_the_density_of_the_rings(
 
 
 @given(shapes, st.floats(0.2, 4))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_variance_and_interval_are_those_of_the_definition(shape: tuple[int, int], epsilon: float) -> None:
     core, span = shape
     made = noise(core, span, Fraction(epsilon))

@@ -73,7 +73,7 @@ def test_drawing_a_box_and_a_point_in_it_gives_the_density_of_the_rings() -> Non
 
 
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=4), st.fractions(Fraction(1, 4), 3, max_denominator=20))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_the_box_index_has_weight_b_to_the_i_times_volume(spans: list[int], epsilon: Fraction) -> None:
     # the sampler's mixture of sums of geometric draws, written out, against the weights it must have
     rings = OptimalBoxNoise(sensitivities=spans, epsilon=epsilon).rings

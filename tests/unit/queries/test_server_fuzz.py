@@ -58,7 +58,7 @@ def test_every_response_is_one_that_the_description_knows(
     requests = operation.as_strategy(generation_mode=schemathesis.GenerationMode[mode])
 
     @given(case=requests)
-    @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=100, suppress_health_check=list(HealthCheck))
     def run(case: Any) -> None:
         # what a filter may say, and which columns there are, no JSON schema can tell
         response = case.call_and_validate(

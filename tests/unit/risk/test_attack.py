@@ -6,7 +6,7 @@ import json
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -15,7 +15,6 @@ from shoal.errors import ParameterError
 from shoal.risk import Attack, Attacks, Rate, attack
 
 
-@settings(deadline=None)
 @given(st.integers(1, 500), st.data())
 def test_intervals_are_wilsons(attempts: int, data: st.DataObject) -> None:
     successes = data.draw(st.integers(0, attempts))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reference.risk import guesses
@@ -33,7 +33,6 @@ def _classes(records: list[tuple[int, int]], attribute: SensitiveAttribute) -> C
     )
 
 
-@settings(deadline=None)
 @given(RECORDS)
 def test_guesses_are_counted_as_by_hand(records: list[tuple[int, int]]) -> None:
     (found,) = attribute_disclosure(_classes(records, SensitiveAttribute(name="s", size=6, ordered=False)))
@@ -45,7 +44,6 @@ def test_guesses_are_counted_as_by_hand(records: list[tuple[int, int]]) -> None:
     assert found.guess >= found.baseline
 
 
-@settings(deadline=None)
 @given(RECORDS)
 def test_values_of_a_group_count_as_one_at_its_level(records: list[tuple[int, int]]) -> None:
     hierarchy = build(Attribute(name="s", hierarchy=GROUPS), pa.array([str(i) for i in range(6)]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import hyp2f1
 
@@ -12,7 +12,6 @@ from shoal.errors import ParameterError
 from shoal.risk import individual_risk
 
 
-@settings(deadline=None)
 @given(st.integers(1, 80), st.floats(0.01, 0.999))
 def test_it_is_the_expectation_of_one_over_the_people(f: int, p: float) -> None:
     expected = p**f / f * hyp2f1(f, f, f + 1, 1 - p)

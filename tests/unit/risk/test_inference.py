@@ -6,7 +6,7 @@ from collections import Counter
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import shoal
 from reference.risk import boxes, holds, only, pair_of, points
@@ -19,7 +19,6 @@ def _commonest(values: list[tuple[int, int]]) -> tuple[int, int]:
     return min(counted, key=lambda value: (-counted[value], value))
 
 
-@settings(deadline=None)
 @given(points(), boxes())
 def test_guesses_are_the_commonest_value_among_records_that_fit(people: list, released: list) -> None:
     (found,) = inference(pair_of(people, released), targets=1000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from reference.risk import boxes, holds, only, pair_of, points
 from shoal.errors import ParameterError
@@ -14,7 +14,6 @@ from shoal.risk._attacks import _joined
 from shoal.schema import Role
 
 
-@settings(deadline=None)
 @given(points(), boxes())
 def test_rows_are_joined_by_the_records_that_connect_them(people: list, released: list) -> None:
     pair = pair_of(people, released).only((0, 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import shoal
 from reference.risk import boxes, linked, pair_of, points, worst_linked
@@ -12,7 +12,6 @@ from shoal.errors import ParameterError
 from shoal.risk import Pair, linkage
 
 
-@settings(deadline=None)
 @given(points(), boxes())
 def test_links_are_counted_as_by_hand(people: list, released: list) -> None:
     found = linkage(pair_of(people, released), targets=1000)

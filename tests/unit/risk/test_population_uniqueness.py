@@ -18,7 +18,7 @@ def _estimated(sizes: np.ndarray, fraction: float) -> PopulationUniqueness:
     return population_uniqueness(Classes(sizes=sizes), fraction)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.integers(1, 20), min_size=1, max_size=50), st.floats(0.01, 1.0))
 def test_shares_are_shares(sizes: list[int], fraction: float) -> None:
     found = _estimated(np.array(sizes), fraction)

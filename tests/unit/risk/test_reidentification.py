@@ -6,14 +6,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.models import Classes
 from shoal.risk import reidentification
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(1, 200), min_size=1, max_size=60))
 def test_the_figures_agree_with_counting_records_one_by_one(sizes: list[int]) -> None:
     risk = reidentification(Classes(sizes=np.array(sizes)))

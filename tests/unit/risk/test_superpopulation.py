@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
@@ -22,7 +22,6 @@ from shoal.risk._superpopulation import (
 SIZES = st.lists(st.integers(1, 30), min_size=3, max_size=60)
 
 
-@settings(deadline=None)
 @given(SIZES, st.integers(1, 40))
 def test_zayatz_is_bayes_rule_with_the_hypergeometric_distribution(sizes: list[int], factor: int) -> None:
     counts = SizeCounts.of(np.array(sizes))
@@ -88,7 +87,6 @@ def test_pitman_has_no_maximum_where_everybody_is_unique() -> None:
     assert pitman(SizeCounts.of(np.ones(500, dtype=np.int64)), 5000) is None
 
 
-@settings(deadline=None)
 @given(st.floats(0.05, 20.0), st.floats(0.02, 0.98), st.floats(0.05, 0.95))
 def test_expected_class_sizes_are_those_of_the_distribution(a: float, b: float, fraction: float) -> None:
     sizes = 1 + np.arange(4000)

@@ -9,7 +9,7 @@ from shoal.hierarchies import build, outside
 from shoal.schema import Kind, Missing, Role
 from shoal.testing import strategies
 
-few = settings(max_examples=30, deadline=None)
+few = settings(max_examples=30)
 
 
 @few
@@ -36,7 +36,7 @@ def test_options_are_kept(described):
 def drawn(strategy, number=100):
     found = []
 
-    @settings(max_examples=number, deadline=None, database=None, derandomize=True)
+    @settings(max_examples=number, database=None, derandomize=True)
     @given(strategy)
     def collect(value):
         found.append(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from scipy import stats
 
 import shoal
@@ -15,7 +15,6 @@ from shoal.risk import Pair
 from shoal.utility import associations
 
 
-@settings(deadline=None)
 @given(points(), boxes())
 def test_associations_are_those_of_spread_records(people: list, released: list) -> None:
     found = associations(pair_of(people, released, ordered=(0, 2)))
@@ -26,7 +25,6 @@ def test_associations_are_those_of_spread_records(people: list, released: list) 
         assert [matrix[i][i] for i in range(3)] == [1.0, 1.0, 1.0]
 
 
-@settings(deadline=None)
 @given(points(), boxes())
 def test_categorical_pairs_have_cramers_v(people: list, released: list) -> None:
     found = associations(pair_of(people, released))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -15,7 +15,6 @@ from shoal.risk import Pair
 from shoal.utility import distributions
 
 
-@settings(deadline=None)
 @given(points(), boxes())
 def test_distances_are_those_of_spread_records(people: list, released: list) -> None:
     found = distributions(pair_of(people, released, ordered=(0,)))
@@ -33,7 +32,6 @@ def test_distances_are_those_of_spread_records(people: list, released: list) -> 
     assert found[1].wasserstein is None
 
 
-@settings(deadline=None)
 @given(points(minimum=2))
 def test_a_table_released_as_it_is_has_not_moved(people: list) -> None:
     for each in distributions(pair_of(people, [tuple((v, v) for v in point) for point in people], ordered=(0, 2))):
@@ -91,7 +89,6 @@ def test_no_value_is_shown() -> None:
     assert "12345" not in repr(found)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=20), st.lists(st.integers(0, 3), min_size=1, max_size=20))
 def test_distances_of_points_are_those_of_scipy(first: list[int], second: list[int]) -> None:
     (found,) = distributions(_numbers([*map(float, first)], [*map(float, second)]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reference.risk import SIZES, boxes, pair_of, points
@@ -16,7 +16,6 @@ from shoal.utility._queries import _Counter, _range
 EVERYTHING = tuple((0, size - 1) for size in SIZES)
 
 
-@settings(deadline=None)
 @given(boxes(), st.data())
 def test_counts_are_those_of_spread_records(released: list, data: st.DataObject) -> None:
     counter = _Counter(pair_of([(0, 0, 0)], released).released)
@@ -25,7 +24,6 @@ def test_counts_are_those_of_spread_records(released: list, data: st.DataObject)
     assert counter.count(columns, ranges) == pytest.approx(count(spread(released), columns, ranges), abs=1e-4)
 
 
-@settings(deadline=None)
 @given(points(), boxes(), st.integers(0, 5))
 def test_errors_are_shares_and_repeat(people: list, released: list, seed: int) -> None:
     pair = pair_of(people, released)
@@ -58,7 +56,6 @@ def test_an_empty_release_answers_nothing() -> None:
     assert query_error(pair_of([(0, 0, 0)] * 5, []), number=30).mean <= 1.0
 
 
-@settings(deadline=None)
 @given(st.integers(1, 200), st.floats(0.01, 0.99))
 def test_ranges_lie_in_the_domain(leaves: int, share: float) -> None:
     first, last = _range(leaves, share, np.random.default_rng(0))
