@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 import shoal
 from shoal.mechanisms import Laplace, NoiseGrid, SeededSource
 from shoal.methods.classes import Records
-from shoal.methods.noise import _dp, centroid_noise, marginality_sensitivity
-from shoal.methods.noise._dp_columns import ConceptColumn, NumberColumn
-from shoal.methods.noise._dp_release import Columns, Perturbed, draw
+from shoal.methods.noise import _centroids, centroid_noise, marginality_sensitivity
+from shoal.methods.noise._columns import Columns, ConceptColumn, NumberColumn
+from shoal.methods.noise._make import Perturbed, draw
 from shoal.schema import Attribute, Domain, Groups, Kind, Missing, Role, Schema
 
 AGE = Attribute(name="age", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC, domain=Domain(minimum=0, maximum=12))
@@ -61,8 +61,8 @@ def silently(plan: shoal.Plan, values: np.ndarray) -> tuple[Perturbed, list[Frac
     def silent(target, **arguments):
         return Silent(centroid_noise(target, **arguments), seen)
 
-    with mock.patch.object(_dp, "centroid_noise", silent):
-        return draw(plan, columns, records, source=SeededSource(1)), seen
+    with mock.patch.object(_centroids, "centroid_noise", silent):
+        return draw(plan, plan.method, columns, records, source=SeededSource(1)), seen
 
 
 @given(

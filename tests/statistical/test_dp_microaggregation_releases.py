@@ -17,8 +17,9 @@ import pytest
 import shoal
 from shoal.mechanisms import SYSTEM, Laplace
 from shoal.methods.classes import Records
-from shoal.methods.noise import Target, _dp, centroid_noise
-from shoal.methods.noise._dp_release import Columns, draw
+from shoal.methods.noise import Target, _centroids, centroid_noise
+from shoal.methods.noise._columns import Columns
+from shoal.methods.noise._make import draw
 from shoal.schema import Attribute, Domain, Groups, Kind, Missing, Role, Schema
 from shoal.testing.audit import audit
 
@@ -136,7 +137,7 @@ def drawn(columns: int, epsilon: float, **method: Any) -> Callable[[np.ndarray],
     declared, bounds = Columns.of(schema), {"lower": [0.0] * columns, "upper": [1000.0] * columns}
 
     def released(values: np.ndarray) -> np.ndarray:
-        (rows,) = draw(plan, declared, Records(numeric=values, **bounds), source=SYSTEM).files.values()
+        (rows,) = draw(plan, plan.method, declared, Records(numeric=values, **bounds), source=SYSTEM).files.values()
         return np.stack([rows[name].to_numpy().astype(float) for name in rows.column_names], axis=1)
 
     return released
@@ -162,7 +163,7 @@ def test_the_audit_catches_noise_that_is_scaled_for_a_larger_k(monkeypatch: pyte
     def twin(target: Target, *, size: int, **rest: Any) -> Laplace:
         return centroid_noise(target, size=4 * size, **rest)
 
-    monkeypatch.setattr(_dp, "centroid_noise", twin)
+    monkeypatch.setattr(_centroids, "centroid_noise", twin)
     assert audit(one_number(1), LEAST, GREATEST, trials=1_000).refutes(1)
 
 

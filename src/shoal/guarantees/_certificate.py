@@ -65,6 +65,15 @@ class Domain(_Part):
     hierarchy_sha256: Sha256 | None = None
 
 
+#: parts of a promise whose names in certificates are not words
+_PARTS = {
+    "model": "name",
+    "exact": "list of figures",
+    "assumptions": "list of assumptions",
+    "parameters": "list of parameters",
+}
+
+
 class PromiseEntry(_Part):
     """One promise; see :class:`shoal.guarantees.Promise`."""
 
@@ -81,6 +90,15 @@ class PromiseEntry(_Part):
     def promise(self) -> Promise:
         """Return the promise as a value."""
         return Promise(**{name: getattr(self, name) for name in type(self).model_fields})
+
+    def compared(self, promise: Promise, *, wording: bool) -> tuple[bool, str]:
+        """Compare every part with the promise as it must read, sentences only if ``wording``; say what differs."""
+        stated, again = self.model_dump(mode="json"), _entry(promise).model_dump(mode="json")
+        for part in stated:
+            if stated[part] != again[part] and (wording or part not in ("statement", "assumptions")):
+                return False, f"the {_PARTS.get(part, part)} of the promise is not what its parameters and steps mean"
+        said = "statement, assumptions and " if wording else ""
+        return True, f"{said}all {'other ' if wording else ''}parts of the promise are what its parameters mean"
 
 
 class BudgetEntry(_Part):

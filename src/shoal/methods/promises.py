@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from shoal import models
-from shoal.guarantees import Check, Evidence, PromiseEntry, Requirement, Strength
+from shoal.errors import ParameterError
+from shoal.guarantees import Check, Evidence, PromiseEntry, PromiseKind, Requirement, Strength
+from shoal.methods import noise, truthful
 from shoal.methods.classes import CLOSENESS, CLUSTERS, check_closeness, check_clusters
-from shoal.methods.noise import NOISE, EpsilonBudget, check_noise
-from shoal.methods.truthful import DifferentialPrivacy
 
 __all__ = ["check", "from_parameters", "kind", "names"]
 
-_ASKED: dict[str, type[Requirement]] = {each.name: each for each in (DifferentialPrivacy, EpsilonBudget)}
+_KINDS: dict[str, type[PromiseKind]] = {
+    kind.name: kind for family in (truthful.PROMISES, noise.PROMISES) for kind in family
+}
+_ASKED: dict[str, type[Requirement]] = {name: kind for name, kind in _KINDS.items() if issubclass(kind, Requirement)}
 _CHECKS: dict[str, Callable[[PromiseEntry, Evidence], list[Check]]] = {
-    **dict.fromkeys(NOISE, check_noise),
     **dict.fromkeys(CLOSENESS, check_closeness),
     **dict.fromkeys(CLUSTERS, check_clusters),
 }
@@ -46,4 +48,9 @@ def check(entry: PromiseEntry, evidence: Evidence) -> list[Check]:
     own = entry.model in _CHECKS and (entry.strength is not Strength.SYNTACTIC or entry.model not in models.MODELS)
     if own:
         return _CHECKS[entry.model](entry, evidence)
-    return kind(entry.model).from_parameters(entry.parameters).check(entry, evidence)
+    known = _KINDS[entry.model] if entry.model in _KINDS else models.MODELS[entry.model]
+    try:
+        promise = known.from_parameters(entry.parameters)
+    except ParameterError as error:
+        return [Check(subject=f"{entry.model} ({entry.strength})", passed=False, detail="; ".join(error.problems))]
+    return promise.check(entry, evidence)

@@ -10,17 +10,18 @@ from shoal.methods.classes._check_closeness import CLOSENESS, check_closeness
 from shoal.methods.classes._check_clusters import CLUSTERS, check_clusters
 from shoal.methods.classes._closeness_first import rank_bound
 from shoal.methods.classes._clusters import Categories
+from shoal.methods.classes._columns import QuasiIdentifier, quasi_identifiers
 from shoal.methods.classes._confidential import partition_by_confidential
 from shoal.methods.classes._distance import Scaling, Space, standardize
 from shoal.methods.classes._exchange import exchange
 from shoal.methods.classes._forms import joined_view
-from shoal.methods.classes._groups import AttributeSet, aggregate_by_sets, partition_by_sets
+from shoal.methods.classes._groups import AttributeSet, aggregate_by_sets, partition_by_sets, require_disjoint
 from shoal.methods.classes._make_slices import associations, grouped
 from shoal.methods.classes._mdav import mdav
 from shoal.methods.classes._merge import merged
 from shoal.methods.classes._method import PartitionMethod
 from shoal.methods.classes._microaggregation import Clustering, Mdav, Microaggregation, VMdav
-from shoal.methods.classes._partition import Partition
+from shoal.methods.classes._partition import Partition, require_size
 from shoal.methods.classes._people import Classified, Form, People, classes_of, closeness
 from shoal.methods.classes._promises import composed, composition, exposed
 from shoal.methods.classes._quotas import Quotas, quotas
@@ -32,13 +33,14 @@ from shoal.methods.classes._stochastic_method import StochasticCloseness
 from shoal.methods.classes._swap_method import IndividualRankingSwap, Swap
 from shoal.methods.classes._swapping import ir_swap, mdav_swap, permutation_within
 from shoal.methods.classes._t_microaggregate import Strategy, TMicroaggregate, t_microaggregate
-from shoal.methods.classes._taxonomy import Taxonomy
+from shoal.methods.classes._taxonomy import FIXED_POINT, Taxonomy
 from shoal.methods.classes._univariate import individual_ranking, optimal_univariate
 from shoal.methods.classes._vmdav import vmdav
 
 __all__ = [
     "CLOSENESS",
     "CLUSTERS",
+    "FIXED_POINT",
     "Anatomy",
     "AttributeSet",
     "Bridge",
@@ -54,6 +56,7 @@ __all__ = [
     "Partition",
     "PartitionMethod",
     "People",
+    "QuasiIdentifier",
     "Quotas",
     "Records",
     "Scaling",
@@ -98,10 +101,13 @@ __all__ = [
     "partition_by_confidential",
     "partition_by_sets",
     "permutation_within",
+    "quasi_identifiers",
     "quotas",
     "randomize",
     "randomized_responses",
     "rank_bound",
+    "require_disjoint",
+    "require_size",
     "standardize",
     "stochastic_epsilon",
     "stochastic_t",

@@ -17,25 +17,22 @@ import pyarrow as pa
 from shoal import schema
 from shoal.exact import fraction
 from shoal.guarantees import (
-    CRYPTOGRAPHIC,
     Asked,
     Certificate,
     Check,
     Decision,
     Evidence,
     LeftOut,
-    Neighbours,
+    Promise,
     PromiseEntry,
     Step,
-    Strength,
     Suppressed,
     checked,
 )
-from shoal.methods.noise._dp_columns import UNITS, ConceptColumn, NumberColumn, concept_columns, covered, number_columns
-from shoal.methods.noise._dp_events import ConceptsDrawn, Noised
-from shoal.methods.noise._dp_promise import NOISE, privacy_promise
+from shoal.methods.noise._columns import UNITS, ConceptColumn, NumberColumn, concept_columns, number_columns
+from shoal.methods.noise._events import ConceptsDrawn, Noised
 from shoal.methods.noise._sensitivity import Target, marginality_sensitivity
-from shoal.schema import Missing, Provenance
+from shoal.schema import Provenance
 
 __all__ = ["check_noise"]
 
@@ -45,18 +42,16 @@ UNSEEN = "that they were drawn so, no file can show"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Checked:
-    """What is compared: the promise, the certificate, the tables, and the domains as the plan declares them."""
+    """What is compared: the promise and how it must read, the certificate, the tables, the plan's domains."""
 
     entry: PromiseEntry
+    target: Target
+    again: Promise
     certificate: Certificate
     rows: Mapping[str, pa.Table]
     plan: Asked
     numbers: Mapping[str, NumberColumn]
     concepts: Mapping[str, ConceptColumn]
-
-    @property
-    def target(self) -> Target:
-        return NOISE[self.entry.model]
 
     def steps(self, *names: str) -> list[Step]:
         return [step for step in self.certificate.steps if step.get("step") in names]
@@ -67,12 +62,12 @@ class _Checked:
         return found
 
 
-def check_noise(entry: PromiseEntry, evidence: Evidence) -> list[Check]:
-    """Return one check per part of the promise."""
+def check_noise(entry: PromiseEntry, evidence: Evidence, *, target: Target, again: Promise) -> list[Check]:
+    """Return one check per part of the promise, which must read as ``again`` does."""
     made: list[_Checked] = []
 
     def declared() -> Decision:
-        made.append(_read(entry, evidence))
+        made.append(_read(entry, evidence, target, again))
         return _domains(made[0])
 
     checks = [_check(f"{entry.model}, domains", declared)]
@@ -85,7 +80,7 @@ def check_noise(entry: PromiseEntry, evidence: Evidence) -> list[Check]:
         "choices": _choices,
         "clusters": _clusters,
         "cells": _cells,
-        "strength": _strength,
+        "target": _target,
         "silence": _silence,
     }
     return [*checks, *(_check(f"{entry.model}, {part}", _bound(decide, made[0])) for part, decide in parts.items())]
@@ -100,9 +95,11 @@ def _check(subject: str, decide: Callable[[], Decision]) -> Check:
     return replace(found, shown=UNSEEN not in found.detail)
 
 
-def _read(entry: PromiseEntry, evidence: Evidence) -> _Checked:
+def _read(entry: PromiseEntry, evidence: Evidence, target: Target, again: Promise) -> _Checked:
     return _Checked(
         entry=entry,
+        target=target,
+        again=again,
         certificate=evidence.certificate,
         rows={name: table.to_arrow() for name, table in evidence.tables.items()},
         plan=evidence.plan,
@@ -126,26 +123,8 @@ def _domains(checked: _Checked) -> Decision:
 
 
 def _words(checked: _Checked) -> Decision:
-    """Say the promise again from its parameters, and compare."""
-    entry = checked.entry
-    again = privacy_promise(
-        checked.target,
-        k=int(str(entry.parameters["k"])),
-        epsilon=fraction(entry.parameters["epsilon"]),  # type: ignore[arg-type]
-        cryptographic=checked.certificate.randomness == CRYPTOGRAPHIC,
-        left_out=tuple(each.name for each in covered(checked.plan.schema) if each.missing is Missing.DROP),
-    )
-    if dict(entry.parameters) != dict(again.parameters) or dict(entry.exact) != dict(again.exact):
-        return False, "the promise has figures besides its parameters"
-    if (entry.unit, entry.file) != (again.unit, again.file):
-        return False, "the promise is about something else than the records of all tables"
-    if not checked.certificate.same_wording:
-        return True, "figures and unit are those of the promise"
-    if entry.statement != again.statement:
-        return False, "the statement is not what the parameters mean"
-    if entry.assumptions != again.assumptions:
-        return False, "the assumptions are not those of the promise"
-    return True, "statement, assumptions and unit are what the parameters mean"
+    """Compare the promise with how it must read, given its parameters, the plan and the random numbers."""
+    return checked.entry.compared(checked.again, wording=checked.certificate.same_wording)
 
 
 def _budget(checked: _Checked) -> Decision:
@@ -157,7 +136,7 @@ def _budget(checked: _Checked) -> Decision:
     stated = checked.certificate.budget
     if sorted(str(step["column"]) for step in steps) != sorted(varying):
         return False, "not every column has one part of epsilon"
-    if min(shares) <= 0 or total > promised or total > fraction(checked.plan.models[0].parameters()["epsilon"]):  # type: ignore[arg-type]
+    if min(shares) <= 0 or total != promised or total > fraction(checked.plan.models[0].parameters()["epsilon"]):  # type: ignore[arg-type]
         return False, f"the columns share epsilon {float(total):.6g}, which is not what is promised"
     if checked.target == "record-query":
         return stated is None, f"the columns share epsilon {float(total):.6g} of a query; the table's is not limited"
@@ -254,18 +233,13 @@ def _cells(checked: _Checked) -> Decision:
     return True, f"all {cells:,} lie in the declared domains, on the stated grids"
 
 
-def _strength(checked: _Checked) -> Decision:
-    """Compare what the promise calls itself with its target and with where the random numbers came from."""
+def _target(checked: _Checked) -> Decision:
+    """Compare the target of the promise with that of the steps and of the plan."""
     entry = checked.entry
     targets = {str(step["target"]) for step in checked.steps("clustered", "noised", "concepts-drawn")}
     method = checked.plan.method.parameters().get("target")
     if {checked.target, entry.parameters["target"], method} | targets != {checked.target}:
         return False, "the steps or the plan are about another target than the promise"
-    if entry.neighbours is not Neighbours.REPLACE or entry.unit != "record":
-        return False, "neighbours must differ by one record replaced"
-    covered = checked.target == "original" and checked.certificate.randomness == CRYPTOGRAPHIC
-    if entry.strength is not Strength.CONDITIONAL and not (covered and entry.strength is Strength.UNCONDITIONAL):
-        return False, "the promise calls itself stronger than its target and its random numbers allow"
     return True, f"target `{checked.target}`; the promise is {entry.strength}"
 
 

@@ -9,9 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
 from shoal.kernels.orders import in_turns
-from shoal.methods.classes._distance import Space
-from shoal.methods.classes._partition import Partition, require_size
-from shoal.methods.classes._records import Records
+from shoal.methods.classes import Partition, Records, Space, require_size
 
 __all__ = ["corners", "fixed_orders", "insensitive", "insensitive_orders"]
 

@@ -1,4 +1,4 @@
-"""How far one record can move what is released, and how the budget is shared out."""
+"""How far one record can move what is released, the noise that hides it, and how the budget is shared out."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from typing import Literal, get_args
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.mechanisms import NoiseGrid
-from shoal.methods.classes._records import Records
-from shoal.methods.classes._taxonomy import FIXED_POINT, Taxonomy
+from shoal.mechanisms import Laplace, NoiseGrid
+from shoal.methods.classes import FIXED_POINT, Records, Taxonomy
 
 __all__ = [
+    "Clustering",
+    "Number",
     "Split",
     "Target",
     "automatic_k",
+    "centroid_noise",
     "centroid_sensitivity",
     "marginality_sensitivity",
     "split_budget",
@@ -26,8 +28,14 @@ __all__ = [
 
 Number = int | float | str | Fraction
 
+FINE, COARSE = 2**32, 2**16
+"""The grid of the noise has so many steps in the width of a domain; the coarse one for noise beyond 2^19 widths."""
+
 Target = Literal["original", "partition", "record-query"]
 """What differential privacy is about: see `dp_microaggregate`."""
+
+Clustering = Literal["insensitive", "natural order", "mdav", "individual ranking"]
+"""How clusters are found."""
 
 Split = Literal["equal", "proportional"] | Sequence[Number]
 """How epsilon is shared out over attributes: alike, by the widths of their domains, or as given."""
@@ -71,6 +79,38 @@ def centroid_sensitivity(
     if target not in get_args(Target):
         raise ParameterError(f"`target` must be one of {', '.join(map(repr, get_args(Target)))}; got {target!r}.")
     return width * (clusters if target == "original" and not natural_order else 1) / size
+
+
+def centroid_noise(
+    target: Target, *, width: Fraction, size: int, clusters: int, natural_order: bool, epsilon: Fraction
+) -> Laplace:
+    """Return the noise that the means of one attribute take.
+
+    Parameters
+    ----------
+    target, width, size, clusters, natural_order
+        See `centroid_sensitivity`, which is what the noise is scaled to.
+    epsilon
+        The part of epsilon that the attribute has.
+
+    Guarantee
+    ---------
+    The means are rounded to the grid, each by less than a step, so every mean that one record may move counts one step
+    more than its sensitivity: all of them for ``"original"``, one else.
+
+    Examples
+    --------
+    >>> noise = centroid_noise(
+    ...     "original", width=Fraction(100), size=5, clusters=20, natural_order=False, epsilon=Fraction(1)
+    ... )
+    >>> round(noise.scale * float(noise.grid.step), 3)
+    400.0
+    """
+    reach = centroid_sensitivity(target, width=width, size=size, clusters=clusters, natural_order=natural_order)
+    steps = FINE if reach / (width * epsilon) < 2**19 else COARSE  # OpenDP's scales end at 2^52 steps
+    grid = NoiseGrid(width / steps)
+    rounded = clusters if target == "original" else 1
+    return Laplace(sensitivity=reach + rounded * grid.step, epsilon=epsilon, grid=grid, neighbours="replace")
 
 
 def marginality_sensitivity(taxonomy: Taxonomy) -> Fraction:

@@ -3,10 +3,14 @@
 `shoal.methods.truthful.parameters` turns (epsilon, delta) into a sampling rate and a threshold, and back.
 """
 
+from shoal.guarantees import PromiseKind
 from shoal.methods.truthful._draw import Drawn
 from shoal.methods.truthful._method import Truthful
 from shoal.methods.truthful._requirement import DifferentialPrivacy, released
 from shoal.methods.truthful._scheme import Searched
 from shoal.methods.truthful._tuples import Tuples
 
-__all__ = ["DifferentialPrivacy", "Drawn", "Searched", "Truthful", "Tuples", "released"]
+PROMISES: tuple[type[PromiseKind], ...] = (DifferentialPrivacy,)
+"""All kinds of promises of this family."""
+
+__all__ = ["PROMISES", "DifferentialPrivacy", "Drawn", "Searched", "Truthful", "Tuples", "released"]

@@ -12,7 +12,14 @@ import pytest
 
 from shoal.errors import ParameterError
 from shoal.methods.classes import Partition, Records, Taxonomy
-from shoal.methods.noise import automatic_k, centroid_sensitivity, insensitive, marginality_sensitivity, split_budget
+from shoal.methods.noise import (
+    automatic_k,
+    centroid_noise,
+    centroid_sensitivity,
+    insensitive,
+    marginality_sensitivity,
+    split_budget,
+)
 
 
 @cache
@@ -136,3 +143,27 @@ def test_under_the_public_rule_noise_is_as_wide_as_a_cluster(natural_order: bool
     k = automatic_k("original", records=n, attributes=m, epsilon=epsilon, natural_order=natural_order)
     noise = 1 / (k * epsilon) if natural_order else n / (k**2 * epsilon)
     assert noise == pytest.approx((k / n) ** (1 / m), rel=0.02)
+
+
+WIDTH, SIZE, CLUSTERS, EPSILON = Fraction(99), 7, 12, Fraction(1, 3)
+
+
+@pytest.mark.parametrize(
+    ("target", "natural", "reach", "rounded"),
+    [
+        ("original", False, CLUSTERS * WIDTH / SIZE, CLUSTERS),
+        ("original", True, WIDTH / SIZE, CLUSTERS),
+        ("partition", False, WIDTH / SIZE, 1),
+        ("record-query", False, WIDTH / SIZE, 1),
+    ],
+)
+def test_the_scale_is_the_sensitivity_and_one_step_per_rounded_mean_over_epsilon(
+    target, natural: bool, reach: Fraction, rounded: int
+) -> None:
+    noise = centroid_noise(target, width=WIDTH, size=SIZE, clusters=CLUSTERS, natural_order=natural, epsilon=EPSILON)
+    step = WIDTH / 2**32
+    assert noise.grid.step == step
+    assert noise.sensitivity == reach + rounded * step
+    assert noise.scale * float(step) == pytest.approx(float(reach / EPSILON), rel=1e-6)
+    assert noise.privacy_map(noise.sensitivity) <= EPSILON
+    assert noise.neighbours == "replace"

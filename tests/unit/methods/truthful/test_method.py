@@ -52,7 +52,7 @@ def test_parameters_that_make_no_sense_are_refused(parameters: dict[str, object]
 def test_columns_that_are_not_released_are_refused() -> None:
     schema = Schema(attributes=(Attribute(name="id", role=Role.IDENTIFIER), Attribute(name="a")))
     method = Truthful(score="classification", target="b", levels={"id": 0}, weights={"a": 2})
-    assert len(method.problems(schema)) == 2
+    assert len(method.problems(schema, ())) == 2
     assert not Truthful(levels={"a": 1}).problems(schema)
 
 

@@ -118,7 +118,7 @@ def test_numbers_that_floating_point_cannot_tell_apart_are_refused(domain: Domai
     """One record with a fraction in it decides whether they are written as integers or as floats."""
     attribute = Attribute(name="account", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC, domain=domain)
     (problem,) = WANTED.problems(Schema(attributes=(attribute,)))
-    assert "`account` has a declared domain beyond 2^53" in problem
+    assert "`account` has a declared domain that reaches beyond 2^53" in problem
 
 
 def test_numbers_below_are_not() -> None:

@@ -9,9 +9,7 @@ from typing import ClassVar
 from shoal.exact import plain
 from shoal.guarantees import Event
 from shoal.mechanisms import Laplace
-from shoal.methods.noise._dp import Clustering
-from shoal.methods.noise._noise import centroid_noise
-from shoal.methods.noise._sensitivity import Target
+from shoal.methods.noise._sensitivity import Clustering, Target, centroid_noise
 
 __all__ = ["Clustered", "ConceptsDrawn", "KeptApart", "Noised"]
 

@@ -10,6 +10,7 @@ import itertools
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -20,10 +21,10 @@ from shoal import hierarchies
 from shoal.errors import ParameterError
 from shoal.exact import fraction
 from shoal.hierarchies import Hierarchy, text
-from shoal.methods.classes._taxonomy import Taxonomy
+from shoal.methods.classes import Taxonomy
 from shoal.schema import Attribute, Kind, Missing, Role, Schema
 
-__all__ = ["UNITS", "ConceptColumn", "NumberColumn", "concept_columns", "number_columns"]
+__all__ = ["UNITS", "Columns", "ConceptColumn", "NumberColumn", "concept_columns", "covered", "number_columns"]
 
 UNITS = {Kind.NUMERIC: "", Kind.DATE: "days", Kind.ORDINAL: "ranks"}
 """What widths and scales are in."""
@@ -191,18 +192,43 @@ class ConceptColumn:
         return len(cells) - int(pc.sum(known).as_py() or 0)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """The released columns; those of numbers with a single value have no noise and are apart."""
+
+    numbers: tuple[NumberColumn, ...]
+    concepts: tuple[ConceptColumn, ...]
+    constants: tuple[NumberColumn, ...]
+
+    @classmethod
+    def of(cls, schema: Schema) -> Self:
+        """Return the columns that a schema declares."""
+        every = number_columns(schema)
+        return cls(
+            numbers=tuple(each for each in every if each.width),
+            concepts=concept_columns(schema),
+            constants=tuple(each for each in every if not each.width),
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns that have noise: numbers first."""
+        return [*(each.name for each in self.numbers), *(each.name for each in self.concepts)]
+
+
+def covered(schema: Schema) -> tuple[Attribute, ...]:
+    """Return the columns that are released: all but the identifiers, all with noise."""
+    return tuple(attribute for attribute in schema if attribute.role is not Role.IDENTIFIER)
+
+
 def number_columns(schema: Schema) -> tuple[NumberColumn, ...]:
     """Return the released columns of numbers, days and ranks, in the order of the schema."""
-    return tuple(NumberColumn.of(each) for each in _released(schema) if each.kind is not Kind.CATEGORICAL)
+    return tuple(NumberColumn.of(each) for each in covered(schema) if each.kind is not Kind.CATEGORICAL)
 
 
 def concept_columns(schema: Schema) -> tuple[ConceptColumn, ...]:
     """Return the released categorical columns, in the order of the schema."""
-    return tuple(ConceptColumn.of(each, schema) for each in _released(schema) if each.kind is Kind.CATEGORICAL)
-
-
-def _released(schema: Schema) -> list[Attribute]:
-    return [attribute for attribute in schema if attribute.role is not Role.IDENTIFIER]
+    return tuple(ConceptColumn.of(each, schema) for each in covered(schema) if each.kind is Kind.CATEGORICAL)
 
 
 def _number(bound: object) -> float:
@@ -239,8 +265,3 @@ def _concepts(hierarchy: Hierarchy) -> tuple[tuple[str | None, ...], list[int], 
             parents[number[below]] = number[above]
     labels = tuple(key[0] for key in ordered)
     return labels, parents, np.array([number[path[0]] for path in paths], np.int32)
-
-
-def covered(schema: Schema) -> tuple[Attribute, ...]:
-    """Return the columns that are released: all but the identifiers, all with noise."""
-    return tuple(attribute for attribute in schema if attribute.role is not Role.IDENTIFIER)

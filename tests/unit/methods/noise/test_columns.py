@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from shoal.errors import ParameterError
-from shoal.methods.noise import _dp_columns
-from shoal.methods.noise._dp_columns import ConceptColumn, NumberColumn, concept_columns, number_columns
+from shoal.methods.noise import _columns
+from shoal.methods.noise._columns import ConceptColumn, NumberColumn, concept_columns, number_columns
 from shoal.schema import Attribute, Domain, Groups, Kind, Missing, Role, Schema
 
 AGE = Attribute(name="age", kind=Kind.NUMERIC, domain=Domain(minimum=0, maximum=99))
@@ -142,7 +142,7 @@ def test_cells_that_are_no_concept_are_strange() -> None:
 
 
 def test_too_many_concepts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_dp_columns, "LARGEST_TAXONOMY", 5)
+    monkeypatch.setattr(_columns, "LARGEST_TAXONOMY", 5)
     with pytest.raises(ParameterError, match="too many to choose from"):
         concepts(TOWN)
 

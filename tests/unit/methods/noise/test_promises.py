@@ -5,9 +5,10 @@ from typing import get_args
 
 import pytest
 
+from shoal.errors import ParameterError
 from shoal.guarantees import Neighbours, Promise, Strength
-from shoal.methods.noise import NOISE, Target
-from shoal.methods.noise._dp_promise import PROMISES, privacy_promise
+from shoal.methods.noise import PROMISES, EpsilonBudget, Target, privacy_promise
+from shoal.schema import Attribute, Role, Schema
 
 
 def promise(target: Target, *, cryptographic: bool = True, left_out: tuple[str, ...] = ()) -> Promise:
@@ -47,5 +48,34 @@ def test_records_that_were_left_out_are_not_covered() -> None:
     assert any("`age`" in text and "not covered" in text for text in promise("original", left_out=("age",)).assumptions)
 
 
-def test_the_checker_knows_the_same_promises() -> None:
-    assert {name: target for target, name in PROMISES.items()} == NOISE
+def test_a_float_means_its_decimal_notation() -> None:
+    assert EpsilonBudget(0.1).total == Fraction(1, 10)
+    assert EpsilonBudget("1/3").parameters() == {"epsilon": "1/3"}
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, 101, "much", True, float("nan")])
+def test_epsilon_is_positive_and_not_absurd(epsilon: object) -> None:
+    with pytest.raises(ParameterError, match=r"`epsilon` of `EpsilonBudget` must be in \(0, 100\]"):
+        EpsilonBudget(epsilon)  # type: ignore[arg-type]
+
+
+def test_a_guessed_schema_and_pseudonyms_are_refused_with_what_to_do() -> None:
+    name = Attribute(name="name", role=Role.IDENTIFIER, pseudonym=True)
+    found = EpsilonBudget(1).problems(Schema(attributes=(name,), guessed=True))
+    assert [any(word in problem for problem in found) for word in ("guessed = true", "pseudonym = false")] == [True] * 2
+
+
+def test_it_promises_nothing_by_itself() -> None:
+    assert "what the target of the method protects" in EpsilonBudget(1).statement()
+    assert "differential privacy" not in EpsilonBudget(1).statement().lower()
+
+
+@pytest.mark.parametrize("target", get_args(Target))
+def test_a_promise_is_made_again_from_its_parameters(target: Target) -> None:
+    made = promise(target)
+    (kind,) = (each for each in PROMISES if each.name == made.model)
+    again = kind.from_parameters(made.parameters)
+    assert again.parameters() == made.parameters
+    assert again.statement() == made.statement
+    with pytest.raises(ParameterError, match="`target`"):
+        kind.from_parameters({**made.parameters, "target": "everything"})

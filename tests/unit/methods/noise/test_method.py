@@ -9,7 +9,7 @@ import shoal
 from shoal.errors import ParameterError, PlanError
 from shoal.methods.classes import AttributeSet
 from shoal.methods.noise import DPMicroaggregation, EpsilonBudget
-from shoal.methods.noise._dp_columns import concept_columns, number_columns
+from shoal.methods.noise._columns import concept_columns, number_columns
 from shoal.schema import Attribute, Domain, Kind, Quantiles, Role, Schema
 
 SCHEMA = Schema(
@@ -174,5 +174,5 @@ def test_a_budget_alone_chooses_the_method() -> None:
 
 def test_numbers_that_floating_point_cannot_tell_apart_are_refused() -> None:
     account = Attribute(name="account", kind=Kind.NUMERIC, domain=Domain(minimum=0, maximum=10**17))
-    with pytest.raises(PlanError, match="`account` has a declared domain beyond 2\\^53"):
+    with pytest.raises(PlanError, match="`account` has a declared domain that reaches beyond 2\\^53"):
         plan(schema=Schema(attributes=(*SCHEMA.attributes, account)))

@@ -13,29 +13,32 @@ from numpy.typing import NDArray
 from shoal.errors import ParameterError
 from shoal.guarantees import Promise
 from shoal.mechanisms import SYSTEM, ExponentialMechanism, RandomSource
-from shoal.methods.classes._groups import AttributeSet, require_disjoint
-from shoal.methods.classes._mdav import mdav
-from shoal.methods.classes._partition import Partition
-from shoal.methods.classes._records import Records
-from shoal.methods.classes._swapping import permutation_within
-from shoal.methods.classes._taxonomy import FIXED_POINT, Taxonomy
-from shoal.methods.classes._univariate import individual_ranking
-from shoal.methods.noise._dp_promise import privacy_promise
+from shoal.methods.classes import (
+    FIXED_POINT,
+    AttributeSet,
+    Partition,
+    Records,
+    Taxonomy,
+    individual_ranking,
+    mdav,
+    permutation_within,
+    require_disjoint,
+)
 from shoal.methods.noise._insensitive import insensitive
-from shoal.methods.noise._noise import centroid_noise
+from shoal.methods.noise._promises import privacy_promise
 from shoal.methods.noise._sensitivity import (
+    Clustering,
     Number,
     Split,
     Target,
     automatic_k,
+    centroid_noise,
     marginality_sensitivity,
     split_budget,
     widths,
 )
 
 __all__ = ["Clustering", "DPRelease", "NoisyCentroids", "dp_microaggregate"]
-
-Clustering = Literal["insensitive", "natural order", "mdav", "individual ranking"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -12,10 +12,10 @@ from shoal.exact import Arguments, Number, fraction, plain
 from shoal.guarantees import Requirement
 from shoal.hierarchies import provenance
 from shoal.methods.base import Keeps, Made, Method, Work
-from shoal.methods.classes._groups import AttributeSet
-from shoal.methods.noise._budget import EpsilonBudget
-from shoal.methods.noise._dp_columns import ConceptColumn, NumberColumn, covered
+from shoal.methods.classes import AttributeSet
+from shoal.methods.noise._columns import ConceptColumn, NumberColumn, covered
 from shoal.methods.noise._make import perturb
+from shoal.methods.noise._promises import EpsilonBudget
 from shoal.methods.noise._sensitivity import Target
 from shoal.models import Model
 from shoal.schema import INEXACT, Attribute, Kind, Provenance, Schema

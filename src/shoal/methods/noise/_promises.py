@@ -1,0 +1,257 @@
+"""A privacy budget as something to ask for, and what noisy centroids promise: for each target what is proved of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import ClassVar
+
+from shoal.exact import Arguments, Number, plain
+from shoal.guarantees import (
+    CLASSES,
+    CRYPTOGRAPHIC,
+    Check,
+    Evidence,
+    Neighbours,
+    Promise,
+    PromiseEntry,
+    PromiseKind,
+    Requirement,
+    Strength,
+    Words,
+)
+from shoal.methods._preparation import unfit
+from shoal.methods.noise._check import check_noise
+from shoal.methods.noise._columns import covered
+from shoal.methods.noise._sensitivity import Target
+from shoal.schema import Missing, Schema
+
+__all__ = [
+    "BOUNDED",
+    "GIVEN_PARTITION",
+    "NOISE",
+    "PROMISES",
+    "RECORD_QUERY",
+    "BoundedPrivacy",
+    "EpsilonBudget",
+    "NoisyCentroidsPrivacy",
+    "PrivacyGivenPartition",
+    "RecordQueryPrivacy",
+    "privacy_promise",
+]
+
+LARGEST_EPSILON = 100
+"""The largest budget that can be asked for; from it on, the factor that an epsilon stands for says nothing any more."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EpsilonBudget(Requirement):
+    """At most so much privacy loss of what the method protects.
+
+    Not a property of a release but of how it is made, so only a method that adds noise keeps it:
+    :class:`DPMicroaggregation`, whose ``target`` says what is protected. Under its default target, ``original``, this
+    asks for differential privacy of the records, neighbours replace one.
+
+    Parameters
+    ----------
+    epsilon : number in (0, 100]
+        For all columns together. A float means its decimal notation: 0.1 is 1/10. Beyond 10 hardly anything is hidden.
+
+    Guarantee
+    ---------
+    None by itself: the method's target decides, and the promise of the release says which it is.
+
+    Examples
+    --------
+    >>> EpsilonBudget(0.5)
+    EpsilonBudget(epsilon=0.5)
+    """
+
+    epsilon: Number
+    name: ClassVar[str] = "epsilon-budget"
+    title: ClassVar[str] = "EpsilonBudget"
+
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        object.__setattr__(self, "epsilon", arguments.rational("epsilon", self.epsilon, f"(0, {LARGEST_EPSILON}]"))
+        arguments.finish()
+
+    @property
+    def total(self) -> Fraction:
+        """The epsilon of all columns together."""
+        return Fraction(self.epsilon)
+
+    def problems(self, schema: Schema) -> list[str]:
+        """Return everything in ``schema`` that keeps the budget from meaning something, each with what to do."""
+        return unfit(schema, self.title)
+
+    def check(self, entry: PromiseEntry, evidence: Evidence) -> list[Check]:
+        """Refuse: a certificate says what the method's target promises, not what was asked for."""
+        del evidence
+        detail = "a budget is asked for, not promised"
+        return [Check(subject=f"{self.name} ({entry.strength})", passed=False, detail=detail)]
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what must hold for the promise to mean what it says: the method's target says it."""
+        return ()
+
+    def statement(self, words: Words = CLASSES) -> str:
+        """Say what is asked for, in one plain sentence."""
+        del words
+        return (
+            f"The noise costs an epsilon of at most {plain(self.epsilon)}, of what the target of the method protects."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class NoisyCentroidsPrivacy(PromiseKind):
+    """What a release of noisy centroids promises; one subclass for each target.
+
+    Parameters
+    ----------
+    epsilon
+        What all columns spend together.
+    target
+        What is protected: see `dp_microaggregate`.
+    k
+        The least size of a cluster.
+    left_out
+        Columns that left out records which miss a value of them. The schema tells, so certificates do not list them.
+    """
+
+    epsilon: Number
+    target: Target
+    k: int
+    left_out: tuple[str, ...] = ()
+    protects: ClassVar[Target]
+    sentence: ClassVar[str]
+    conditions: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        object.__setattr__(self, "epsilon", arguments.rational("epsilon", self.epsilon, "(0, inf)"))
+        arguments.choice("target", self.target, [self.protects])
+        object.__setattr__(self, "k", arguments.whole("k", self.k))
+        arguments.finish()
+
+    def parameters(self) -> dict[str, object]:
+        """Return the parameters by name, as in certificates."""
+        return {"epsilon": plain(self.epsilon), "target": self.target, "k": self.k}
+
+    def statement(self, words: Words = CLASSES) -> str:
+        """Say what is promised, in one plain sentence."""
+        del words
+        return self.sentence.format(
+            factor=_factor(Fraction(self.epsilon)), complete=", both without a missing value," * bool(self.left_out)
+        )
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what must hold for the promise to mean what it says, and what it does not cover."""
+        columns = ", ".join(f"`{name}`" for name in self.left_out)
+        counted = (f"Records that miss a value of {columns} are not covered: how many are left is public.",)
+        return (
+            "The number of records is public; the promise hides what a record says, not that it is there.",
+            *(counted if self.left_out else ()),
+            "One person has one record; with r records of a person epsilon counts r times.",
+            "Bounds, values, hierarchies and all parameters were declared without looking at the data.",
+            "Messages, running time and the private report stay with the publisher.",
+            "Every further release or answer from the same records adds its own epsilon.",
+        )
+
+    def promise(self, *, cryptographic: bool) -> Promise:
+        """Return what is promised, given whether the random bits came from the operating system."""
+        seeded = ("Nobody knows the seed that the random numbers came from.",)
+        doubts = (*self.conditions, *(() if cryptographic else seeded))
+        return Promise(
+            model=self.name,
+            parameters=self.parameters(),
+            strength=Strength.CONDITIONAL if doubts else Strength.UNCONDITIONAL,
+            statement=self.statement(),
+            assumptions=(*doubts, *self.assumptions()),
+            neighbours=Neighbours.REPLACE,
+        )
+
+    def check(self, entry: PromiseEntry, evidence: Evidence) -> list[Check]:
+        """Say the promise again, compute again what its steps claim, and compare with what the data files show."""
+        left_out = tuple(each.name for each in covered(evidence.plan.schema) if each.missing is Missing.DROP)
+        again = replace(self, left_out=left_out).promise(cryptographic=evidence.certificate.randomness == CRYPTOGRAPHIC)
+        return check_noise(entry, evidence, target=self.target, again=again)
+
+
+class BoundedPrivacy(NoisyCentroidsPrivacy):
+    """Differential privacy of the records; neighbours replace one."""
+
+    __slots__ = ()
+    name = "bounded-differential-privacy"
+    title = "BoundedPrivacy"
+    protects = "original"
+    sentence = (
+        "Replacing any one record by another{complete} changes the probability of what is released by a factor "
+        "of at most {factor}."
+    )
+
+
+class PrivacyGivenPartition(NoisyCentroidsPrivacy):
+    """Differential privacy of the values, given which records share a cluster."""
+
+    __slots__ = ()
+    name = "privacy-given-partition"
+    title = "PrivacyGivenPartition"
+    protects = "partition"
+    sentence = (
+        "Given which records share a cluster, replacing the values of any one record changes the probability "
+        "of what is released by a factor of at most {factor}. Who shares a cluster with whom is not protected."
+    )
+    conditions = (
+        "The partition into clusters is public: it was computed from the records, and what it tells about them is "
+        "not protected.",
+    )
+
+
+class RecordQueryPrivacy(NoisyCentroidsPrivacy):
+    """Differential privacy of the answer to a query for one record."""
+
+    __slots__ = ()
+    name = "record-query-privacy"
+    title = "RecordQueryPrivacy"
+    protects = "record-query"
+    sentence = (
+        "Replacing any one record changes the probability of the answer to a query for one record, and for "
+        "one only, by a factor of at most {factor}. The released table as a whole is not protected by it."
+    )
+    conditions = (
+        "Somebody sees the answer for a single record. The released table answers for all of them, and a change of one "
+        "record may reach every cluster: the table as a whole is not protected by this epsilon.",
+        "The record that is asked for stays in its cluster when a record changes.",
+    )
+
+
+_KINDS: dict[Target, type[NoisyCentroidsPrivacy]] = {
+    kind.protects: kind for kind in (BoundedPrivacy, PrivacyGivenPartition, RecordQueryPrivacy)
+}
+PROMISES: tuple[type[PromiseKind], ...] = (EpsilonBudget, *_KINDS.values())
+"""All kinds of promises of this family."""
+NOISE: dict[str, Target] = {kind.name: target for target, kind in _KINDS.items()}
+"""The promises of noisy centroids by name, with the target of each; only the first is differential privacy."""
+BOUNDED, GIVEN_PARTITION, RECORD_QUERY = NOISE
+
+
+def privacy_promise(
+    target: Target, *, k: int, epsilon: Fraction, cryptographic: bool, left_out: tuple[str, ...] = ()
+) -> Promise:
+    """Return what is promised for a target; see `NoisyCentroidsPrivacy` for the parameters.
+
+    Examples
+    --------
+    >>> privacy_promise("original", k=5, epsilon=Fraction(1), cryptographic=True).strength.value
+    'unconditional'
+    >>> privacy_promise("partition", k=5, epsilon=Fraction(1), cryptographic=True).model
+    'privacy-given-partition'
+    """
+    kind = _KINDS[target](epsilon=epsilon, target=target, k=k, left_out=left_out)
+    return kind.promise(cryptographic=cryptographic)
+
+
+def _factor(epsilon: Fraction) -> str:
+    return f"e^{plain(epsilon)}" + (f" = {math.exp(epsilon):.3g}" if epsilon < LARGEST_EPSILON else "")
