@@ -17,8 +17,7 @@ from shoal.methods.truthful import DifferentialPrivacy, Truthful
 from shoal.methods.truthful._paper_scores import Discernibility, NonUniformEntropy
 from shoal.methods.truthful._scheme import SCORES
 from shoal.methods.truthful._scores import ExpectedScore, Granularity, GroupSize, Intensity, Score, Setting
-from shoal.methods.truthful._sensitivity import sensitivity_range
-from shoal.methods.truthful._survival import SCALE
+from shoal.methods.truthful._survival import SCALE, sensitivity_range
 
 QUICK = settings(max_examples=60)
 HALF = Fraction(1, 2)

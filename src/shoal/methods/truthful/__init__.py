@@ -4,10 +4,9 @@
 """
 
 from shoal.guarantees import PromiseKind
-from shoal.methods.truthful._draw import Drawn
 from shoal.methods.truthful._method import Truthful
-from shoal.methods.truthful._requirement import DifferentialPrivacy, released
-from shoal.methods.truthful._scheme import Searched
+from shoal.methods.truthful._promises import DifferentialPrivacy, released
+from shoal.methods.truthful._scheme import Drawn, Searched
 from shoal.methods.truthful._tuples import Tuples
 
 PROMISES: tuple[type[PromiseKind], ...] = (DifferentialPrivacy,)

@@ -32,13 +32,13 @@ from shoal.guarantees import (
     Suppressed,
     checked,
 )
-from shoal.methods.truthful._sensitivity import sensitivity_range
+from shoal.methods.truthful._survival import sensitivity_range
 from shoal.methods.truthful.parameters import satisfies
 from shoal.schema import Provenance
 from shoal.tables import Classes
 
 if TYPE_CHECKING:
-    from shoal.methods.truthful._requirement import DifferentialPrivacy
+    from shoal.methods.truthful._promises import DifferentialPrivacy
 
 __all__ = ["check_privacy"]
 

@@ -33,10 +33,9 @@ from shoal.guarantees import (
 from shoal.mechanisms import RandomSource
 from shoal.methods._preparation import domains
 from shoal.methods.base import Made, PrivateReport, Work
-from shoal.methods.truthful._draw import Drawn
-from shoal.methods.truthful._filter import as_frequencies, filtered, filters
-from shoal.methods.truthful._requirement import DifferentialPrivacy, released
-from shoal.methods.truthful._tuples import Tuples
+from shoal.methods.truthful._promises import DifferentialPrivacy, released
+from shoal.methods.truthful._scheme import Drawn
+from shoal.methods.truthful._tuples import Tuples, as_frequencies, filtered, filters
 from shoal.models import Classes
 from shoal.risk import reidentification
 from shoal.schema import Kind, Provenance, Schema

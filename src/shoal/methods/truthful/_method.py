@@ -12,10 +12,9 @@ from shoal.exact import Arguments
 from shoal.mechanisms import SYSTEM, RandomSource
 from shoal.methods.base import Keeps, Made, Method, Progress, Watch, Work
 from shoal.methods.recode import Levels
-from shoal.methods.truthful._draw import Drawn
 from shoal.methods.truthful._make import draw
-from shoal.methods.truthful._requirement import DifferentialPrivacy, released
-from shoal.methods.truthful._scheme import EXPECTED, SCORES, Chooser
+from shoal.methods.truthful._promises import DifferentialPrivacy, released
+from shoal.methods.truthful._scheme import EXPECTED, SCORES, Chooser, Drawn
 from shoal.methods.truthful._scores import Classification
 from shoal.methods.truthful._tuples import sample
 from shoal.methods.truthful.parameters import Parameters, exact_delta

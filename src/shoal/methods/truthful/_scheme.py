@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
@@ -31,7 +31,7 @@ from shoal.methods.truthful._tuples import Tuples
 from shoal.methods.truthful.parameters import Parameters
 from shoal.tables import Frequencies, SensitiveAttribute, tally
 
-__all__ = ["EXPECTED", "SCORES", "Chooser", "Searched"]
+__all__ = ["EXPECTED", "SCORES", "Chooser", "Drawn", "Searched"]
 
 Codes = npt.NDArray[np.int32]
 Integers = npt.NDArray[np.int64]
@@ -77,6 +77,26 @@ class Searched:
     def covered(self) -> bool:
         """Whether the choice is proved to be differentially private."""
         return self.how != "published walk"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Drawn:
+    """What a run of the method gives.
+
+    Parameters
+    ----------
+    tuples
+        The released tuples with their numbers of copies.
+    searched, parameters
+        How the scheme was chosen, and what the operator used.
+    scheme
+        The tuples of the whole table under the scheme, before sampling. *Never to be published*, unlike the others.
+    """
+
+    tuples: Tuples
+    searched: Searched
+    parameters: Parameters
+    scheme: Tuples = field(repr=False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -7,8 +7,7 @@ from fractions import Fraction
 
 from shoal.errors import ParameterError
 from shoal.exact import STARTING_BITS, Number, ball, fraction, rational, round_up, working_precision
-from shoal.methods.truthful._ranges import check_definition
-from shoal.methods.truthful._worst_case import Definition
+from shoal.methods.truthful._worst_case import Definition, check_definition
 
 __all__ = ["UncertainPrivacy", "compose"]
 

@@ -53,7 +53,7 @@ def test_columns_that_are_not_released_are_refused() -> None:
     schema = Schema(attributes=(Attribute(name="id", role=Role.IDENTIFIER), Attribute(name="a")))
     method = Truthful(score="classification", target="b", levels={"id": 0}, weights={"a": 2})
     assert len(method.problems(schema, ())) == 2
-    assert not Truthful(levels={"a": 1}).problems(schema)
+    assert not Truthful(levels={"a": 1}).problems(schema, ())
 
 
 def test_where_all_levels_are_fixed_the_operator_gets_the_whole_epsilon() -> None:

@@ -13,8 +13,7 @@ from shoal.guarantees import CLASSES, Check, Evidence, PromiseEntry, Requirement
 from shoal.hierarchies import provenance
 from shoal.methods._preparation import unfit
 from shoal.methods.truthful._check import check_privacy
-from shoal.methods.truthful._ranges import LARGEST_EPSILON
-from shoal.methods.truthful._worst_case import Definition
+from shoal.methods.truthful._worst_case import LARGEST_EPSILON, Definition
 from shoal.methods.truthful.parameters import Parameters, parameters
 from shoal.schema import INEXACT, Attribute, Kind, Provenance, Role, Schema
 
