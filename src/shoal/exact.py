@@ -13,11 +13,11 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational, Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,8 +27,12 @@ if TYPE_CHECKING:
     from flint import arb
 
 __all__ = [
+    "COLUMN",
+    "COLUMNS",
+    "FLAG",
     "MAXIMAL_BITS",
     "STARTING_BITS",
+    "WHOLE",
     "Arguments",
     "Number",
     "Quantity",
@@ -38,6 +42,7 @@ __all__ = [
     "enclosures",
     "fraction",
     "logarithm",
+    "one_of",
     "plain",
     "positive",
     "precisions",
@@ -47,6 +52,7 @@ __all__ = [
     "round_up",
     "share",
     "sign",
+    "within",
     "working_precision",
 ]
 
@@ -184,10 +190,11 @@ class Arguments:
         self._refuse(name, "one or more different names of columns", value)
         return ()
 
-    def choice(self, name: str, value: object, options: Sequence[str]) -> None:
-        """Check that a value is one of the options."""
+    def choice(self, name: str, value: object, options: Sequence[str]) -> object:
+        """Return a value that is one of the options."""
         if value not in options:
             self._refuse(name, "one of " + ", ".join(f'"{option}"' for option in options), value)
+        return value
 
     def flag(self, name: str, value: object) -> bool:
         """Return a truth value."""
@@ -195,12 +202,37 @@ class Arguments:
             self._refuse(name, "true or false", value)
         return bool(value)
 
+    def read(self, owner: Any) -> None:
+        """Read every field of a frozen dataclass as its metadata says (`WHOLE`, `within`, ...), and set it anew."""
+        for each in fields(owner):
+            if _READ in each.metadata:
+                object.__setattr__(owner, each.name, each.metadata[_READ](self, each.name, getattr(owner, each.name)))
+
     def finish(self) -> None:
         """Raise the problems, if any."""
         self.problems.raise_as(ParameterError)
 
     def _refuse(self, name: str, expected: str, value: object) -> None:
         self.problems.add(f"`{name}` of `{self.title}` must be {expected}; got {value!r}.")
+
+
+_READ = "read"
+# How a field of a dataclass is read: ``k: int = field(metadata=WHOLE)``; see `Arguments.read`.
+Reading = Mapping[str, Callable[[Arguments, str, Any], object]]
+WHOLE: Reading = {_READ: Arguments.whole}
+COLUMN: Reading = {_READ: Arguments.column}
+COLUMNS: Reading = {_READ: Arguments.columns}
+FLAG: Reading = {_READ: Arguments.flag}
+
+
+def within(interval: str) -> Reading:
+    """Let a field be read as a number in an interval such as ``"[0, 1)"``."""
+    return {_READ: lambda arguments, name, value: arguments.rational(name, value, interval)}
+
+
+def one_of(*options: str) -> Reading:
+    """Let a field be read as one of a few words, or as None where it was left out."""
+    return {_READ: lambda arguments, name, value: value if value is None else arguments.choice(name, value, options)}
 
 
 @contextmanager

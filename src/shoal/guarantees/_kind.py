@@ -77,6 +77,9 @@ class PromiseKind(ABC):
     name: ClassVar[str]
     title: ClassVar[str]
 
+    def __init_subclass__(cls) -> None:
+        cls.title = cls.__name__
+
     @abstractmethod
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""

@@ -1,49 +1,72 @@
 """What private means: one file per privacy model, each an exact decision on equivalence classes."""
 
-from shoal.models._average_risk import AverageRisk
-from shoal.models._beta_likeness import BetaLikeness
-from shoal.models._delta_disclosure import DeltaDisclosure
-from shoal.models._delta_presence import DeltaPresence
-from shoal.models._distinct_l_diversity import DistinctLDiversity
-from shoal.models._entropy_l_diversity import EntropyLDiversity
-from shoal.models._k_anonymity import KAnonymity
-from shoal.models._k_map import KMap
-from shoal.models._km_anonymity import KMAnonymity
-from shoal.models._model import Achieved, Capabilities, Model, Scope, keep
-from shoal.models._multiplicative_closeness import MultiplicativeCloseness
-from shoal.models._p_sensitive import PSensitive
-from shoal.models._probabilistic_k_anonymity import ProbabilisticKAnonymity
-from shoal.models._recursive_l_diversity import RecursiveLDiversity
-from shoal.models._registry import MODELS, by_name, from_parameters, names
-from shoal.models._sample_uniqueness import SampleUniqueness
-from shoal.models._t_closeness import TCloseness
-from shoal.tables import Classes, ClassHistogram
+from __future__ import annotations
 
-__all__ = [
-    "MODELS",
-    "Achieved",
-    "AverageRisk",
-    "BetaLikeness",
-    "Capabilities",
-    "ClassHistogram",
-    "Classes",
-    "DeltaDisclosure",
-    "DeltaPresence",
-    "DistinctLDiversity",
-    "EntropyLDiversity",
-    "KAnonymity",
-    "KMAnonymity",
-    "KMap",
-    "Model",
-    "MultiplicativeCloseness",
-    "PSensitive",
-    "ProbabilisticKAnonymity",
-    "RecursiveLDiversity",
-    "SampleUniqueness",
-    "Scope",
-    "TCloseness",
-    "by_name",
-    "from_parameters",
-    "keep",
-    "names",
-]
+import difflib
+from collections.abc import Mapping
+
+from shoal.errors import ParameterError
+from shoal.models._model import Achieved as Achieved
+from shoal.models._model import Capabilities as Capabilities
+from shoal.models._model import Model as Model
+from shoal.models._model import Scope as Scope
+from shoal.models._model import keep as keep
+from shoal.tables import Classes as Classes
+from shoal.tables import ClassHistogram as ClassHistogram
+
+# isort: off
+# Every model, in the order in which people meet them: a new one is one line.
+from shoal.models._k_anonymity import KAnonymity as KAnonymity
+from shoal.models._probabilistic_k_anonymity import ProbabilisticKAnonymity as ProbabilisticKAnonymity
+from shoal.models._k_map import KMap as KMap
+from shoal.models._p_sensitive import PSensitive as PSensitive
+from shoal.models._distinct_l_diversity import DistinctLDiversity as DistinctLDiversity
+from shoal.models._entropy_l_diversity import EntropyLDiversity as EntropyLDiversity
+from shoal.models._recursive_l_diversity import RecursiveLDiversity as RecursiveLDiversity
+from shoal.models._t_closeness import TCloseness as TCloseness
+from shoal.models._multiplicative_closeness import MultiplicativeCloseness as MultiplicativeCloseness
+from shoal.models._delta_disclosure import DeltaDisclosure as DeltaDisclosure
+from shoal.models._beta_likeness import BetaLikeness as BetaLikeness
+from shoal.models._delta_presence import DeltaPresence as DeltaPresence
+from shoal.models._km_anonymity import KMAnonymity as KMAnonymity
+from shoal.models._average_risk import AverageRisk as AverageRisk
+from shoal.models._sample_uniqueness import SampleUniqueness as SampleUniqueness
+# isort: on
+
+MODELS: dict[str, type[Model]] = {
+    each.name: each
+    for each in tuple(globals().values())
+    if isinstance(each, type) and issubclass(each, Model) and each is not Model
+}
+"""All models by the names that plan files, certificates and the command line use."""
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all models."""
+    return tuple(MODELS)
+
+
+def by_name(name: str) -> type[Model]:
+    """Return the model with this name.
+
+    Examples
+    --------
+    >>> by_name("k-anonymity").title
+    'KAnonymity'
+    """
+    if name in MODELS:
+        return MODELS[name]
+    near = difflib.get_close_matches(name, MODELS, n=1)
+    hint = f"did you mean `{near[0]}`?" if near else f"the models are {', '.join(f'`{known}`' for known in MODELS)}"
+    raise ParameterError(f"There is no model `{name}`.", hint=hint)
+
+
+def from_parameters(name: str, parameters: Mapping[str, object]) -> Model:
+    """Return the model with this name and parameters, as :meth:`Model.parameters` gives them.
+
+    Examples
+    --------
+    >>> from_parameters("t-closeness", {"attribute": "diagnosis", "t": 0.2})
+    TCloseness(attribute='diagnosis', t=0.2)
+    """
+    return by_name(name).from_parameters(parameters)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
-from shoal.exact import Arguments, Number, fraction, plain
+from shoal.exact import Number, fraction, plain, within
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import Achieved, Capabilities, Mask, Model, Scope, released_classes
+from shoal.models._model import KNOWN, SIZE_ALONE, Achieved, Capabilities, Mask, Model, Scope, released_classes
 from shoal.models._ratios import Ratios
 from shoal.tables import Classes
 
@@ -49,14 +49,8 @@ class AverageRisk(Model):
     [True, False, True]
     """
 
-    risk: Number
+    risk: Number = field(metadata=within("(0, 1]"))
     name: ClassVar[str] = "average-risk"
-    title: ClassVar[str] = "AverageRisk"
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        object.__setattr__(self, "risk", arguments.rational("risk", self.risk, "(0, 1]"))
-        arguments.finish()
 
     @property
     def capabilities(self) -> Capabilities:
@@ -76,10 +70,10 @@ class AverageRisk(Model):
         result[numbers[:removed]] = False
         return result
 
-    def achieved(self, classes: Classes, kept: Mask | None = None) -> Achieved:
-        """Return the number of kept classes over the number of their records."""
-        sizes = classes.sizes[released_classes(classes, kept)]
-        return Achieved(risk=Fraction(len(sizes), int(sizes.sum()))) if len(sizes) else Achieved()
+    def strongest(self, classes: Classes, released: Mask) -> Achieved:
+        """Return the number of classes over the number of their records."""
+        sizes = classes.sizes[released]
+        return Achieved(risk=Fraction(len(sizes), int(sizes.sum())))
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
@@ -91,7 +85,7 @@ class AverageRisk(Model):
     def assumptions(self) -> tuple[str, ...]:
         """Say what must hold for the promise to mean what it says, and what it does not cover."""
         return (
-            "An intruder knows at most the columns declared as quasi-identifiers.",
+            KNOWN,
             "It is an average: single records may be at a much higher risk.",
-            "The size of a class does not cover sensitive values: its records may all share one.",
+            SIZE_ALONE,
         )

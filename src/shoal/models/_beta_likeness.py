@@ -8,14 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.exact import Arguments, Number, ball, fraction, logarithm, plain, sign
+from shoal.exact import FLAG, Number, ball, fraction, logarithm, plain, sign, within
 from shoal.guarantees import CLASSES, Words
 from shoal.kernels.walk import Proportions
-from shoal.models._likelihood import likelihood_ratios
-from shoal.models._model import Achieved, Capabilities, Mask, Scope
+from shoal.models._model import KNOWN, Achieved, Capabilities, Mask, Scope
+from shoal.models._multiplicative_closeness import likelihood_ratios
 from shoal.models._ratios import Ratios
-from shoal.models._rows import Rows
-from shoal.models._sensitive import SensitiveModel
+from shoal.models._sensitive import Rows, SensitiveModel
 from shoal.tables import SensitiveAttribute
 
 __all__ = ["BetaLikeness"]
@@ -54,17 +53,9 @@ class BetaLikeness(SensitiveModel):
     BetaLikeness(attribute='diagnosis', beta=2, enhanced=True)
     """
 
-    beta: Number
-    enhanced: bool = field(default=False, kw_only=True)
+    beta: Number = field(metadata=within("[0, inf)"))
+    enhanced: bool = field(default=False, kw_only=True, metadata=FLAG)
     name: ClassVar[str] = "beta-likeness"
-    title: ClassVar[str] = "BetaLikeness"
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        object.__setattr__(self, "attribute", arguments.column("attribute", self.attribute))
-        object.__setattr__(self, "beta", arguments.rational("beta", self.beta, "[0, inf)"))
-        object.__setattr__(self, "enhanced", arguments.flag("enhanced", self.enhanced))
-        arguments.finish()
 
     @property
     def capabilities(self) -> Capabilities:
@@ -89,7 +80,7 @@ class BetaLikeness(SensitiveModel):
             allowed &= _logarithmic(ratios, shares)
         return np.logical_and.reduceat(allowed, rows.starts)
 
-    def strongest(self, rows: Rows) -> Achieved:
+    def strongest_of(self, rows: Rows) -> Achieved:
         """Return the greatest gain; infinite if it is more than the enhanced bound allows whatever beta is."""
         ratios, shares = _gains(rows)
         if self.enhanced and not _logarithmic(ratios, shares).all():
@@ -107,7 +98,7 @@ class BetaLikeness(SensitiveModel):
     def assumptions(self) -> tuple[str, ...]:
         """Say what must hold for the promise to mean what it says, and what it does not cover."""
         return (
-            "An intruder knows at most the columns declared as quasi-identifiers.",
+            KNOWN,
             f"What an intruder believed before is the distribution of `{self.attribute}` in the whole release.",
             "That a value becomes less likely, or impossible, is not covered.",
         )

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
-from shoal.exact import Arguments, Number, above, ball, enclosures, fraction, logarithm, plain
+from shoal.exact import Number, above, ball, enclosures, fraction, logarithm, plain, within
 from shoal.guarantees import CLASSES, Words
 from shoal.kernels.walk import Proportions
-from shoal.models._likelihood import distance, within
-from shoal.models._model import Achieved, Capabilities, Mask, Scope
-from shoal.models._rows import Rows
-from shoal.models._sensitive import SensitiveModel
+from shoal.models._model import KNOWN, Achieved, Capabilities, Mask, Scope
+from shoal.models._multiplicative_closeness import close, factor_of
+from shoal.models._sensitive import Rows, SensitiveModel
 from shoal.tables import SensitiveAttribute
 
 __all__ = ["DeltaDisclosure"]
@@ -54,15 +53,8 @@ class DeltaDisclosure(SensitiveModel):
     DeltaDisclosure(attribute='diagnosis', delta=1.5)
     """
 
-    delta: Number
+    delta: Number = field(metadata=within("[0, inf)"))
     name: ClassVar[str] = "delta-disclosure"
-    title: ClassVar[str] = "DeltaDisclosure"
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        object.__setattr__(self, "attribute", arguments.column("attribute", self.attribute))
-        object.__setattr__(self, "delta", arguments.rational("delta", self.delta, "[0, inf)"))
-        arguments.finish()
 
     @property
     def capabilities(self) -> Capabilities:
@@ -85,14 +77,14 @@ class DeltaDisclosure(SensitiveModel):
         # Ratios of 64-bit counts are below exp(88): a greater delta asks for the presence of every value alone.
         delta = min(fraction(self.delta), Fraction(100))
         for low, high in enclosures(lambda: ball(delta).exp()):
-            verdict = within(rows, low)
-            if low == high or np.array_equal(verdict, within(rows, high)):
+            verdict = close(rows, low)
+            if low == high or np.array_equal(verdict, close(rows, high)):
                 break
         return verdict
 
-    def strongest(self, rows: Rows) -> Achieved:
+    def strongest_of(self, rows: Rows) -> Achieved:
         """Return the greatest difference of logarithms, rounded up; infinite if a row misses a value."""
-        factor = distance(rows)
+        factor = factor_of(rows)
         if factor in (1, float("inf")):
             return Achieved(delta=0 if factor == 1 else factor)
         return Achieved(delta=above(lambda: logarithm(fraction(factor))))
@@ -107,6 +99,6 @@ class DeltaDisclosure(SensitiveModel):
     def assumptions(self) -> tuple[str, ...]:
         """Say what must hold for the promise to mean what it says, and what it does not cover."""
         return (
-            "An intruder knows at most the columns declared as quasi-identifiers.",
+            KNOWN,
             f"What an intruder believed before is the distribution of `{self.attribute}` in the whole release.",
         )

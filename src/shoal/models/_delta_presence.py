@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-from shoal.exact import Arguments, Number, fraction, plain
+from shoal.exact import Arguments, Number, fraction, plain, within
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import Achieved, Capabilities, Mask, Model, released_classes
-from shoal.models._population import population
+from shoal.models._model import KNOWN, Achieved, Capabilities, Mask, Model, population, released_classes
 from shoal.models._ratios import Ratios
 from shoal.tables import Classes
 
@@ -50,21 +49,17 @@ class DeltaPresence(Model):
     [True, False]
     """
 
-    minimum: Number
-    maximum: Number
+    minimum: Number = field(metadata=within("[0, 1]"))
+    maximum: Number = field(metadata=within("[0, 1]"))
     name: ClassVar[str] = "delta-presence"
-    title: ClassVar[str] = "DeltaPresence"
 
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        object.__setattr__(self, "minimum", arguments.rational("minimum", self.minimum, "[0, 1]"))
-        object.__setattr__(self, "maximum", arguments.rational("maximum", self.maximum, "[0, 1]"))
-        if not arguments.problems and fraction(self.minimum) > fraction(self.maximum):
+    def fit(self, arguments: Arguments) -> None:
+        """Report bounds in the wrong order."""
+        if fraction(self.minimum) > fraction(self.maximum):
             arguments.problems.add(
                 f"`minimum` of `{self.title}` must not exceed `maximum`; got {plain(self.minimum)} and "
                 f"{plain(self.maximum)}."
             )
-        arguments.finish()
 
     @property
     def capabilities(self) -> Capabilities:
@@ -81,11 +76,8 @@ class DeltaPresence(Model):
         result[result] = shares.at_least(fraction(self.minimum)) & shares.at_most(fraction(self.maximum))
         return result
 
-    def achieved(self, classes: Classes, kept: Mask | None = None) -> Achieved:
+    def strongest(self, classes: Classes, released: Mask) -> Achieved:
         """Return the least and the greatest share; above 1 if the population table does not hold the release."""
-        released = released_classes(classes, kept)
-        if not released.any():
-            return Achieved()
         shares = Ratios(classes.sizes[released], population(classes, self.title)[released])
         return Achieved(minimum=shares.smallest(), maximum=shares.largest())
 
@@ -100,7 +92,7 @@ class DeltaPresence(Model):
     def assumptions(self) -> tuple[str, ...]:
         """Say what must hold for the promise to mean what it says, and what it does not cover."""
         return (
-            "An intruder knows at most the columns declared as quasi-identifiers.",
+            KNOWN,
             "The population table holds every record of the release and everybody an intruder may think of.",
             "Whoever of the population fits no released record is known not to be in the release.",
         )

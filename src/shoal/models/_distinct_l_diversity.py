@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
-from shoal.exact import Arguments
+from shoal.exact import WHOLE
 from shoal.guarantees import CLASSES, Words
 from shoal.models._model import Achieved, Capabilities, Mask
-from shoal.models._rows import Rows
-from shoal.models._sensitive import SensitiveModel
+from shoal.models._sensitive import Rows, SensitiveModel
 
 __all__ = ["DistinctLDiversity"]
 
@@ -46,15 +45,8 @@ class DistinctLDiversity(SensitiveModel):
     'Records that share their quasi-identifiers show at least 3 different values of `diagnosis`.'
     """
 
-    l: int  # noqa: E741 - the name in the literature
+    l: int = field(metadata=WHOLE)  # noqa: E741 - the name in the literature
     name: ClassVar[str] = "distinct-l-diversity"
-    title: ClassVar[str] = "DistinctLDiversity"
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        object.__setattr__(self, "attribute", arguments.column("attribute", self.attribute))
-        object.__setattr__(self, "l", arguments.whole("l", self.l))
-        arguments.finish()
 
     @property
     def capabilities(self) -> Capabilities:
@@ -70,7 +62,7 @@ class DistinctLDiversity(SensitiveModel):
         """Return the rows with at least l values."""
         return np.asarray(rows.lengths >= self.l)
 
-    def strongest(self, rows: Rows) -> Achieved:
+    def strongest_of(self, rows: Rows) -> Achieved:
         """Return the least number of values in a row."""
         return Achieved(l=int(rows.lengths.min()))
 

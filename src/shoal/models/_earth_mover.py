@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from shoal.hierarchies import Hierarchy
 from shoal.models._ratios import LIMIT, Ratios
-from shoal.models._rows import Rows
+from shoal.models._sensitive import Rows
 from shoal.tables import Mask, tally
 
 __all__ = ["EarthMover", "Equal", "Hierarchical", "Ordered"]

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from shoal.exact import Arguments, Number, Quantity, ball, below, fraction, logarithm, plain, product_is_one, sign
+from shoal.exact import Number, Quantity, ball, below, fraction, logarithm, plain, product_is_one, sign, within
 from shoal.guarantees import CLASSES, Words
 from shoal.models._model import Achieved, Capabilities, Mask
-from shoal.models._rows import Rows
-from shoal.models._sensitive import SensitiveModel
+from shoal.models._sensitive import Rows, SensitiveModel
 
 if TYPE_CHECKING:
     from flint import arb
@@ -55,15 +54,8 @@ class EntropyLDiversity(SensitiveModel):
     3
     """
 
-    l: Number  # noqa: E741 - the name in the literature
+    l: Number = field(metadata=within("[1, inf)"))  # noqa: E741 - the name in the literature
     name: ClassVar[str] = "entropy-l-diversity"
-    title: ClassVar[str] = "EntropyLDiversity"
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        object.__setattr__(self, "attribute", arguments.column("attribute", self.attribute))
-        object.__setattr__(self, "l", arguments.rational("l", self.l, "[1, inf)"))
-        arguments.finish()
 
     @property
     def capabilities(self) -> Capabilities:
@@ -88,7 +80,7 @@ class EntropyLDiversity(SensitiveModel):
             verdict[row] = known[counts]
         return verdict
 
-    def strongest(self, rows: Rows) -> Achieved:
+    def strongest_of(self, rows: Rows) -> Achieved:
         """Return the least exponential of an entropy: an integer where it is one, else a float on the safe side."""
         entropies = _entropies(rows)
         near = np.flatnonzero(entropies <= entropies.min() + 2 * _margin(rows)).tolist()

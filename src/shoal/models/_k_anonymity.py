@@ -2,21 +2,52 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
-from shoal.exact import Arguments
+from shoal.exact import WHOLE
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import Achieved, Capabilities, Mask, Model, released_classes
+from shoal.models._model import KNOWN, SIZE_ALONE, Achieved, Capabilities, Mask, Model
 from shoal.tables import Classes
 
-__all__ = ["KAnonymity"]
+__all__ = ["KAnonymity", "SizeModel"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class KAnonymity(Model):
+class SizeModel(Model):
+    """A model that asks for at least k records in every class, and for nothing else."""
+
+    linkage: ClassVar[bool] = False
+    k: int = field(metadata=WHOLE)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What a search may rely on."""
+        return Capabilities(
+            monotone_generalization=True,
+            monotone_suppression=True,
+            minimal_class_size=self.k,
+            decided_by_size=True,
+            linkage=self.linkage,
+        )
+
+    def keep(self, classes: Classes, kept: Mask) -> Mask:
+        """Return the kept classes of at least k records."""
+        return np.asarray(kept & (classes.sizes >= self.k))
+
+    def strongest(self, classes: Classes, released: Mask) -> Achieved:
+        """Return the size of the smallest class."""
+        return Achieved(k=int(classes.sizes[released].min()))
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what must hold for the promise to mean what it says, and what it does not cover."""
+        return KNOWN, SIZE_ALONE
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class KAnonymity(SizeModel):
     """Every record shares its quasi-identifiers with at least k - 1 others.
 
     Cost O(classes).
@@ -44,40 +75,10 @@ class KAnonymity(Model):
     [False, True, True]
     """
 
-    k: int
     name: ClassVar[str] = "k-anonymity"
-    title: ClassVar[str] = "KAnonymity"
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        object.__setattr__(self, "k", arguments.whole("k", self.k))
-        arguments.finish()
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """What a search may rely on."""
-        return Capabilities(
-            monotone_generalization=True, monotone_suppression=True, minimal_class_size=self.k, decided_by_size=True
-        )
-
-    def keep(self, classes: Classes, kept: Mask) -> Mask:
-        """Return the kept classes of at least k records."""
-        return np.asarray(kept & (classes.sizes >= self.k))
-
-    def achieved(self, classes: Classes, kept: Mask | None = None) -> Achieved:
-        """Return the size of the smallest kept class."""
-        sizes = classes.sizes[released_classes(classes, kept)]
-        return Achieved(k=int(sizes.min())) if len(sizes) else Achieved()
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
         if not words.alike:
             return words.hidden(self.k)
         return f"Every record {words.shares} at least {self.k - 1} other records."
-
-    def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says, and what it does not cover."""
-        return (
-            "An intruder knows at most the columns declared as quasi-identifiers.",
-            "The size of a class does not cover sensitive values: its records may all share one.",
-        )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
-from shoal.exact import Arguments
+from shoal.exact import WHOLE
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import Achieved, Capabilities, Mask, Model, released_classes
-from shoal.models._population import population
+from shoal.models._model import KNOWN, SIZE_ALONE, Achieved, Capabilities, Mask, Model, population, released_classes
 from shoal.tables import Classes
 
 __all__ = ["KMap"]
@@ -48,14 +47,8 @@ class KMap(Model):
     [True, False]
     """
 
-    k: int
+    k: int = field(metadata=WHOLE)
     name: ClassVar[str] = "k-map"
-    title: ClassVar[str] = "KMap"
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        object.__setattr__(self, "k", arguments.whole("k", self.k))
-        arguments.finish()
 
     @property
     def capabilities(self) -> Capabilities:
@@ -66,10 +59,10 @@ class KMap(Model):
         """Return the kept classes that at least k people of the population fit."""
         return np.asarray(released_classes(classes, kept) & (population(classes, self.title) >= self.k))
 
-    def achieved(self, classes: Classes, kept: Mask | None = None) -> Achieved:
-        """Return the least number of people that fit a kept class."""
-        people = population(classes, self.title)[released_classes(classes, kept)]
-        return Achieved(k=int(people.min())) if len(people) else Achieved()
+    def strongest(self, classes: Classes, released: Mask) -> Achieved:
+        """Return the least number of people that fit a class."""
+        people = population(classes, self.title)[released]
+        return Achieved(k=int(people.min()))
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
@@ -78,8 +71,8 @@ class KMap(Model):
     def assumptions(self) -> tuple[str, ...]:
         """Say what must hold for the promise to mean what it says, and what it does not cover."""
         return (
-            "An intruder knows at most the columns declared as quasi-identifiers.",
+            KNOWN,
             "The population table holds everybody an intruder may think of.",
             "An intruder does not know who of the population is in the release.",
-            "The size of a class does not cover sensitive values: its records may all share one.",
+            SIZE_ALONE,
         )

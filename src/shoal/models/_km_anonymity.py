@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import ParameterError
-from shoal.exact import Arguments
+from shoal.exact import WHOLE
 from shoal.guarantees import CLASSES, Words
 from shoal.models._model import Achieved, Capabilities, Mask, Model, Scope, released_classes
 from shoal.tables import Classes, Counts, group, tally
@@ -59,16 +59,9 @@ class KMAnonymity(Model):
     k = 1
     """
 
-    k: int
-    m: int
+    k: int = field(metadata=WHOLE)
+    m: int = field(metadata=WHOLE)
     name: ClassVar[str] = "k-m-anonymity"
-    title: ClassVar[str] = "KMAnonymity"
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        object.__setattr__(self, "k", arguments.whole("k", self.k))
-        object.__setattr__(self, "m", arguments.whole("m", self.m))
-        arguments.finish()
 
     @property
     def capabilities(self) -> Capabilities:
@@ -92,10 +85,9 @@ class KMAnonymity(Model):
         result[numbers] = True
         return result
 
-    def achieved(self, classes: Classes, kept: Mask | None = None) -> Achieved:
+    def strongest(self, classes: Classes, released: Mask) -> Achieved:
         """Return the number of records of the rarest combination of m values."""
-        numbers = np.flatnonzero(released_classes(classes, kept))
-        return Achieved(k=int(self._rarest(classes, numbers).min())) if len(numbers) else Achieved()
+        return Achieved(k=int(self._rarest(classes, np.flatnonzero(released)).min()))
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""

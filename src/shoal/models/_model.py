@@ -12,15 +12,20 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from shoal.exact import Quantity, plain
+from shoal.errors import ParameterError
+from shoal.exact import Arguments, Quantity, plain
 from shoal.guarantees import Check, Evidence, PromiseEntry, Requirement, Words
 from shoal.kernels.walk import Proportions
 from shoal.schema import Schema
-from shoal.tables import Classes, SensitiveAttribute
+from shoal.tables import Classes, Counts, SensitiveAttribute
 
 __all__ = ["Achieved", "Capabilities", "Model", "Scope", "keep"]
 
 Mask = npt.NDArray[np.bool_]
+
+#: assumptions of many models
+KNOWN = "An intruder knows at most the columns declared as quasi-identifiers."
+SIZE_ALONE = "The size of a class does not cover sensitive values: its records may all share one."
 
 
 class Scope(IntEnum):
@@ -107,7 +112,20 @@ class Achieved(dict[str, Quantity]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Model(Requirement):
-    """A privacy model: an exact decision on equivalence classes."""
+    """A privacy model: an exact decision on equivalence classes.
+
+    A field says in its metadata how it is read (`shoal.exact.WHOLE`, ...); `fit` looks at several together.
+    """
+
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        arguments.read(self)
+        if not arguments.problems:
+            self.fit(arguments)
+        arguments.finish()
+
+    def fit(self, arguments: Arguments) -> None:
+        """Report parameters that do not go together."""
 
     @property
     @abstractmethod
@@ -124,12 +142,17 @@ class Model(Requirement):
         """
 
     @abstractmethod
-    def achieved(self, classes: Classes, kept: Mask | None = None) -> Achieved:
-        """Return the strongest parameters that hold in a release of exactly the ``kept`` classes (all by default).
+    def strongest(self, classes: Classes, released: Mask) -> Achieved:
+        """Return the strongest parameters that hold in a release of exactly these classes, of at least one.
 
         Exact, or a float on the safe side where the exact figure is irrational. A figure may be infinite, or outside
         of the range of the parameter, where no parameter holds.
         """
+
+    def achieved(self, classes: Classes, kept: Mask | None = None) -> Achieved:
+        """Return the strongest parameters that hold in a release of exactly the ``kept`` classes (all by default)."""
+        released = released_classes(classes, kept)
+        return self.strongest(classes, released) if released.any() else Achieved()
 
     def holds(self, classes: Classes, kept: Mask | None = None) -> bool:
         """Return whether a release of exactly the ``kept`` classes (all by default) satisfies the model."""
@@ -206,6 +229,16 @@ def released_classes(classes: Classes, kept: Mask | None) -> Mask:
     """Return the kept classes that hold records."""
     occupied = classes.sizes > 0
     return np.asarray(occupied if kept is None else occupied & kept)
+
+
+def population(classes: Classes, title: str) -> Counts:
+    """Return the number of people of the population in every class, for a model that needs it."""
+    if classes.population is None:
+        raise ParameterError(
+            f"`{title}` needs a population table; none was given.",
+            hint="give the table of everybody whom an intruder may think of, with the same quasi-identifiers",
+        )
+    return classes.population
 
 
 def _text(value: Quantity) -> str:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import ClassVar
 
-from shoal.exact import Arguments, Number, fraction, plain
+import numpy as np
+
+from shoal.exact import Number, Quantity, fraction, plain, within
 from shoal.guarantees import CLASSES, Words
 from shoal.kernels.walk import Proportions
-from shoal.models._likelihood import distance, within
-from shoal.models._model import Achieved, Capabilities, Mask, Scope
-from shoal.models._rows import Rows
-from shoal.models._sensitive import SensitiveModel
-from shoal.tables import SensitiveAttribute
+from shoal.models._model import KNOWN, Achieved, Capabilities, Mask, Scope
+from shoal.models._ratios import Ratios, arithmetic
+from shoal.models._sensitive import Rows, SensitiveModel
+from shoal.tables import Counts, SensitiveAttribute
 
-__all__ = ["MultiplicativeCloseness"]
+__all__ = ["MultiplicativeCloseness", "close", "factor_of", "likelihood_ratios"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -50,15 +52,8 @@ class MultiplicativeCloseness(SensitiveModel):
     'Among records that share their quasi-identifiers, no value of `diagnosis` is m'
     """
 
-    t: Number
+    t: Number = field(metadata=within("[1, inf)"))
     name: ClassVar[str] = "multiplicative-closeness"
-    title: ClassVar[str] = "MultiplicativeCloseness"
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        object.__setattr__(self, "attribute", arguments.column("attribute", self.attribute))
-        object.__setattr__(self, "t", arguments.rational("t", self.t, "[1, inf)"))
-        arguments.finish()
 
     @property
     def capabilities(self) -> Capabilities:
@@ -79,11 +74,11 @@ class MultiplicativeCloseness(SensitiveModel):
 
     def satisfied(self, rows: Rows) -> Mask:
         """Return the rows in which every value is present with about its share of the release."""
-        return within(rows, fraction(self.t))
+        return close(rows, fraction(self.t))
 
-    def strongest(self, rows: Rows) -> Achieved:
+    def strongest_of(self, rows: Rows) -> Achieved:
         """Return the greatest factor; infinite if a row misses a value."""
-        return Achieved(t=distance(rows))
+        return Achieved(t=factor_of(rows))
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
@@ -95,6 +90,42 @@ class MultiplicativeCloseness(SensitiveModel):
     def assumptions(self) -> tuple[str, ...]:
         """Say what must hold for the promise to mean what it says, and what it does not cover."""
         return (
-            "An intruder knows at most the columns declared as quasi-identifiers.",
+            KNOWN,
             f"What an intruder believed before is the distribution of `{self.attribute}` in the whole release.",
         )
+
+
+def likelihood_ratios(rows: Rows, totals: Counts, records: int) -> Ratios:
+    """Return p / q = c N / (Q e) for every value present in a row.
+
+    A row has e records, c of them with the value; the release has N = ``records``, Q of them with the value.
+    """
+    kind = arithmetic(int(rows.sizes.max(initial=0)) * records)
+    sizes = np.repeat(rows.sizes.astype(kind), rows.lengths)
+    return Ratios(rows.counts.astype(kind) * records, totals[rows.codes].astype(kind) * sizes)
+
+
+def close(rows: Rows, factor: Fraction) -> Mask:
+    """Return the rows with ``1 / factor <= p / q <= factor`` for every value of the release, exactly."""
+    totals = rows.totals()
+    verdict = _complete(rows, totals)
+    if verdict.any():
+        chosen = rows.select(verdict)
+        ratios = likelihood_ratios(chosen, totals, rows.records)
+        inside = ratios.at_most(factor) & ratios.at_least(1 / factor)
+        verdict[verdict] = np.logical_and.reduceat(inside, chosen.starts)
+    return verdict
+
+
+def factor_of(rows: Rows) -> Quantity:
+    """Return the greatest ``max(p / q, q / p)`` over all rows and values; infinite if a row misses a value."""
+    totals = rows.totals()
+    if not _complete(rows, totals).all():
+        return float("inf")
+    ratios = likelihood_ratios(rows, totals, rows.records)
+    return max(Fraction(ratios.largest()), 1 / Fraction(ratios.smallest()))
+
+
+def _complete(rows: Rows, totals: Counts) -> Mask:
+    """Return the rows in which no value of the release is missing."""
+    return np.asarray(rows.lengths == np.count_nonzero(totals))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
-from shoal.exact import Arguments
+from shoal.exact import COLUMNS, WHOLE, Arguments
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import Achieved, Capabilities, Mask, Model, released_classes
+from shoal.models._model import KNOWN, Achieved, Capabilities, Mask, Model
 from shoal.tables import Classes, Counts
 
 __all__ = ["PSensitive"]
@@ -48,18 +48,14 @@ class PSensitive(Model):
     PSensitive(attributes=['diagnosis', 'income'], p=2, k=5)
     """
 
-    attributes: str | tuple[str, ...] | list[str]
-    p: int
-    k: int
+    attributes: str | tuple[str, ...] | list[str] = field(metadata=COLUMNS)
+    p: int = field(metadata=WHOLE)
+    k: int = field(metadata=WHOLE)
     name: ClassVar[str] = "p-sensitive-k-anonymity"
-    title: ClassVar[str] = "PSensitive"
 
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        object.__setattr__(self, "attributes", arguments.columns("attributes", self.attributes))
-        object.__setattr__(self, "p", arguments.whole("p", self.p))
-        object.__setattr__(self, "k", arguments.whole("k", self.k, minimum=self.p))
-        arguments.finish()
+    def fit(self, arguments: Arguments) -> None:
+        """Report a k that leaves no room for p values."""
+        arguments.whole("k", self.k, minimum=self.p)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -78,11 +74,8 @@ class PSensitive(Model):
             satisfied = satisfied & (distinct >= self.p)
         return np.asarray(satisfied)
 
-    def achieved(self, classes: Classes, kept: Mask | None = None) -> Achieved:
-        """Return the size of the smallest kept class and the least number of different values in one."""
-        released = released_classes(classes, kept)
-        if not released.any():
-            return Achieved()
+    def strongest(self, classes: Classes, released: Mask) -> Achieved:
+        """Return the size of the smallest class and the least number of different values in one."""
         p = min(int(distinct[released].min()) for distinct in self._distinct(classes))
         return Achieved(p=p, k=int(classes.sizes[released].min()))
 
@@ -97,7 +90,7 @@ class PSensitive(Model):
     def assumptions(self) -> tuple[str, ...]:
         """Say what must hold for the promise to mean what it says, and what it does not cover."""
         return (
-            "An intruder knows at most the columns declared as quasi-identifiers.",
+            KNOWN,
             "The values need not be equally frequent, and they may be alike in meaning.",
         )
 

@@ -5,18 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from shoal.exact import Arguments
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import Achieved, Capabilities, Mask, Model, released_classes
-from shoal.tables import Classes
+from shoal.models._k_anonymity import SizeModel
 
 __all__ = ["ProbabilisticKAnonymity"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ProbabilisticKAnonymity(Model):
+class ProbabilisticKAnonymity(SizeModel):
     """An intruder finds the record of a person with probability at most 1/k.
 
     Weaker than k-anonymity, which implies it: quasi-identifiers need not look alike. Methods that exchange values
@@ -42,38 +38,13 @@ class ProbabilisticKAnonymity(Model):
     Examples
     --------
     >>> import numpy as np
+    >>> from shoal.models import Classes
     >>> ProbabilisticKAnonymity(3).keep(Classes(sizes=np.array([2, 3])), np.array([True, True])).tolist()
     [False, True]
     """
 
-    k: int
     name: ClassVar[str] = "probabilistic-k-anonymity"
-    title: ClassVar[str] = "ProbabilisticKAnonymity"
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        object.__setattr__(self, "k", arguments.whole("k", self.k))
-        arguments.finish()
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """What a search may rely on."""
-        return Capabilities(
-            monotone_generalization=True,
-            monotone_suppression=True,
-            minimal_class_size=self.k,
-            decided_by_size=True,
-            linkage=True,
-        )
-
-    def keep(self, classes: Classes, kept: Mask) -> Mask:
-        """Return the kept classes of at least k records."""
-        return np.asarray(kept & (classes.sizes >= self.k))
-
-    def achieved(self, classes: Classes, kept: Mask | None = None) -> Achieved:
-        """Return the size of the smallest kept class."""
-        sizes = classes.sizes[released_classes(classes, kept)]
-        return Achieved(k=int(sizes.min())) if len(sizes) else Achieved()
+    linkage: ClassVar[bool] = True
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
@@ -82,11 +53,4 @@ class ProbabilisticKAnonymity(Model):
         return (
             f"An intruder who knows {words.known('the')} of a person finds the person's record with probability at "
             f"most 1/{self.k}."
-        )
-
-    def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says, and what it does not cover."""
-        return (
-            "An intruder knows at most the columns declared as quasi-identifiers.",
-            "The size of a class does not cover sensitive values: its records may all share one.",
         )

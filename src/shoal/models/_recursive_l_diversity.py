@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
-from shoal.exact import Arguments, Number, fraction, plain
+from shoal.exact import WHOLE, Number, fraction, plain, within
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import Achieved, Capabilities, Mask
+from shoal.models._model import KNOWN, Achieved, Capabilities, Mask
 from shoal.models._ratios import LIMIT, Ratios
-from shoal.models._rows import Rows
-from shoal.models._sensitive import SensitiveModel
+from shoal.models._sensitive import Rows, SensitiveModel
 from shoal.tables import Counts
 
 __all__ = ["RecursiveLDiversity"]
@@ -51,17 +50,9 @@ class RecursiveLDiversity(SensitiveModel):
     RecursiveLDiversity(attribute='diagnosis', c=3, l=2)
     """
 
-    c: Number
-    l: int  # noqa: E741 - the name in the literature
+    c: Number = field(metadata=within("(0, inf)"))
+    l: int = field(metadata=WHOLE)  # noqa: E741 - the name in the literature
     name: ClassVar[str] = "recursive-l-diversity"
-    title: ClassVar[str] = "RecursiveLDiversity"
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        object.__setattr__(self, "attribute", arguments.column("attribute", self.attribute))
-        object.__setattr__(self, "c", arguments.rational("c", self.c, "(0, inf)"))
-        object.__setattr__(self, "l", arguments.whole("l", self.l))
-        arguments.finish()
 
     @property
     def capabilities(self) -> Capabilities:
@@ -80,7 +71,7 @@ class RecursiveLDiversity(SensitiveModel):
         most = np.maximum.reduceat(rows.counts, rows.starts)
         return Ratios(most, rows.sizes - (self.l - 1) * most).below(fraction(self.c))
 
-    def strongest(self, rows: Rows) -> Achieved:
+    def strongest_of(self, rows: Rows) -> Achieved:
         """Return the greatest l that holds for c; 0 where not even l = 1 does."""
         return Achieved(l=int(self._diversities(rows).min()))
 
@@ -95,7 +86,7 @@ class RecursiveLDiversity(SensitiveModel):
     def assumptions(self) -> tuple[str, ...]:
         """Say what must hold for the promise to mean what it says, and what it does not cover."""
         return (
-            "An intruder knows at most the columns declared as quasi-identifiers.",
+            KNOWN,
             f"An intruder can rule out at most {max(self.l - 2, 0)} values of `{self.attribute}` for a person.",
             "Meanings are not covered: the values may be alike.",
         )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
-from shoal.exact import Arguments, Number, fraction, plain
+from shoal.exact import Number, fraction, plain, within
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import Achieved, Capabilities, Mask, Model, Scope, released_classes
+from shoal.models._model import KNOWN, SIZE_ALONE, Achieved, Capabilities, Mask, Model, Scope, released_classes
 from shoal.tables import Classes
 
 __all__ = ["SampleUniqueness"]
@@ -47,14 +47,8 @@ class SampleUniqueness(Model):
     [True, True, False]
     """
 
-    share: Number
+    share: Number = field(metadata=within("[0, 1]"))
     name: ClassVar[str] = "sample-uniqueness"
-    title: ClassVar[str] = "SampleUniqueness"
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        object.__setattr__(self, "share", arguments.rational("share", self.share, "[0, 1]"))
-        arguments.finish()
 
     @property
     def capabilities(self) -> Capabilities:
@@ -72,10 +66,10 @@ class SampleUniqueness(Model):
         result[unique[allowed:]] = False
         return result
 
-    def achieved(self, classes: Classes, kept: Mask | None = None) -> Achieved:
+    def strongest(self, classes: Classes, released: Mask) -> Achieved:
         """Return the share of unique records."""
-        sizes = classes.sizes[released_classes(classes, kept)]
-        return Achieved(share=Fraction(int((sizes == 1).sum()), int(sizes.sum()))) if len(sizes) else Achieved()
+        sizes = classes.sizes[released]
+        return Achieved(share=Fraction(int((sizes == 1).sum()), int(sizes.sum())))
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
@@ -86,7 +80,7 @@ class SampleUniqueness(Model):
     def assumptions(self) -> tuple[str, ...]:
         """Say what must hold for the promise to mean what it says, and what it does not cover."""
         return (
-            "An intruder knows at most the columns declared as quasi-identifiers.",
+            KNOWN,
             "Records that only two or three people share are not covered.",
-            "The size of a class does not cover sensitive values: its records may all share one.",
+            SIZE_ALONE,
         )

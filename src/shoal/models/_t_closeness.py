@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, get_args
 
 from shoal.errors import ParameterError
-from shoal.exact import Arguments, Number, fraction, plain
+from shoal.exact import Number, fraction, one_of, plain, within
 from shoal.guarantees import CLASSES, Words
 from shoal.kernels.walk import Proportions
 from shoal.models._earth_mover import EarthMover, Equal, Hierarchical, Ordered
-from shoal.models._model import Achieved, Capabilities, Mask, Model, Scope
-from shoal.models._rows import Rows
-from shoal.models._sensitive import SensitiveModel
+from shoal.models._model import KNOWN, Achieved, Capabilities, Mask, Model, Scope
+from shoal.models._sensitive import Rows, SensitiveModel
 from shoal.schema import Kind, Schema
 from shoal.tables import SensitiveAttribute
 
@@ -76,18 +75,9 @@ class TCloseness(SensitiveModel):
     [False, True]
     """
 
-    t: Number
-    distance: Distance | None = None
+    t: Number = field(metadata=within("[0, 1]"))
+    distance: Distance | None = field(default=None, metadata=one_of(*get_args(Distance)))
     name: ClassVar[str] = "t-closeness"
-    title: ClassVar[str] = "TCloseness"
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        object.__setattr__(self, "attribute", arguments.column("attribute", self.attribute))
-        object.__setattr__(self, "t", arguments.rational("t", self.t, "[0, 1]"))
-        if self.distance is not None:
-            arguments.choice("distance", self.distance, get_args(Distance))
-        arguments.finish()
 
     @property
     def capabilities(self) -> Capabilities:
@@ -116,7 +106,7 @@ class TCloseness(SensitiveModel):
         """Return the rows at a distance of at most t from all rows together."""
         return self._mover(rows).at_most(fraction(self.t))
 
-    def strongest(self, rows: Rows) -> Achieved:
+    def strongest_of(self, rows: Rows) -> Achieved:
         """Return the greatest distance of a row."""
         return Achieved(t=self._mover(rows).largest())
 
@@ -156,7 +146,7 @@ class TCloseness(SensitiveModel):
     def assumptions(self) -> tuple[str, ...]:
         """Say what must hold for the promise to mean what it says, and what it does not cover."""
         return (
-            "An intruder knows at most the columns declared as quasi-identifiers.",
+            KNOWN,
             f"The distribution of `{self.attribute}` in the whole release may become known.",
             "A rare value may still become several times as likely in a class as in the whole release.",
         )

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import shoal
 from shoal import models
 from shoal.errors import ParameterError
 from shoal.models import KAnonymity
@@ -12,15 +15,14 @@ def test_names_are_the_models_own_names() -> None:
     assert len(models.names()) == 15
 
 
-def test_every_model_that_the_package_offers_is_registered() -> None:
-    offered = {
-        entry
-        for name in models.__all__
-        if isinstance(entry := getattr(models, name), type)
-        and issubclass(entry, models.Model)
-        and entry is not models.Model
-    }
-    assert offered == {models.by_name(name) for name in models.names()}
+def test_every_model_is_public() -> None:
+    assert all(getattr(shoal, model.__name__) is model for model in models.MODELS.values())
+
+
+def test_every_file_of_a_model_is_registered() -> None:
+    modules = {model.__module__.rpartition(".")[2] for model in models.MODELS.values()}
+    shared = {"__init__", "_earth_mover", "_model", "_ratios", "_sensitive"}
+    assert {path.stem for path in Path(models.__file__).parent.glob("*.py")} == modules | shared
 
 
 def test_an_unknown_name_gets_a_suggestion() -> None:
