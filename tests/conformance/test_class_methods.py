@@ -321,6 +321,39 @@ def test_a_promise_that_does_not_follow_fails(
     assert any(subject.startswith(model) for subject in failed), failed
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"statement": "What is released is 0.001-differentially private, whatever anybody knows."},
+        {"assumptions": []},
+        {"assumptions": ["None."]},
+        {"strength": "syntactic"},
+        {"strength": "unconditional", "neighbours": "add or remove one record"},
+        {"neighbours": "add or remove one record"},
+        {"unit": "household"},
+        {"exact": {"epsilon": "1/1000"}},
+    ],
+    ids=lambda change: "+".join(change),
+)
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("bucketize", "view-differential-privacy"),
+        ("bucketize, anatomy", "view-differential-privacy"),
+        ("bucketize, permuted", "hidden-classes"),
+        ("stochastic-closeness", "stochastic-closeness"),
+        ("stochastic-closeness", "local-differential-privacy"),
+        ("slice, bucketize", "view-differential-privacy"),
+        ("slice, bucketize", "composition"),
+    ],
+)
+def test_any_part_of_a_promise_that_is_not_what_it_means_fails(
+    name: str, model: str, change: dict[str, Any], releases: Callable[[str], Path], tmp_path: Path
+) -> None:
+    failed = _tampered(releases(name), tmp_path / "copy", lambda content: _promise(content, model).update(change))
+    assert any(subject.startswith(model) for subject in failed), failed
+
+
 def test_classes_that_differ_between_the_tables_of_anatomy_are_noticed(
     releases: Callable[[str], Path], tmp_path: Path
 ) -> None:

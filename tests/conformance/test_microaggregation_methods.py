@@ -20,6 +20,7 @@ from conformance.conftest import Load
 from shoal import methods
 from shoal.errors import PlanError, RequirementError
 from shoal.mechanisms import SeededSource
+from shoal.methods.classes import OfClusters
 from shoal.models import DistinctLDiversity, KAnonymity, KMap, Model, ProbabilisticKAnonymity, TCloseness
 from shoal.schema import Attribute, Domain, Groups, Intervals, Kind, Missing, Role, Schema
 from shoal.tables import write
@@ -347,6 +348,62 @@ def test_a_promise_that_does_not_follow_fails(
 ) -> None:
     failed = _tampered(releases(name), tmp_path / "copy", change)
     assert any(subject.startswith(model) for subject in failed), failed
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"statement": "What is released is 0.001-differentially private, whatever anybody knows."},
+        {"assumptions": []},
+        {"strength": "unconditional", "neighbours": "add or remove one record"},
+        {"neighbours": "add or remove one record"},
+        {"unit": "household"},
+        {"exact": {"epsilon": "1/1000"}},
+    ],
+    ids=lambda change: "+".join(change),
+)
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("mdav, sets", "attribute-set"),
+        ("swap", "probabilistic-k-anonymity"),
+        ("ir-swap", "probabilistic-k-anonymity"),
+        ("swap, diverse", "clusters"),
+    ],
+)
+def test_any_part_of_a_promise_that_is_not_what_it_means_fails(
+    name: str, model: str, change: dict[str, Any], releases: Callable[[str], Path], tmp_path: Path
+) -> None:
+    def forged(content: dict[str, Any]) -> None:
+        next(each for each in content["promises"] if each["model"] == model).update(change)
+
+    failed = _tampered(releases(name), tmp_path / "copy", forged)
+    assert any(subject.startswith(model) for subject in failed), failed
+
+
+@pytest.mark.parametrize(
+    "claimed",
+    [
+        {"model": "distinct-l-diversity", "parameters": {"attribute": "illness", "l": 100}},
+        {"model": "p-sensitive-k-anonymity", "parameters": {"attributes": ["illness"], "k": 10**6, "p": 2}},
+        {"model": "k-anonymity", "parameters": {"k": 10**6}},
+        {"model": "t-closeness", "parameters": {"attribute": "charge", "t": 0.01}},
+        {"model": "t-closeness", "parameters": {"attribute": "illness", "t": 0.01}},
+        {"model": "multiplicative-closeness", "parameters": {"attribute": "illness", "t": 1.01}},
+    ],
+    ids=lambda claimed: claimed["model"],
+)
+def test_clusters_that_no_records_could_make_fail(
+    claimed: dict[str, Any], releases: Callable[[str], Path], tmp_path: Path
+) -> None:
+    forged = OfClusters.from_parameters(claimed).promise()
+
+    def change(content: dict[str, Any]) -> None:
+        entry = next(each for each in content["promises"] if each["model"] == "clusters")
+        entry.update(parameters=forged.parameters, statement=forged.statement, assumptions=list(forged.assumptions))
+
+    failed = _tampered(releases("swap, diverse"), tmp_path / "copy", change)
+    assert any(subject.startswith("clusters") for subject in failed), failed
 
 
 def test_calling_an_exchange_syntactic_fails(releases: Callable[[str], Path], tmp_path: Path) -> None:

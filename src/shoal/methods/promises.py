@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from shoal import models
 from shoal.errors import ParameterError
 from shoal.guarantees import Check, Evidence, PromiseEntry, PromiseKind, Requirement, Strength
-from shoal.methods import noise, truthful
-from shoal.methods.classes import CLOSENESS, CLUSTERS, check_closeness, check_clusters
+from shoal.methods import classes, noise, truthful
 
 __all__ = ["check", "from_parameters", "kind", "names"]
 
 _KINDS: dict[str, type[PromiseKind]] = {
-    kind.name: kind for family in (truthful.PROMISES, noise.PROMISES) for kind in family
+    kind.name: kind for family in (truthful.PROMISES, noise.PROMISES, classes.PROMISES) for kind in family
 }
 _ASKED: dict[str, type[Requirement]] = {name: kind for name, kind in _KINDS.items() if issubclass(kind, Requirement)}
-_CHECKS: dict[str, Callable[[PromiseEntry, Evidence], list[Check]]] = {
-    **dict.fromkeys(CLOSENESS, check_closeness),
-    **dict.fromkeys(CLUSTERS, check_clusters),
-}
 
 
 def names() -> tuple[str, ...]:
@@ -45,10 +40,9 @@ def kind(name: str) -> type[Requirement]:
 
 def check(entry: PromiseEntry, evidence: Evidence) -> list[Check]:
     """Decide a promise of a certificate again; raises KeyError where no kind of promises has its name."""
-    own = entry.model in _CHECKS and (entry.strength is not Strength.SYNTACTIC or entry.model not in models.MODELS)
-    if own:
-        return _CHECKS[entry.model](entry, evidence)
-    known = _KINDS[entry.model] if entry.model in _KINDS else models.MODELS[entry.model]
+    # a model is a property of the table; of the same name there may be a promise that is more than that
+    plain = entry.model in models.MODELS and (entry.strength is Strength.SYNTACTIC or entry.model not in _KINDS)
+    known: type[PromiseKind] = models.MODELS[entry.model] if plain else _KINDS[entry.model]
     try:
         promise = known.from_parameters(entry.parameters)
     except ParameterError as error:

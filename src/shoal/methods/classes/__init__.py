@@ -6,8 +6,6 @@ from shoal.methods.classes._bridge import Bridge, Statement, bridge, closeness_e
 from shoal.methods.classes._bucketize import Bucketize, bucketize
 from shoal.methods.classes._buckets import Buckets, clustered_buckets, make_buckets, ordered_buckets
 from shoal.methods.classes._centroids import aggregate, centroids
-from shoal.methods.classes._check_closeness import CLOSENESS, check_closeness
-from shoal.methods.classes._check_clusters import CLUSTERS, check_clusters
 from shoal.methods.classes._closeness_first import rank_bound
 from shoal.methods.classes._clusters import Categories
 from shoal.methods.classes._columns import QuasiIdentifier, quasi_identifiers
@@ -23,7 +21,11 @@ from shoal.methods.classes._method import PartitionMethod
 from shoal.methods.classes._microaggregation import Clustering, Mdav, Microaggregation, VMdav
 from shoal.methods.classes._partition import Partition, require_size
 from shoal.methods.classes._people import Classified, Form, People, classes_of, closeness
-from shoal.methods.classes._promises import composed, composition, exposed
+from shoal.methods.classes._promises_closeness import HiddenClasses, ViewPrivacy
+from shoal.methods.classes._promises_clusters import OfAttributeSet, OfClusters
+from shoal.methods.classes._promises_exchange import Exchanged
+from shoal.methods.classes._promises_randomized import DrawnCloseness, LocalPrivacy
+from shoal.methods.classes._promises_tables import Composition, exposed
 from shoal.methods.classes._quotas import Quotas, quotas
 from shoal.methods.classes._randomize import randomize, randomized_responses
 from shoal.methods.classes._records import Records
@@ -38,9 +40,8 @@ from shoal.methods.classes._univariate import individual_ranking, optimal_univar
 from shoal.methods.classes._vmdav import vmdav
 
 __all__ = [
-    "CLOSENESS",
-    "CLUSTERS",
     "FIXED_POINT",
+    "PROMISES",
     "Anatomy",
     "AttributeSet",
     "Bridge",
@@ -49,10 +50,17 @@ __all__ = [
     "Categories",
     "Classified",
     "Clustering",
+    "Composition",
+    "DrawnCloseness",
+    "Exchanged",
     "Form",
+    "HiddenClasses",
     "IndividualRankingSwap",
+    "LocalPrivacy",
     "Mdav",
     "Microaggregation",
+    "OfAttributeSet",
+    "OfClusters",
     "Partition",
     "PartitionMethod",
     "People",
@@ -69,6 +77,7 @@ __all__ = [
     "TMicroaggregate",
     "Taxonomy",
     "VMdav",
+    "ViewPrivacy",
     "aggregate",
     "aggregate_by_sets",
     "associations",
@@ -77,15 +86,11 @@ __all__ = [
     "bridge",
     "bucketize",
     "centroids",
-    "check_closeness",
-    "check_clusters",
     "classes_of",
     "closeness",
     "closeness_epsilon",
     "closeness_factor",
     "clustered_buckets",
-    "composed",
-    "composition",
     "exchange",
     "exposed",
     "grouped",
@@ -114,3 +119,15 @@ __all__ = [
     "t_microaggregate",
     "vmdav",
 ]
+
+PROMISES = (
+    ViewPrivacy,
+    HiddenClasses,
+    LocalPrivacy,
+    DrawnCloseness,
+    Exchanged,
+    OfAttributeSet,
+    OfClusters,
+    Composition,
+)
+"""The kinds of promises that are no models; `Exchanged` shares its name with the model that it is another form of."""

@@ -16,7 +16,8 @@ from shoal.guarantees import Column, Event, Promise, column
 from shoal.mechanisms import RandomSource
 from shoal.methods.classes._forms import Formed
 from shoal.methods.classes._people import Classified, classes_of, closeness
-from shoal.methods.classes._promises import achieved, hidden, view
+from shoal.methods.classes._promises import achieved
+from shoal.methods.classes._promises_closeness import HiddenClasses, ViewPrivacy
 from shoal.models import Classes, MultiplicativeCloseness
 from shoal.schema import Kind, Role, Schema
 from shoal.tables import EncodedRecords, SensitiveAttribute
@@ -120,7 +121,9 @@ def _in_order(found: Classified, labels: Sequence[str]) -> bool:
 
 def views(run: ClassRun) -> list[Promise]:
     """Say what multiplicative closeness is as differential privacy, where there are buckets."""
-    return [view(_joint_factor(run), run.found.bucketized)] if run.found.bucketized else []
+    if not run.found.bucketized:
+        return []
+    return [ViewPrivacy(columns=run.found.bucketized, t=_joint_factor(run)).promise()]
 
 
 def _joint(run: ClassRun) -> tuple[list[tuple[str, ...]], np.ndarray[tuple[int, ...], np.dtype[np.int64]]]:
@@ -146,13 +149,8 @@ def hidden_classes(run: ClassRun) -> Promise:
     counts = np.zeros((partition.count, len(labels)), dtype=np.int64)
     np.add.at(counts, (partition.labels, numbers), 1)
     histograms, classes = np.unique(counts, axis=0, return_counts=True)
-    return hidden(
-        _joint_factor(run),
-        int(partition.sizes.min()),
-        run.found.bucketized,
-        labels=labels,
-        histograms=np.concatenate([classes[:, None], histograms], axis=1).tolist(),
-    )
+    promise = HiddenClasses(columns=run.found.bucketized, k=int(partition.sizes.min()), t=_joint_factor(run))
+    return promise.with_classes(labels, np.concatenate([classes[:, None], histograms], axis=1).tolist())
 
 
 def released_columns(schema: Schema) -> tuple[str, ...]:

@@ -19,13 +19,14 @@ from shoal.guarantees import Event, Guarantee, Promise, randomness
 from shoal.methods.base import DATA, Made, Part, Work
 from shoal.methods.classes._class_run import ClassRun, checked, released_columns
 from shoal.methods.classes._cluster_events import Ranked
-from shoal.methods.classes._cluster_promises import informed, of_attribute_set, of_clusters, uninformed
 from shoal.methods.classes._errors import Errors, concept_errors, number_errors
 from shoal.methods.classes._events import Permuted
 from shoal.methods.classes._forms import Formed, formed
 from shoal.methods.classes._method import Opened, Outcome, assembled, classed, open_records
 from shoal.methods.classes._partition import Partition
 from shoal.methods.classes._people import Classified, classes_of
+from shoal.methods.classes._promises_clusters import OfAttributeSet, OfClusters
+from shoal.methods.classes._promises_exchange import Exchanged
 from shoal.methods.classes._swapping import permutation_within
 from shoal.methods.classes._univariate import individual_ranking
 from shoal.schema import Kind
@@ -56,7 +57,7 @@ def aggregate_apart(work: Work, method: Microaggregation) -> Made:
         found = method.classify(people, plan.class_models)
         made = formed(people, found, "microaggregated")
         classes = checked(plan, encoded, found, made)
-        promises += [of_attribute_set(model, classes, names) for model in plan.class_models]
+        promises += [OfAttributeSet.made(model, classes, names) for model in plan.class_models]
         events += [
             *found.events,
             replace(classed(_run(opened, found, made, work)), columns=tuple(names)),
@@ -88,9 +89,12 @@ def swap(work: Work, method: PartitionMethod) -> Made:
     # that clusters were merged because of their values tells which failed: only those made without them hide people
     made_with = max(model.capabilities.minimal_class_size for model in run.plan.class_models)
     k = made_with if others else int(found.partition.sizes.min())
-    linked = uninformed(k, run.confidential, cryptographic=work.source.cryptographic)
+    linked = Exchanged(k=k, intruder="uninformed", columns=run.confidential)
     guarantee = Guarantee(
-        promises=(linked, *(of_clusters(model, run.classes) for model in others)),
+        promises=(
+            linked.promise(cryptographic=work.source.cryptographic),
+            *(OfClusters.made(model, run.classes) for model in others),
+        ),
         events=(*found.events, classed(run), Permuted(columns=run.confidential)),
         randomness=randomness(cryptographic=work.source.cryptographic),
     )
@@ -122,9 +126,11 @@ def rank_and_swap(work: Work) -> Made:
     worst = min(partitions, key=lambda partition: int(partition.sizes.min()))
     made = Formed(columns={}, partition=worst, measures=errors.measures())
     run = _run(opened, Classified(partition=worst), made, work)
-    promise = informed(int(worst.sizes.min()), opened.plan.schema.sensitive, cryptographic=work.source.cryptographic)
+    promise = Exchanged(k=int(worst.sizes.min()), intruder="informed", columns=opened.plan.schema.sensitive)
     guarantee = Guarantee(
-        promises=(promise,), events=tuple(events), randomness=randomness(cryptographic=work.source.cryptographic)
+        promises=(promise.promise(cryptographic=work.source.cryptographic),),
+        events=tuple(events),
+        randomness=randomness(cryptographic=work.source.cryptographic),
     )
     return assembled(run, _one_table(run, moved, guarantee), opened.table)
 

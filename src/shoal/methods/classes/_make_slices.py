@@ -15,7 +15,8 @@ from shoal.guarantees import Dropped, Event, Guarantee, Promise, column
 from shoal.methods._preparation import check_key
 from shoal.methods.base import Made, Part, Work
 from shoal.methods.classes._events import Sliced
-from shoal.methods.classes._promises import composition, exposed
+from shoal.methods.classes._promises import of_file
+from shoal.methods.classes._promises_tables import Composition, exposed
 from shoal.models import KAnonymity, Model
 from shoal.schema import Attribute, Flat, Kind, Role, Schema
 from shoal.tables import Table
@@ -120,13 +121,7 @@ def _as_part(release: Made, file: str) -> tuple[Part, Made, tuple[Promise, ...]]
     else:
         columns = tuple(column(release.plan.schema[name]) for name in release.table.columns)
         part = Part(file=file, table=release.table, records=release.records, columns=columns)
-    return part, release, tuple(_of_file(promise, file) for promise in release.guarantee.promises)
-
-
-def _of_file(promise: Promise, file: str) -> Promise:
-    """Return a promise that says which table it is about."""
-    first, rest = promise.statement[:1], promise.statement[1:]
-    return replace(promise, file=file, statement=f"In {file}: {first.lower()}{rest}")
+    return part, release, tuple(of_file(promise, file) for promise in release.guarantee.promises)
 
 
 def _together(
@@ -140,7 +135,8 @@ def _together(
         raise ParameterError("no group of columns has a quasi-identifier.")
     promises = [promise for _, _, mine in made for promise in mine]
     if len(made) > 1:
-        promises.append(composition([mine for _, _, mine in made], [exposed(part.columns) for part, _, _ in made]))
+        together = Composition.of([mine for _, _, mine in made], [exposed(part.columns) for part, _, _ in made])
+        promises.append(together.promise())
     dropped = tuple(name for name in plan.schema.identifiers if not plan.schema[name].pseudonym)
     events: list[Event] = [Dropped(columns=dropped)] if dropped else []
     events += [Sliced(groups=groups), *(event for release in releases for event in release.guarantee.events)]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
 
-__all__ = ["Quotas", "quotas"]
+__all__ = ["Quotas", "quota_bounds", "quotas"]
 
 Counts = NDArray[np.int64]
 
@@ -106,7 +106,7 @@ def _least_size(sizes: Counts, records: int, t: Fraction) -> int:
 
 def _with_classes(sizes: Counts, records: int, t: Fraction, number: int) -> Quotas | None:
     small, larger = divmod(records, number)
-    bounds = {size: _bounds(size, sizes, records, t) for size in ((small, small + 1) if larger else (small,))}
+    bounds = {size: quota_bounds(size, sizes, records, t) for size in ((small, small + 1) if larger else (small,))}
     if any(limits is None for limits in bounds.values()):
         return None
     emphasised = np.stack([_emphasising(i, small, bounds[small]) for i in range(len(sizes))])  # type: ignore[arg-type]
@@ -123,7 +123,7 @@ def _with_classes(sizes: Counts, records: int, t: Fraction, number: int) -> Quot
     return Quotas(counts=counts, emphasis=emphasis) if _balance(counts, low, high, sizes) else None
 
 
-def _bounds(size: int, sizes: Counts, records: int, t: Fraction) -> tuple[Counts, Counts] | None:
+def quota_bounds(size: int, sizes: Counts, records: int, t: Fraction) -> tuple[Counts, Counts] | None:
     """Return the least and the most that a class of ``size`` may take of each bucket, or None if nothing fits."""
     p, q = t.numerator, t.denominator
     # Python integers: products of three counts may exceed 64 bits

@@ -10,7 +10,7 @@ import pyarrow as pa
 from shoal.errors import DataError
 from shoal.methods.classes._class_run import ClassRun, Drawn
 from shoal.methods.classes._events import Randomized
-from shoal.methods.classes._promises import local_privacy, stochastic
+from shoal.methods.classes._promises_randomized import DrawnCloseness, LocalPrivacy
 from shoal.methods.classes._randomize import randomize
 from shoal.tables import SensitiveAttribute
 
@@ -35,8 +35,9 @@ def randomized(run: ClassRun, method: StochasticCloseness) -> Drawn:
         )
         drawn.columns[attribute.name] = pa.array(released)
         drawn.events.append(Randomized(column=attribute.name, mechanism=mechanism, epsilon_spent=epsilon / len(names)))
-    drawn.promises.append(local_privacy(epsilon, names, cryptographic=run.source.cryptographic))
-    drawn.promises.append(stochastic(epsilon, records=len(run.encoded), smallest=int(sizes.min())))
+    local = LocalPrivacy(columns=names, epsilon=epsilon).promise(cryptographic=run.source.cryptographic)
+    close = DrawnCloseness.made(epsilon, records=len(run.encoded), smallest=int(sizes.min()))
+    drawn.promises.extend([local, close])
     return drawn
 
 

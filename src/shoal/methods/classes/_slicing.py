@@ -38,7 +38,7 @@ class Slice(Method):
     Guarantee
     ---------
     Every table keeps the promises that are about its columns; k-anonymity and other promises about sizes are kept by
-    each. Conditional: what all tables together promise, see `shoal.methods.classes.composition`.
+    each. Conditional: what all tables together promise, see `shoal.methods.classes.Composition`.
 
     Assumptions
     -----------

@@ -7,9 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shoal.guarantees import Strength
-from shoal.methods.classes import Partition, classes_of
-from shoal.methods.classes._promises import achieved, stated, view
+from shoal.errors import ParameterError
+from shoal.guarantees import Strength, Words
+from shoal.methods.classes import Partition, ViewPrivacy, classes_of
+from shoal.methods.classes._promises import achieved, stated
 from shoal.models import Achieved, DistinctLDiversity, KAnonymity, MultiplicativeCloseness, TCloseness
 from shoal.tables import SensitiveAttribute
 
@@ -19,10 +20,10 @@ CLASSES = classes_of(Partition([0, 0, 0, 0, 1, 1, 1]), (ATTRIBUTE,), np.array([[
 
 def test_a_promise_states_what_was_achieved_and_never_less_than_asked() -> None:
     assert achieved(KAnonymity(2), KAnonymity(2).achieved(CLASSES)) == KAnonymity(3)
-    promise = stated(MultiplicativeCloseness("x", 2), CLASSES, "generalized")
+    promise = stated(MultiplicativeCloseness("x", 2), CLASSES, Words())
     assert promise.exact["t"] == "9/7"
     assert promise.parameters["t"] == 1.2858  # 9/7 = 1.28571..., rounded up
-    close = stated(TCloseness("x", "0.5"), CLASSES, "generalized")
+    close = stated(TCloseness("x", "0.5"), CLASSES, Words())
     assert Fraction(str(close.parameters["t"])) >= Fraction(str(close.exact["t"]))
 
 
@@ -38,13 +39,18 @@ def test_models_without_a_strongest_parameter_stay_as_they_are() -> None:
 
 def test_anatomy_speaks_of_classes_and_not_of_shared_quasi_identifiers() -> None:
     for model in (KAnonymity(2), MultiplicativeCloseness("x", 2), TCloseness("x", "0.5")):
-        promise = stated(model, CLASSES, "anatomy")
+        promise = stated(model, CLASSES, Words(alike=False))
         assert "quasi-identifiers" not in promise.statement
         assert any("not hidden" in assumption for assumption in promise.assumptions)
 
 
 def test_the_view_is_conditional_and_rounds_up() -> None:
-    promise = view(Fraction(2), ["x"])
+    promise = ViewPrivacy(columns=("x",), t=Fraction(2)).promise()
     assert promise.strength is Strength.CONDITIONAL
     assert float(str(promise.parameters["epsilon"])) == pytest.approx(1.386294)
     assert "1.3863" in promise.statement
+
+
+def test_an_epsilon_that_t_does_not_give_is_refused() -> None:
+    with pytest.raises(ParameterError, match="epsilon"):
+        ViewPrivacy(columns=("x",), t=Fraction(2), epsilon=0.1)

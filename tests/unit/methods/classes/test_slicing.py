@@ -12,8 +12,15 @@ import pytest
 import shoal
 from shoal.errors import ParameterError
 from shoal.guarantees import Strength, syntactic
-from shoal.methods.classes import Slice, associations, closeness_epsilon, composition, grouped
-from shoal.methods.classes._promises import local_privacy, view
+from shoal.methods.classes import (
+    Composition,
+    LocalPrivacy,
+    Slice,
+    ViewPrivacy,
+    associations,
+    closeness_epsilon,
+    grouped,
+)
 from shoal.models import DeltaPresence, KAnonymity, KMAnonymity, MultiplicativeCloseness, PSensitive
 from shoal.schema import Attribute, Flat, Role, Schema
 
@@ -83,7 +90,7 @@ def test_crowds_are_as_large_as_the_smallest_and_factors_multiply() -> None:
         [syntactic(KAnonymity(5)), syntactic(MultiplicativeCloseness("ill", 2))],
         [syntactic(KAnonymity(3)), syntactic(MultiplicativeCloseness("pay", "1.5"))],
     ]
-    promise = composition(parts, [["ill"], ["pay"]])
+    promise = Composition.of(parts, [["ill"], ["pay"]]).promise()
     assert promise.parameters["k"] == 3
     assert promise.parameters["t"] == 3
     assert promise.parameters["epsilon"] == closeness_epsilon(3)
@@ -93,12 +100,12 @@ def test_crowds_are_as_large_as_the_smallest_and_factors_multiply() -> None:
 
 def test_a_table_without_a_promise_about_size_takes_it_from_all() -> None:
     parts = [[syntactic(KAnonymity(5))], [syntactic(MultiplicativeCloseness("pay", 2))]]
-    assert "k" not in composition(parts, [[], ["pay"]]).parameters
+    assert "k" not in Composition.of(parts, [[], ["pay"]]).parameters()
 
 
 def test_a_k_that_bounds_no_crowd_is_not_one() -> None:
     parts = [[syntactic(KMAnonymity(4, m=1))], [syntactic(KAnonymity(5))]]
-    assert "k" not in composition(parts, [[], []]).parameters
+    assert "k" not in Composition.of(parts, [[], []]).parameters()
 
 
 def test_columns_that_are_close_one_by_one_are_not_close_together() -> None:
@@ -106,23 +113,23 @@ def test_columns_that_are_close_one_by_one_are_not_close_together() -> None:
         [syntactic(KAnonymity(2)), *(syntactic(MultiplicativeCloseness(name, 2)) for name in ("ill", "pay"))],
         [syntactic(KAnonymity(2)), syntactic(MultiplicativeCloseness("job", 2))],
     ]
-    assert "t" not in composition(parts, [["ill", "pay"], ["job"]]).parameters
-    joint = [[*parts[0], view(Fraction(3), ["ill", "pay"])], parts[1]]
-    assert composition(joint, [["ill", "pay"], ["job"]]).parameters["t"] == 6
+    assert "t" not in Composition.of(parts, [["ill", "pay"], ["job"]]).parameters()
+    joint = [[*parts[0], ViewPrivacy(columns=("ill", "pay"), t=Fraction(3)).promise()], parts[1]]
+    assert Composition.of(joint, [["ill", "pay"], ["job"]]).parameters()["t"] == 6
 
 
 def test_a_confidential_column_without_a_promise_takes_closeness_from_all() -> None:
     parts = [[syntactic(KAnonymity(2)), syntactic(MultiplicativeCloseness("ill", 2))], [syntactic(KAnonymity(2))]]
-    assert "t" not in composition(parts, [["ill"], ["pay"]]).parameters
-    assert composition(parts, [["ill"], []]).parameters["t"] == 2
+    assert "t" not in Composition.of(parts, [["ill"], ["pay"]]).parameters()
+    assert Composition.of(parts, [["ill"], []]).parameters()["t"] == 2
 
 
 def test_epsilons_of_randomised_values_add() -> None:
     parts = [
-        [syntactic(KAnonymity(2)), local_privacy(Fraction(1), ["ill"], cryptographic=True)],
-        [syntactic(KAnonymity(2)), local_privacy(Fraction(1, 2), ["pay"], cryptographic=True)],
+        [syntactic(KAnonymity(2)), LocalPrivacy(columns=("ill",), epsilon=Fraction(1)).promise()],
+        [syntactic(KAnonymity(2)), LocalPrivacy(columns=("pay",), epsilon=Fraction(1, 2)).promise()],
     ]
-    assert composition(parts, [["ill"], ["pay"]]).parameters["local epsilon"] == 1.5
+    assert Composition.of(parts, [["ill"], ["pay"]]).parameters()["local epsilon"] == 1.5
 
 
 def test_promises_and_checks_say_which_table_they_are_about(tmp_path: Path) -> None:

@@ -1,0 +1,194 @@
+"""Multiplicative closeness in other words: as differential privacy of a view, and of classes nobody publishes."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.exact import Arguments, plain
+from shoal.guarantees import CLASSES, Decision, Evidence, Neighbours, Promise, PromiseEntry, Words, texts_of
+from shoal.methods.classes._bridge import PRIOR, closeness_epsilon
+from shoal.methods.classes._promises import SHOWN, ClassPromise, above, listed
+from shoal.models import Classes, MultiplicativeCloseness
+from shoal.schema import Role
+from shoal.tables import Frequencies, SensitiveAttribute, group
+
+__all__ = ["HiddenClasses", "ViewPrivacy"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ViewPrivacy(ClassPromise):
+    """Multiplicative closeness as differential privacy of what an intruder sees [DFSC15 Prop. 3].
+
+    Parameters
+    ----------
+    columns
+        The confidential columns whose joint distribution is close.
+    t
+        The greatest factor, in [1, inf).
+    epsilon
+        The one with t = exp(epsilon / 2), rounded up; computed where not given, and refused where it is another.
+    """
+
+    columns: tuple[str, ...]
+    t: Fraction
+    epsilon: float = math.nan
+    name: ClassVar[str] = "view-differential-privacy"
+    title: ClassVar[str] = "ViewPrivacy"
+    neighbours: ClassVar[Neighbours | None] = Neighbours.REPLACE
+
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        object.__setattr__(self, "columns", arguments.columns("columns", self.columns))
+        object.__setattr__(self, "t", arguments.rational("t", self.t, "[1, inf)"))
+        arguments.finish()
+        epsilon = closeness_epsilon(self.t)
+        if self.epsilon == self.epsilon and self.epsilon != epsilon:
+            arguments.problems.add(f"`epsilon` of `{self.title}` must be the one that t gives, {epsilon}.")
+        arguments.finish()
+        object.__setattr__(self, "epsilon", epsilon)
+
+    def statement(self, words: Words = CLASSES) -> str:
+        """Say what is promised, in one plain sentence."""
+        del words
+        return (
+            f"What an intruder sees of {listed(self.columns)} of a person is {above(self.epsilon)}-differentially "
+            "private, if the assumptions hold."
+        )
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what must hold for the promise to mean what it says."""
+        return PRIOR
+
+    def promise(self, *, cryptographic: bool = True) -> Promise:
+        """Return the promise as a release makes it."""
+        made = ClassPromise.promise(self, cryptographic=cryptographic)
+        return dataclasses.replace(made, exact={"t": plain(self.t)})
+
+    def decide(self, entry: PromiseEntry, evidence: Evidence) -> Decision:
+        """Compute the closeness of the joint distribution of the columns."""
+        found = _joint_factor(entry, evidence, self.columns)
+        named = " and ".join(f"`{name}`" for name in self.columns)
+        joint = "joint " * (len(self.columns) > 1)
+        detail = f"the {joint}distribution of {named} differs by a factor of at most {float(found):.6g}"
+        return (True, detail) if found <= self.t else (False, f"{detail}, which is not what it says")
+
+
+def _joint_factor(entry: PromiseEntry, evidence: Evidence, columns: Sequence[str]) -> Fraction | float:
+    """Return the closeness of the combinations of columns, on the classes of the file or on those that are listed."""
+    hidden = [
+        HiddenClasses.from_parameters(other.parameters).t
+        for other in evidence.certificate.promises
+        if other.model == HiddenClasses.name
+        and other.file == entry.file
+        and other.parameters.get("columns") == list(columns)
+    ]
+    if hidden:
+        return min(hidden)
+    data = evidence.data(entry)
+    linked = [each.name for each in data.columns if each.role is Role.QUASI_IDENTIFIER]
+    frequencies = evidence.counted(data, [*linked, *columns])
+    classes, _ = group(frequencies.codes[:, [frequencies.attributes.index(name) for name in linked]])
+    values, firsts = group(frequencies.codes[:, [frequencies.attributes.index(name) for name in columns]])
+    joint = Frequencies(
+        hierarchies=(),
+        codes=np.empty((len(values), 0), dtype=np.int32),
+        counts=frequencies.counts,
+        sensitive=(SensitiveAttribute(name="joint", size=len(firsts), ordered=False),),
+        sensitive_codes=values[:, None].astype(np.int32),
+    )
+    found = MultiplicativeCloseness("joint", 1).achieved(Classes.of(joint, classes))["t"]
+    return found if isinstance(found, float) else Fraction(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class HiddenClasses(ClassPromise):
+    """Values were exchanged inside classes that are close and that nobody publishes.
+
+    Parameters
+    ----------
+    columns
+        The confidential columns whose joint distribution is close.
+    k
+        The size of the smallest class.
+    t
+        The greatest factor, in [1, inf).
+    """
+
+    columns: tuple[str, ...]
+    k: int
+    t: Fraction
+    name: ClassVar[str] = "hidden-classes"
+    title: ClassVar[str] = "HiddenClasses"
+
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        object.__setattr__(self, "columns", arguments.columns("columns", self.columns))
+        object.__setattr__(self, "k", arguments.whole("k", self.k))
+        object.__setattr__(self, "t", arguments.rational("t", self.t, "[1, inf)"))
+        arguments.finish()
+
+    def statement(self, words: Words = CLASSES) -> str:
+        """Say what is promised, in one plain sentence."""
+        del words
+        return (
+            f"The values of {listed(self.columns)} of every person were exchanged at random with those of at least "
+            f"{self.k - 1:,} others, among whom no value is more than {plain(self.t)} times as frequent, or as rare, "
+            "as in the release."
+        )
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what must hold for the promise to mean what it says."""
+        return (
+            "The classes, which are not published, and the exchange inside them are as the steps say.",
+            "An intruder knows at most the columns declared as quasi-identifiers, and not the classes.",
+            SHOWN,
+        )
+
+    def with_classes(self, labels: Sequence[Sequence[str]], histograms: Sequence[Sequence[int]]) -> Promise:
+        """Return the promise with the different histograms of its classes.
+
+        ``labels`` are the released combinations of the columns. Every entry of ``histograms`` is a number of classes,
+        then the records of each combination in such a class.
+        """
+        exact = {"labels": [list(row) for row in labels], "histograms": [list(row) for row in histograms]}
+        return dataclasses.replace(self.promise(), exact=exact)
+
+    def again(self, entry: PromiseEntry, evidence: Evidence) -> Promise:
+        """Return the promise with the histograms that the certificate lists, which `decide` looks at."""
+        del evidence
+        return self.with_classes(*_histograms(entry))
+
+    def decide(self, entry: PromiseEntry, evidence: Evidence) -> Decision:
+        """Decide the promise on the listed histograms, and compare their sum with the data file."""
+        labels, rows = _histograms(entry)
+        totals = [sum(row[0] * row[1 + place] for row in rows) for place in range(len(labels))]
+        if dict(zip(labels, totals, strict=True)) != evidence.tallied(evidence.data(entry), self.columns):
+            return False, "the listed classes do not add up to the released values"
+        if not any({*self.columns} <= {*texts_of(step["columns"])} for step in evidence.steps("permuted")):
+            return False, "no step exchanges values"
+        if any(number < 1 or not self._fits(counts, totals) for number, *counts in rows):
+            return False, "a listed class breaks it"
+        classes = sum(row[0] for row in rows)
+        return True, f"holds for the {classes:,} classes that the certificate lists; who is in which, it does not show"
+
+    def _fits(self, counts: Sequence[int], totals: Sequence[int]) -> bool:
+        size, records = sum(counts), sum(totals)
+        ratios = [Fraction(count * records, size * total) for count, total in zip(counts, totals, strict=True)]
+        return size >= self.k and all(1 / self.t <= ratio <= self.t for ratio in ratios)
+
+
+def _histograms(entry: PromiseEntry) -> tuple[list[tuple[str, ...]], list[list[int]]]:
+    labels, rows = entry.exact["labels"], entry.exact["histograms"]
+    if not isinstance(labels, list) or not isinstance(rows, list):
+        raise TypeError("not lists")
+    counts = [[*row] for row in rows]
+    if any(type(number) is not int or number < 0 for row in counts for number in row):
+        raise TypeError("not numbers of records")
+    return [tuple(row) for row in labels], counts

@@ -1,0 +1,241 @@
+"""Models of other classes than those of the table as a whole: of some quasi-identifiers, or of clusters unseen."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal import models
+from shoal.errors import ParameterError
+from shoal.exact import Arguments
+from shoal.guarantees import CLASSES, Column, Data, Decision, Evidence, Promise, PromiseEntry, Strength, Words
+from shoal.methods.classes._promises import ClassPromise, achieved, listed
+from shoal.methods.classes._promises_exchange import DRAWN, agreeing_sizes, classing_step, identifying
+from shoal.methods.classes._quotas import quota_bounds
+from shoal.models import Classes, ClassHistogram, Model
+from shoal.schema import Role
+
+__all__ = ["OfAttributeSet", "OfClusters"]
+
+CLUSTER = Words(group="cluster", alike=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class OfAttributeSet(ClassPromise):
+    """A model of the classes that some quasi-identifiers form on their own.
+
+    Parameters
+    ----------
+    columns
+        These quasi-identifiers.
+    model
+        What their classes keep.
+    """
+
+    columns: tuple[str, ...]
+    model: Model
+    name: ClassVar[str] = "attribute-set"
+    title: ClassVar[str] = "OfAttributeSet"
+
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        object.__setattr__(self, "columns", arguments.columns("columns", self.columns))
+        arguments.finish()
+
+    @classmethod
+    def made(cls, model: Model, classes: Classes, columns: Sequence[str]) -> Promise:
+        """Return the promise of a model with the parameters that these classes have."""
+        found = model.achieved(classes)
+        kind = cls(columns=tuple(columns), model=achieved(model, found))
+        return dataclasses.replace(kind.promise(), exact=found.plain())
+
+    def parameters(self) -> dict[str, object]:
+        """Return the columns, and the name and the parameters of the model."""
+        return {"columns": [*self.columns], **_parameters(self.model)}
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
+        """Make the promise from what :meth:`parameters` gives."""
+        return cls(columns=parameters["columns"], model=_model(parameters, "columns"))  # type: ignore[arg-type]
+
+    def statement(self, words: Words = CLASSES) -> str:
+        """Say what is promised, in one plain sentence."""
+        del words
+        text = self.model.statement(Words(columns=self.columns))
+        return text if listed(self.columns) in text else f"Looking at {listed(self.columns)} alone: {text}"
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what must hold for the promise to mean what it says."""
+        return (
+            f"An intruder knows at most {listed(self.columns)}: all quasi-identifiers taken together are not covered, "
+            "since their groups were clustered apart.",
+            *(text for text in self.model.assumptions() if not text.startswith("An intruder knows at most")),
+        )
+
+    def promise(self, *, cryptographic: bool = True) -> Promise:
+        """Return the promise, which is a property of the table."""
+        made = ClassPromise.promise(self, cryptographic=cryptographic)
+        return dataclasses.replace(made, strength=Strength.SYNTACTIC)
+
+    def again(self, entry: PromiseEntry, evidence: Evidence) -> Promise:
+        """Return the promise with the figures of the released classes."""
+        exact = self.model.achieved(self._classes(evidence, evidence.data(entry))).plain()
+        return dataclasses.replace(self.promise(), exact=exact)
+
+    def subject(self, entry: PromiseEntry) -> str:
+        """Name the promise, for people."""
+        del entry
+        return f"{self.name} {_named(self.model)}, of = {', '.join(self.columns)}"
+
+    def decide(self, entry: PromiseEntry, evidence: Evidence) -> Decision:
+        """Decide the model on the classes that these quasi-identifiers form."""
+        data = evidence.data(entry)
+        if not {*self.columns} <= {*identifying(data)}:
+            return False, "it names columns that are not quasi-identifiers of the release"
+        classes = self._classes(evidence, data)
+        failing = int(np.count_nonzero(~self.model.keep(classes, np.ones(len(classes), dtype=np.bool_))))
+        number = f"{len(classes):,} classes"
+        detail = f"{failing:,} of {number} fail" if failing else f"holds for all {number}"
+        return not failing, f"{detail} of these columns alone; they have {self.model.achieved(classes)}"
+
+    def _classes(self, evidence: Evidence, data: Data) -> Classes:
+        # a quasi-identifier of another set is no part of these classes
+        described = _with_classes_of(data, self.columns)
+        return evidence.classes(data, sensitive=self.model.capabilities.sensitive, columns=described)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class OfClusters(ClassPromise):
+    """A model of clusters that are not published."""
+
+    model: Model
+    name: ClassVar[str] = "clusters"
+    title: ClassVar[str] = "OfClusters"
+    shown: ClassVar[bool] = False
+
+    @classmethod
+    def made(cls, model: Model, classes: Classes) -> Promise:
+        """Return the promise of a model with the parameters that these clusters have."""
+        return cls(model=achieved(model, model.achieved(classes))).promise()
+
+    def parameters(self) -> dict[str, object]:
+        """Return the name and the parameters of the model."""
+        return _parameters(self.model)
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
+        """Make the promise from what :meth:`parameters` gives."""
+        return cls(model=_model(parameters))
+
+    def statement(self, words: Words = CLASSES) -> str:
+        """Say what is promised, in one plain sentence."""
+        del words
+        return self.model.statement(CLUSTER)
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what must hold for the promise to mean what it says."""
+        return (
+            DRAWN,
+            "An intruder knows no sensitive values of other people of the cluster.",
+            "An intruder does not use that clusters were merged because of their sensitive values.",
+        )
+
+    def subject(self, entry: PromiseEntry) -> str:
+        """Name the promise, for people."""
+        del entry
+        return f"{self.name} {_named(self.model)}"
+
+    def decide(self, entry: PromiseEntry, evidence: Evidence) -> Decision:
+        """Check that clusters of the sizes that the steps say can keep the model, and that all records in one do.
+
+        Models that clusters keep are kept by their union, so that none is where the whole table fails.
+        """
+        data = evidence.data(entry)
+        if not evidence.steps("permuted"):
+            return False, "no step exchanges values"
+        step = classing_step(evidence, data)
+        passed, detail = agreeing_sizes(step, "classes", data.records, self.model.capabilities.minimal_class_size)
+        if not passed:
+            return False, detail
+        classes = evidence.classes(data, sensitive=self.model.capabilities.sensitive)
+        if not self.model.holds(_divided(classes)):
+            return False, f"not even all records in one cluster keep `{self.model.name}`"
+        for size in {int(str(step[name])) for name in ("smallest", "largest")}:
+            if size < data.records and not _reachable(self.model, classes, size):
+                return False, f"no cluster of {size:,} of these records can keep `{self.model.name}`"
+        return True, f"`{self.model.name}` was decided on clusters that are not published: the data cannot show it"
+
+
+def _divided(classes: Classes, *parts: Mapping[str, NDArray[np.int64]]) -> Classes:
+    """Return the records of all classes as one class, or as some with these counts of values and the rest."""
+    totals = {name: histogram.total() for name, histogram in classes.sensitive.items()}
+    rows = {
+        name: np.stack([*(part[name] for part in parts), total - sum((part[name] for part in parts), start=0 * total)])
+        for name, total in totals.items()
+    }
+    histograms = {}
+    for name, counts in rows.items():
+        owners, codes = np.nonzero(counts)
+        histograms[name] = ClassHistogram(
+            attribute=classes.sensitive[name].attribute,
+            offsets=np.searchsorted(owners, np.arange(len(counts) + 1)).astype(np.int64),
+            codes=codes.astype(np.int32),
+            counts=counts[owners, codes],
+        )
+    sizes = next((counts.sum(axis=1) for counts in rows.values()), np.array([classes.records]))
+    return Classes(sizes=sizes, sensitive=histograms)
+
+
+def _reachable(model: Model, classes: Classes, size: int) -> bool:
+    """Say whether a cluster of that size can be close, in whole records; other models are not looked at.
+
+    The nearest counts n of values to size * q are the shares rounded by their greatest remainders, or, where the order
+    counts, their sums from below rounded one by one.
+    """
+    limits = model.capabilities
+    if len(classes.sensitive) != 1 or (limits.factor is None and limits.earth_mover is None):
+        return True
+    ((name, histogram),) = classes.sensitive.items()
+    totals, ordered = histogram.total(), histogram.attribute.ordered
+    if limits.factor is not None:
+        present = totals[totals > 0]
+        return quota_bounds(size, present, classes.records, limits.factor) is not None
+    if not ordered and histogram.attribute.hierarchy is not None:
+        return True
+    if ordered:
+        below = (2 * size * np.cumsum(totals) + classes.records) // (2 * classes.records)
+        counts = np.diff(below, prepend=0)
+    else:
+        counts, remainders = np.divmod(size * totals, classes.records)
+        counts[np.argsort(-remainders, kind="stable")[: size - int(counts.sum())]] += 1
+    divided = _divided(classes, {name: counts})
+    return bool(model.keep(divided, np.ones(2, dtype=np.bool_))[0])
+
+
+def _with_classes_of(data: Data, columns: Sequence[str]) -> list[Column]:
+    """Return what is known of the columns, only some of them as quasi-identifiers."""
+    others = {*identifying(data)} - {*columns}
+    return [
+        column.model_copy(update={"role": Role.INSENSITIVE}) if column.name in others else column
+        for column in data.columns
+    ]
+
+
+def _parameters(model: Model) -> dict[str, object]:
+    return {"model": model.name, "parameters": model.parameters()}
+
+
+def _model(parameters: Mapping[str, object], *others: str) -> Model:
+    inner = parameters.get("parameters")
+    if {*parameters} != {"model", "parameters", *others} or not isinstance(inner, Mapping):
+        raise ParameterError("the promise does not say which model it is about.")
+    return models.from_parameters(str(parameters["model"]), inner)
+
+
+def _named(model: Model) -> str:
+    return ", ".join([model.name, *(f"{name} = {value}" for name, value in model.parameters().items())])

@@ -1,0 +1,166 @@
+"""What confidential values promise that were randomised record by record."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from shoal.exact import Arguments, fraction, plain
+from shoal.guarantees import CLASSES, Decision, Evidence, Neighbours, Promise, PromiseEntry, Step, Strength, Words
+from shoal.methods.classes._bridge import RANDOMISED
+from shoal.methods.classes._promises import SEED, ClassPromise, above, listed
+from shoal.methods.classes._stochastic import stochastic_t
+from shoal.models import Classes
+from shoal.schema import Role
+
+__all__ = ["DrawnCloseness", "LocalPrivacy"]
+
+_MECHANISMS = ("randomized-response", "refinement", "noise")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class LocalPrivacy(ClassPromise):
+    """Differential privacy of confidential values that were randomised record by record.
+
+    Parameters
+    ----------
+    columns
+        The confidential columns, all together.
+    epsilon
+        What randomising them spends, above 0.
+    """
+
+    columns: tuple[str, ...]
+    epsilon: Fraction
+    name: ClassVar[str] = "local-differential-privacy"
+    title: ClassVar[str] = "LocalPrivacy"
+    neighbours: ClassVar[Neighbours | None] = Neighbours.REPLACE
+
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        object.__setattr__(self, "columns", arguments.columns("columns", self.columns))
+        object.__setattr__(self, "epsilon", arguments.rational("epsilon", self.epsilon, "(0, 700]"))
+        arguments.finish()
+
+    def statement(self, words: Words = CLASSES) -> str:
+        """Say what is promised, in one plain sentence."""
+        del words
+        return (
+            f"Changing {listed(self.columns)} of any one person changes the probability of what is released by a "
+            f"factor of at most e^{plain(self.epsilon)}, which is below {above(math.exp(self.epsilon))}."
+        )
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what must hold for the promise to mean what it says."""
+        return (
+            "Quasi-identifiers are not covered: they are protected by the other promises alone.",
+            "Whether a value is missing is not covered: records without one are left out, or refused.",
+        )
+
+    def promise(self, *, cryptographic: bool = True) -> Promise:
+        """Return the promise; with random numbers of a seed it is conditional."""
+        made = ClassPromise.promise(self)
+        if cryptographic:
+            return dataclasses.replace(made, strength=Strength.UNCONDITIONAL)
+        return dataclasses.replace(made, assumptions=(SEED, *made.assumptions))
+
+    def decide(self, entry: PromiseEntry, evidence: Evidence) -> Decision:
+        """Add up what the steps spend on the columns of the promise."""
+        done = _randomised(entry, evidence)
+        if {str(step["column"]) for step in done} != {*self.columns} or len(done) != len(self.columns):
+            return False, "the steps do not randomise the columns that it is about"
+        if any(step["mechanism"] not in _MECHANISMS for step in done):
+            return False, "a step uses a mechanism that is not known to be private"
+        spent = _spent(done)
+        return spent <= self.epsilon, f"the steps spend epsilon {float(spent):.6g} in all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class DrawnCloseness(ClassPromise):
+    """Stochastic closeness of randomised confidential attributes [DFSC15 Prop. 1].
+
+    Parameters
+    ----------
+    epsilon
+        The differential privacy of all confidential attributes of a record together.
+    t
+        What follows from it, the number of records and the smallest class; see `stochastic_t`.
+    """
+
+    epsilon: Fraction
+    t: Fraction
+    name: ClassVar[str] = "stochastic-closeness"
+    title: ClassVar[str] = "DrawnCloseness"
+
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        object.__setattr__(self, "epsilon", arguments.rational("epsilon", self.epsilon, "(0, 700]"))
+        object.__setattr__(self, "t", arguments.rational("t", self.t, "[1, inf)"))
+        arguments.finish()
+
+    @classmethod
+    def made(cls, epsilon: Fraction, *, records: int, smallest: int) -> Promise:
+        """Return the promise of a release of so many records, whose smallest class has so many."""
+        t = stochastic_t(epsilon, records=records, smallest=smallest)
+        kind = cls(epsilon=epsilon, t=t)  # type: ignore[arg-type]
+        return dataclasses.replace(
+            kind.promise(),
+            parameters={"epsilon": plain(epsilon), "t": t},
+            exact={"records": records, "smallest class": smallest},
+        )
+
+    def statement(self, words: Words = CLASSES) -> str:
+        """Say what is promised, in one plain sentence."""
+        del words
+        return (
+            "The distribution from which the confidential values of any class are drawn differs from the one of the "
+            f"whole release by a factor of at most {above(float(self.t))}."
+        )
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what must hold for the promise to mean what it says."""
+        return RANDOMISED
+
+    def again(self, entry: PromiseEntry, evidence: Evidence) -> Promise:
+        """Return the promise with t computed from the records and classes of the data file."""
+        records, smallest = _sizes(entry, evidence)
+        return self.made(self.epsilon, records=records, smallest=smallest)
+
+    def decide(self, entry: PromiseEntry, evidence: Evidence) -> Decision:
+        """Count the records and the smallest class, and compute t from them and from what the steps spend."""
+        columns = evidence.data(entry).columns
+        done = _randomised(entry, evidence)
+        confidential = {column.name for column in columns if column.role is Role.SENSITIVE}
+        if {str(step["column"]) for step in done} != confidential:
+            return False, "the steps do not randomise every confidential column"
+        if _spent(done) > self.epsilon:
+            return False, "the steps spend more epsilon than it says"
+        records, smallest = _sizes(entry, evidence)
+        t = stochastic_t(self.epsilon, records=records, smallest=smallest)
+        counted = f"{records:,} records and classes of at least {smallest:,} give t = {t:.6g}"
+        return (True, counted) if fraction(t) <= self.t else (False, f"{counted}, which is more than it says")
+
+
+def _sizes(entry: PromiseEntry, evidence: Evidence) -> tuple[int, int]:
+    """Count the records of a table, and those of its smallest class."""
+    data = evidence.data(entry)
+    names = [column.name for column in data.columns if column.role is Role.QUASI_IDENTIFIER]
+    sizes = Classes.grouped(evidence.counted(data, names)).sizes
+    return int(sizes.sum()), int(sizes.min())
+
+
+def _randomised(entry: PromiseEntry, evidence: Evidence) -> list[Step]:
+    """Return the steps that randomised columns of the table that a promise is about."""
+    names = {column.name for column in evidence.data(entry).columns}
+    return [step for step in evidence.steps("randomized") if step["column"] in names]
+
+
+def _spent(steps: Sequence[Step]) -> Fraction:
+    spent = [fraction(str(step["epsilon_spent"])) for step in steps]
+    if not spent or min(spent) <= 0:
+        raise ValueError("nothing was randomised")
+    return sum(spent, Fraction(0))
