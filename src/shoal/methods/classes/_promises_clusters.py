@@ -194,27 +194,23 @@ def _divided(classes: Classes, *parts: Mapping[str, NDArray[np.int64]]) -> Class
 def _reachable(model: Model, classes: Classes, size: int) -> bool:
     """Say whether a cluster of that size can be close, in whole records; other models are not looked at.
 
-    The nearest counts n of values to size * q are the shares rounded by their greatest remainders, or, where the order
-    counts, their sums from below rounded one by one.
+    The counts n of values that are nearest to size * q are the shares rounded by their greatest remainders or, where
+    the order counts, their sums from below rounded one by one. Distances in a hierarchy are not looked at.
     """
-    limits = model.capabilities
+    limits, records = model.capabilities, classes.records
     if len(classes.sensitive) != 1 or (limits.factor is None and limits.earth_mover is None):
         return True
     ((name, histogram),) = classes.sensitive.items()
-    totals, ordered = histogram.total(), histogram.attribute.ordered
+    totals = histogram.total()
     if limits.factor is not None:
-        present = totals[totals > 0]
-        return quota_bounds(size, present, classes.records, limits.factor) is not None
-    if not ordered and histogram.attribute.hierarchy is not None:
+        return quota_bounds(size, totals[totals > 0], records, limits.factor) is not None
+    if histogram.attribute.hierarchy is not None:
         return True
-    if ordered:
-        below = (2 * size * np.cumsum(totals) + classes.records) // (2 * classes.records)
-        counts = np.diff(below, prepend=0)
-    else:
-        counts, remainders = np.divmod(size * totals, classes.records)
-        counts[np.argsort(-remainders, kind="stable")[: size - int(counts.sum())]] += 1
-    divided = _divided(classes, {name: counts})
-    return bool(model.keep(divided, np.ones(2, dtype=np.bool_))[0])
+    counts, remainders = np.divmod(size * totals, records)
+    counts[np.argsort(-remainders, kind="stable")[: size - int(counts.sum())]] += 1
+    below = np.diff((2 * size * np.cumsum(totals) + records) // (2 * records), prepend=0)
+    divided = [_divided(classes, {name: each}) for each in (counts, below)]
+    return any(bool(model.keep(each, np.ones(2, dtype=np.bool_))[0]) for each in divided)
 
 
 def _with_classes_of(data: Data, columns: Sequence[str]) -> list[Column]:
