@@ -354,6 +354,20 @@ def test_any_part_of_a_promise_that_is_not_what_it_means_fails(
     assert any(subject.startswith(model) for subject in failed), failed
 
 
+def test_anatomy_in_the_words_of_a_table_whose_classes_look_alike_fails(
+    releases: Callable[[str], Path], tmp_path: Path
+) -> None:
+    forged = syntactic(KAnonymity(4))
+
+    def change(content: dict[str, Any]) -> None:
+        entry = _promise(content, "k-anonymity")
+        assert entry["parameters"] == forged.parameters
+        entry.update(statement=forged.statement, assumptions=list(forged.assumptions))
+
+    failed = _tampered(releases("anatomy"), tmp_path / "copy", change)
+    assert any(subject.startswith("k-anonymity") for subject in failed), failed
+
+
 def test_classes_that_differ_between_the_tables_of_anatomy_are_noticed(
     releases: Callable[[str], Path], tmp_path: Path
 ) -> None:

@@ -43,6 +43,16 @@ class Words:
         """The plural of `group`."""
         return f"{self.group}es" if self.group.endswith("s") else f"{self.group}s"
 
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What a promise about groups assumes whose records do not look alike."""
+        if self.alike:
+            return ()
+        return (
+            "Quasi-identifiers are released as they are: who is in the release is not hidden.",
+            f"An intruder knows no confidential values of other people of the {self.group}.",
+        )
+
     def known(self, whose: str) -> str:
         """Return what an intruder knows of somebody: "its quasi-identifiers"."""
         if not self.columns:

@@ -79,5 +79,5 @@ def syntactic(model: PromiseKind, words: Words = CLASSES) -> Promise:
         parameters=model.parameters(),
         strength=Strength.SYNTACTIC,
         statement=model.statement(words),
-        assumptions=model.assumptions(),
+        assumptions=(*model.assumptions(), *words.assumptions),
     )

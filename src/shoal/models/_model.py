@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from shoal.errors import ParameterError
 from shoal.exact import Arguments, Quantity, plain
-from shoal.guarantees import Check, Evidence, PromiseEntry, Requirement, Words
+from shoal.guarantees import Check, Evidence, PromiseEntry, Requirement, Strength, Words, syntactic
 from shoal.kernels.walk import Proportions
 from shoal.schema import Schema
 from shoal.tables import Classes, Counts, SensitiveAttribute
@@ -186,21 +186,23 @@ class Model(Requirement):
         detail = f"{failing:,} of {number} fail" if failing else f"holds for all {number}"
         parameters = ", ".join(f"{name} = {value}" for name, value in self.parameters().items())
         subject = f"{self.name} {parameters}".strip() + (f" of {entry.file}" if entry.file else "")
-        if not self._rightly_said(entry, same_wording=evidence.certificate.same_wording):
+        if not self._rightly_said(entry, evidence):
             wrong = "the certificate's wording does not match its parameters"
             return [Check(subject=subject, passed=False, detail=wrong)]
         detail = f"{detail}; the release has {self.achieved(classes)}"
         return [Check(subject=subject, passed=not failing, detail=detail)]
 
-    def _rightly_said(self, entry: PromiseEntry, *, same_wording: bool) -> bool:
+    def _rightly_said(self, entry: PromiseEntry, evidence: Evidence) -> bool:
         """Return whether a promise says what the model means; sentences of another version are not compared."""
-        if entry.neighbours is not None or entry.unit != "record":
+        if entry.neighbours is not None or entry.unit != "record" or entry.strength is not Strength.SYNTACTIC:
             return False
-        said = entry.statement.removeprefix(f"In {entry.file}: ") if entry.file else entry.statement
-        allowed = {self.statement(), self.statement(Words(alike=False))}
+        # in a table that a class number links with another, people of a class do not look alike
+        promise = syntactic(self, Words(alike=evidence.data(entry).class_column is None))
+        statements = {promise.statement}
         if entry.file:
-            allowed |= {words[:1].lower() + words[1:] for words in allowed}
-        return not same_wording or (said in allowed and set(self.assumptions()) <= set(entry.assumptions))
+            statements.add(f"In {entry.file}: {promise.statement[:1].lower()}{promise.statement[1:]}")
+        worded = entry.statement in statements and entry.assumptions == promise.assumptions
+        return worded or not evidence.certificate.same_wording
 
 
 def keep(models: Sequence[Model], classes: Classes) -> Mask:

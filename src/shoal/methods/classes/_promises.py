@@ -30,21 +30,16 @@ from shoal.guarantees import (
 )
 from shoal.models import Achieved, Classes, Model
 
-__all__ = ["SEED", "SHOWN", "ClassPromise", "above", "achieved", "listed", "of_file", "stated"]
+__all__ = ["SEED", "ClassPromise", "above", "achieved", "listed", "of_file", "stated"]
 
 SEED = "Nobody knows the seed that the random numbers came from."
-SHOWN = "Quasi-identifiers are released as they are: who is in the release is not hidden."
 DIGITS = 10_000
 
 
 def stated(model: Model, classes: Classes, words: Words) -> Promise:
     """Return the promise of a model with the parameters that were achieved, worded for the release."""
     found = model.achieved(classes)
-    promise = dataclasses.replace(syntactic(achieved(model, found), words), exact=found.plain())
-    if words.alike:
-        return promise
-    known = "An intruder knows no confidential values of other people of the class."
-    return dataclasses.replace(promise, assumptions=(*promise.assumptions, SHOWN, known))
+    return dataclasses.replace(syntactic(achieved(model, found), words), exact=found.plain())
 
 
 def achieved(model: Model, found: Achieved) -> Model:

@@ -14,7 +14,7 @@ import numpy as np
 from shoal.exact import Arguments, plain
 from shoal.guarantees import CLASSES, Decision, Evidence, Neighbours, Promise, PromiseEntry, Words, texts_of
 from shoal.methods.classes._bridge import PRIOR, closeness_epsilon
-from shoal.methods.classes._promises import SHOWN, ClassPromise, above, listed
+from shoal.methods.classes._promises import ClassPromise, above, listed
 from shoal.models import Classes, MultiplicativeCloseness
 from shoal.schema import Role
 from shoal.tables import Frequencies, SensitiveAttribute, group
@@ -148,7 +148,7 @@ class HiddenClasses(ClassPromise):
         return (
             "The classes, which are not published, and the exchange inside them are as the steps say.",
             "An intruder knows at most the columns declared as quasi-identifiers, and not the classes.",
-            SHOWN,
+            "Quasi-identifiers are released as they are: who is in the release is not hidden.",
         )
 
     def with_classes(self, labels: Sequence[Sequence[str]], histograms: Sequence[Sequence[int]]) -> Promise:
