@@ -20,6 +20,7 @@ import shoal
 from reference import closeness as reference
 from shoal import methods
 from shoal.errors import DataError, ParameterError, PlanError, RequirementError
+from shoal.guarantees import syntactic
 from shoal.models import DistinctLDiversity, KAnonymity, KMap, Model, MultiplicativeCloseness, TCloseness
 from shoal.schema import Attribute, Domain, Groups, Intervals, Kind, Role, Schema
 
