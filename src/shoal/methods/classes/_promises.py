@@ -109,23 +109,16 @@ class ClassPromise(PromiseKind):
 
         def decided() -> Decision:
             passed, detail = self.decide(entry, evidence)
-            different = _difference(entry, self.again(entry, evidence), evidence) if passed else None
-            return (passed, detail) if different is None else (False, different)
+            if not passed:
+                return False, detail
+            promise = self.again(entry, evidence)
+            if entry.file is not None:
+                promise = _about(promise, entry.file, evidence)
+            same, difference = entry.compared(promise, wording=evidence.certificate.same_wording)
+            return (True, detail) if same else (False, difference)
 
         return [checked(self.subject(entry), decided, shown=self.shown)]
 
 
-def _difference(entry: PromiseEntry, promise: Promise, evidence: Evidence) -> str | None:
-    """Say how a promise of a certificate differs from what it must be; None where it does not."""
-    if entry.file is not None:
-        sliced = bool(evidence.steps("sliced"))
-        promise = of_file(promise, entry.file) if sliced else dataclasses.replace(promise, file=entry.file)
-    for part in ("strength", "neighbours", "unit"):
-        if getattr(entry, part) != getattr(promise, part):
-            return f"its {part} is not what such a promise has"
-    if entry.parameters != dict(promise.parameters) or entry.exact != dict(promise.exact):
-        return "its figures are not those of the release"
-    compared = evidence.certificate.same_wording
-    if compared and (entry.statement, entry.assumptions) != (promise.statement, promise.assumptions):
-        return "the certificate's wording does not match its parameters"
-    return None
+def _about(promise: Promise, file: str, evidence: Evidence) -> Promise:
+    return of_file(promise, file) if evidence.steps("sliced") else dataclasses.replace(promise, file=file)
