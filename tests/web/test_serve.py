@@ -43,7 +43,7 @@ def test_the_printed_address_opens_the_app_and_a_signal_closes_it_cleanly(tmp_pa
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(urllib.request.Request(home, headers={"accept": "text/html"}))  # noqa: S310
     assert refused.value.code == 401
-    assert "<h1>Shoal is closed to you</h1>" in refused.value.read().decode()
+    assert "<h1>Shoal cannot be opened from here</h1>" in refused.value.read().decode()
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
     assert "Open a table" in opener.open(found[0]).read().decode()
     assert (tmp_path / "state").stat().st_mode & 0o077 == 0, "nobody else can look into it"

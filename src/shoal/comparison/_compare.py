@@ -91,7 +91,7 @@ def compare(
         As in :meth:`shoal.Plan.run`.
     """
     if table.schema is None:
-        raise SchemaError("the table has no schema, so nobody said which columns identify people")
+        raise SchemaError("the table has no schema, so Shoal does not know which columns identify people")
     grid = Grid(
         k=k,
         l=l or {},
@@ -201,7 +201,7 @@ def _run_all(
         waiting = {pool.submit(job).answer: position for position, job in enumerate(jobs)}
         while waiting:
             if cancelled is not None and cancelled():
-                raise Cancelled("Stopped; the points that were finished are kept where a folder was given.")
+                raise Cancelled("Stopped; finished points are kept if a folder was given.")
             for each in wait(waiting, timeout=_PATIENCE, return_when=FIRST_COMPLETED).done:
                 yield waiting.pop(each), each
     finally:

@@ -99,8 +99,8 @@ def _in_memory(plan: Plan, release: Release) -> Records:
     absent = [name for name in wanted if name not in release.table.columns]
     if absent and release.parts:
         raise DataError(
-            f"the release is in {len(release.parts)} tables that are not meant to be joined, so its figures would not "
-            f"compare with those of single tables"
+            f"the release consists of {len(release.parts)} tables that are not meant to be joined, so its figures "
+            f"cannot be compared with those of single tables"
         )
     if not release.records:
         raise RequirementError("the release has no records: all were suppressed")

@@ -95,7 +95,7 @@ class Grid:
             yield _candidate(name, wanted, self._parameters(name), schema)
         if not found:
             asked = "--epsilon" if private else "--k, --l or --t"
-            yield Candidate(method=name, promises="", problem=f"nothing was asked for that it keeps; give {asked}")
+            yield Candidate(method=name, promises="", problem=f"it keeps none of the promises asked for; add {asked}")
 
     def _private_promises(self, model: str) -> Iterator[list[_Promise]]:
         takes = inspect.signature(promises.kind(model)).parameters

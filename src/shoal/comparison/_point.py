@@ -44,7 +44,7 @@ RISKS: Mapping[str, Figure] = {
         Figure(
             name="average",
             title="average risk of re-identification",
-            sentence="an intruder with all quasi-identifiers links a released record with a chance of {} on average",
+            sentence="an intruder who knows all quasi-identifiers links a record with a chance of {} on average",
             usual=0.05,
         ),
         Figure(
@@ -56,7 +56,7 @@ RISKS: Mapping[str, Figure] = {
         Figure(
             name="linked",
             title="people who are linked",
-            sentence="{} of all people of the table are expected to be linked to their record",
+            sentence="{} of all people in the table are expected to be linked to their record",
             usual=0.05,
         ),
         Figure(
@@ -99,13 +99,13 @@ UTILITIES: Mapping[str, Figure] = {
             name="distributions",
             short="a change of distributions",
             title="change of distributions (total variation)",
-            sentence="the distribution of a column moved by {} on average",
+            sentence="the distribution of a column changed by {} on average",
         ),
         Figure(
             name="associations",
             short="a change of associations",
             title="change of associations",
-            sentence="the association of two columns moved by {} on average",
+            sentence="the association between two columns changed by {} on average",
         ),
         Figure(
             name="distinguishable",
@@ -117,7 +117,7 @@ UTILITIES: Mapping[str, Figure] = {
             name="prediction",
             short="a loss of predictive power",
             title="loss of predictive power",
-            sentence="models learned from the release lose {} of what models learned from the originals know",
+            sentence="models trained on the release lose {} of the predictive power of models trained on the original",
         ),
         Figure(
             name="suppressed",

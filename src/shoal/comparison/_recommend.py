@@ -69,22 +69,22 @@ def _reasons(
     private = [point.number for point in points if point.private and point.failure is None]
     if private:
         yield (
-            f"The figures are about the intruders that were tried. Only differential privacy ({_listed(private)}) "
-            f"promises something about all others. But whoever picks one of these points by its figures has looked at "
-            f"the data, which that promise does not cover: choose on other data, or beforehand."
+            f"These figures describe the intruders that were simulated. Only differential privacy ({_listed(private)}) "
+            f"makes a promise about all others. But choosing one of these points by its figures means looking at the "
+            f"data, which that promise does not cover: choose on other data, or in advance."
         )
 
 
 def _why(chosen: Point, choice: Choice, every: Choice, limit: float, *, given: bool, within: bool) -> str:
     hiding = " of those that hide who is in the table" if len(choice.points) < len(every.points) else ""
     if within:
-        usual = "" if given else ", which is taken where no limit is given"
+        usual = "" if given else ", the limit when none is given"
         why = f"the most useful one{hiding} with a risk of at most {share(limit)}{usual}"
     elif len(choice.representatives) > 1:
         those = "hide who is in the table and that no other of these beats" if hiding else "no other beats"
         why = f"the best compromise among the {len(choice.representatives)} choices that {those} in both figures"
     else:
-        why = f"better than all others{hiding}, or equal to them, in both figures"
+        why = f"at least as good as any other{hiding} in both figures"
     sentence = f"Take point {chosen.number} ({chosen.label}): it is {why}."
     weaker = [
         point.number for point in choice.frontier if point is not chosen and choice.strongest(point, [chosen]) is chosen
@@ -113,17 +113,17 @@ def _presence(chosen: Point, choice: Choice, every: Choice, limit: float) -> Ite
     """Say which releases show who is in the table, and what they would give."""
     if chosen.shows_members:
         yield (
-            "It publishes the quasi-identifiers as they are: whoever knows a person's sees that the person is in the "
-            "table. The risk is that of picking the person's sensitive values among those of the class."
+            "It publishes the quasi-identifiers unchanged: anyone who knows a person's sees that the person is in the "
+            "table. The risk is that of picking out the person's sensitive values among those of the class."
         )
         return
     other = every.most_useful(limit) or every.nearest()
     if other.shows_members:
         risk, lost = choice.values(other)
         yield (
-            f"If it may be seen who is in the table, consider point {other.number} ({other.label}) with "
-            f"{UTILITIES[choice.utility].short} of {share(lost)}. It publishes the quasi-identifiers as they are; its "
-            f"risk, {share(risk)}, is that of picking the person's sensitive values among those of the class."
+            f"If others may see who is in the table, consider point {other.number} ({other.label}) with "
+            f"{UTILITIES[choice.utility].short} of {share(lost)}. It publishes the quasi-identifiers unchanged; its "
+            f"risk, {share(risk)}, is that of picking out the person's sensitive values among those of the class."
         )
 
 
@@ -132,13 +132,13 @@ def _attacks(chosen: Point, risk: str) -> Iterator[str]:
     if inferred is not None and inferred > _NOTEWORTHY and risk != "inference":
         yield (
             f"Sensitive values are less safe than records: {RISKS['inference'].sentence.format(share(inferred))}. "
-            f"l-diversity or t-closeness limits that."
+            f"l-diversity or t-closeness would limit this."
         )
     if single is not None and single > _NOTEWORTHY and risk != "singling-out":
         yield (
-            f"Look at the sensitive columns once more: {RISKS['singling-out'].sentence.format(share(single))}, "
-            f"often by exact values that are released as they are. Whoever knows such a value finds the record; round "
-            f"it, or make the column a quasi-identifier."
+            f"Review the sensitive columns: {RISKS['singling-out'].sentence.format(share(single))}, "
+            f"often through exact values that are released unchanged. Anyone who knows such a value finds the record; "
+            f"round it, or make the column a quasi-identifier."
         )
 
 
@@ -151,10 +151,10 @@ def _listed(numbers: Sequence[int]) -> str:
 def _too_risky(choice: Choice, every: Choice, highest_risk: float) -> str:
     lowest = min(choice.frontier, key=choice.values)
     words = (
-        f"No point stays at or below a risk of {share(highest_risk)}; the lowest is "
-        f"{share(choice.values(lowest)[0])} of point {lowest.number} ({lowest.label})."
+        f"No point has a risk of at most {share(highest_risk)}; the lowest is {share(choice.values(lowest)[0])}, "
+        f"that of point {lowest.number} ({lowest.label})."
     )
     other = every.most_useful(highest_risk)
     if other is None:
         return words
-    return f"{words} Point {other.number} ({other.label}) stays below it, but shows who is in the table."
+    return f"{words} Point {other.number} ({other.label}) does, but shows who is in the table."

@@ -35,7 +35,7 @@ class Store:
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
             except OSError as error:
-                raise OutputError(f"the folder `{self._folder.name}` cannot be made: {_reason(error)}") from None
+                raise OutputError(f"the folder `{self._folder.name}` cannot be created: {_reason(error)}") from None
 
     def find(self, point: Point) -> Point | None:
         """Return a finished point with the same key, numbered as asked for; a damaged file counts as none."""

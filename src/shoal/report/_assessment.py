@@ -102,7 +102,7 @@ def _sections(found: Assessment, attacks: Attacks | None) -> Iterator[Html]:
         element(
             "p",
             "Records that look alike to an intruder form a class. In a class of ten, each record is the person whom "
-            "the intruder seeks with a chance of one in ten, as far as the quasi-identifiers tell.",
+            "the intruder seeks with a chance of one in ten, judging by the quasi-identifiers.",
         ),
         element("div", facts(risk), class_="facts"),
         element(

@@ -87,12 +87,12 @@ def column_chart(column: ColumnFigures) -> Chart:
 
 def _note(column: ColumnFigures) -> str:
     if column.wasserstein is not None:
-        return f"values moved by {share(column.wasserstein)} of its width on average (Wasserstein)"
+        return f"values moved by {share(column.wasserstein)} of their range on average (Wasserstein distance)"
     if column.total_variation is not None:
-        return f"moved by {share(column.total_variation)} (total variation)"
+        return f"changed by {share(column.total_variation)} (total variation)"
     if column.distinct is None:
         return ""
-    return f"{column.distinct:,} different value{'' if column.distinct == 1 else 's'}"
+    return f"{column.distinct:,} distinct value{'' if column.distinct == 1 else 's'}"
 
 
 def _row(bar: Bar, *, pairs: bool) -> tuple[str, ...]:
@@ -235,7 +235,7 @@ def budget_chart(steps: Sequence[Step], total: Budget) -> Chart:
     ]
     return Chart(
         name="budget",
-        title=f"Epsilon by step, {total.epsilon:.4g} in all",
+        title=f"Epsilon by step, {total.epsilon:.4g} in total",
         height=_ROW * max(len(spending), 1) + 4,
         content=join(marks),
         header=("step", "epsilon", "delta"),

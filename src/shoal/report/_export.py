@@ -61,7 +61,9 @@ def svg_to_png(chart: Chart, *, scale: int = 3) -> bytes:
     """
     browser = next((path for name in _BROWSERS if (path := shutil.which(name))), None)
     if browser is None:
-        raise InputError("there is no Chromium to draw a PNG with.", hint="install Chromium, or write the chart as SVG")
+        raise InputError(
+            "Chromium, which draws PNG files, is not installed.", hint="install Chromium, or write the chart as SVG"
+        )
     with tempfile.TemporaryDirectory() as scratch:
         page, picture = Path(scratch, "chart.svg"), Path(scratch, "chart.png")
         page.write_text(chart.svg(alone=True), encoding="utf-8")

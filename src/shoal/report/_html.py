@@ -82,7 +82,7 @@ def _made(document: Document) -> str:
 
 
 def _choices() -> Html:
-    themes = [("auto", "as the system", "checked"), ("light", "light", None), ("dark", "dark", None)]
+    themes = [("auto", "system", "checked"), ("light", "light", None), ("dark", "dark", None)]
     return element(
         "div",
         [
@@ -124,7 +124,9 @@ def _promise(promise: PromiseFigures) -> Html:
         about.append(f"about {promise.file}")
     parts: list[Html] = [
         element("p", ticks(promise.statement)),
-        element("p", element("span", name, class_="badge"), " ", meaning, f" The unit is one {promise.unit}."),
+        element(
+            "p", element("span", name, class_="badge"), " ", f"{meaning} The unit of protection is one {promise.unit}."
+        ),
     ]
     if promise.assumptions:
         assumed = [element("li", ticks(text)) for text in promise.assumptions]
@@ -132,7 +134,7 @@ def _promise(promise: PromiseFigures) -> Html:
     parts.append(element("p", "; ".join(shortened(text, 300) for text in about), class_="soft"))
     if promise.exact:
         rows = [(key, value) for key, value in promise.exact.items()]
-        parts.append(_details("The exact quantities", table_of(("quantity", "value"), rows)))
+        parts.append(_details("Exact values", table_of(("quantity", "value"), rows)))
     return element("div", parts, class_="promise")
 
 
@@ -142,7 +144,9 @@ def _done(document: Document) -> Iterable[Html]:
     shown = [levels_chart(document.levels)] if document.levels else []
     if document.budget is not None:
         shown.append(budget_chart(document.steps, document.budget))
-        total = f"In all, the steps spend epsilon {document.budget.epsilon:.6g} and delta {document.budget.delta:.3g}."
+        total = (
+            f"In total, the steps spend epsilon {document.budget.epsilon:.6g} and delta {document.budget.delta:.3g}."
+        )
         yield element("p", total)
     if shown:
         yield element("div", [figure(chart) for chart in shown], class_="cards")
@@ -154,8 +158,8 @@ def _risks(document: Document) -> Iterable[Html]:
     if any(table.risk is not None for table in document.tables):
         yield element(
             "p",
-            "Records that look alike to an intruder form a class. In a class of ten, each record is the intruder's "
-            "person with a chance of one in ten, as far as these columns tell.",
+            "Records that look alike to an intruder form a class. In a class of ten, each record is the person whom "
+            "the intruder seeks with a chance of one in ten, judging by these columns.",
         )
     for table in document.tables:
         if table.risk is None and table.hidden_among is None:
@@ -201,11 +205,11 @@ def _data(document: Document) -> Iterable[Html]:
         rows = [(name, measured(value)) for name, value in document.measures.items()]
         yield table_of(("quality measure", "value"), rows)
     if document.query_error is not None:
-        yield element("p", f"Random counts over the release are wrong by {share(document.query_error)} on average.")
+        yield element("p", f"Random counts from the release are off by {share(document.query_error)} on average.")
     if document.associations:
         pairs = [(f"{a} and {b}", f"{before:.3f}", f"{after:.3f}") for a, b, before, after in document.associations]
         yield _details(
-            "Associations between columns that changed most (0 none, 1 one decides the other)",
+            "Associations between columns that changed most (0: none, 1: one determines the other)",
             table_of(("columns", "before", "after"), pairs),
         )
     for table in document.tables:
@@ -248,12 +252,12 @@ def table_of(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Html:
 
 
 def _checking(document: Document) -> Iterable[Html]:
-    yield element("p", "Whoever has the release folder can check it, with nothing else:")
+    yield element("p", "Anyone who has the release folder can check it, without anything else:")
     yield element("pre", "shoal verify RELEASE_FOLDER")
     yield element(
         "p",
-        "This compares the fingerprints of all files with the certificate and decides again every promise that the "
-        "data alone can show. The fingerprint of this page is in certificate.json too.",
+        "This compares the fingerprints of all files with the certificate and checks again every promise that can be "
+        "decided from the data alone. The fingerprint of this page is in certificate.json, too.",
     )
     rows = [(file.name, f"{file.bytes:,}", file.sha256) for file in document.files]
     yield table_of(("file", "bytes", "SHA-256"), rows)

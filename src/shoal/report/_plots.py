@@ -65,7 +65,7 @@ class Plots:
         """
         found = None if self.release.search is None else lattice_figures(self.release.search)
         if found is None:
-            raise ParameterError("the release was not found by a search over a lattice that can be shown.")
+            raise ParameterError("this release did not come from a search over a lattice that can be shown.")
         return lattice_chart(found)
 
 
@@ -106,7 +106,7 @@ def lattice_chart(lattice: LatticeFigures) -> Chart:
     return Chart(
         name="lattice",
         title=f"Combinations of levels of {', '.join(lattice.columns)}",
-        note=f"{len(lattice.nodes):,} of {lattice.looked_at:,} that were looked at; "
+        note=f"{len(lattice.nodes):,} of {lattice.looked_at:,} examined; "
         "exact at the bottom, hidden at the top; filled: keeps the promise; ringed: chosen",
         width=_WIDTH,
         height=_ROW * max(len(tall), 1),

@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 UNPROTECTED = "Do not publish it or any figure in it."
-GUESSED = "The roles of the columns were guessed and not confirmed by a person."
+GUESSED = "The roles of the columns were guessed; no person has confirmed them."
 
 
 def measured(value: float | None) -> str:
@@ -52,7 +52,7 @@ def risk_figures(risk: Risk | Reidentification) -> list[str]:
 
 
 STRENGTHS = {
-    Strength.SYNTACTIC: ("syntactic", "A property of the released table: anybody can check it on the data."),
+    Strength.SYNTACTIC: ("syntactic", "A property of the released table that anyone can check on the data."),
     Strength.UNCONDITIONAL: ("unconditional", "It holds whatever an intruder knows or will ever learn."),
     Strength.CONDITIONAL: ("conditional", "It holds if, and only if, its assumptions do."),
 }
@@ -61,28 +61,29 @@ STRENGTHS = {
 def hidden(among: int) -> str:
     """Say how people are hidden where values were exchanged."""
     return (
-        "Quasi-identifiers are released as they are. What is hidden is which of the exchanged values are a person's: "
-        f"those of at least {among:,} records changed places at random, inside classes that are not published. As far "
-        f"as the promise holds, each of them is the person's with a chance of at most one in {among:,}."
+        "Quasi-identifiers are released unchanged. What is hidden is which of the swapped values belong to a person: "
+        f"the values of at least {among:,} records were swapped at random, within classes that are not published. As "
+        f"far as the promise holds, each of these values is the person's with a chance of at most one in {among:,}."
     )
 
 
 def notice(document: Document) -> tuple[str, str]:
     """Say who may read the report, and why."""
     if document.variant is Variant.INTERNAL:
-        words = (
-            "It shows figures of the original table without any protection. Do not publish it, nor any figure of it."
-        )
+        words = f"It shows unprotected figures of the original table. {UNPROTECTED}"
         if document.private:
-            words += " Doing so breaks the differential privacy of the release."
+            words += " Doing so would break the differential privacy of the release."
         return "Internal report, not for publication.", words
-    made = "It holds what the certificate says and what the released data show: whoever has the release can compute it."
+    made = (
+        "It contains what the certificate states and what the released data show: anyone who has the release can "
+        "compute it."
+    )
     if document.private:
         return "Public report.", f"{made} Nothing in it was computed from the original data outside the privacy budget."
     return (
         "Public report.",
-        f"{made} Of the original data it tells nothing but the numbers of records that the certified steps state; how "
-        "risk and quality compare with the original stays with the publisher.",
+        f"{made} All that it reveals about the original data is the numbers of records stated in the certified steps; "
+        "how risk and quality compare with the original stays with the publisher.",
     )
 
 
@@ -92,49 +93,51 @@ def limitations(certificate: Certificate) -> Iterable[str]:
     models = {promise.model for promise in certificate.promises}
     if certificate.roles == "guessed":
         yield (
-            "A program guessed which columns identify people, and no person confirmed it. If a guess is wrong, the "
+            "A program guessed which columns identify people, and no person has confirmed it. If a guess is wrong, the "
             "promise is about the wrong columns."
         )
     if Strength.UNCONDITIONAL in strengths:
         yield (
-            "Differential privacy limits what the release tells about any single record. What is true of a whole group "
-            "can still be learned, and holds for its members whether or not they are in the data."
+            "Differential privacy limits what the release reveals about any single record. What is true of a whole "
+            "group can still be learned, and applies to its members whether or not they are in the data."
         )
         yield "A person with several records is protected less: the privacy loss grows with their number."
-        yield "The budget adds up: another release of the same people spends more."
+        yield "Privacy losses add up: every further release about the same people spends more."
     elif models & NOISE.keys():
         yield from _noisy(models)
     else:
         yield (
-            "An intruder who knows more than the declared quasi-identifiers, or has another release of the same "
+            "An intruder who knows more than the declared quasi-identifiers, or has another release about the same "
             "people, may learn more than the promise says."
         )
     if strengths == {Strength.SYNTACTIC}:
         yield (
-            "The promise is a property of the released table. It sets no limit to what the way in which the table was "
-            "chosen tells."
+            "The promise is a property of the released table. It does not limit what can be inferred from the way in "
+            "which the table was chosen."
         )
         if _reads_alike(certificate):
-            yield "Records of one class may share a sensitive value: whoever knows the class then knows the value."
+            yield "All records of a class may share a sensitive value: anyone who knows the class then knows the value."
     if Strength.CONDITIONAL in strengths:
-        yield "A conditional promise fails with any of its assumptions; nothing in the release can show that they hold."
+        yield "A conditional promise fails if any of its assumptions does; nothing in the release shows that they hold."
     read_off = [domain.column for domain in certificate.domains if domain.provenance is not Provenance.DECLARED]
     if read_off:
         names = ", ".join(f"`{name}`" for name in read_off)
-        yield f"Nobody declared the domain of {names}: it was read off the data, and the released labels may tell so."
+        yield f"The domain of {names} was not declared but taken from the data; released labels may reveal its values."
 
 
 def _noisy(models: Collection[str]) -> Iterable[str]:
     """Say what noise is not, where it does not protect the records themselves."""
     if GIVEN_PARTITION in models:
         yield (
-            "This is not differential privacy of the original table. The clusters were found by looking at the records "
-            "without protection: that records were put together, or kept apart, may tell about single ones."
+            "This is not differential privacy of the original table. The clusters were formed by looking at the "
+            "unprotected records: which of them were put together, or kept apart, may reveal something about "
+            "individuals."
         )
     if RECORD_QUERY in models:
         yield (
             "This is not differential privacy of the released table. It shows the answers to one query per record; "
-            "whoever sees several of them learns more than epsilon says. It is for comparison with published tables."
+            "anyone who sees several of them learns more than epsilon allows. It is meant for comparison with "
+            "published results."
         )
 
 

@@ -141,7 +141,7 @@ class Guard:
     def _enter(self, token: str, headers: Headers) -> Response:
         session = self._access.redeem(token)
         if session is None and not self._inside(headers):
-            return _problem(401, "this address was used already: it opens the app once", hint=_AGAIN)
+            return _problem(401, "this address has already been used: it opens the app only once", hint=_AGAIN)
         answer = RedirectResponse("/", status_code=303)
         if session is not None:
             answer.set_cookie(self._access.cookie, session, httponly=True, samesite="strict", path="/")
@@ -156,7 +156,7 @@ class Guard:
 
 
 _ORIGIN = "send the header Origin with the address of this app"
-_AGAIN = "go on in the browser window where you opened it, or start `shoal serve` again"
+_AGAIN = "continue in the browser window in which you opened it, or restart `shoal serve`"
 
 
 def _is_upload(scope: Scope) -> bool:
@@ -178,7 +178,8 @@ def _page(refused: Response) -> Response:
     problem = json.loads(bytes(refused.body))
     text = "".join(f"<p>{html.escape(each)}</p>" for each in (*problem["problems"], problem["hint"] or "") if each)
     return HTMLResponse(
-        f'<!doctype html><html lang="en"><title>Shoal</title><h1>Shoal is closed to you</h1>{text}', refused.status_code
+        f'<!doctype html><html lang="en"><title>Shoal</title><h1>Shoal cannot be opened from here</h1>{text}',
+        refused.status_code,
     )
 
 

@@ -98,7 +98,7 @@ class Store:
                 (self.folder / part).mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise OutputError(
-                f"the folder of the app cannot be made: {(error.strerror or 'the system refuses').lower()}",
+                f"the app's folder cannot be created: {(error.strerror or 'the system refuses').lower()}",
                 hint="choose another one with --state FOLDER, or use --ephemeral",
             ) from None
 

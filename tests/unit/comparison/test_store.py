@@ -55,7 +55,7 @@ def test_no_folder_remembers_nothing() -> None:
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError, match="cannot be made"):
+    with pytest.raises(OutputError, match="cannot be created"):
         Store(tmp_path / "file")
 
 

@@ -62,7 +62,7 @@ def start(here: Here, table: str, comparison: Comparison) -> dict[str, Any]:
         "kind": "comparison",
         "title": f"Comparison: {'; '.join(strengths)}",
         "method": ", ".join(chosen["methods"]) or "truthful",
-        "statements": ["The releases are made and measured; none is kept."],
+        "statements": ["All releases are made and measured; none is kept."],
         "python": compare_python(chosen, name),
         "shell": compare_shell(chosen, name),
     }
@@ -99,7 +99,7 @@ def compared(here: Context, run: str) -> shoal.Comparison:
 
     about = here.store.runs.about(run)
     if about.get("kind") != "comparison":
-        raise NotFound("this run is no comparison")
+        raise NotFound("this run is not a comparison")
     return shoal.Comparison.from_json(exploration(here, run), folder=here.store.tables.path(about["table"]))
 
 
@@ -131,7 +131,7 @@ def _check(here: Context, table: str, chosen: dict[str, Any]) -> None:
     if not points:
         raise ParameterError("there is nothing to compare", hint="choose a method and values of k, or of epsilon")
     if len(points) > _MOST:
-        raise ParameterError(f"these are {len(points):,} releases; a comparison makes at most {_MOST}")
+        raise ParameterError(f"this would make {len(points):,} releases; a comparison may make at most {_MOST}")
     if not any(point.plan for point in points):
         for problem in dict.fromkeys(point.problem or "" for point in points):
             problems.add(problem)

@@ -30,7 +30,7 @@ def exploration(here: Here, run: str) -> dict[str, Any]:
     """Return what there is to see of a release: promises, search, distributions, records before and after."""
     found = read_json(here.store.runs.path(run) / EXPLORATION)
     if found is None:
-        raise NotFound("this run has no release", hint="it is not done, or it failed")
+        raise NotFound("this run has no release", hint="it is not finished, or it failed")
     return found
 
 
@@ -87,7 +87,7 @@ def key(here: Here, run: str) -> FileResponse:
 def _release(here: Context, run: str) -> dict[str, Path]:
     found = _files(here.store.runs.path(run))
     if not found:
-        raise NotFound("this run has no release", hint="it is not done, or it failed")
+        raise NotFound("this run has no release", hint="it is not finished, or it failed")
     return found
 
 

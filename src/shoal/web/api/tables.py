@@ -43,7 +43,7 @@ async def upload(
     ending = next((each for each in sorted(_ENDINGS, key=len, reverse=True) if name.lower().endswith(each)), None)
     if ending is None:
         raise DataError(
-            "a file of this format is not supported.", hint="Shoal reads .csv, .tsv, .txt (also .gz) and .parquet files"
+            "files of this format are not supported.", hint="Shoal reads .csv, .tsv, .txt (also .gz) and .parquet files"
         )
     identity = here.store.tables.new()
     folder = here.store.tables.path(identity)

@@ -42,7 +42,7 @@ async def add(
     """Take one file of the release."""
     folder = here.store.verifications.path(verification) / RELEASE
     if _NAME.fullmatch(name) is None:
-        raise DataError("a release has no file with such a name", hint="choose the folder of one release")
+        raise DataError("no file of a release has such a name", hint="choose the folder of one release")
     path = folder / name
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
