@@ -15,7 +15,7 @@ from reference.quality import Column, Table, node_classes, node_recoding
 from shoal import quality
 from shoal.quality import Measure
 
-each_measure = pytest.mark.parametrize("measure", [measure() for measure in quality.measures().values()], ids=str)
+each_measure = pytest.mark.parametrize("measure", [measure() for measure in quality.MEASURES.values()], ids=str)
 each_node = pytest.mark.parametrize("levels", [(0, 0), (0, 1), MIDDLE, (2, 0), (2, 2)])
 
 

@@ -14,7 +14,7 @@ from reference.quality import Column, Table
 from shoal import quality
 from shoal.models import Classes
 
-NAMES = tuple(quality.measures())
+NAMES = tuple(quality.MEASURES)
 UNBALANCED = ("average-class-size", "kl-divergence")
 EXAMPLES = settings(max_examples=25)
 

@@ -28,7 +28,7 @@ from shoal.models import (
     RecursiveLDiversity,
     TCloseness,
 )
-from shoal.quality import Loss, Measure, measures
+from shoal.quality import MEASURES, Loss, Measure
 from shoal.tables import Frequencies, Recoding
 
 QUICK = settings(max_examples=25)
@@ -153,14 +153,14 @@ def test_the_search_reads_the_population(frequencies: Frequencies, k: int, risk:
     check_optimum(frequencies, [KMap(k), *([AverageRisk(0.3)] if risk else [])], Loss(), limit)
 
 
-@pytest.mark.parametrize("name", sorted(set(measures()) - {"classification"}))
+@pytest.mark.parametrize("name", sorted(set(MEASURES) - {"classification"}))
 @given(frequencies=reference.tables(rows=12), model=k_anonymity, limit=limits, balance=st.sampled_from([0.1, 0.5, 0.8]))
 @FEW
 def test_every_measure_is_minimised(
     name: str, frequencies: Frequencies, model: KAnonymity, limit: Fraction, balance: float
 ) -> None:
     fixed = name in ("average-class-size", "kl-divergence")
-    check_optimum(frequencies, [model], measures()[name](balance=0.5 if fixed else balance), limit)
+    check_optimum(frequencies, [model], MEASURES[name](balance=0.5 if fixed else balance), limit)
 
 
 @given(reference.tables(), k_anonymity, st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=3, max_size=3))

@@ -1,32 +1,70 @@
-"""What useful means: one file per measure."""
+"""What useful means: one file per measure, each a figure for reports and an objective for searches."""
 
-from shoal.quality._ambiguity import Ambiguity
-from shoal.quality._average_class_size import AverageClassSize
-from shoal.quality._classification import Classification
-from shoal.quality._discernibility import Discernibility
-from shoal.quality._kl_divergence import KLDivergence
-from shoal.quality._loss import Loss
-from shoal.quality._measure import Measure, measures, released
-from shoal.quality._non_uniform_entropy import NonUniformEntropy
-from shoal.quality._objective import CellObjective, ClassObjective, Objective
-from shoal.quality._precision import Precision
-from shoal.quality._registry import as_measure, by_name
+from __future__ import annotations
 
-__all__ = [
-    "Ambiguity",
-    "AverageClassSize",
-    "CellObjective",
-    "ClassObjective",
-    "Classification",
-    "Discernibility",
-    "KLDivergence",
-    "Loss",
-    "Measure",
-    "NonUniformEntropy",
-    "Objective",
-    "Precision",
-    "as_measure",
-    "by_name",
-    "measures",
-    "released",
-]
+import dataclasses
+import difflib
+from collections.abc import Mapping
+
+from shoal.errors import ParameterError
+from shoal.quality._ambiguity import Ambiguity as Ambiguity
+from shoal.quality._average_class_size import AverageClassSize as AverageClassSize
+from shoal.quality._classification import Classification as Classification
+from shoal.quality._discernibility import Discernibility as Discernibility
+from shoal.quality._kl_divergence import KLDivergence as KLDivergence
+from shoal.quality._loss import Loss as Loss
+from shoal.quality._measure import Measure as Measure
+from shoal.quality._measure import released as released
+from shoal.quality._non_uniform_entropy import NonUniformEntropy as NonUniformEntropy
+from shoal.quality._objective import CellObjective as CellObjective
+from shoal.quality._objective import ClassObjective as ClassObjective
+from shoal.quality._objective import Objective as Objective
+from shoal.quality._precision import Precision as Precision
+
+MEASURES: dict[str, type[Measure]] = {
+    each.name: each
+    for each in tuple(globals().values())
+    if isinstance(each, type) and issubclass(each, Measure) and each is not Measure
+}
+"""All measures by the names that plan files and ``quality=`` use; a new one is one line above."""
+
+
+def by_name(name: str) -> type[Measure]:
+    """Return the measure with this name.
+
+    Examples
+    --------
+    >>> by_name("loss").title
+    'Loss'
+    """
+    if name in MEASURES:
+        return MEASURES[name]
+    near = difflib.get_close_matches(name, MEASURES, n=1)
+    hint = f"did you mean `{near[0]}`?" if near else f"the measures are {', '.join(f'`{known}`' for known in MEASURES)}"
+    raise ParameterError(f"There is no quality measure `{name}`.", hint=hint)
+
+
+def as_measure(
+    described: str | Mapping[str, object] | Measure,
+    *,
+    weights: Mapping[str, float] | None = None,
+    balance: float = 0.5,
+    owner: str = "a plan",
+) -> Measure:
+    """Return the measure that is named, described by its name and parameters as in a plan file, or given.
+
+    Examples
+    --------
+    >>> as_measure({"name": "classification", "target": "income"}).label
+    'classification of income'
+    """
+    if isinstance(described, Measure):
+        return described
+    given = {"name": described} if isinstance(described, str) else dict(described)
+    parameters: dict[str, object] = {"weights": weights or {}, "balance": balance, **given}
+    measure = by_name(str(parameters.pop("name", "loss")))
+    unknown = set(parameters) - {entry.name for entry in dataclasses.fields(measure)}
+    if unknown:
+        names = ", ".join(f"`{name}`" for name in sorted(unknown))
+        raise ParameterError(f"a measure of {owner} has {names}, which `{measure.title}` does not know.")
+    return measure(**parameters)  # type: ignore[arg-type]

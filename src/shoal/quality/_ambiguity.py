@@ -10,9 +10,9 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.models import Classes
-from shoal.quality._measure import Measure, released
+from shoal.quality._coverage import Volumes, volumes_of_recoding
+from shoal.quality._measure import Measure
 from shoal.quality._objective import ClassObjective, Costs
-from shoal.quality._volumes import Volumes, volumes_of_recoding
 from shoal.tables import Frequencies, Recoding
 
 __all__ = ["Ambiguity"]
@@ -37,17 +37,11 @@ class Ambiguity(Measure):
     """
 
     name: ClassVar[str] = "ambiguity"
-    title: ClassVar[str] = "Ambiguity"
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
         """Measure any recoding of the table, suppressed records included."""
-        classes = released(recoding, frequencies)
-        generalization, suppression = self.factors
         volumes = volumes_of_recoding(recoding, frequencies)
-        domain = Volumes(frequencies).domain
-        records = frequencies.records
-        total = generalization * float((classes.sizes * _scaled(volumes, domain)).sum())
-        return (total + suppression * (records - classes.records)) / max(records, 1)
+        return self.mean(recoding, frequencies, _scaled(volumes, Volumes(frequencies).domain))
 
     def objective(self, frequencies: Frequencies) -> AmbiguityObjective:
         """Prepare this measure as the objective of a search over the nodes of the lattice of one table."""
@@ -58,9 +52,7 @@ class AmbiguityObjective(ClassObjective):
     """The ambiguity of the nodes of one table."""
 
     def __init__(self, frequencies: Frequencies, generalization: float, suppression: float) -> None:
-        self.generalization, self.loss = generalization, suppression
-        self.scale = float(max(frequencies.records, 1))
-        self.superadditive = self.reads_classes = generalization <= suppression
+        super().__init__(frequencies, generalization, suppression)
         self.volumes = Volumes(frequencies)
 
     def costs(self, levels: Sequence[int], classes: Classes) -> Costs:

@@ -8,11 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.errors import ParameterError
 from shoal.models import Classes
-from shoal.quality._class_counts import ClassCounts
 from shoal.quality._measure import Measure, released
-from shoal.quality._objective import Mask, Objective
+from shoal.quality._objective import ClassCounts, Mask, Objective
 from shoal.tables import Frequencies, Recoding
 
 __all__ = ["AverageClassSize"]
@@ -35,12 +33,7 @@ class AverageClassSize(Measure):
     """
 
     name: ClassVar[str] = "average-class-size"
-    title: ClassVar[str] = "AverageClassSize"
-
-    def __post_init__(self) -> None:
-        Measure.__post_init__(self)
-        if self.balance != 0.5:
-            raise ParameterError(f"`balance` of `{self.title}` must be 0.5; got {self.balance}.")
+    balanced: ClassVar[bool] = False
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
         """Measure any recoding of the table, suppressed records included."""

@@ -42,7 +42,6 @@ class Classification(Measure):
     """
 
     name: ClassVar[str] = "classification"
-    title: ClassVar[str] = "Classification"
     target: str | None = None
 
     @property
@@ -90,9 +89,7 @@ class ClassificationObjective(ClassObjective):
     """The training error of the nodes of one table."""
 
     def __init__(self, frequencies: Frequencies, target: str, generalization: float, suppression: float) -> None:
-        self.generalization, self.loss = generalization, suppression
-        self.scale = float(max(frequencies.records, 1))
-        self.superadditive = self.reads_classes = generalization <= suppression
+        super().__init__(frequencies, generalization, suppression)
         self.sensitive = (target,)
         self.values = max(next(a.size for a in frequencies.sensitive if a.name == target), 1)
         lowest = float(self.costs((), Classes.grouped(frequencies)).sum()) / self.scale

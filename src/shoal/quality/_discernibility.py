@@ -9,9 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.models import Classes
-from shoal.quality._class_counts import ClassCounts
 from shoal.quality._measure import Measure, released
-from shoal.quality._objective import ClassObjective, Costs
+from shoal.quality._objective import ClassCounts, ClassObjective, Costs
 from shoal.tables import Frequencies, Recoding
 
 __all__ = ["Discernibility"]
@@ -35,7 +34,6 @@ class Discernibility(Measure):
     """
 
     name: ClassVar[str] = "discernibility"
-    title: ClassVar[str] = "Discernibility"
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
         """Measure any recoding of the table, suppressed records included."""
@@ -55,9 +53,7 @@ class DiscernibilityObjective(ClassObjective):
     """Discernibility of the nodes of one table: a class of e of the n records costs ``e * e / n``."""
 
     def __init__(self, frequencies: Frequencies, generalization: float, suppression: float) -> None:
-        self.generalization, self.loss = generalization, suppression
-        self.scale = float(max(frequencies.records, 1))
-        self.superadditive = self.reads_classes = generalization <= suppression
+        super().__init__(frequencies, generalization, suppression)
         self.counts = ClassCounts(frequencies)
 
     def costs(self, levels: Sequence[int], classes: Classes) -> Costs:

@@ -9,11 +9,10 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from shoal.errors import ParameterError
 from shoal.models import Classes
+from shoal.quality._coverage import Volumes, volumes_of_recoding
 from shoal.quality._measure import Measure, released
 from shoal.quality._objective import Costs, Mask, Objective
-from shoal.quality._volumes import Volumes, volumes_of_recoding
 from shoal.tables import Frequencies, Recoding, group, tally
 
 __all__ = ["KLDivergence"]
@@ -41,12 +40,7 @@ class KLDivergence(Measure):
     """
 
     name: ClassVar[str] = "kl-divergence"
-    title: ClassVar[str] = "KLDivergence"
-
-    def __post_init__(self) -> None:
-        Measure.__post_init__(self)
-        if self.balance != 0.5:
-            raise ParameterError(f"`balance` of `{self.title}` must be 0.5; got {self.balance}.")
+    balanced: ClassVar[bool] = False
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
         """Measure any recoding of the table, suppressed records included."""

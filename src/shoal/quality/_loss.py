@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.quality._measure import Measure, released
+from shoal.quality._measure import Measure
 from shoal.quality._objective import CellObjective
 from shoal.tables import Frequencies, Recoding
 
@@ -30,18 +30,13 @@ class Loss(Measure):
     """
 
     name: ClassVar[str] = "loss"
-    title: ClassVar[str] = "Loss"
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
         """Measure any recoding of the table, suppressed records included."""
-        classes = released(recoding, frequencies)
-        generalization, suppression = self.factors
-        cells = np.zeros(len(classes))
+        cells = np.zeros(recoding.number)
         for column, weight in enumerate(self.proportions(frequencies)):
             cells += weight * recoding.shares[column][recoding.codes[:, column]]
-        records = frequencies.records
-        total = generalization * float((classes.sizes * cells).sum()) + suppression * (records - classes.records)
-        return total / max(records, 1)
+        return self.mean(recoding, frequencies, cells)
 
     def objective(self, frequencies: Frequencies) -> CellObjective:
         """Prepare this measure as the objective of a search over the nodes of the lattice of one table."""

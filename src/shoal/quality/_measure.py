@@ -18,7 +18,7 @@ from shoal.quality._objective import Objective
 from shoal.schema import Schema
 from shoal.tables import Frequencies, Recoding
 
-__all__ = ["Measure", "measures", "released"]
+__all__ = ["Measure", "released"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +38,13 @@ class Measure(ABC):
 
     name: ClassVar[str]
     title: ClassVar[str]
+    #: whether suppression can be weighed against generalisation
+    balanced: ClassVar[bool] = True
     weights: Mapping[str, float] = field(default_factory=dict)
     balance: float = 0.5
+
+    def __init_subclass__(cls) -> None:
+        cls.title = cls.__name__
 
     def __post_init__(self) -> None:
         problems = Problems()
@@ -50,6 +55,8 @@ class Measure(ABC):
                 problems.add(f"the weight of column `{attribute}` in `{self.title}` must be in [0, inf); got {weight}")
         if not isinstance(self.balance, int | float) or not 0 <= self.balance <= 1:
             problems.add(f"`balance` of `{self.title}` must be in [0, 1]; got {self.balance}")
+        elif not self.balanced and self.balance != 0.5:
+            problems.add(f"`balance` of `{self.title}` must be 0.5; got {self.balance}.")
         problems.raise_as(ParameterError)
 
     @abstractmethod
@@ -76,6 +83,13 @@ class Measure(ABC):
             raise ParameterError(f"`weights` of `{self.title}` must not all be 0.")
         return np.asarray(weights / weights.sum())
 
+    def mean(self, recoding: Recoding, frequencies: Frequencies, costs: npt.NDArray[np.float64]) -> float:
+        """Return the mean over the records: ``costs[i]`` for those of class i, 1 for suppressed ones, with factors."""
+        classes, records = released(recoding, frequencies), frequencies.records
+        generalization, suppression = self.factors
+        total = generalization * float((classes.sizes * costs).sum()) + suppression * (records - classes.records)
+        return total / max(records, 1)
+
     @property
     def label(self) -> str:
         """What reports call it."""
@@ -93,19 +107,6 @@ class Measure(ABC):
     def parameters(self) -> dict[str, object]:
         """Return the parameters by name, as in plan files and certificates."""
         return {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self)}
-
-
-def measures() -> dict[str, type[Measure]]:
-    """Return every measure by name, as plan files and ``quality=`` spell it."""
-    found: dict[str, type[Measure]] = {}
-    waiting = list(Measure.__subclasses__())
-    while waiting:
-        measure = waiting.pop()
-        waiting += measure.__subclasses__()
-        # dataclass(slots=True) makes a second class; the first lingers until it is collected.
-        if "name" in vars(measure) and "__slots__" in vars(measure):
-            found[measure.name] = measure
-    return dict(sorted(found.items()))
 
 
 def released(recoding: Recoding, frequencies: Frequencies) -> Classes:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.quality._coverage import coverage_of_levels, coverage_of_recoding
-from shoal.quality._measure import Measure, released
+from shoal.quality._measure import Measure
 from shoal.quality._objective import CellObjective, Costs
 from shoal.tables import Frequencies, Recoding
 
@@ -37,20 +37,15 @@ class NonUniformEntropy(Measure):
     """
 
     name: ClassVar[str] = "non-uniform-entropy"
-    title: ClassVar[str] = "NonUniformEntropy"
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
         """Measure any recoding of the table, suppressed records included."""
-        classes = released(recoding, frequencies)
-        generalization, suppression = self.factors
         original, factors = self._scale(frequencies)
-        cells = np.zeros(len(classes))
+        cells = np.zeros(recoding.number)
         for column, coverage in enumerate(coverage_of_recoding(recoding, frequencies)):
             costs = factors[column] * (_bits(coverage.records) - original[column])
             cells += costs[recoding.codes[:, column]]
-        records = frequencies.records
-        total = generalization * float((classes.sizes * cells).sum()) + suppression * (records - classes.records)
-        return total / max(records, 1)
+        return self.mean(recoding, frequencies, cells)
 
     def objective(self, frequencies: Frequencies) -> CellObjective:
         """Prepare this measure as the objective of a search over the nodes of the lattice of one table."""

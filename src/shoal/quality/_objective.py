@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.models import Classes
-from shoal.tables import Frequencies
+from shoal.tables import Frequencies, group
 
-__all__ = ["CellObjective", "ClassObjective", "Objective"]
+__all__ = ["CellObjective", "ClassCounts", "ClassObjective", "Objective"]
 
 Costs = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -76,9 +77,14 @@ class ClassObjective(Objective):
 
     #: cost of one suppressed record
     loss: float
-    scale: float = 1.0
+    scale: float
     offset: float = 0.0
-    superadditive: bool = False
+    superadditive: bool
+
+    def __init__(self, frequencies: Frequencies, generalization: float, suppression: float) -> None:
+        self.generalization, self.loss = generalization, suppression
+        self.scale = float(max(frequencies.records, 1))
+        self.superadditive = self.reads_classes = generalization <= suppression
 
     @abstractmethod
     def costs(self, levels: Sequence[int], classes: Classes) -> Costs:
@@ -201,6 +207,23 @@ class CellObjective(ClassObjective):
         """Return what the node would cost without suppression, or less where a record is cheaper suppressed."""
         total = sum(floors[level] for floors, level in zip(self.floors, levels, strict=True))
         return float(total) / self.scale
+
+
+class ClassCounts:
+    """The number of different values at every level, and of different tuples, of one table."""
+
+    def __init__(self, frequencies: Frequencies) -> None:
+        present = frequencies.codes[frequencies.counts > 0]
+        self.tuples = len(group(present)[1])
+        self.values = tuple(
+            tuple(len(np.unique(codes[column])) for codes in hierarchy.codes)
+            for hierarchy, column in zip(frequencies.hierarchies, present.T, strict=True)
+        )
+
+    def most(self, levels: Sequence[int]) -> int:
+        """Return a number of classes that neither the node nor any generalisation of it exceeds; at least 1."""
+        combinations = math.prod(values[level] for values, level in zip(self.values, levels, strict=True))
+        return max(min(combinations, self.tuples), 1)
 
 
 def _floors(

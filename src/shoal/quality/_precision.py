@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.quality._measure import Measure, released
+from shoal.quality._measure import Measure
 from shoal.quality._objective import CellObjective
 from shoal.tables import Frequencies, Recoding
 
@@ -33,18 +33,13 @@ class Precision(Measure):
     """
 
     name: ClassVar[str] = "precision"
-    title: ClassVar[str] = "Precision"
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
         """Measure any recoding of the table, suppressed records included."""
-        classes = released(recoding, frequencies)
-        generalization, suppression = self.factors
-        cells = np.zeros(len(classes))
+        cells = np.zeros(recoding.number)
         for column, weight in enumerate(self.proportions(frequencies)):
             cells += weight * recoding.depths[column][recoding.codes[:, column]]
-        records = frequencies.records
-        total = generalization * float((classes.sizes * cells).sum()) + suppression * (records - classes.records)
-        return total / max(records, 1)
+        return self.mean(recoding, frequencies, cells)
 
     def objective(self, frequencies: Frequencies) -> CellObjective:
         """Prepare this measure as the objective of a search over the nodes of the lattice of one table."""

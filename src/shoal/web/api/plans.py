@@ -61,7 +61,7 @@ def catalogue() -> dict[str, Any]:
     return {
         "models": [_described(each) for each in (*known, shoal.DifferentialPrivacy)],
         "methods": [_described(methods.by_name(name)) | _kept(name) for name in methods.names()],
-        "measures": [{"name": name, "summary": _summary(each)} for name, each in quality.measures().items()],
+        "measures": [{"name": name, "summary": _summary(each)} for name, each in quality.MEASURES.items()],
         "presets": list(PRESETS),
     }
 
