@@ -16,7 +16,7 @@ from shoal.errors import ShoalError
 from shoal.guarantees import CERTIFICATE, POPULATION, Certificate, Data, File, certify, column, fingerprint
 from shoal.methods.base import DATA, Made
 from shoal.methods.brief import Brief
-from shoal.report import REPORT, Plots, gather, render_html, summary
+from shoal.report import REPORT, Plots, gather, listed, render_html, render_text, summary
 from shoal.verification import verify
 
 __all__ = ["Release"]
@@ -54,11 +54,14 @@ class Release(Made):
             for name, text in self.notes.items():
                 (staging / name).write_text(text, encoding="utf-8")
             plan, placed = self._write_plan(staging), self._write_hierarchies(staging)
-            (staging / SUMMARY).write_text(f"{summary(self, public=True)}\n", encoding="utf-8")
             if self.population is not None:
-                pq.write_table(self.population, staging / POPULATION)
+                pq.write_table(self.population.replace_schema_metadata(None), staging / POPULATION, store_schema=False)
             certificate = self._certificate(plan, tuple(_fingerprints(staging)), placed)
-            (staging / REPORT).write_text(render_html(gather(staging, certificate)), encoding="utf-8")
+            document = gather(staging, certificate)
+            (staging / SUMMARY).write_text(render_text(document), encoding="utf-8")
+            certificate = certificate.model_copy(update={"files": tuple(_fingerprints(staging))})
+            page = render_html(document.model_copy(update={"files": listed(certificate)}))
+            (staging / REPORT).write_text(page, encoding="utf-8")
             certificate = certificate.model_copy(update={"files": tuple(_fingerprints(staging))})
             (staging / CERTIFICATE).write_text(certificate.to_json(), encoding="utf-8")
             _check(staging)
@@ -76,7 +79,7 @@ class Release(Made):
         return self.search.explain()
 
     def __str__(self) -> str:
-        return summary(self, public=False)
+        return summary(self)
 
     def _certificate(self, plan: Brief, files: tuple[File, ...], placed: Mapping[str, str]) -> Certificate:
         described = plan.schema
@@ -148,7 +151,7 @@ def _file_stem(column: str, number: int) -> str:
 
 def _check(folder: Path) -> None:
     """Refuse to publish what would not verify; this never happens unless Shoal or the disk is broken."""
-    found = verify(folder)
+    found = verify(folder, rendered=False)
     if not found.passed:
         failed = [f"{check.subject}: {check.detail}" for check in found.checks if not check.passed]
         raise ShoalError(

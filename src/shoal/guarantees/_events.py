@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -51,6 +51,21 @@ class Event(ABC):
         spent = {"epsilon_spent": self.epsilon, "delta_spent": self.delta}
         known = {name: _plain(value) for name, value in spent.items() if value}
         return {"step": self.name, **known, **values, "description": self.describe()}
+
+    @classmethod
+    def from_json(cls, step: Mapping[str, object]) -> Event:
+        """Read a step of a certificate; KeyError, TypeError or ValueError where it is none that Shoal knows."""
+        kinds: list[type[Event]] = [cls]
+        for kind in kinds:
+            kinds += kind.__subclasses__()
+        known = {getattr(kind, "name", ""): kind for kind in kinds}[str(step["step"])]
+        given = {field.name: (field.type, step[field.name]) for field in dataclasses.fields(known)}
+        return known(
+            **{
+                name: Fraction(str(value)) if kind == "Fraction" else _tuples(value)
+                for name, (kind, value) in given.items()
+            }
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,6 +273,10 @@ def budget(events: Iterable[Event]) -> Budget:
         epsilon=sum((step.epsilon for step in steps), Fraction(0)),
         delta=sum((step.delta for step in steps), Fraction(0)),
     )
+
+
+def _tuples(value: object) -> object:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def _columns(names: tuple[str, ...]) -> str:

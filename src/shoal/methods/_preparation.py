@@ -16,6 +16,7 @@ __all__ = [
     "check_key",
     "check_size",
     "domains",
+    "domains_of_columns",
     "domains_of_schema",
     "file_hash",
     "preparation",
@@ -77,9 +78,14 @@ def domains(schema: Schema, frequencies: Frequencies) -> tuple[Domain, ...]:
 
 def domains_of_schema(schema: Schema) -> tuple[Domain, ...]:
     """As `domains`, of all quasi-identifiers, where no hierarchy was made of the values."""
+    return domains_of_columns(schema, schema.quasi_identifiers)
+
+
+def domains_of_columns(schema: Schema, names: Sequence[str]) -> tuple[Domain, ...]:
+    """Return where the domains of some columns came from."""
     return tuple(
         Domain(column=name, provenance=provenance(schema[name]), hierarchy_sha256=file_hash(schema, name))
-        for name in schema.quasi_identifiers
+        for name in names
     )
 
 

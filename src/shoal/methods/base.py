@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 import pyarrow as pa
 
 from shoal.errors import Cancelled
-from shoal.guarantees import Column, Data, Domain, Guarantee
+from shoal.exact import fraction
+from shoal.guarantees import Column, Data, Domain, Guarantee, PromiseEntry
 from shoal.hierarchies import Hierarchy
 from shoal.mechanisms import RandomSource
+from shoal.methods._preparation import domains_of_schema
 from shoal.models import Model
 from shoal.quality import Measure
 from shoal.risk import Reidentification
@@ -27,7 +29,19 @@ if TYPE_CHECKING:
     from shoal.methods.brief import Brief
     from shoal.methods.recode import SearchResult
 
-__all__ = ["DATA", "Keeps", "Made", "Method", "Part", "PrivateReport", "Progress", "Watch", "Work"]
+__all__ = [
+    "DATA",
+    "Keeps",
+    "Made",
+    "Method",
+    "Part",
+    "PrivateReport",
+    "Progress",
+    "Watch",
+    "Work",
+    "as_strong",
+    "released_columns",
+]
 
 DATA = "data.parquet"
 """The file of a release of one table."""
@@ -62,6 +76,8 @@ class Keeps:
         Whether identifiers can be released as pseudonyms.
     several_tables
         Whether the release may be several tables.
+    steps
+        Names of steps that every release of the method has.
     """
 
     crowd: str = "k-anonymity"
@@ -71,6 +87,7 @@ class Keeps:
     population: bool = False
     pseudonyms: bool = True
     several_tables: bool = False
+    steps: tuple[str, ...] = ("ordered",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,9 +130,37 @@ class Method(ABC):
         """Whether quasi-identifiers are released as they were, so that anybody sees who is in the table."""
         return False
 
+    def domains(self, schema: Schema) -> tuple[Domain, ...]:
+        """Return where the domains of the generalised columns came from."""
+        return domains_of_schema(schema)
+
+    def answers(self, model: Requirement, entry: PromiseEntry) -> bool:
+        """Return whether a promise of a certificate is what was asked for, or more."""
+        given, wanted = entry.parameters.get("parameters", entry.parameters), model.parameters()
+        if model.name not in (entry.model, entry.parameters.get("model")) or not isinstance(given, Mapping):
+            return False
+        return all(as_strong(name, given.get(name), value) for name, value in wanted.items())
+
+    def files(self, schema: Schema) -> dict[str, tuple[str, ...]]:
+        """Return the columns of every released table, by its file; a column that numbers classes comes on top."""
+        return {DATA: released_columns(schema)}
+
     def parameters(self) -> dict[str, object]:
         """Return the parameters by name, as in plan files and certificates: plain values of TOML and JSON."""
         return {entry.name: plain_parameter(getattr(self, entry.name)) for entry in dataclasses.fields(self)}
+
+
+def as_strong(name: str, given: object, asked: object) -> bool:
+    """Return whether a parameter is as strict as the one asked for: more people, or a smaller distance."""
+    if name not in ("k", "t") or not isinstance(given, int | float | str) or isinstance(given, bool):
+        return given == asked
+    found, wanted = fraction(given), fraction(asked)  # type: ignore[arg-type]
+    return found >= wanted if name == "k" else found <= wanted
+
+
+def released_columns(schema: Schema) -> tuple[str, ...]:
+    """Return the columns that leave: all but identifiers without a pseudonym."""
+    return tuple(each.name for each in schema if each.role is not Role.IDENTIFIER or each.pseudonym)
 
 
 def plain_parameter(value: object) -> object:

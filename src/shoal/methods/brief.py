@@ -11,7 +11,7 @@ from typing import Self, TypeVar
 
 from shoal import methods, schema
 from shoal.errors import InputError, ParameterError, PlanError, Problems
-from shoal.guarantees import Requirement
+from shoal.guarantees import Domain, Requirement
 from shoal.methods import promises
 from shoal.methods.base import Method
 from shoal.methods.recode import Generalize
@@ -64,6 +64,11 @@ class Brief:
     def reported(self) -> tuple[Measure, ...]:
         """The measures to report, with the weights of the schema."""
         return tuple(map(self._measure, self.measures))
+
+    @property
+    def domains(self) -> tuple[Domain, ...]:
+        """Where the domains of the generalised columns came from."""
+        return self.method.domains(self.schema)
 
     def _measure(self, described: str | Mapping[str, object]) -> Measure:
         weights = {name: self.schema[name].weight for name in self.schema.quasi_identifiers}

@@ -9,7 +9,7 @@ from shoal.report._columns import column_figures
 from shoal.report._document import ColumnFigures, Document, LatticeFigures, Risk, TableFigures, Variant
 from shoal.report._export import find_chart, svg_to_png, write_file
 from shoal.report._frontier import Axis, Dot, frontier_chart, frontier_text
-from shoal.report._gather import REPORT, gather, public_report
+from shoal.report._gather import REPORT, gather, listed, public_report
 from shoal.report._html import charts, figure, render_html, ticks
 from shoal.report._internal import compared_tables, internal_report
 from shoal.report._plots import Plots, lattice_chart, lattice_figures
@@ -43,6 +43,7 @@ __all__ = [
     "internal_report",
     "lattice_chart",
     "lattice_figures",
+    "listed",
     "measured",
     "public_report",
     "render_assessment",

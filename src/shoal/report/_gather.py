@@ -29,7 +29,7 @@ from shoal.risk import reidentification_of_sizes
 from shoal.schema import Role
 from shoal.tables import Table
 
-__all__ = ["REPORT", "gather", "public_report"]
+__all__ = ["REPORT", "gather", "listed", "public_report"]
 
 #: the name of the public report in the folder of a release
 REPORT = "report.html"
@@ -92,12 +92,14 @@ def gather(folder: Path, certificate: Certificate) -> Document:
         # where there is noise or differential privacy, the certified measures are functions of the release
         measures=dict(certificate.measures) if private or _noisy(certificate) else {},
         limitations=tuple(limitations(certificate)),
-        files=tuple(
-            FileFigures(name=file.name, sha256=file.sha256, bytes=file.bytes)
-            for file in certificate.files
-            if file.name != REPORT
-        ),
+        files=listed(certificate),
     )
+
+
+def listed(certificate: Certificate) -> tuple[FileFigures, ...]:
+    """Return the files that a report lists: all but itself."""
+    files = [file for file in certificate.files if file.name != REPORT]
+    return tuple(FileFigures(name=file.name, sha256=file.sha256, bytes=file.bytes) for file in files)
 
 
 def _noisy(certificate: Certificate) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
-from shoal.methods import Made
 from shoal.report._document import Document, Risk
 from shoal.report._markup import clean, shortened
 from shoal.report._words import GUESSED, STRENGTHS, hidden, measured, notice, risk_figures
@@ -18,25 +17,16 @@ _RISKS = ("records", "equivalence classes", "smallest class", "unique records", 
 _HIDDEN_RISKS = ("records", "classes", "smallest class", "alone in a class", "highest risk", "average risk")
 
 
-def summary(release: Made, *, public: bool) -> str:
-    """Say on one screen what a release promises and what was done.
-
-    Parameters
-    ----------
-    release
-        The release.
-    public
-        Whether to leave out what was computed from the original table.
-    """
+def summary(release: Release) -> str:
+    """Say on one screen what a release promises, what was done, and what it cost; for the holder of the data."""
     promises = release.guarantee.promises
     lines = _section("Promised", (promise.statement for promise in promises))
     lines += _section("Assuming", dict.fromkeys(text for promise in promises for text in promise.assumptions))
     lines += _section("Note", [GUESSED] if release.plan.schema.guessed else [])
     lines += _section("Done", (event.describe() for event in release.guarantee.events))
-    if release.private is not None or not public:
-        lines += _quality(release.measures)
-    shown = [risk for risk in (None if public else release.before, release.after) if risk is not None]
-    apart = len(release.parts) > 1 and not any(part.class_column for part in release.parts)
+    lines += _quality(release.measures)
+    shown = [risk for risk in (release.before, release.after) if risk is not None]
+    apart = len(release.parts) > 1 and release.parts[0].class_column is None
     names = _HIDDEN_RISKS if release.plan.method.shows_members else _RISKS
     return "\n".join([*lines, *_risk("Risk of the worst table" if apart else "Risk", names, shown)])
 

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from shoal import tables
-from shoal.guarantees import CLASSES, Column, Event, Guarantee, Ordered, Words, randomness
+from shoal.guarantees import CLASSES, Column, Event, Guarantee, Ordered, PromiseEntry, Requirement, Words, randomness
 from shoal.methods._preparation import check_key, check_size, domains, preparation
-from shoal.methods.base import DATA, Made, Method, Part, Work
+from shoal.methods.base import DATA, Made, Method, Part, Work, as_strong
 from shoal.methods.classes._class_run import ClassRun, Drawn, checked, hidden_classes, released_columns, views
 from shoal.methods.classes._columns import quasi_identifiers
 from shoal.methods.classes._events import Classed, Permuted, Separated
@@ -72,6 +72,21 @@ class PartitionMethod(Method):
             source=work.source,
         )
         return assembled(run, _FORMS.get(self.form, _whole)(run), opened.table)
+
+    def files(self, schema: Schema) -> dict[str, tuple[str, ...]]:
+        """Return the columns of every released table: two where the class alone links them, else one."""
+        names = released_columns(schema)
+        if self.form != "anatomy":
+            return {DATA: names}
+        identifying = tuple(name for name in names if schema[name].role in (Role.IDENTIFIER, Role.QUASI_IDENTIFIER))
+        return {IDENTIFYING: identifying, CONFIDENTIAL: tuple(name for name in names if name not in identifying)}
+
+    def answers(self, model: Requirement, entry: PromiseEntry) -> bool:
+        """Return whether a promise of a certificate is what was asked for, or more; hidden classes have k and t."""
+        if entry.model != "hidden-classes":
+            return Method.answers(self, model, entry)
+        asked = {name: value for name, value in model.parameters().items() if name in ("k", "t")}
+        return bool(asked) and all(as_strong(name, entry.parameters.get(name), value) for name, value in asked.items())
 
     def randomized(self, run: ClassRun) -> Drawn | None:
         """Return confidential columns that the method randomises, if it does."""

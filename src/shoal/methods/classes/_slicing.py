@@ -74,6 +74,11 @@ class Slice(Method):
         """The method for each group of columns."""
         return methods.from_parameters(self.inner, self.options)
 
+    def files(self, schema: Schema) -> dict[str, tuple[str, ...]]:
+        """Return the columns of every released table: one for each group."""
+        groups = self.groups or ()
+        return {f"slice-{number}.parquet": tuple(group) for number, group in enumerate(groups, start=1)}
+
     def make(self, work: Work) -> Made:
         """Anonymise each group of columns on its own."""
         return cut(work, self)

@@ -9,13 +9,14 @@ from fractions import Fraction
 from typing import ClassVar, Literal, get_args
 
 from shoal.exact import Arguments, Number, fraction, plain
-from shoal.guarantees import Requirement
+from shoal.guarantees import Domain, PromiseEntry, Requirement
 from shoal.hierarchies import provenance
-from shoal.methods.base import Keeps, Made, Method, Work
+from shoal.methods._preparation import file_hash
+from shoal.methods.base import DATA, Keeps, Made, Method, Work
 from shoal.methods.classes import AttributeSet
-from shoal.methods.noise._columns import ConceptColumn, NumberColumn, covered
+from shoal.methods.noise._columns import Columns, ConceptColumn, NumberColumn, covered
 from shoal.methods.noise._make import perturb
-from shoal.methods.noise._promises import EpsilonBudget
+from shoal.methods.noise._promises import NOISE, EpsilonBudget
 from shoal.methods.noise._sensitivity import Target
 from shoal.models import Model
 from shoal.schema import INEXACT, Attribute, Kind, Provenance, Schema
@@ -164,6 +165,31 @@ class DPMicroaggregation(Method):
             )
         found += [problem for attribute in covered(schema) if (problem := self._undeclared(attribute))]
         return [*found, *self._misnamed(schema)]
+
+    def answers(self, model: Requirement, entry: PromiseEntry) -> bool:
+        """Return whether a promise of a certificate is what was asked for: that of the target."""
+        asked = model.parameters()["epsilon"]
+        return NOISE.get(entry.model) == self.target and fraction(entry.parameters["epsilon"]) <= fraction(asked)  # type: ignore[arg-type]
+
+    def files(self, schema: Schema) -> dict[str, tuple[str, ...]]:
+        """Return the columns of every released table: one for each set that was clustered apart."""
+        every = [each.name for each in covered(schema)]
+        numbers, concepts = Columns.of(schema).numbers, Columns.of(schema).concepts
+        sets = self.attribute_sets(numbers, concepts)
+        if self.target != "original" or len(sets) == 1:
+            return {DATA: tuple(every)}
+        named = [
+            [*(numbers[place].name for place in own.numeric), *(concepts[place].name for place in own.categorical)]
+            for own in sets
+        ]
+        return {f"set-{number}.parquet": tuple(names) for number, names in enumerate(named, start=1)}
+
+    def domains(self, schema: Schema) -> tuple[Domain, ...]:
+        """Return where the domains of the columns came from: all are declared."""
+        return tuple(
+            Domain(column=each.name, provenance=Provenance.DECLARED, hierarchy_sha256=file_hash(schema, each.name))
+            for each in covered(schema)
+        )
 
     def unfit(self, privacy: Requirement) -> list[str]:
         """Return what keeps this method from being used with a promise of differential privacy."""

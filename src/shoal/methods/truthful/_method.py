@@ -9,7 +9,9 @@ from typing import ClassVar, Literal, Self, get_args
 
 from shoal.errors import DataError, ParameterError, Problems
 from shoal.exact import Arguments
+from shoal.guarantees import Domain
 from shoal.mechanisms import SYSTEM, RandomSource
+from shoal.methods._preparation import domains_of_columns
 from shoal.methods.base import Keeps, Made, Method, Progress, Watch, Work
 from shoal.methods.recode import Levels
 from shoal.methods.truthful._make import draw
@@ -120,6 +122,10 @@ class Truthful(Method):
         """Return the method with these weights of columns, unless it has some of its own."""
         given = {name: weight for name, weight in weights.items() if weight != 1}
         return replace(self, weights=given) if given and not self.weights else self
+
+    def domains(self, schema: Schema) -> tuple[Domain, ...]:
+        """Return where the domains of all released columns came from."""
+        return domains_of_columns(schema, [attribute.name for attribute in released(schema)])
 
     def keeping(self, columns: tuple[str, ...]) -> Self:
         """Return the method that leaves these columns as they are."""

@@ -1,0 +1,200 @@
+"""Compare a certificate with the plan: columns, roles, domains, promises and steps follow from it, or it is refused."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+
+from shoal import schema
+from shoal.guarantees import (
+    CRYPTOGRAPHIC,
+    Certificate,
+    Check,
+    Column,
+    Data,
+    Decision,
+    Event,
+    Evidence,
+    PromiseEntry,
+    checked,
+    column,
+    randomness,
+)
+from shoal.methods import Method
+from shoal.methods.brief import Brief
+from shoal.schema import Kind, Role, Schema
+
+__all__ = ["check_plan"]
+
+#: steps that draw random numbers
+_RANDOM = {"permuted", "randomized", "ranked", "sampled", "trimmed", "noised", "concepts-drawn"}
+
+
+def check_plan(plan: Brief, evidence: Evidence) -> list[Check]:
+    """Return one check per part of the certificate that the plan decides."""
+    certificate = evidence.certificate
+    parts: dict[str, Callable[[], Decision]] = {
+        "schema": lambda: _schema(plan.schema, certificate),
+        "tables": lambda: _tables(plan, certificate),
+        "domains": lambda: _domains(plan, certificate),
+        "steps": lambda: _steps(plan, evidence),
+        "promises": lambda: _promises(plan, certificate),
+        "budget": lambda: _budget(certificate),
+        "measures": lambda: _measures(plan.method, certificate),
+        "randomness": lambda: _randomness(certificate),
+    }
+    return [checked(subject, decide) for subject, decide in parts.items()]
+
+
+def _schema(described: Schema, certificate: Certificate) -> Decision:
+    if hashlib.sha256(schema.dumps(described).encode()).hexdigest() != certificate.schema_sha256:
+        return False, "the schema of plan.toml is not the certified one"
+    if (certificate.roles == "guessed") != described.guessed:
+        return False, "the certificate and plan.toml disagree on whether the roles were guessed"
+    known = ", ".join(f"`{name}`" for name in described.quasi_identifiers)
+    return True, f"the quasi-identifiers are {known}"
+
+
+def _tables(plan: Brief, certificate: Certificate) -> Decision:
+    """Compare the files, their columns, and what is said of each column with what the plan gives."""
+    expected = plan.method.files(plan.schema)
+    found = {
+        data.file: tuple(each.name for each in data.columns if each.name != data.class_column)
+        for data in certificate.tables
+    }
+    if len(found) != len(certificate.tables) or {file: {*names} for file, names in found.items()} != {
+        file: {*names} for file, names in expected.items()
+    }:
+        return False, "the tables or their columns are not those that the plan gives"
+    bucketized = _bucketized(certificate)
+    for data in certificate.tables:
+        for each in data.columns:
+            if each.name == data.class_column:
+                continue
+            if not _as_planned(each, column(plan.schema[each.name]), bucketized):
+                return False, f"`{each.name}` has another role, kind or order of values in plan.toml"
+    if any(data.class_column is not None and not _links(data, plan.schema) for data in certificate.tables):
+        return False, "the column that numbers the classes is a column of the plan"
+    columns = sum(map(len, found.values()))
+    return True, f"{len(found)} with {columns} columns, each as in plan.toml"
+
+
+def _own(data: Data) -> tuple[str, ...]:
+    return tuple(each.name for each in data.columns if each.name != data.class_column)
+
+
+def _as_planned(said: Column, planned: Column, bucketized: set[str]) -> bool:
+    if said.name in bucketized:
+        return said.role is Role.SENSITIVE and said.kind in (Kind.ORDINAL, Kind.CATEGORICAL)
+    return (said.role, said.kind, said.values) == (planned.role, planned.kind, planned.values)
+
+
+def _links(data: Data, described: Schema) -> bool:
+    return data.class_column in [each.name for each in data.columns] and data.class_column not in described
+
+
+def _bucketized(certificate: Certificate) -> set[str]:
+    """Return the columns that are released as buckets of their values."""
+    steps = [step for step in certificate.steps if step.get("step") == "bucketized"]
+    return {str(name) for step in steps for name in step["columns"]}  # type: ignore[attr-defined]
+
+
+def _domains(plan: Brief, certificate: Certificate) -> Decision:
+    said = {domain.column: domain for domain in certificate.domains}
+    if len(said) != len(certificate.domains):
+        return False, "a column is there twice"
+    expected = {domain.column: domain for domain in plan.domains}
+    if said != expected:
+        wrong = sorted({*said, *expected} - {name for name in said if said.get(name) == expected.get(name)})
+        return False, f"where the domain of `{wrong[0]}` came from is not what plan.toml says"
+    return True, f"{len(said):,} columns, as plan.toml says"
+
+
+def _steps(plan: Brief, evidence: Evidence) -> Decision:
+    """Read every step again; its words must be those of its figures, and what the plan decides must follow from it."""
+    certificate = evidence.certificate
+    for step in certificate.steps:
+        if Event.from_json(step).to_json() != step:
+            return False, f"the step `{step['step']}` is not described as it is"
+    described = plan.schema
+    wanted = {
+        "dropped": [name for name in described.identifiers if not described[name].pseudonym],
+        "pseudonymized": [name for name in described.identifiers if described[name].pseudonym],
+    }
+    for name, columns in wanted.items():
+        steps = evidence.steps(name)
+        if [each for step in steps for each in step["columns"]] != columns or len(steps) > 1:
+            return False, f"the step `{name}` is not what plan.toml asks for"
+    if any("method" in step and step["method"] != _method_of(plan.method, step) for step in certificate.steps):
+        return False, "a step names another method than plan.toml"
+    missing = [name for name in plan.method.keeps.steps if not evidence.steps(name)]
+    if missing:
+        return False, f"the step `{missing[0]}` is missing, without which there is no such release"
+    for done in evidence.steps("suppressed"):
+        if not (done["records"] >= 0 and done["of"] - done["records"] in _records(certificate)):
+            return False, "the suppressed records do not add up"
+    return True, f"{len(certificate.steps)} steps, each described as it is"
+
+
+def _records(certificate: Certificate) -> set[int]:
+    return {data.records for data in certificate.tables}
+
+
+def _method_of(method: Method, step: object) -> str:
+    del step
+    return getattr(method, "inner", method.name)
+
+
+def _promises(plan: Brief, certificate: Certificate) -> Decision:
+    """Compare the promises with those asked for: none twice, too few, or too many."""
+    said = [_key(entry) for entry in certificate.promises]
+    if len({*said}) != len(said):
+        return False, "a promise is there twice"
+    asked = [model.resolved(plan.schema) for model in plan.models]
+    if plan.method.keeps.as_asked:
+        wanted = sorted(repr((model.name, model.parameters())) for model in asked)
+        if wanted != sorted(repr((entry.model, entry.parameters)) for entry in certificate.promises):
+            return False, "the certificate does not promise what plan.toml asks for"
+    missing = [
+        model.title for model in asked if not any(plan.method.answers(model, entry) for entry in certificate.promises)
+    ]
+    if missing:
+        return False, f"nothing in the certificate answers `{missing[0]}`, which plan.toml asks for"
+    return True, f"{len(said)}, as plan.toml asks for"
+
+
+def _key(entry: PromiseEntry) -> tuple[str, str, str | None]:
+    return entry.model, repr(sorted(entry.parameters.items(), key=str)), entry.file
+
+
+def _budget(certificate: Certificate) -> Decision:
+    """Compare the budget with what the steps spend."""
+    spent = [_total(step.get(f"{name}_spent", 0) for step in certificate.steps) for name in ("epsilon", "delta")]
+    stated = [Fraction(0)] * 2
+    if certificate.budget is not None:
+        stated = [Fraction(certificate.budget.epsilon), Fraction(certificate.budget.delta)]
+    if stated != spent:
+        return False, "not what the steps spend in all"
+    return True, f"epsilon {float(spent[0]):.6g}, delta {float(spent[1]):.6g}" if any(spent) else "nothing is spent"
+
+
+def _total(spent: Iterable[object]) -> Fraction:
+    return sum((Fraction(str(each)) for each in spent), Fraction(0))
+
+
+def _measures(method: Method, certificate: Certificate) -> Decision:
+    if certificate.measures and method.keeps.private is None:
+        return False, "there are measures, which would compare the release with the original table"
+    return True, f"{len(certificate.measures)} that the release alone tells" if certificate.measures else "none"
+
+
+def _randomness(certificate: Certificate) -> Decision:
+    """Compare where random numbers came from with whether a step draws any."""
+    drawn = any(step.get("step") in _RANDOM for step in certificate.steps)
+    sources = (CRYPTOGRAPHIC, randomness(cryptographic=False))
+    if drawn != (certificate.randomness in sources):
+        return False, "the steps and the source of random numbers do not fit together"
+    if not drawn and certificate.randomness not in ("none used", "none used, but for the secret key of the pseudonyms"):
+        return False, "it is not said as Shoal says it"
+    return True, certificate.randomness
