@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from shoal import tables
@@ -54,7 +55,7 @@ def verify(folder: str | Path, *, rendered: bool = True) -> Verification:
     if not folder.is_dir():
         raise VerificationError(f"there is no release folder `{folder.name}`")
     certificate = load(folder / CERTIFICATE)
-    checks = [*_check_text(folder, certificate)]
+    checks = [_check_text(folder, certificate)]
     plan = _plan(folder, certificate)
     if plan is None:
         checks.append(Check(subject=PLAN, passed=False, detail="it is missing, or no plan as Shoal writes it"))
@@ -69,11 +70,24 @@ def verify(folder: str | Path, *, rendered: bool = True) -> Verification:
     return Verification(folder=folder, checks=tuple(checks))
 
 
-def _check_text(folder: Path, certificate: Certificate) -> list[Check]:
-    """Refuse a certificate that other programs might read otherwise: with doubled keys, or numbers of another kind."""
-    same = (folder / CERTIFICATE).read_text(encoding="utf-8") == certificate.to_json()
+def _check_text(folder: Path, certificate: Certificate) -> Check:
+    """Refuse a certificate that other programs might read otherwise: with doubled keys, or values of another type."""
+    path = folder / CERTIFICATE
+    try:
+        said = json.loads(path.read_bytes(), object_pairs_hook=_once)
+    except ValueError:
+        return Check(subject=CERTIFICATE, passed=False, detail="it says something twice")
+    meant = certificate.model_dump(mode="json", exclude_none=True, exclude_unset=True)
+    same = json.dumps(said, sort_keys=True) == json.dumps(meant, sort_keys=True) and not path.is_symlink()
     detail = "a certificate as Shoal writes it" if same else "not written as Shoal writes certificates"
-    return [Check(subject=CERTIFICATE, passed=same and not (folder / CERTIFICATE).is_symlink(), detail=detail)]
+    return Check(subject=CERTIFICATE, passed=same, detail=detail)
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key is there twice")
+    return found
 
 
 def _plan(folder: Path, certificate: Certificate) -> Brief | None:
