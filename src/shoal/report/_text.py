@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
+from shoal.methods import Made
 from shoal.report._document import Document, Risk
 from shoal.report._markup import clean, shortened
 from shoal.report._words import GUESSED, STRENGTHS, hidden, measured, notice, risk_figures
@@ -17,7 +18,7 @@ _RISKS = ("records", "equivalence classes", "smallest class", "unique records", 
 _HIDDEN_RISKS = ("records", "classes", "smallest class", "alone in a class", "highest risk", "average risk")
 
 
-def summary(release: Release) -> str:
+def summary(release: Made) -> str:
     """Say on one screen what a release promises, what was done, and what it cost; for the holder of the data."""
     promises = release.guarantee.promises
     lines = _section("Promised", (promise.statement for promise in promises))
