@@ -26,7 +26,6 @@ from shoal.tables import (
     apply,
     bernoulli,
     encode,
-    matrix,
     numbered,
     profile,
     read,
@@ -463,28 +462,7 @@ def test_an_identifier_is_not_released_as_it_is(load: Load) -> None:
         apply(table, encoded, recoding, keep=["id"])
 
 
-# -- matrix and sample
-
-
-def test_a_matrix_holds_numbers_and_where_they_are_missing(load: Load) -> None:
-    rows = people()
-    table = numbered(load(rows).with_schema(SCHEMA))
-    found = matrix(table, ["age", "weight", "born", "pay", "member"])
-    days = [None if day is None else (day - dt.date(1970, 1, 1)).days for day in rows["born"].to_pylist()]
-    expected = Counter(
-        zip(
-            rows["age"].to_pylist(),
-            rows["weight"].to_pylist(),
-            days,
-            map(as_float, rows["pay"].to_pylist()),
-            map(as_float, rows["member"].to_pylist()),
-            strict=True,
-        )
-    )
-    values = np.where(found.missing, None, found.values)
-    assert Counter(map(tuple, values.tolist())) == expected
-    assert len(set(found.rows.tolist())) == 300
-    np.testing.assert_array_equal(found.rows, matrix(table, ["age"]).rows)
+# -- sample
 
 
 def as_float(value: Any) -> float | None:
