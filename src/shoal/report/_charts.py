@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 from shoal.exact import share
 from shoal.report._document import Bar, Budget, ColumnFigures, Level, Risk, Step
-from shoal.report._markup import Html, element, join, shortened
-from shoal.report._style import CHART_CSS
+from shoal.report._markup import CHART_CSS, Html, element, join, shortened
 from shoal.report._words import band
 
 __all__ = ["Chart", "budget_chart", "class_sizes_chart", "column_chart", "levels_chart"]

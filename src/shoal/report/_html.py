@@ -15,9 +15,8 @@ from shoal.report._charts import (
     levels_chart,
 )
 from shoal.report._document import Document, PromiseFigures, Risk, TableFigures, Variant
-from shoal.report._markup import Html, element, join, shortened
+from shoal.report._markup import CSS, Html, element, join, shortened
 from shoal.report._plots import lattice_chart
-from shoal.report._style import CSS
 from shoal.report._words import GUESSED, STRENGTHS, hidden, measured, notice, risk_figures
 
 __all__ = ["charts", "facts", "figure", "page", "render_html", "section", "table_of", "ticks"]

@@ -1,4 +1,8 @@
-"""Elements of a page. Text goes in as text and comes out escaped: there is no way to put markup in by accident."""
+"""Elements of a page, and how they look.
+
+Text goes in as text and comes out escaped: there is no way to put markup in by accident. Pages are made for light and
+dark, for a phone, a screen and paper; colours are those of Okabe and Ito.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import unicodedata
 from collections.abc import Iterable
 from html import escape
 
-__all__ = ["Html", "clean", "element", "join", "shortened"]
+__all__ = ["CHART_CSS", "CSS", "Html", "clean", "element", "join", "shortened"]
 
 #: attributes whose names are words of Python or are written otherwise
 _NAMES = {"class_": "class", "for_": "for", "view_box": "viewBox"}
@@ -94,3 +98,100 @@ def shortened(text: str, length: int) -> str:
     """
     line = " ".join(text[: 4 * length].split())
     return line if len(line) <= length and len(text) <= 4 * length else f"{line[: length - 1].rstrip()}…"
+
+
+_LIGHT = (
+    "--paper:#fff;--ink:#1b1f24;--soft:#57606a;--line:#d0d7de;--card:#f6f8fa;"
+    "--released:#0072b2;--original:#d55e00;--aside:#8c959f;--warn:#7a4100;--warn-paper:#fff4e0"
+)
+_DARK = (
+    "--paper:#0f1419;--ink:#e6edf3;--soft:#9aa7b4;--line:#30363d;--card:#171d24;"
+    "--released:#56b4e9;--original:#e69f00;--aside:#6e7781;--warn:#ffd28a;--warn-paper:#33260f"
+)
+
+_MARKS = """
+.chart text{font:12px system-ui,sans-serif;fill:var(--ink,#1b1f24)}
+.chart .figure{fill:var(--soft,#57606a);font-variant-numeric:tabular-nums}
+.chart .aside{font-style:italic}
+.chart rect.row{fill:transparent}
+.chart .mark:hover rect.row{fill:var(--line,#d0d7de);fill-opacity:.5}
+.chart rect.released,.chart circle.released{fill:var(--released,#0072b2)}
+.chart rect.original{fill:none;stroke:var(--original,#d55e00);stroke-width:1.5}
+.chart rect.aside{fill:none;stroke:var(--aside,#8c959f);stroke-width:1.5;stroke-dasharray:3 2}
+.chart .step{fill:var(--paper,#fff);stroke:var(--aside,#8c959f)}
+.chart .ring{fill:none;stroke:var(--original,#d55e00);stroke-width:3}
+.chart .rail{stroke:var(--line,#d0d7de);stroke-width:2}
+.chart .frontier{stroke:var(--aside,#8c959f);stroke-width:1.5;stroke-dasharray:4 3}
+.chart .point{stroke-width:1.8}
+.chart .point.beaten{fill:var(--paper,#fff)}
+"""
+#: Okabe and Ito's colours but for yellow, which is not seen on white
+_METHODS = "".join(
+    f".chart .method{number}{{fill:{colour};stroke:{colour}}}"
+    for number, colour in enumerate(("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#7b4fb5"))
+)
+_MARKS = f"{_METHODS}{_MARKS}".strip()
+
+#: goes into a picture that is a file of its own
+CHART_CSS = ".chart{background:#fff}" + _MARKS.replace("\n", "")
+
+CSS = f"""
+:root{{color-scheme:light dark;{_LIGHT}}}
+@media (prefers-color-scheme:dark){{:root:not(:has(#light:checked)){{{_DARK}}}}}
+:root:has(#dark:checked){{color-scheme:dark;{_DARK}}}
+:root:has(#light:checked){{color-scheme:light}}
+*{{box-sizing:border-box}}
+body{{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif;overflow-wrap:anywhere}}
+main,header.top,footer{{max-width:1120px;margin:0 auto;padding:0 20px}}
+h1{{font-size:1.7rem;line-height:1.2;margin:.2rem 0 .4rem}}
+h2{{font-size:1.25rem;margin:2.2rem 0 .6rem;padding-top:.6rem;border-top:1px solid var(--line)}}
+h3{{font-size:1rem;margin:0 0 .3rem}}
+p{{margin:.3rem 0 .7rem}}
+.soft{{color:var(--soft)}}
+.variant{{background:var(--card);border:1px solid var(--line);border-left:5px solid var(--released);padding:10px 14px;
+border-radius:6px;margin:14px 0}}
+.internal .variant,.warning{{background:var(--warn-paper);color:var(--warn);border-color:var(--warn)}}
+.warning{{border-left:5px solid;padding:8px 14px;border-radius:6px;margin:10px 0}}
+.promise{{border:1px solid var(--line);border-radius:8px;padding:12px 16px;margin:10px 0}}
+.promise>p:first-child{{font-size:1.1rem;font-weight:600}}
+.badge{{display:inline-block;border:1px solid currentColor;border-radius:99px;padding:0 9px;font-size:.8rem}}
+.facts{{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:10px;margin:12px 0}}
+.fact{{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:8px 12px}}
+.fact b{{display:block;font-size:1.35rem;font-variant-numeric:tabular-nums}}
+.cards{{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(340px,100%),1fr));gap:14px;align-items:start}}
+figure{{margin:0;border:1px solid var(--line);border-radius:8px;padding:12px 14px;min-width:0}}
+figcaption{{margin-bottom:6px}}
+.chart{{display:block;width:100%;max-width:460px;height:auto}}
+.wide .chart{{max-width:860px}}
+.wide{{margin-top:14px}}
+{_MARKS}
+details{{margin-top:6px}}
+summary{{cursor:pointer;color:var(--soft);font-size:.9rem}}
+.scroll{{overflow-x:auto}}
+table{{border-collapse:collapse;width:100%;font-size:.9rem;font-variant-numeric:tabular-nums}}
+th,td{{text-align:right;padding:4px 8px;border-bottom:1px solid var(--line);vertical-align:top}}
+th:first-child,td:first-child{{text-align:left}}
+th{{overflow-wrap:normal}}
+td:first-child{{min-width:7em}}
+td:nth-child(2){{white-space:nowrap}}
+.scroll{{margin-bottom:14px}}
+figure .scroll{{margin-bottom:0}}
+code,pre{{font:.88em ui-monospace,monospace;background:var(--card);border-radius:4px;padding:1px 4px}}
+pre{{padding:10px 12px;white-space:pre-wrap}}
+ol,ul{{padding-left:1.3rem;margin:.3rem 0}}
+li{{margin:.25rem 0}}
+.choices{{display:flex;flex-wrap:wrap;gap:4px 16px;font-size:.9rem;color:var(--soft);padding:12px 0 0}}
+.choices label{{white-space:nowrap}}
+.legend b{{font-weight:600}}
+.legend .o{{color:var(--original)}} .legend .r{{color:var(--released)}}
+footer{{margin-top:2.5rem;padding-bottom:2rem;color:var(--soft);font-size:.85rem}}
+@media (max-width:480px){{main,header.top,footer{{padding:0 14px}}h1{{font-size:1.4rem}}th,td{{padding:4px 5px}}}}
+@media print{{
+:root,:root:has(#dark:checked){{color-scheme:light;{_LIGHT}}}
+.choices{{display:none}}
+figure,.promise,tr{{break-inside:avoid}}
+h2{{break-after:avoid}}
+body{{font-size:11pt}}
+*{{print-color-adjust:exact}}
+}}
+""".strip()

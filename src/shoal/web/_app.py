@@ -24,9 +24,8 @@ from shoal.errors import InputError
 from shoal.web import _errors, _pages, api
 from shoal.web._context import Context, OpenTables
 from shoal.web._guard import Access, Guard
-from shoal.web._jobs import Jobs
+from shoal.web._jobs import Jobs, warm
 from shoal.web._store import Store
-from shoal.web._work import warm
 
 __all__ = ["create_app", "default_folder", "serve"]
 

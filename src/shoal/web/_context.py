@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import Depends, Request
 
 from shoal.errors import DataError
-from shoal.web._jobs import Jobs
-from shoal.web._store import NotFound, Store
+from shoal.web._jobs import Jobs, status
+from shoal.web._store import NotFound, Store, now
 
 if TYPE_CHECKING:
     from shoal import Schema, Table
@@ -80,6 +80,28 @@ class Context:
         if not 0 <= number < len(columns):
             raise NotFound("there is no such column")
         return str(columns[number]["name"])
+
+    def run(self, identity: str) -> dict[str, Any]:
+        """Return what a run was asked for and how far it is."""
+        return self.store.runs.about(identity) | {"status": status(self.store.runs.path(identity))}
+
+    def begin(self, table: str, about: dict[str, Any], files: dict[str, str]) -> dict[str, Any]:
+        """Write a run down and start it."""
+        source = self.store.tables.about(table)
+        identity = self.store.runs.new()
+        folder = self.store.runs.path(identity)
+        for name, text in files.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        about |= {
+            "table": table,
+            "table_name": source["name"],
+            "table_folder": str(self.store.tables.path(table).absolute()),
+            "file": source["file"],
+            "created": now(),
+        }
+        self.store.runs.note(identity, about)
+        self.jobs.submit(identity)
+        return self.run(identity)
 
 
 def _context(request: Request) -> Context:

@@ -107,7 +107,7 @@ def comparison(here: Here, table: str) -> HTMLResponse:
 @router.get("/runs/{run}")
 def one_run(here: Here, run: str) -> HTMLResponse:
     """Show how far a run is, or what came of it."""
-    about = runs.describe(here, run)
+    about = here.run(run)
     done = about["status"]["state"] == "done"
     if not done:
         return _page("progress", step="runs", run=about, **_of(here, about["table"]))

@@ -16,7 +16,6 @@ from shoal.web._commands import compare_python, compare_shell
 from shoal.web._context import Context, Here
 from shoal.web._store import NotFound
 from shoal.web.api.releases import exploration
-from shoal.web.api.runs import begin
 
 if TYPE_CHECKING:
     import shoal
@@ -67,7 +66,7 @@ def start(here: Here, table: str, comparison: Comparison) -> dict[str, Any]:
         "shell": compare_shell(chosen, name),
     }
     wanted = {"schema": schema.dumps(here.schema(table)), "choice": chosen}
-    return begin(here, table, about, {"comparison.json": json.dumps(wanted)})
+    return here.begin(table, about, {"comparison.json": json.dumps(wanted)})
 
 
 @router.get("/runs/{run}/points/{number}/plan.zip", response_class=Response)

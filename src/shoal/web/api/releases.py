@@ -14,8 +14,8 @@ from fastapi.responses import FileResponse, PlainTextResponse, StreamingResponse
 
 from shoal.web._commands import schema_name
 from shoal.web._context import Context, Here
+from shoal.web._jobs import EXPLORATION, KEY, PLAN, RELEASE
 from shoal.web._store import NotFound, read_json
-from shoal.web._work import EXPLORATION, KEY, PLAN, RELEASE
 
 __all__ = ["router"]
 

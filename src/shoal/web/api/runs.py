@@ -11,12 +11,11 @@ from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
 from shoal.web._commands import python, shell
-from shoal.web._context import Context, Here
+from shoal.web._context import Here
 from shoal.web._jobs import ENDED, status
-from shoal.web._store import now
 from shoal.web.api.plans import Choice, make_plan
 
-__all__ = ["begin", "describe", "router"]
+__all__ = ["router"]
 
 router = APIRouter()
 
@@ -47,13 +46,13 @@ def start(here: Here, table: str, choice: Choice) -> dict[str, Any]:
         "python": python(plan, name),
         "shell": shell(plan, name),
     }
-    return begin(here, table, about, {"plan.toml": plan.dumps()})
+    return here.begin(table, about, {"plan.toml": plan.dumps()})
 
 
 @router.get("/runs/{run}")
 def describe(here: Here, run: str) -> dict[str, Any]:
     """Return what a run was asked for and how far it is."""
-    return here.store.runs.about(run) | {"status": status(here.store.runs.path(run))}
+    return here.run(run)
 
 
 @router.get("/runs/{run}/events", response_class=StreamingResponse)
@@ -79,7 +78,7 @@ async def events(here: Here, run: str) -> StreamingResponse:
 def cancel(here: Here, run: str) -> dict[str, Any]:
     """Stop a run; nothing of it is kept but its plan."""
     here.jobs.stop(run)
-    return describe(here, run)
+    return here.run(run)
 
 
 @router.delete("/runs/{run}", status_code=204)
@@ -95,22 +94,3 @@ def _short(name: str, parameters: dict[str, Any]) -> str:
     known = ("k", "l", "t", "epsilon", "delta", "beta", "p", "m", "c")
     figures = ", ".join(f"{key} = {value}" for key, value in parameters.items() if key in known)
     return f"{column}: {figures}" if column and figures else figures or name
-
-
-def begin(here: Context, table: str, about: dict[str, Any], files: dict[str, str]) -> dict[str, Any]:
-    """Write a run down and start it."""
-    source = here.store.tables.about(table)
-    identity = here.store.runs.new()
-    folder = here.store.runs.path(identity)
-    for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    about |= {
-        "table": table,
-        "table_name": source["name"],
-        "table_folder": str(here.store.tables.path(table).absolute()),
-        "file": source["file"],
-        "created": now(),
-    }
-    here.store.runs.note(identity, about)
-    here.jobs.submit(identity)
-    return describe(here, identity)

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Query, Request
 
 from shoal.errors import DataError
 from shoal.web._context import Here, receive
+from shoal.web._jobs import RELEASE
 from shoal.web._store import now
-from shoal.web._work import RELEASE
 from shoal.web.api.tables import UPLOAD
 
 __all__ = ["router"]
