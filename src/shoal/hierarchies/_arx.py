@@ -30,8 +30,8 @@ def read_arx(
     Parameters
     ----------
     path
-        The file: one row per leaf, from the leaf to the top, as many fields in every row. Where the last column is
-        not ``*`` throughout, a level ``*`` is added above it.
+        The file: one row per leaf, from the leaf to the top, as many fields in every row. Where the last column has
+        more than one label, a level ``*`` is added above it.
     attribute
         The column's name or description; the file's stem where it is not given. Leaves of a numeric or date column
         are put in ascending order, those of an ordinal one in declared order, others stay as in the file; leaves of

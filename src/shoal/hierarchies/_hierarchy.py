@@ -23,7 +23,9 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Hierarchy:
-    """The levels of one attribute, from its values (level 0) to ``*`` (the last level).
+    """The levels of one attribute, from its values (level 0) to one value for all (the last level, the top).
+
+    The top is ``*``, unless the last declared level has one label: then it is that level, whatever the label.
 
     Leaves are numbered so that the code at every level is non-decreasing in the leaf code: one sort of the leaves
     then sorts every level.
@@ -38,7 +40,7 @@ class Hierarchy:
         ``codes[level][leaf]`` is the code of the leaf's ancestor at that level; ``codes[0]`` is the identity.
     shares
         ``shares[level][code]`` is the part of the domain that the value covers: 0 for a single value (and for a
-        missing one, which tells nothing less than before), 1 for ``*``.
+        missing one, which tells nothing less than before), 1 for the top.
     leaves
         ``leaves[level][code]`` is the number of leaves below the value.
     provenance
@@ -87,12 +89,12 @@ class Hierarchy:
 
     @property
     def height(self) -> int:
-        """The number of the last level, where everything is ``*``."""
+        """The number of the last level, where everything has one value."""
         return len(self.labels) - 1
 
     @property
     def levels(self) -> int:
-        """The number of levels, the values themselves and ``*`` included."""
+        """The number of levels, the values themselves and the top included."""
         return len(self.labels)
 
     @property
@@ -147,6 +149,8 @@ def outside(hierarchy: Hierarchy, values: pa.Array | pa.ChunkedArray, counts: In
 
 def grow(tree: Tree, *, attribute: str, provenance: Provenance, missing: bool, source: str) -> Hierarchy:
     """Return the hierarchy of a tree. Cost: O(levels * leaves * log(leaves))."""
+    top = _declared_top(tree, provenance)
+    below = tree.levels if top is None else tree.levels[:-1]
     order = _tree_order(tree)
     leaves = tree.leaves if order is None else tree.leaves.take(pa.array(order))
     size = len(leaves)
@@ -154,7 +158,7 @@ def grow(tree: Tree, *, attribute: str, provenance: Provenance, missing: bool, s
     codes: list[Codes] = [np.arange(size, dtype=np.int32)]
     shares: list[Floats] = [np.zeros(size)]
     counts: list[Integers] = [np.ones(size, dtype=np.int64)]
-    for level in tree.levels:
+    for level in below:
         groups = level.groups if order is None else level.groups[order]
         starts = np.flatnonzero(np.diff(groups, prepend=-1))
         chosen = groups[starts]
@@ -164,9 +168,11 @@ def grow(tree: Tree, *, attribute: str, provenance: Provenance, missing: bool, s
         shares.append((sizes - 1) / max(size - 1, 1) if level.shares is None else level.shares[chosen])
         counts.append(sizes.astype(np.int64))
     extra = (lambda level, end: np.append(level, level.dtype.type(end))) if missing else (lambda level, end: level)
+    names = [*labels, pa.array([TOP if top is None else top], pa.string())]
+    *texts, whole = _distinguish(names, [*counts, np.array([size], dtype=np.int64)])
     return Hierarchy(
         attribute=attribute,
-        labels=(*(_texts(level, missing=missing) for level in _distinguish(labels, counts)), (TOP,)),
+        labels=(*(_texts(level, missing=missing) for level in texts), tuple(whole.to_pylist())),
         codes=(
             *(extra(level, len(names)) for level, names in zip(codes, labels, strict=True)),
             np.zeros(size + missing, dtype=np.int32),
@@ -176,6 +182,24 @@ def grow(tree: Tree, *, attribute: str, provenance: Provenance, missing: bool, s
         provenance=provenance,
         source=source,
     )
+
+
+def _declared_top(tree: Tree, provenance: Provenance) -> str | None:
+    """Return the one label of the last level, if that level holds every value that may occur; else None.
+
+    This must follow from the schema alone, as private methods publish the number of levels: levels whose labels follow
+    the observed values are left as they are. The top holds the missing value as well, so its label must not stand for
+    less further down; and where ``*`` stands further down it means any value, so that it is the top, too.
+    """
+    if not tree.levels or provenance is not Provenance.DECLARED:
+        return None
+    *below, last = tree.levels
+    groups = np.unique(last.groups)
+    if len(groups) != 1 or last.shares is not None:
+        return None
+    label = str(last.labels[int(groups[0])])
+    lower = {name for names in (tree.leaves, *(level.labels for level in below)) for name in names.to_pylist()}
+    return label if label == TOP or not lower & {label, TOP} else None
 
 
 def _tree_order(tree: Tree) -> Integers | None:

@@ -112,7 +112,7 @@ def _number(bound: float | dt.date) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Level:
-    """One level between the values and ``*``.
+    """One level above the values.
 
     Parameters
     ----------
@@ -131,7 +131,9 @@ class Level:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Tree:
-    """What a rule makes of a column: leaves and the nested levels above them, ``*`` excluded.
+    """What a rule makes of a column: leaves and the nested levels above them.
+
+    If the last level has one label and holds all values that may occur it is the top; else ``*`` is added above it.
 
     ``ranks`` says where each leaf wants to stand; leaves of one group are put together all the same, each group
     where its first leaf wants to stand. None: the leaves are in tree order as they are.

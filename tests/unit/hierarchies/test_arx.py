@@ -33,7 +33,11 @@ def test_rows_become_levels(file):
 @pytest.mark.parametrize(
     ("content", "labels"),
     [
-        ("a;x\nb;x\n", (("a", "b"), ("x",), ("*",))),
+        ("a;x\nb;x\n", (("a", "b"), ("x",))),
+        ("a;x;Any\nb;y;Any\n", (("a", "b"), ("x", "y"), ("Any",))),
+        ("a;x;Any;*\nb;y;Any;*\n", (("a", "b"), ("x", "y"), ("Any",), ("*",))),
+        ("a;x;x\nb;x;x\n", (("a", "b"), ("x",), ("x",), ("*",))),
+        ("a;*;Any\nb;y;Any\n", (("a", "b"), ("*", "y"), ("Any",), ("*",))),
         ("a\nb\n", (("a", "b"), ("*",))),
         ("a;x;*\nb;*;*\n", (("a", "b"), ("x", "*"), ("*",))),
         ("a;*;*\nb;*;*\n", (("a", "b"), ("*",), ("*",))),

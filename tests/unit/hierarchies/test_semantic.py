@@ -31,7 +31,7 @@ def _by_definition(hierarchy: Hierarchy, one: tuple[int, int], other: tuple[int,
     for level, code in (one, other):
         leaf = hierarchy.codes[level].tolist().index(code)
         chain = [hierarchy.labels[height][hierarchy.codes[height][leaf]] for height in range(level, hierarchy.levels)]
-        above.append(set(chain[: chain.index("*") + 1]))
+        above.append(set(chain[: chain.index(hierarchy.labels[-1][0]) + 1]))
     union, common = above[0] | above[1], above[0] & above[1]
     return math.log2(1 + (len(union) - len(common)) / len(union))
 

@@ -21,7 +21,6 @@ from shoal.schema._values import Integers, Rows, counted, file_problems, is_text
 __all__ = ["FromFile"]
 
 _LEAVES = "leaves of its hierarchy"
-_TOP = "*"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +64,7 @@ class FromFile(HierarchyRule):
             for problem in error.problems:
                 problems.add(problem)
             leaves = _encode(columns[0])
-        levels = [_encode(column) for column in _below_top(columns[1:])]
+        levels = [_encode(column) for column in columns[1:]]
         _check_nested(leaves, levels, rows, subject, problems)
         problems.raise_as(HierarchyError)
         groups = [Level(groups=level.groups[leaves.first], labels=level.labels) for level in levels]
@@ -94,12 +93,6 @@ def _leaves(leaves: pa.StringArray, column: Column) -> pa.StringArray:
     if column.kind is not Kind.NUMERIC or is_text(column.source):
         return leaves
     return text(pa.array(numbers(leaves, column.name, _LEAVES)))
-
-
-def _below_top(columns: list[pa.StringArray]) -> list[pa.StringArray]:
-    if columns and pc.all(pc.equal(columns[-1], _TOP)).as_py():
-        return columns[:-1]
-    return columns
 
 
 def _even(rows: Rows, subject: str, problems: Problems) -> Rows:

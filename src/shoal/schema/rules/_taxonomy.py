@@ -92,6 +92,7 @@ class Taxonomy(HierarchyRule):
         leaves = leaves[np.argsort(_first_seen(leaves, child, len(concepts)), kind="stable")]
         names = pa.array(concepts, pa.string())
         levels = [Level(groups=groups, labels=names) for groups in _ancestors(leaves, above, depth)]
+        levels.append(Level(groups=np.zeros(len(leaves), dtype=np.int64), labels=pa.array(["*"], pa.string())))
         values = names.take(pa.array(leaves))
         return Tree(leaves=values, levels=levels, ranks=column.ranks(values))
 
