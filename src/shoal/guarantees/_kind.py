@@ -72,7 +72,7 @@ class Words:
     def hidden(self, k: int) -> str:
         """Say that values hide among those of k people, where quasi-identifiers are released as they are."""
         return (
-            f"The confidential values of every person are hidden among those of at least {k} people of a {self.group}."
+            f"The confidential values of every person are hidden among those of at least {k} people in a {self.group}."
         )
 
 

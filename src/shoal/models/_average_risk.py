@@ -51,6 +51,11 @@ class AverageRisk(Model):
 
     risk: Number = field(metadata=within("(0, 1]"))
     name: ClassVar[str] = "average-risk"
+    assumes: ClassVar[tuple[str, ...]] = (
+        KNOWN,
+        "This is an average: individual records may be at much higher risk.",
+        SIZE_ALONE,
+    )
 
     @property
     def capabilities(self) -> Capabilities:
@@ -78,14 +83,6 @@ class AverageRisk(Model):
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
         return (
-            f"Whoever tries to find the people behind all records by {words.known('their')} is right for at most "
-            f"{plain(self.risk)} of the records on average (1 = all)."
-        )
-
-    def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says, and what it does not cover."""
-        return (
-            KNOWN,
-            "It is an average: single records may be at a much higher risk.",
-            SIZE_ALONE,
+            f"An intruder who tries to identify the people behind all records by {words.known('their')} is right, on "
+            f"average, for a share of at most {plain(self.risk)} of the records."
         )

@@ -11,7 +11,7 @@ import numpy as np
 from shoal.exact import FLAG, Number, ball, fraction, logarithm, plain, sign, within
 from shoal.guarantees import CLASSES, Words
 from shoal.kernels.walk import Proportions
-from shoal.models._model import KNOWN, Achieved, Capabilities, Mask, Scope
+from shoal.models._model import KNOWN, PRIOR, Achieved, Capabilities, Mask, Scope
 from shoal.models._multiplicative_closeness import likelihood_ratios
 from shoal.models._ratios import Ratios
 from shoal.models._sensitive import Rows, SensitiveModel
@@ -56,6 +56,11 @@ class BetaLikeness(SensitiveModel):
     beta: Number = field(metadata=within("[0, inf)"))
     enhanced: bool = field(default=False, kw_only=True, metadata=FLAG)
     name: ClassVar[str] = "beta-likeness"
+    assumes: ClassVar[tuple[str, ...]] = (
+        KNOWN,
+        PRIOR,
+        "A value may become less likely in a class, or be ruled out.",
+    )
 
     @property
     def capabilities(self) -> Capabilities:
@@ -89,18 +94,10 @@ class BetaLikeness(SensitiveModel):
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
-        more = ", and the less so the more frequent it is anyway" if self.enhanced else ""
+        more = "; the more frequent a value is in the whole release, the smaller the factor" if self.enhanced else ""
         return (
             f"Among records {words.sharing}, no value of `{self.attribute}` is more than "
             f"{plain(1 + fraction(self.beta))} times as frequent as in the whole release{more}."
-        )
-
-    def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says, and what it does not cover."""
-        return (
-            KNOWN,
-            f"What an intruder believed before is the distribution of `{self.attribute}` in the whole release.",
-            "That a value becomes less likely, or impossible, is not covered.",
         )
 
 

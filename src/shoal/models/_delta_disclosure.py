@@ -12,7 +12,7 @@ import numpy as np
 from shoal.exact import Number, above, ball, enclosures, fraction, logarithm, plain, within
 from shoal.guarantees import CLASSES, Words
 from shoal.kernels.walk import Proportions
-from shoal.models._model import KNOWN, Achieved, Capabilities, Mask, Scope
+from shoal.models._model import KNOWN, PRIOR, Achieved, Capabilities, Mask, Scope
 from shoal.models._multiplicative_closeness import close, factor_of
 from shoal.models._sensitive import Rows, SensitiveModel
 from shoal.tables import SensitiveAttribute
@@ -55,6 +55,7 @@ class DeltaDisclosure(SensitiveModel):
 
     delta: Number = field(metadata=within("[0, inf)"))
     name: ClassVar[str] = "delta-disclosure"
+    assumes: ClassVar[tuple[str, ...]] = (KNOWN, PRIOR)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -92,13 +93,6 @@ class DeltaDisclosure(SensitiveModel):
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
         return (
-            f"Among records {words.sharing}, the logarithm of the share of every value of "
-            f"`{self.attribute}` differs from the whole release by at most {plain(self.delta)}."
-        )
-
-    def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says, and what it does not cover."""
-        return (
-            KNOWN,
-            f"What an intruder believed before is the distribution of `{self.attribute}` in the whole release.",
+            f"Among records {words.sharing}, the natural logarithm of the share of every value of "
+            f"`{self.attribute}` differs by at most {plain(self.delta)} from the one in the whole release."
         )

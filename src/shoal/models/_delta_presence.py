@@ -52,6 +52,11 @@ class DeltaPresence(Model):
     minimum: Number = field(metadata=within("[0, 1]"))
     maximum: Number = field(metadata=within("[0, 1]"))
     name: ClassVar[str] = "delta-presence"
+    assumes: ClassVar[tuple[str, ...]] = (
+        KNOWN,
+        "The population table contains every person in the release and everybody else an intruder may consider.",
+        "Anybody in the population who matches no released record is known not to be in the release.",
+    )
 
     def fit(self, arguments: Arguments) -> None:
         """Report bounds in the wrong order."""
@@ -84,15 +89,7 @@ class DeltaPresence(Model):
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
         del words
-        bounds = f"at most {plain(self.maximum)}"
+        bounds = f"of at most {plain(self.maximum)}"
         if fraction(self.minimum) > 0:
             bounds = f"between {plain(self.minimum)} and {plain(self.maximum)}"
-        return f"For a person of the population who fits released records, the chance of being among them is {bounds}."
-
-    def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says, and what it does not cover."""
-        return (
-            KNOWN,
-            "The population table holds every record of the release and everybody an intruder may think of.",
-            "Whoever of the population fits no released record is known not to be in the release.",
-        )
+        return f"A person in the population who matches released records is among them with a probability {bounds}."

@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.exact import WHOLE
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import Achieved, Capabilities, Mask
+from shoal.models._model import MEANING, NOTHING_RULED_OUT, Achieved, Capabilities, Mask
 from shoal.models._sensitive import Rows, SensitiveModel
 
 __all__ = ["DistinctLDiversity"]
@@ -47,6 +47,11 @@ class DistinctLDiversity(SensitiveModel):
 
     l: int = field(metadata=WHOLE)  # noqa: E741 - the name in the literature
     name: ClassVar[str] = "distinct-l-diversity"
+    assumes: ClassVar[tuple[str, ...]] = (
+        NOTHING_RULED_OUT,
+        "Probabilities are not covered: one value may be far more frequent than the others.",
+        MEANING,
+    )
 
     @property
     def capabilities(self) -> Capabilities:
@@ -69,11 +74,3 @@ class DistinctLDiversity(SensitiveModel):
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
         return f"Records {words.sharing} show at least {self.l} different values of `{self.attribute}`."
-
-    def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says, and what it does not cover."""
-        return (
-            "An intruder knows at most the columns declared as quasi-identifiers and can rule no value out.",
-            "Probabilities are not covered: one value may be far more frequent than the others.",
-            "Meanings are not covered: the values may be alike.",
-        )

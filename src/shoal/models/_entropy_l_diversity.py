@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from shoal.exact import Number, Quantity, ball, below, fraction, logarithm, plain, product_is_one, sign, within
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import Achieved, Capabilities, Mask
+from shoal.models._model import MEANING, NOTHING_RULED_OUT, Achieved, Capabilities, Mask
 from shoal.models._sensitive import Rows, SensitiveModel
 
 if TYPE_CHECKING:
@@ -56,6 +56,11 @@ class EntropyLDiversity(SensitiveModel):
 
     l: Number = field(metadata=within("[1, inf)"))  # noqa: E741 - the name in the literature
     name: ClassVar[str] = "entropy-l-diversity"
+    assumes: ClassVar[tuple[str, ...]] = (
+        NOTHING_RULED_OUT,
+        "Uncertainty is an average over values: one value may still be likely if many others are present.",
+        MEANING,
+    )
 
     @property
     def capabilities(self) -> Capabilities:
@@ -89,16 +94,8 @@ class EntropyLDiversity(SensitiveModel):
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
         return (
-            f"Among records {words.sharing}, `{self.attribute}` is at least as uncertain as "
+            f"Among records {words.sharing}, `{self.attribute}` is at least as uncertain as a choice among "
             f"{plain(self.l)} equally likely values."
-        )
-
-    def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says, and what it does not cover."""
-        return (
-            "An intruder knows at most the columns declared as quasi-identifiers and can rule no value out.",
-            "Uncertainty is an average over values: one value may still be likely where many others are present.",
-            "Meanings are not covered: the values may be alike.",
         )
 
 

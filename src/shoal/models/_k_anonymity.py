@@ -20,6 +20,7 @@ class SizeModel(Model):
     """A model that asks for at least k records in every class, and for nothing else."""
 
     linkage: ClassVar[bool] = False
+    assumes: ClassVar[tuple[str, ...]] = (KNOWN, SIZE_ALONE)
     k: int = field(metadata=WHOLE)
 
     @property
@@ -40,10 +41,6 @@ class SizeModel(Model):
     def strongest(self, classes: Classes, released: Mask) -> Achieved:
         """Return the size of the smallest class."""
         return Achieved(k=int(classes.sizes[released].min()))
-
-    def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says, and what it does not cover."""
-        return KNOWN, SIZE_ALONE
 
 
 @dataclass(frozen=True, slots=True, repr=False)

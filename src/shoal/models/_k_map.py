@@ -49,6 +49,12 @@ class KMap(Model):
 
     k: int = field(metadata=WHOLE)
     name: ClassVar[str] = "k-map"
+    assumes: ClassVar[tuple[str, ...]] = (
+        KNOWN,
+        "The population table contains everybody an intruder may consider.",
+        "An intruder does not know which people in the population are in the release.",
+        SIZE_ALONE,
+    )
 
     @property
     def capabilities(self) -> Capabilities:
@@ -66,13 +72,4 @@ class KMap(Model):
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
-        return f"Every released record fits {words.known('the')} of at least {self.k} people of the population."
-
-    def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says, and what it does not cover."""
-        return (
-            KNOWN,
-            "The population table holds everybody an intruder may think of.",
-            "An intruder does not know who of the population is in the release.",
-            SIZE_ALONE,
-        )
+        return f"Every released record matches {words.known('the')} of at least {self.k} people in the population."

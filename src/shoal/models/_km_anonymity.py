@@ -62,6 +62,10 @@ class KMAnonymity(Model):
     k: int = field(metadata=WHOLE)
     m: int = field(metadata=WHOLE)
     name: ClassVar[str] = "k-m-anonymity"
+    assumes: ClassVar[tuple[str, ...]] = (
+        "An intruder knows at most {m} of the quasi-identifiers of a person.",
+        "Sensitive values are not covered: all matching records may share one.",
+    )
 
     @property
     def capabilities(self) -> Capabilities:
@@ -93,14 +97,7 @@ class KMAnonymity(Model):
         """Say what is promised, in one plain sentence."""
         del words
         known = "any quasi-identifier" if self.m == 1 else f"any {self.m} quasi-identifiers"
-        return f"Whoever knows {known} of a person finds at least {self.k} records that fit, or none."
-
-    def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says, and what it does not cover."""
-        return (
-            f"An intruder knows at most {self.m} of the quasi-identifiers of a person.",
-            "Sensitive values are not covered: the records that fit may all share one.",
-        )
+        return f"An intruder who knows {known} of a person finds at least {self.k} matching records, or none."
 
     def _rarest(self, classes: Classes, numbers: Counts) -> Counts:
         """Return, for each of the classes, how often its rarest combination of m values occurs in all of them."""

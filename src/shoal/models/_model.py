@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,10 @@ Mask = npt.NDArray[np.bool_]
 
 #: assumptions of many models
 KNOWN = "An intruder knows at most the columns declared as quasi-identifiers."
-SIZE_ALONE = "The size of a class does not cover sensitive values: its records may all share one."
+NOTHING_RULED_OUT = "An intruder knows at most the columns declared as quasi-identifiers and cannot rule out any value."
+PRIOR = "Before seeing the release, an intruder believes that `{attribute}` is distributed as in the whole release."
+SIZE_ALONE = "The size of a class says nothing about sensitive values: all its records may share one."
+MEANING = "Meaning is not covered: different values may mean nearly the same."
 
 
 class Scope(IntEnum):
@@ -117,6 +121,9 @@ class Model(Requirement):
     A field says in its metadata how it is read (`shoal.exact.WHOLE`, ...); `fit` looks at several together.
     """
 
+    #: what must hold for the promise to mean what it says, and what it does not cover; ``{k}`` is the parameter k
+    assumes: ClassVar[tuple[str, ...]]
+
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)
         arguments.read(self)
@@ -126,6 +133,10 @@ class Model(Requirement):
 
     def fit(self, arguments: Arguments) -> None:
         """Report parameters that do not go together."""
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what must hold for the promise to mean what it says, and what it does not cover."""
+        return tuple(text.format(**self.parameters()) for text in self.assumes)
 
     @property
     @abstractmethod
@@ -189,7 +200,7 @@ class Model(Requirement):
         if not self._rightly_said(entry, evidence):
             wrong = "the certificate's wording does not match its parameters"
             return [Check(subject=subject, passed=False, detail=wrong)]
-        detail = f"{detail}; the release has {self.achieved(classes)}"
+        detail = f"{detail}; the release achieves {self.achieved(classes)}"
         return [Check(subject=subject, passed=not failing, detail=detail)]
 
     def _rightly_said(self, entry: PromiseEntry, evidence: Evidence) -> bool:
@@ -238,7 +249,7 @@ def population(classes: Classes, title: str) -> Counts:
     if classes.population is None:
         raise ParameterError(
             f"`{title}` needs a population table; none was given.",
-            hint="give the table of everybody whom an intruder may think of, with the same quasi-identifiers",
+            hint="pass a table of everybody an intruder may consider, with the same quasi-identifiers",
         )
     return classes.population
 

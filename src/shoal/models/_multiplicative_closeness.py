@@ -11,7 +11,7 @@ import numpy as np
 from shoal.exact import Number, Quantity, fraction, plain, within
 from shoal.guarantees import CLASSES, Words
 from shoal.kernels.walk import Proportions
-from shoal.models._model import KNOWN, Achieved, Capabilities, Mask, Scope
+from shoal.models._model import KNOWN, PRIOR, Achieved, Capabilities, Mask, Scope
 from shoal.models._ratios import Ratios, arithmetic
 from shoal.models._sensitive import Rows, SensitiveModel
 from shoal.tables import Counts, SensitiveAttribute
@@ -48,12 +48,13 @@ class MultiplicativeCloseness(SensitiveModel):
 
     Examples
     --------
-    >>> MultiplicativeCloseness("diagnosis", 2).statement()[:78]
-    'Among records that share their quasi-identifiers, no value of `diagnosis` is m'
+    >>> MultiplicativeCloseness("diagnosis", 2).statement()[:77]
+    'Among records that share their quasi-identifiers, the share of every value of'
     """
 
     t: Number = field(metadata=within("[1, inf)"))
     name: ClassVar[str] = "multiplicative-closeness"
+    assumes: ClassVar[tuple[str, ...]] = (KNOWN, PRIOR)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -83,15 +84,8 @@ class MultiplicativeCloseness(SensitiveModel):
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
         return (
-            f"Among records {words.sharing}, no value of `{self.attribute}` is more than "
-            f"{plain(self.t)} times as frequent, or as rare, as in the whole release."
-        )
-
-    def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says, and what it does not cover."""
-        return (
-            KNOWN,
-            f"What an intruder believed before is the distribution of `{self.attribute}` in the whole release.",
+            f"Among records {words.sharing}, the share of every value of `{self.attribute}` is between "
+            f"{plain(1 / fraction(self.t))} and {plain(self.t)} times its share in the whole release."
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.exact import COLUMNS, WHOLE, Arguments
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import KNOWN, Achieved, Capabilities, Mask, Model
+from shoal.models._model import KNOWN, MEANING, Achieved, Capabilities, Mask, Model
 from shoal.tables import Classes, Counts
 
 __all__ = ["PSensitive"]
@@ -52,6 +52,11 @@ class PSensitive(Model):
     p: int = field(metadata=WHOLE)
     k: int = field(metadata=WHOLE)
     name: ClassVar[str] = "p-sensitive-k-anonymity"
+    assumes: ClassVar[tuple[str, ...]] = (
+        KNOWN,
+        "Probabilities are not covered: one value may be far more frequent than the others.",
+        MEANING,
+    )
 
     def fit(self, arguments: Arguments) -> None:
         """Report a k that leaves no room for p values."""
@@ -83,15 +88,8 @@ class PSensitive(Model):
         """Say what is promised, in one plain sentence."""
         columns = " and of ".join(f"`{name}`" for name in self.attributes)
         return (
-            f"Every record {words.shares} at least {self.k - 1} other records, and among such "
-            f"records there are at least {self.p} different values of {columns}."
-        )
-
-    def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says, and what it does not cover."""
-        return (
-            KNOWN,
-            "The values need not be equally frequent, and they may be alike in meaning.",
+            f"Every record {words.shares} at least {self.k - 1} other records, and together they show at least "
+            f"{self.p} different values of {columns}."
         )
 
     def _distinct(self, classes: Classes) -> list[Counts]:

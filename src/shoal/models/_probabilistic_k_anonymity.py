@@ -50,7 +50,5 @@ class ProbabilisticKAnonymity(SizeModel):
         """Say what is promised, in one plain sentence."""
         if not words.alike:
             return words.hidden(self.k)
-        return (
-            f"An intruder who knows {words.known('the')} of a person finds the person's record with probability at "
-            f"most 1/{self.k}."
-        )
+        known = words.known("a person's")
+        return f"An intruder who knows {known} finds that person's record with a probability of at most 1/{self.k}."

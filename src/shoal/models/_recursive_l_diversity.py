@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.exact import WHOLE, Number, fraction, plain, within
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import KNOWN, Achieved, Capabilities, Mask
+from shoal.models._model import KNOWN, MEANING, Achieved, Capabilities, Mask
 from shoal.models._ratios import LIMIT, Ratios
 from shoal.models._sensitive import Rows, SensitiveModel
 from shoal.tables import Counts
@@ -77,7 +77,7 @@ class RecursiveLDiversity(SensitiveModel):
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
-        others = {1: "all values", 2: "the others"}.get(self.l, f"all but the {self.l - 1} most frequent ones")
+        others = {1: "all values", 2: "all other values"}.get(self.l, f"all but the {self.l - 1} most frequent values")
         return (
             f"Among records {words.sharing}, the most frequent value of `{self.attribute}` is less "
             f"than {plain(self.c)} times as frequent as {others} together."
@@ -85,11 +85,8 @@ class RecursiveLDiversity(SensitiveModel):
 
     def assumptions(self) -> tuple[str, ...]:
         """Say what must hold for the promise to mean what it says, and what it does not cover."""
-        return (
-            KNOWN,
-            f"An intruder can rule out at most {max(self.l - 2, 0)} values of `{self.attribute}` for a person.",
-            "Meanings are not covered: the values may be alike.",
-        )
+        ruled_out = "no value" if self.l <= 2 else "at most 1 value" if self.l == 3 else f"at most {self.l - 2} values"
+        return KNOWN, f"An intruder can rule out {ruled_out} of `{self.attribute}` for a person.", MEANING
 
     def _diversities(self, rows: Rows) -> Counts:
         """Return the greatest l per row for which ``r_1 < c (r_l + ...)``; the tails shrink as l grows."""

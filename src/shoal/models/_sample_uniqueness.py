@@ -49,6 +49,11 @@ class SampleUniqueness(Model):
 
     share: Number = field(metadata=within("[0, 1]"))
     name: ClassVar[str] = "sample-uniqueness"
+    assumes: ClassVar[tuple[str, ...]] = (
+        KNOWN,
+        "Records that look like only one or two others are not covered.",
+        SIZE_ALONE,
+    )
 
     @property
     def capabilities(self) -> Capabilities:
@@ -75,12 +80,4 @@ class SampleUniqueness(Model):
         """Say what is promised, in one plain sentence."""
         if fraction(self.share) == 0:
             return f"No record is the only one with {words.known('its')}."
-        return f"At most a share of {plain(self.share)} of the records are the only ones with {words.known('their')}."
-
-    def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says, and what it does not cover."""
-        return (
-            KNOWN,
-            "Records that only two or three people share are not covered.",
-            SIZE_ALONE,
-        )
+        return f"The share of records that are the only one with {words.known('their')} is at most {plain(self.share)}."

@@ -78,6 +78,11 @@ class TCloseness(SensitiveModel):
     t: Number = field(metadata=within("[0, 1]"))
     distance: Distance | None = field(default=None, metadata=one_of(*get_args(Distance)))
     name: ClassVar[str] = "t-closeness"
+    assumes: ClassVar[tuple[str, ...]] = (
+        KNOWN,
+        "The distribution of `{attribute}` in the whole release may become public.",
+        "A rare value may still be several times as likely in a class as in the whole release.",
+    )
 
     @property
     def capabilities(self) -> Capabilities:
@@ -133,22 +138,14 @@ class TCloseness(SensitiveModel):
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
         measured = {
-            "equal": "all values counting as equally different",
-            "ordered": "values counting as more different the farther apart they are in order",
-            "hierarchical": "values counting as more different the later they meet in the hierarchy",
-            None: "by the distance that fits the column's kind",
+            "equal": "with all values counted as equally different",
+            "ordered": "with values counted as more different the further apart they are in order",
+            "hierarchical": "with values counted as more different the higher up in the hierarchy they meet",
+            None: "by the distance that suits the kind of the column",
         }[self.distance]
         return (
             f"Among records {words.sharing}, the distribution of `{self.attribute}` differs from "
             f"the one in the whole release by at most {plain(self.t)} on a scale from 0 to 1, {measured}."
-        )
-
-    def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says, and what it does not cover."""
-        return (
-            KNOWN,
-            f"The distribution of `{self.attribute}` in the whole release may become known.",
-            "A rare value may still become several times as likely in a class as in the whole release.",
         )
 
     def _distance(self, ordered: bool, hierarchy: bool) -> Distance:

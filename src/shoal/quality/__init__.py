@@ -66,5 +66,5 @@ def as_measure(
     unknown = set(parameters) - {entry.name for entry in dataclasses.fields(measure)}
     if unknown:
         names = ", ".join(f"`{name}`" for name in sorted(unknown))
-        raise ParameterError(f"a measure of {owner} has {names}, which `{measure.title}` does not know.")
+        raise ParameterError(f"the measure `{measure.title}` of {owner} has no parameter {names}.")
     return measure(**parameters)  # type: ignore[arg-type]

@@ -77,7 +77,7 @@ class Measure(ABC):
         unknown = [name for name in self.weights if name not in frequencies.attributes]
         if unknown:
             names = ", ".join(f"`{name}`" for name in unknown)
-            raise ParameterError(f"`weights` of `{self.title}` names {names}, which are not quasi-identifiers.")
+            raise ParameterError(f"`weights` of `{self.title}` may name quasi-identifiers only; got {names}.")
         weights = np.array([self.weights.get(name, 1.0) for name in frequencies.attributes], dtype=np.float64)
         if not weights.sum():
             raise ParameterError(f"`weights` of `{self.title}` must not all be 0.")

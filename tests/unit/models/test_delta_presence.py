@@ -38,5 +38,5 @@ def test_without_a_population_table_the_user_is_told() -> None:
 
 
 def test_the_statement_names_the_lower_bound_where_there_is_one() -> None:
-    assert DeltaPresence(0, 0.5).statement().endswith("is at most 0.5.")
-    assert DeltaPresence(0.1, 0.5).statement().endswith("is between 0.1 and 0.5.")
+    assert DeltaPresence(0, 0.5).statement().endswith("with a probability of at most 0.5.")
+    assert DeltaPresence(0.1, 0.5).statement().endswith("with a probability between 0.1 and 0.5.")

@@ -31,7 +31,7 @@ def test_k_must_be_a_positive_integer(k: object) -> None:
 
 
 def test_the_statement_is_about_a_probability_and_not_about_looking_alike() -> None:
-    assert ProbabilisticKAnonymity(5).statement().endswith("with probability at most 1/5.")
+    assert ProbabilisticKAnonymity(5).statement().endswith("with a probability of at most 1/5.")
     assert "shares" not in ProbabilisticKAnonymity(5).statement()
 
 

@@ -44,7 +44,7 @@ def test_counts_too_large_for_one_sort_key_are_decided_alike(l: int) -> None:  #
 
 
 @pytest.mark.parametrize(
-    ("l", "words"), [(1, "all values"), (2, "the others"), (3, "all but the 2 most frequent ones")]
+    ("l", "words"), [(1, "all values"), (2, "all other values"), (3, "all but the 2 most frequent values")]
 )
 def test_the_statement_says_what_is_compared(l: int, words: str) -> None:  # noqa: E741
     assert words in RecursiveLDiversity("s", c=3, l=l).statement()
