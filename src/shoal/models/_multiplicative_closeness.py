@@ -84,8 +84,8 @@ class MultiplicativeCloseness(SensitiveModel):
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
         return (
-            f"Among records {words.sharing}, the share of every value of `{self.attribute}` is between "
-            f"{plain(1 / fraction(self.t))} and {plain(self.t)} times its share in the whole release."
+            f"Among records {words.sharing}, the share of every value of `{self.attribute}` differs by a factor of at "
+            f"most {plain(self.t)} from its share in the whole release."
         )
 
 
