@@ -75,7 +75,7 @@ def _risk_lines(found: Assessment) -> Iterator[tuple[str, str]]:
     if risk.journalist is None:
         yield "journalist risk", "no more than the prosecutor risk (no population was given)"
     else:
-        yield "journalist risk", f"{share(risk.journalist)}  highest, if the intruder does not know that"
+        yield "journalist risk", f"{share(risk.journalist)}  highest, for an intruder who does not know that"
     yield "marketer risk", f"{share(risk.marketer)}  expected share of all records that can be linked"
 
 
