@@ -1,6 +1,6 @@
 """How to get there: all methods, by the names that plan files and the command line use.
 
-A method is a class of one of the families below, listed once in ``__all__``.
+A method is a class of one of the families below, imported here in one line.
 """
 
 from __future__ import annotations
@@ -10,57 +10,34 @@ from collections.abc import Iterable, Mapping
 
 from shoal.errors import ParameterError, Problems
 from shoal.guarantees import Requirement
-from shoal.methods.base import Keeps, Made, Method, Progress, Work
-from shoal.methods.classes import (
-    Anatomy,
-    Bucketize,
-    IndividualRankingSwap,
-    Mdav,
-    Slice,
-    StochasticCloseness,
-    Swap,
-    TMicroaggregate,
-    VMdav,
-)
-from shoal.methods.noise import DPMicroaggregation
-from shoal.methods.recode import Generalize, Iterate, Mondrian, Specialize, Subtree
-from shoal.methods.truthful import Truthful
+from shoal.methods.base import Keeps as Keeps
+from shoal.methods.base import Made as Made
+from shoal.methods.base import Method as Method
+from shoal.methods.base import Progress as Progress
+from shoal.methods.base import Work as Work
+from shoal.methods.classes import Anatomy as Anatomy
+from shoal.methods.classes import Bucketize as Bucketize
+from shoal.methods.classes import IndividualRankingSwap as IndividualRankingSwap
+from shoal.methods.classes import Mdav as Mdav
+from shoal.methods.classes import Slice as Slice
+from shoal.methods.classes import StochasticCloseness as StochasticCloseness
+from shoal.methods.classes import Swap as Swap
+from shoal.methods.classes import TMicroaggregate as TMicroaggregate
+from shoal.methods.classes import VMdav as VMdav
+from shoal.methods.noise import DPMicroaggregation as DPMicroaggregation
+from shoal.methods.recode import Generalize as Generalize
+from shoal.methods.recode import Iterate as Iterate
+from shoal.methods.recode import Mondrian as Mondrian
+from shoal.methods.recode import Specialize as Specialize
+from shoal.methods.recode import Subtree as Subtree
+from shoal.methods.truthful import Truthful as Truthful
 
-__all__ = [
-    "Anatomy",
-    "Bucketize",
-    "DPMicroaggregation",
-    "Generalize",
-    "IndividualRankingSwap",
-    "Iterate",
-    "Keeps",
-    "Made",
-    "Mdav",
-    "Method",
-    "Mondrian",
-    "Progress",
-    "Slice",
-    "Specialize",
-    "StochasticCloseness",
-    "Subtree",
-    "Swap",
-    "TMicroaggregate",
-    "Truthful",
-    "VMdav",
-    "Work",
-    "by_name",
-    "crowd",
-    "default",
-    "from_parameters",
-    "keeper",
-    "names",
+_LISTED: list[type[Method]] = [
+    each
+    for each in tuple(globals().values())
+    if isinstance(each, type) and issubclass(each, Method) and each is not Method
 ]
-
-_METHODS: dict[str, type[Method]] = {
-    method.name: method
-    for method in (globals()[name] for name in __all__ if name[0].isupper())
-    if isinstance(method, type) and issubclass(method, Method) and method is not Method
-}
+_METHODS = {method.name: method for method in sorted(_LISTED, key=lambda method: method.name)}
 
 
 def names() -> tuple[str, ...]:
