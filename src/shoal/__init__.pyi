@@ -80,6 +80,7 @@ from .tables import Table as Table
 from .tables import read as read
 from .utility import Usefulness as Usefulness
 from .utility import usefulness as usefulness
+from .verification import sign as sign
 from .verification import verify as verify
 
 __version__: str

@@ -17,7 +17,7 @@ from shoal.guarantees import CERTIFICATE, POPULATION, Certificate, Data, File, c
 from shoal.methods.base import DATA, Made
 from shoal.methods.brief import Brief
 from shoal.report import REPORT, Plots, gather, listed, render_html, render_text, summary
-from shoal.verification import verify
+from shoal.verification import read_key, verify, write_signature
 
 __all__ = ["Release"]
 
@@ -31,20 +31,21 @@ class Release(Made):
     See :class:`shoal.methods.Made` for what it holds.
     """
 
-    def write(self, folder: str | Path, *, csv: bool = False) -> Path:
+    def write(self, folder: str | Path, *, csv: bool = False, sign: str | Path | None = None) -> Path:
         """Write the release to a new folder, which appears whole or not at all.
 
         The folder holds ``data.parquet``, or one file for each of :attr:`parts` (and CSV files beside them with
         ``csv=True``), ``certificate.json``, ``plan.toml`` with the hierarchy files that it names, ``summary.txt`` and
         ``report.html``. The summary and the report leave out what compares the release with the original table, such
-        as the risk before. Before the folder appears, it is verified as anybody would.
+        as the risk before. ``sign`` names the file of a private key, with which ``signature.json`` is made: see
+        :func:`shoal.sign`. Before the folder appears, it is verified as anybody would.
 
         Raises
         ------
         OutputError
             If the folder exists or cannot be written; nothing is left behind.
         """
-        folder = Path(folder)
+        folder, key = Path(folder), None if sign is None else read_key(sign)
         with staged(folder) as staging:
             written = {part.file: part.table for part in self.parts} or {DATA: self.table}
             for name, table in written.items():
@@ -65,6 +66,8 @@ class Release(Made):
             certificate = certificate.model_copy(update={"files": tuple(_fingerprints(staging))})
             (staging / CERTIFICATE).write_text(certificate.to_json(), encoding="utf-8")
             _check(staging)
+            if key is not None:
+                write_signature(staging, key)
         return folder
 
     @property

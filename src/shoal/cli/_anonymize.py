@@ -96,6 +96,10 @@ def anonymize(
     pseudonym_key: Annotated[
         Path | None, typer.Option(help="The file with the secret key for pseudonyms; created if it does not exist.")
     ] = None,
+    sign: Annotated[
+        Path | None,
+        typer.Option(metavar="KEYFILE", help="Sign the release with this private key; see shoal sign."),
+    ] = None,
     private_report: Annotated[
         Path | None,
         typer.Option(help="With --epsilon: a file, not for publication, that says how much the release lost."),
@@ -113,8 +117,11 @@ def anonymize(
     _output.json_wanted(wanted=json)
     import shoal
     from shoal._staging import check_destination
+    from shoal.verification import read_key
 
     check_destination(output)
+    if sign is not None:
+        read_key(sign)
     if private_report is not None:
         _check_private(private_report, output)
     key = None if pseudonym_key is None else _key(pseudonym_key, output)
@@ -152,7 +159,7 @@ def anonymize(
             raise ParameterError(
                 "--private-report needs --epsilon; the summary of any other release already says everything"
             )
-        release.write(output, csv=csv)
+        release.write(output, csv=csv, sign=sign)
     if private_report is not None and release.private is not None:
         _write_private(private_report, release.private.to_json())
     _show(release, output, json=json)

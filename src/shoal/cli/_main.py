@@ -25,6 +25,7 @@ from shoal.cli import (
     _parameters,
     _report,
     _serve,
+    _sign,
     _vault,
     _verify,
 )
@@ -54,6 +55,7 @@ app.command("anonymize", epilog=_anonymize.EXAMPLES)(_anonymize.anonymize)
 app.command("compare", epilog=_compare.EXAMPLES)(_compare.compare)
 app.command("report", epilog=_report.EXAMPLES)(_report.report)
 app.command("verify", epilog=_verify.EXAMPLES)(_verify.verify)
+app.command("sign", epilog=_sign.EXAMPLES)(_sign.sign)
 app.command("bridge", epilog=_bridge.EXAMPLES)(_bridge.bridge)
 app.command("parameters", epilog=_parameters.EXAMPLES)(_parameters.parameters)
 app.command("serve", epilog=_serve.EXAMPLES)(_serve.serve)

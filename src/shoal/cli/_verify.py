@@ -12,14 +12,19 @@ from shoal.cli import _output, _source
 __all__ = ["EXAMPLES", "verify"]
 
 EXAMPLES = """\b
-Example:
+Examples:
   shoal verify release && ./publish release
+  shoal verify release --signer agency.pub.pem
 """
 
 
 def verify(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a release.")],
     *,
+    signer: Annotated[
+        Path | None,
+        typer.Option(metavar="PUBLIC_KEY", help="The public key, in PEM, that must have signed the release."),
+    ] = None,
     json: _source.Json = False,
 ) -> None:
     """Check every promise of a release.
@@ -29,7 +34,7 @@ def verify(
     _output.json_wanted(wanted=json)
     import shoal
 
-    found = shoal.verify(folder)
+    found = shoal.verify(folder, signer=signer)
     if json:
         _output.print_json({"passed": found.passed, "checks": found.checks})
     else:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from shoal import tables
-from shoal.errors import ShoalError, VerificationError
+from shoal.errors import InputError, ShoalError, VerificationError
 from shoal.guarantees import (
     CERTIFICATE,
     WORDING,
@@ -24,12 +24,13 @@ from shoal.tables import Table
 from shoal.verification._files import PLAN, allowed_files, check_copies, check_files
 from shoal.verification._plan import check_plan
 from shoal.verification._rendered import check_hierarchies, check_links, check_rendered
+from shoal.verification._signature import check_signature, read_key, read_signer, write_signature
 from shoal.verification._word import on_trust
 
-__all__ = ["verify"]
+__all__ = ["sign", "verify"]
 
 
-def verify(folder: str | Path, *, rendered: bool = True) -> Verification:
+def verify(folder: str | Path, *, signer: str | Path | None = None, rendered: bool = True) -> Verification:
     """Check every promise of the release in ``folder``.
 
     A certificate is rebuilt, not read: from plan.toml and the data follow the columns, roles, kinds, orders of values,
@@ -42,6 +43,9 @@ def verify(folder: str | Path, *, rendered: bool = True) -> Verification:
     ----------
     folder
         The release.
+    signer
+        The file with the public key that must have signed the release. Without it, anybody may have made the folder,
+        and a check says so.
     rendered
         Whether to make the summary and the report again and to compare them; False saves that time where they were made
         a moment ago.
@@ -50,16 +54,57 @@ def verify(folder: str | Path, *, rendered: bool = True) -> Verification:
     ------
     VerificationError
         If there is no readable certificate; a promise that fails is a failed :class:`Check`, not an error.
+    InputError
+        If ``signer`` is no public key.
     """
-    folder = Path(folder)
+    folder, public = Path(folder), None if signer is None else read_signer(signer)
     if not folder.is_dir():
         raise VerificationError(f"there is no release folder `{folder.name}`")
+    checks = [*_checks(folder, rendered=rendered), check_signature(folder, public)]
+    return Verification(folder=folder, checks=tuple(checks))
+
+
+def sign(folder: str | Path, key: str | Path) -> str:
+    """Sign the release in ``folder``, once it verifies, and return the fingerprint of the key.
+
+    The signature, ``signature.json``, covers the certificate, which fingerprints every other file. One that is there
+    already is replaced. Nothing else changes. ``shoal sign --new-key NAME`` makes keys.
+
+    Parameters
+    ----------
+    folder
+        The release.
+    key
+        The file with the private Ed25519 key, in PEM.
+
+    Raises
+    ------
+    VerificationError
+        If the release does not verify; it is not signed then.
+    InputError
+        If ``key`` is no private key, or lies in the folder that is to be published.
+    MissingExtraError
+        If ``cryptography`` is not installed.
+    """
+    folder, secret = Path(folder), read_key(key)
+    if Path(key).resolve().is_relative_to(folder.resolve()):
+        raise InputError("the private key must not be inside the release folder")
+    if not folder.is_dir():
+        raise VerificationError(f"there is no release folder `{folder.name}`")
+    failed = [f"{check.subject}: {check.detail}" for check in _checks(folder, rendered=True) if not check.passed]
+    if failed:
+        raise VerificationError(["the release does not verify; it was not signed", *failed])
+    return write_signature(folder, secret)
+
+
+def _checks(folder: Path, *, rendered: bool) -> list[Check]:
+    """Check all but the signature."""
     certificate = load(folder / CERTIFICATE)
     checks = [_check_text(folder, certificate)]
     plan = _plan(folder, certificate)
     if plan is None:
         checks.append(Check(subject=PLAN, passed=False, detail="it is missing, or no plan as Shoal writes it"))
-        return Verification(folder=folder, checks=tuple(checks))
+        return checks
     checks += check_files(folder, certificate, allowed_files(plan, certificate))
     opened: dict[str, Table] = {}
     for data in certificate.tables:
@@ -67,7 +112,7 @@ def verify(folder: str | Path, *, rendered: bool = True) -> Verification:
     if len(opened) == len(certificate.tables):
         evidence = Evidence(folder=folder, certificate=certificate, tables=opened, plan=plan)
         checks.extend(_check_content(plan, evidence, rendered=rendered))
-    return Verification(folder=folder, checks=tuple(checks))
+    return checks
 
 
 def _check_text(folder: Path, certificate: Certificate) -> Check:

@@ -10,7 +10,7 @@ import typer.testing
 import shoal
 from shoal.cli._main import app
 
-COMMANDS = ("draft", "assess", "anonymize", "compare", "report", "verify", "bridge", "parameters", "serve")
+COMMANDS = ("draft", "assess", "anonymize", "compare", "report", "verify", "sign", "bridge", "parameters", "serve")
 VAULT = ("create", "analyst", "budget", "ledger", "serve", "ask")
 
 

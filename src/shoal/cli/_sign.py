@@ -1,0 +1,67 @@
+"""``shoal sign``: put a signature into a release, or make the keys for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shoal.cli import _output, _source
+from shoal.errors import ParameterError
+
+__all__ = ["EXAMPLES", "sign"]
+
+EXAMPLES = """\b
+Examples:
+  shoal sign --new-key agency
+  shoal sign release --key agency.pem
+  shoal verify release --signer agency.pub.pem
+"""
+
+
+def sign(
+    folder: Annotated[Path | None, typer.Argument(metavar="[FOLDER]", help="The folder of a release.")] = None,
+    *,
+    key: Annotated[
+        Path | None, typer.Option(metavar="KEYFILE", help="The private key to sign with, in PEM; keep it secret.")
+    ] = None,
+    new_key: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Make a pair of keys: NAME.pem to sign with, NAME.pub.pem to give away."),
+    ] = None,
+    json: _source.Json = False,
+) -> None:
+    """Sign a release, so that others can tell who made it.
+
+    Checks the release first, then writes signature.json: an Ed25519 signature of the certificate.
+    """
+    _output.json_wanted(wanted=json)
+    if new_key is not None:
+        if folder is not None or key is not None:
+            raise ParameterError("--new-key makes keys and signs nothing; leave out the folder and --key")
+        _make(new_key, json=json)
+        return
+    if folder is None or key is None:
+        raise ParameterError(
+            "give the folder of a release and --key, or --new-key NAME",
+            hint="shoal sign --new-key agency, then shoal sign release --key agency.pem",
+        )
+    import shoal
+
+    fingerprint = shoal.sign(folder, key)
+    if json:
+        _output.print_json({"release": folder, "key": fingerprint})
+    else:
+        _output.line(f"Signed {folder} with the key {fingerprint}", style="bold")
+
+
+def _make(name: str, *, json: bool) -> None:
+    from shoal.verification import new_key
+
+    private, public = new_key(name)
+    if json:
+        _output.print_json({"private": private, "public": public})
+        return
+    _output.line(f"{private}  signs releases: keep it secret, and a copy of it safe")
+    _output.line(f"{public}  checks signatures: publish it where your readers trust you")

@@ -1,0 +1,199 @@
+"""Sign releases, and check who signed them: Ed25519 over the bytes of the certificate, which fingerprints the rest."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shoal.errors import InputError, MissingExtraError, OutputError
+from shoal.guarantees import CERTIFICATE, Check
+from shoal.verification._files import SIGNATURE
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+__all__ = ["check_signature", "new_key", "read_key", "read_signer", "write_signature"]
+
+ALGORITHM = "Ed25519"
+#: what stands before the 32 bytes of an Ed25519 key in the usual encoding of public keys (RFC 8410, section 4)
+_PREFIX = bytes.fromhex("302a300506032b6570032100")
+_LONGEST = 1_000
+
+
+def new_key(name: str | Path) -> tuple[Path, Path]:
+    """Make a key pair: ``NAME.pem``, which only its owner can read, and ``NAME.pub.pem``, which is for everybody.
+
+    Raises
+    ------
+    OutputError
+        If one of the files exists or cannot be written.
+    MissingExtraError
+        If ``cryptography`` is not installed.
+    """
+    _need_cryptography()
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    private, public = Path(f"{name}.pem"), Path(f"{name}.pub.pem")
+    key = Ed25519PrivateKey.generate()
+    secret = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    shown = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    for path in (private, public):
+        if path.exists() or path.is_symlink():
+            raise OutputError(f"`{path.name}` already exists; no key was made", hint="choose another name")
+    _create(private, secret, 0o600)
+    _create(public, shown, 0o644)
+    return private, public
+
+
+def read_key(path: str | Path) -> Ed25519PrivateKey:
+    """Read a private key to sign with; no message says what is in the file."""
+    _need_cryptography()
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    path = Path(path)
+    problem = f"`{path.name}` is not a private Ed25519 key in PEM without a password"
+    try:
+        key = load_pem_private_key(_content(path), password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise InputError(problem, hint="`shoal sign --new-key NAME` makes one") from None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise InputError(problem, hint="`shoal sign --new-key NAME` makes one")
+    return key
+
+
+def read_signer(path: str | Path) -> bytes:
+    """Return the public key in a file as 44 bytes of DER."""
+    _need_cryptography()
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+    path = Path(path)
+    problem = f"`{path.name}` is not a public Ed25519 key in PEM"
+    try:
+        key = load_pem_public_key(_content(path))
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise InputError(problem, hint="give the file that the publisher calls NAME.pub.pem") from None
+    if not isinstance(key, Ed25519PublicKey):
+        raise InputError(problem, hint="give the file that the publisher calls NAME.pub.pem")
+    return _PREFIX + key.public_bytes_raw()
+
+
+def write_signature(folder: Path, key: Ed25519PrivateKey) -> str:
+    """Sign the certificate in ``folder`` in place of any signature that is there; return the key's fingerprint."""
+    public = _PREFIX + key.public_key().public_bytes_raw()
+    text = _text(public, key.sign((folder / CERTIFICATE).read_bytes()))
+    partial = folder / f".{SIGNATURE}.partial"
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(folder / SIGNATURE)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        reason = (error.strerror or "the system refuses").lower()
+        raise OutputError(f"the signature cannot be written into `{folder.name}`: {reason}") from None
+    return _fingerprint(public)
+
+
+def check_signature(folder: Path, signer: bytes | None) -> Check:
+    """Say who signed the release, as far as that can be known; with a ``signer`` it must be that key."""
+    path = folder / SIGNATURE
+    if not path.exists() and not path.is_symlink():
+        if signer is not None:
+            return _check("the release is not signed", passed=False)
+        return _check("on the publisher's word: there is none; anybody could have made this folder", shown=False)
+    found = _read(path)
+    if found is None:
+        return _check("not a signature as Shoal writes it", passed=False)
+    public, signature = found
+    name = _fingerprint(public)
+    if signer is not None and public != signer:
+        return _check(f"by another key ({name}) than the one given ({_fingerprint(signer)})", passed=False)
+    try:
+        valid = _valid(public, signature, (folder / CERTIFICATE).read_bytes())
+    except MissingExtraError as error:
+        return _check(f"by the key {name}, as it says; it was not checked: {error.hint} and try again", shown=False)
+    if not valid:
+        return _check(f"not the one that the key {name} gives for this certificate", passed=False)
+    if signer is not None:
+        return _check(f"by the key given, {name}")
+    return _check(
+        f"by the key {name}; on the publisher's word: that the key is the publisher's, for nobody vouches for it here",
+        shown=False,
+    )
+
+
+def _check(detail: str, *, passed: bool = True, shown: bool = True) -> Check:
+    return Check(subject="signature", passed=passed, detail=detail, shown=shown)
+
+
+def _text(public: bytes, signature: bytes) -> str:
+    content = {
+        "algorithm": ALGORITHM,
+        "public_key": base64.b64encode(public).decode(),
+        "signature": base64.b64encode(signature).decode(),
+    }
+    return json.dumps(content, indent=2) + "\n"
+
+
+def _read(path: Path) -> tuple[bytes, bytes] | None:
+    """Return public key and signature; None unless the file says these two things and nothing else."""
+    try:
+        with path.open("rb") as file:
+            text = file.read(_LONGEST).decode("ascii")
+        content = json.loads(text)
+        public, signature = (base64.b64decode(content[name], validate=True) for name in ("public_key", "signature"))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    sound = len(public) == len(_PREFIX) + 32 and public.startswith(_PREFIX) and len(signature) == 64
+    return (public, signature) if sound and text == _text(public, signature) else None
+
+
+def _valid(public: bytes, signature: bytes, message: bytes) -> bool:
+    _need_cryptography()
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    try:
+        Ed25519PublicKey.from_public_bytes(public[len(_PREFIX) :]).verify(signature, message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def _fingerprint(public: bytes) -> str:
+    """Return the SHA-256 of a public key: ``openssl pkey -pubin -in KEY -outform DER | sha256sum``."""
+    return f"SHA256:{hashlib.sha256(public).hexdigest()}"
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        reason = (error.strerror or "the system refuses").lower()
+        raise InputError(f"the key file `{path.name}` cannot be read: {reason}") from None
+
+
+def _create(path: Path, content: bytes, mode: int) -> None:
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+    except OSError as error:
+        reason = (error.strerror or "the system refuses").lower()
+        raise OutputError(f"the key cannot be written to `{path.name}`: {reason}") from None
+
+
+def _need_cryptography() -> None:
+    try:
+        import cryptography  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("the package `cryptography`, which signatures need,", extra="sign") from None
