@@ -18,6 +18,7 @@ __all__ = [
     "domains",
     "domains_of_columns",
     "domains_of_schema",
+    "drafted",
     "file_hash",
     "preparation",
     "unfit",
@@ -98,16 +99,19 @@ def file_hash(schema: Schema, column: str) -> str | None:
 
 def unfit(schema: Schema, title: str) -> list[str]:
     """Return what in a schema was read off the data or singles records out, each with what to do about it."""
-    problems = []
-    if schema.guessed:
-        problems.append(
-            f"`{title}` needs a schema that a person wrote or confirmed: a drafted one was read off the data "
-            "(check it, then remove the line `guessed = true`)"
-        )
-    problems += [
+    return drafted(schema, title) + [
         f"`{title}`: column `{attribute.name}` asks for pseudonyms, which single records out; drop it "
         "(pseudonym = false)"
         for attribute in schema
         if attribute.role is Role.IDENTIFIER and attribute.pseudonym
     ]
-    return problems
+
+
+def drafted(schema: Schema, title: str) -> list[str]:
+    """Return that a schema was read off the data, with what to do about it, where it was."""
+    if not schema.guessed:
+        return []
+    return [
+        f"`{title}` needs a schema that a person wrote or confirmed: a drafted one was read off the data "
+        "(check it, then remove the line `guessed = true`)"
+    ]

@@ -7,17 +7,38 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
+from shoal import hierarchies, tables
 from shoal.exact import Arguments, fraction, plain
-from shoal.guarantees import CLASSES, Decision, Evidence, Neighbours, Promise, PromiseEntry, Step, Strength, Words
+from shoal.guarantees import (
+    CLASSES,
+    CRYPTOGRAPHIC,
+    Decision,
+    Evidence,
+    Neighbours,
+    Promise,
+    PromiseEntry,
+    Step,
+    Strength,
+    Words,
+)
 from shoal.methods.classes._bridge import RANDOMISED
+from shoal.methods.classes._declared import Grid, Listed, Mechanism, declared_domain
 from shoal.methods.classes._promises import SEED, ClassPromise, above, listed
 from shoal.methods.classes._stochastic import stochastic_t
 from shoal.models import Classes
-from shoal.schema import Role
+from shoal.schema import Attribute, Role, Schema
 
 __all__ = ["DrawnCloseness", "LocalPrivacy"]
+
+
+class Randomizes(Protocol):
+    """A method that randomises columns."""
+
+    def mechanism_for(self, attribute: Attribute) -> Mechanism:
+        """Return how an attribute is randomised."""
+
 
 _MECHANISMS = ("randomized-response", "refinement", "noise")
 
@@ -59,6 +80,10 @@ class LocalPrivacy(ClassPromise):
         return (
             "Quasi-identifiers are not covered: they are protected by the other promises alone.",
             "Whether a value is missing is not covered: records without one are left out, or refused.",
+            "One person has one record; with r records of a person epsilon counts r times.",
+            "Bounds, values, hierarchies and all parameters were declared without looking at the data.",
+            "Messages, running time and the private report stay with the publisher.",
+            "Every further release or answer from the same records adds its own epsilon.",
         )
 
     def promise(self, *, cryptographic: bool = True) -> Promise:
@@ -68,15 +93,32 @@ class LocalPrivacy(ClassPromise):
             return dataclasses.replace(made, strength=Strength.UNCONDITIONAL)
         return dataclasses.replace(made, assumptions=(SEED, *made.assumptions))
 
+    def over(self, schema: Schema, method: Randomizes, *, cryptographic: bool) -> Promise:
+        """Return the promise with the domains over which a method randomises, as the schema declares them."""
+        domains = {name: _domain(name, schema, method).plain() for name in self.columns}
+        return dataclasses.replace(self.promise(cryptographic=cryptographic), exact={"domains": domains})
+
+    def again(self, entry: PromiseEntry, evidence: Evidence) -> Promise:
+        """Return the promise with the domains that the plan declares."""
+        del entry
+        cryptographic = evidence.certificate.randomness == CRYPTOGRAPHIC
+        return self.over(evidence.plan.schema, evidence.plan.method, cryptographic=cryptographic)
+
     def decide(self, entry: PromiseEntry, evidence: Evidence) -> Decision:
-        """Add up what the steps spend on the columns of the promise."""
+        """Add up what the steps spend on the columns of the promise, and look for values that are not declared."""
         done = _randomised(entry, evidence)
         if {str(step["column"]) for step in done} != {*self.columns} or len(done) != len(self.columns):
             return False, "the steps do not randomise the columns that it is about"
         if any(step["mechanism"] not in _MECHANISMS for step in done):
             return False, "a step uses a mechanism that is not known to be private"
+        if entry.strength is Strength.UNCONDITIONAL and evidence.certificate.roles != "declared":
+            return False, "the schema was guessed from the data"
+        for step in done:
+            if problem := _strange(step, entry, evidence):
+                return False, problem
         spent = _spent(done)
-        return spent <= self.epsilon, f"the steps spend epsilon {float(spent):.6g} in all"
+        shown = f"the steps spend epsilon {float(spent):.6g} in all"
+        return spent <= self.epsilon, f"{shown}, and every released value is of the declared domain"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -143,6 +185,23 @@ class DrawnCloseness(ClassPromise):
         t = stochastic_t(self.epsilon, records=records, smallest=smallest)
         counted = f"{records:,} records and classes of at least {smallest:,} give t = {t:.6g}"
         return (True, counted) if fraction(t) <= self.t else (False, f"{counted}, which is more than it says")
+
+
+def _domain(name: str, schema: Schema, method: Randomizes) -> Listed | Grid:
+    return declared_domain(schema[name], method.mechanism_for(schema[name]), folder=schema.folder)
+
+
+def _strange(step: Step, entry: PromiseEntry, evidence: Evidence) -> str | None:
+    """Say what is wrong with a randomised column: another mechanism than the plan's, or values out of its domain."""
+    name, schema, method = str(step["column"]), evidence.plan.schema, evidence.plan.method
+    if step["mechanism"] != method.mechanism_for(schema[name]):
+        return f"`{name}` was not randomised as plan.toml asks for"
+    domain, values = (
+        _domain(name, schema, method),
+        tables.distinct_values(evidence.tables[evidence.data(entry).file], name),
+    )
+    found = domain.strange(hierarchies.text(values).to_pylist() if isinstance(domain, Listed) else values.to_pylist())
+    return f"`{name}` has {found:,} different values that are not of its declared domain" if found else None
 
 
 def _sizes(entry: PromiseEntry, evidence: Evidence) -> tuple[int, int]:

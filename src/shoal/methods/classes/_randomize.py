@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from pathlib import Path
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, ParameterError
-from shoal.exact import STARTING_BITS, ball, fraction, working_precision
-from shoal.hierarchies import Hierarchy
+from shoal.exact import STARTING_BITS, ball, working_precision
+from shoal.hierarchies import leaves_declared
 from shoal.mechanisms import (
     SYSTEM,
     AbsoluteDistance,
@@ -26,17 +27,12 @@ from shoal.mechanisms import (
     Refinement,
     below_real,
 )
-from shoal.schema import Attribute, Domain, Kind
+from shoal.methods.classes._declared import Grid, Listed, Mechanism, declared_domain
+from shoal.schema import INEXACT, Attribute, Kind
 
-__all__ = ["Mechanism", "mechanism_problems", "randomize", "randomized_responses", "values_of"]
+__all__ = ["Mechanism", "mechanism_problems", "randomize", "randomized_responses"]
 
 Codes = NDArray[np.int64]
-Mechanism = Literal["randomized-response", "refinement", "noise"]
-"""``randomized-response``: the truth, or any other value alike. ``refinement``: near values more often than far ones.
-``noise``: a number plus noise, clamped to the declared bounds."""
-
-STEPS = 1000
-"""Steps of the grid on which numbers are randomised, over the declared bounds."""
 
 
 def randomized_responses(
@@ -93,7 +89,7 @@ def randomize(
     epsilon: Fraction,
     mechanism: Mechanism,
     *,
-    hierarchy: Hierarchy | None = None,
+    folder: Path = Path(),
     source: RandomSource = SYSTEM,
 ) -> list[Any]:
     """Return the values of a confidential attribute, each randomised on its own with ``epsilon``.
@@ -101,13 +97,13 @@ def randomize(
     Parameters
     ----------
     attribute
-        What the schema declares: all values, or the bounds of a number.
+        What the schema declares: see `declared_domain`.
     values
         One value per record, as text.
     epsilon, mechanism
         The privacy cost of one record, and how.
-    hierarchy
-        Its leaves are the values of a categorical attribute that declares them so.
+    folder
+        Where relative paths of hierarchy files start, which may list the values.
 
     Guarantee
     ---------
@@ -115,74 +111,73 @@ def randomize(
     *statistical* [SC13 Prop. 2], whose factors bound the ratio between any two values by e^epsilon, with the uniform
     prior. Noise has the width of the bounds as its sensitivity; clamping is after it and costs nothing.
     """
-    if mechanism == "randomized-response":
-        known = values_of(attribute, hierarchy)
-        places = {value: place for place, value in enumerate(known)}
-        numbers = np.array([places.get(value, -1) for value in values], dtype=np.int64)
-        if (numbers < 0).any():
-            raise DataError(
-                f"column `{attribute.name}`: {int((numbers < 0).sum()):,} records have a value that is not declared"
-            )
-        return [known[code] for code in randomized_responses(numbers, len(known), epsilon, source=source).tolist()]
-    draw = _drawer(attribute, epsilon, mechanism, hierarchy, source)
+    domain = declared_domain(attribute, mechanism, folder=folder)
+    if mechanism == "randomized-response" and isinstance(domain, Listed):
+        return _responses(attribute, values, domain, epsilon, source)
+    draw = _drawer(attribute, domain, epsilon, mechanism, source)
     return [draw(value) for value in values]
 
 
-def values_of(attribute: Attribute, hierarchy: Hierarchy | None) -> tuple[str, ...]:
-    """Return the declared values of an attribute."""
-    if attribute.domain is not None and attribute.domain.values is not None:
-        return attribute.domain.values
-    if hierarchy is not None:
-        return tuple(label for label in hierarchy.labels[0] if label is not None)
-    raise ParameterError(f"column `{attribute.name}` declares no values.")
+def _responses(
+    attribute: Attribute, values: Sequence[str], domain: Listed, epsilon: Fraction, source: RandomSource
+) -> list[Any]:
+    places = {value: place for place, value in enumerate(domain.values)}
+    numbers = np.array([places.get(value, -1) for value in values], dtype=np.int64)
+    if (numbers < 0).any():
+        raise DataError(
+            f"column `{attribute.name}`: {int((numbers < 0).sum()):,} records have a value that is not declared"
+        )
+    drawn = randomized_responses(numbers, len(domain.values), epsilon, source=source)
+    return [domain.values[code] for code in drawn.tolist()]
 
 
-def mechanism_problems(attribute: Attribute, mechanism: Mechanism, *, declared: bool) -> list[str]:
+def mechanism_problems(attribute: Attribute, mechanism: Mechanism) -> list[str]:
     """Return what keeps a mechanism from randomising an attribute."""
-    numeric = attribute.kind is Kind.NUMERIC
-    bounded = attribute.domain is not None and attribute.domain.bounded
-    listed = (attribute.domain is not None and attribute.domain.values is not None) or declared
+    name, domain, numeric = attribute.name, attribute.domain, attribute.kind is Kind.NUMERIC
+    bounded = numeric and domain is not None and domain.bounded
     if mechanism not in get_args(Mechanism):
         return [f"`mechanism` must be one of {', '.join(get_args(Mechanism))}; got {mechanism!r}"]
     if mechanism == "noise" and not numeric:
-        return [f"column `{attribute.name}` is {attribute.kind}: noise is for numbers"]
-    if mechanism == "randomized-response" and not listed:
-        return [f"column `{attribute.name}` must declare all its `values` (or a hierarchy that lists them)"]
-    if mechanism == "refinement" and not (listed or (numeric and bounded)):
-        return [f"column `{attribute.name}` must declare its `values`, or `minimum` and `maximum`"]
+        return [f"column `{name}` is {attribute.kind}: noise is for numbers"]
     if mechanism == "noise" and not bounded:
-        return [f"column `{attribute.name}` must declare `minimum` and `maximum`"]
+        return [f"column `{name}` has no declared domain to randomise over; give its `minimum` and `maximum`"]
+    if not leaves_declared(attribute) and not (bounded and mechanism != "randomized-response"):
+        return [f"column `{name}` has no declared domain to randomise over; {_remedy(attribute, mechanism)}"]
+    if numeric and domain is not None and not domain.exact:
+        return [f"column `{name}` {INEXACT}"]
     return []
 
 
+def _remedy(attribute: Attribute, mechanism: Mechanism) -> str:
+    """Say how the domain of a column can be declared, so that a mechanism can use it."""
+    if attribute.kind is Kind.DATE:
+        return "give its `minimum` and `maximum`, or list its `values`"
+    if attribute.kind is Kind.NUMERIC and mechanism == "refinement":
+        return "give its `minimum` and `maximum`, or list its `values`"
+    if attribute.kind is Kind.NUMERIC:
+        return "list its `values`, or give its `minimum` and `maximum` and use the mechanism `noise` or `refinement`"
+    return "list its `values`, or give a hierarchy that does (a file, groups, a taxonomy)"
+
+
 def _drawer(
-    attribute: Attribute, epsilon: Fraction, mechanism: Mechanism, hierarchy: Hierarchy | None, source: RandomSource
+    attribute: Attribute, domain: Listed | Grid, epsilon: Fraction, mechanism: Mechanism, source: RandomSource
 ) -> Callable[[str], Any]:
-    numeric = attribute.kind is Kind.NUMERIC and attribute.domain is not None and attribute.domain.bounded
+    if isinstance(domain, Listed):
+        by_order = AbsoluteDistance() if attribute.kind is Kind.ORDINAL else NominalDistance()
+        among = CategoricalPrior.uniform(domain.values)
+        named = Refinement(among, epsilon=epsilon, query="statistical", distance=by_order)
+        return lambda value: named.release(value, source=source)
     if mechanism == "noise":
-        assert attribute.domain is not None  # noqa: S101 - mechanism_problems asks for bounds
-        low, high, step = _grid(attribute.domain)
-        noise = OptimalNoise.minimal_variance(sensitivity=high - low, epsilon=epsilon, grid=step, neighbours="replace")
-        return lambda value: min(max(noise.release(Fraction(value), source=source), float(low)), float(high))
-    prior: NumericPrior | CategoricalPrior
-    distance: AbsoluteDistance | NominalDistance
-    if numeric:
-        assert attribute.domain is not None  # noqa: S101
-        low, high, step = _grid(attribute.domain)
-        prior, distance = NumericPrior.uniform(low, high, step=step), AbsoluteDistance()
-    else:
-        prior = CategoricalPrior.uniform(values_of(attribute, hierarchy))
-        distance = AbsoluteDistance() if attribute.kind is Kind.ORDINAL else NominalDistance()
-    refined = Refinement(prior, epsilon=epsilon, query="statistical", distance=distance)
-    return lambda value: refined.release(Fraction(value) if numeric else value, source=source)
-
-
-def _grid(domain: Domain) -> tuple[Fraction, Fraction, Fraction]:
-    low, high = fraction(str(domain.minimum)), fraction(str(domain.maximum))
-    if low == high:
-        raise ParameterError("a number that is randomised must have bounds that differ.")
-    whole = low.denominator == high.denominator == 1 and high - low <= STEPS
-    return low, high, Fraction(1) if whole else (high - low) / STEPS
+        width = domain.high - domain.low
+        noise = OptimalNoise.minimal_variance(
+            sensitivity=width, epsilon=epsilon, grid=domain.step, neighbours="replace"
+        )
+        number = int if domain.step.denominator == 1 else float
+        low, high = number(domain.low), number(domain.high)
+        return lambda value: min(max(noise.release(Fraction(value), source=source), low), high)
+    prior = NumericPrior.uniform(domain.low, domain.high, step=domain.step)
+    refined = Refinement(prior, epsilon=epsilon, query="statistical", distance=AbsoluteDistance())
+    return lambda value: refined.release(Fraction(value), source=source)
 
 
 def _uniform(count: int, size: int, source: RandomSource) -> Codes:

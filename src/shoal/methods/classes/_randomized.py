@@ -31,13 +31,13 @@ def randomized(run: ClassRun, method: StochasticCloseness) -> Drawn:
         values = _values(attribute, run.encoded.sensitive_codes[:, j])
         mechanism = method.mechanism_for(declared)
         released = randomize(
-            declared, values, epsilon / len(names), mechanism, hierarchy=attribute.hierarchy, source=run.source
+            declared, values, epsilon / len(names), mechanism, folder=run.schema.folder, source=run.source
         )
         drawn.columns[attribute.name] = pa.array(released)
         drawn.events.append(Randomized(column=attribute.name, mechanism=mechanism, epsilon_spent=epsilon / len(names)))
-    local = LocalPrivacy(columns=names, epsilon=epsilon).promise(cryptographic=run.source.cryptographic)
+    local = LocalPrivacy(columns=names, epsilon=epsilon)
     close = DrawnCloseness.made(epsilon, records=len(run.encoded), smallest=int(sizes.min()))
-    drawn.promises.extend([local, close])
+    drawn.promises.extend([local.over(run.schema, method, cryptographic=run.source.cryptographic), close])
     return drawn
 
 

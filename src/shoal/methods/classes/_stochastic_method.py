@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import ClassVar, get_args
 
 from shoal.exact import Arguments, Number, fraction, plain
-from shoal.hierarchies import provenance
+from shoal.methods._preparation import drafted
 from shoal.methods.classes._class_run import ClassRun, Drawn
 from shoal.methods.classes._method import PartitionMethod
 from shoal.methods.classes._people import Classified, People
@@ -18,7 +18,7 @@ from shoal.methods.classes._randomized import randomized
 from shoal.methods.classes._stochastic import stochastic_epsilon
 from shoal.methods.classes._t_microaggregate import microaggregate_points
 from shoal.models import Model
-from shoal.schema import Attribute, Kind, Provenance, Schema
+from shoal.schema import Attribute, Kind, Schema
 
 __all__ = ["StochasticCloseness"]
 
@@ -49,8 +49,9 @@ class StochasticCloseness(PartitionMethod):
 
     Assumptions
     -----------
-    Domains of confidential attributes are declared. Quasi-identifiers are protected by k-anonymity alone, and classes
-    are made by looking at quasi-identifiers alone.
+    Domains of confidential attributes are declared, and values are randomised over the declared domain: the listed
+    values, all days between the bounds of a date, a grid between the bounds of a number. Quasi-identifiers are
+    protected by k-anonymity alone, and classes are made by looking at quasi-identifiers alone.
 
     Examples
     --------
@@ -88,13 +89,11 @@ class StochasticCloseness(PartitionMethod):
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         """Return what keeps this method from being used with a schema and promises."""
-        found = PartitionMethod.problems(self, schema, models)
+        found = [*PartitionMethod.problems(self, schema, models), *drafted(schema, self.title)]
         if not schema.sensitive:
             found.append(f"method `{self.name}` randomises sensitive columns; the schema has none")
         for name in schema.sensitive:
-            attribute = schema[name]
-            declared = attribute.hierarchy is not None and provenance(attribute) is Provenance.DECLARED
-            found += mechanism_problems(attribute, self.mechanism_for(attribute), declared=declared)
+            found += mechanism_problems(schema[name], self.mechanism_for(schema[name]))
         found += [
             f"method `{self.name}` randomises `{name}`, so `{model.title}` of it would hold by chance only"
             for model in models

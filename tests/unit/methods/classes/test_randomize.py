@@ -14,7 +14,7 @@ from shoal.errors import DataError, ParameterError
 from shoal.mechanisms import SeededSource
 from shoal.methods.classes import randomize, randomized_responses
 from shoal.methods.classes._randomize import mechanism_problems
-from shoal.schema import Attribute, Domain, Kind, Role
+from shoal.schema import Attribute, Dates, Domain, Kind, Role
 
 COLOUR = Attribute(name="colour", role=Role.SENSITIVE, domain=Domain(values=("red", "green", "blue")))
 PAIN = Attribute(name="pain", role=Role.SENSITIVE, kind=Kind.ORDINAL, domain=Domain(values=("none", "mild", "severe")))
@@ -92,14 +92,19 @@ def test_refinement_bounds_the_ratio_of_any_two_truths() -> None:
         (Attribute(name="a"), "refinement", "values"),
         (Attribute(name="a"), "noise", "numbers"),
         (Attribute(name="a", kind=Kind.NUMERIC), "noise", "minimum"),
+        (Attribute(name="a", kind=Kind.NUMERIC), "randomized-response", "noise"),
+        (Attribute(name="a", kind=Kind.NUMERIC), "refinement", "minimum"),
+        (Attribute(name="a", kind=Kind.DATE, hierarchy=Dates(levels=("year",))), "randomized-response", "minimum"),
+        (PAY, "randomized-response", "noise"),
+        (Attribute(name="a", kind=Kind.NUMERIC, domain=Domain(minimum=0, maximum=2**60)), "noise", "2^53"),
         (Attribute(name="a"), "luck", "mechanism"),
     ],
 )
 def test_undeclared_domains_are_named(attribute: Attribute, mechanism: str, word: str) -> None:
-    (problem,) = mechanism_problems(attribute, mechanism, declared=False)  # type: ignore[arg-type]
+    (problem,) = mechanism_problems(attribute, mechanism)  # type: ignore[arg-type]
     assert word in problem
 
 
 def test_declared_domains_will_do() -> None:
     for attribute, mechanism in ((COLOUR, "randomized-response"), (PAIN, "refinement"), (PAY, "noise")):
-        assert mechanism_problems(attribute, mechanism, declared=False) == []  # type: ignore[arg-type]
+        assert mechanism_problems(attribute, mechanism) == []  # type: ignore[arg-type]
