@@ -84,8 +84,8 @@ def _population_lines(found: PopulationUniqueness) -> list[str]:
     chosen = _ESTIMATES[found.chosen]
     rows = [("unique people", f"{found.people:,.0f} ({share(found.share)})  by Dankar's rule: {chosen}")]
     rows += [(f"  by {name}", _estimate(found, key)) for key, name in _ESTIMATES.items()]
-    expected = f"{found.reidentifications:,.0f}  expected when every record is linked, by a model of individual risk"
-    return [title, *_aligned([*rows, ("re-identifications", expected)])]
+    expected = f"{found.reidentifications:,.0f}  expected when every record is linked; at most {found.at_most:,}"
+    return [title, *_aligned([*rows, ("re-identifications", expected), ("  may err", found.errs)])]
 
 
 def _aligned(rows: Iterator[tuple[str, str]] | Sequence[tuple[str, str]]) -> list[str]:
@@ -126,9 +126,8 @@ def _population(found: PopulationUniqueness) -> Iterator[Html]:
     yield element(
         "p",
         f"The table holds {share(found.sampling_fraction)} of {found.population:,} people. About {found.people:,.0f} "
-        f"of them ({share(found.share)}) are unique. Another model, of individual risk, expects about "
-        f"{found.reidentifications:,.0f} re-identifications if every record is linked; the two models make different "
-        f"assumptions about the population.",
+        f"of them ({share(found.share)}) are unique. About {found.reidentifications:,.0f} records are linked correctly "
+        f"if an intruder links every record, and at most {found.at_most:,}. This estimate may err: {found.errs}.",
     )
     rows = [
         (f"{title}{', chosen by the rule of Dankar and others' if key == found.chosen else ''}", _estimate(found, key))

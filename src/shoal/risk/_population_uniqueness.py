@@ -9,13 +9,23 @@ import numpy.typing as npt
 
 from shoal.errors import ParameterError
 from shoal.kernels import Floats
-from shoal.risk._superpopulation import SizeCounts, pitman, slide_negative_binomial, zayatz
+from shoal.risk._superpopulation import (
+    SizeCounts,
+    pitman,
+    pitman_classes,
+    shlosser,
+    slide_negative_binomial,
+    zayatz,
+    zayatz_classes,
+)
 from shoal.tables import Classes
 
 __all__ = ["PopulationUniqueness", "individual_risk", "population_uniqueness"]
 
 #: up to this sampling fraction Dankar's rule trusts Pitman's model
 _SMALL = 0.1
+#: records that are not the first of their class, below which Pitman's model was off by half in trials
+_FEW = 50
 #: nodes per panel of the quadrature, and the size above which four terms of an expansion in 1/f are as good
 _NODES, _LARGE = 16, 60
 
@@ -35,8 +45,12 @@ class PopulationUniqueness:
     chosen, share, people
         The model that Dankar's decision rule takes, its estimate, and that estimate as a number of people.
     reidentifications
-        The expected number of records that an intruder who links every record with the population links correctly
-        (see :func:`individual_risk`).
+        The expected number of records that an intruder who links every record with the population links correctly, by
+        the chosen model; never less than ``share`` times the records, and never more than ``at_most``.
+    at_most
+        The number of classes of the table: an intruder links at most one record of each correctly, on average.
+    errs
+        Which way the estimate of ``reidentifications`` tends to err.
     """
 
     sampling_fraction: float
@@ -49,6 +63,8 @@ class PopulationUniqueness:
     share: float
     people: float
     reidentifications: float
+    at_most: int
+    errs: str
 
 
 def population_uniqueness(classes: Classes, sampling_fraction: float) -> PopulationUniqueness:
@@ -110,7 +126,9 @@ def population_uniqueness(classes: Classes, sampling_fraction: float) -> Populat
         chosen=chosen,
         share=share,
         people=share * people,
-        reidentifications=_reidentifications(counts, records / people if people else 1.0),
+        reidentifications=_reidentifications(counts, people, chosen, share),
+        at_most=counts.classes,
+        errs=_errs(counts, people, chosen),
     )
 
 
@@ -124,9 +142,45 @@ def _dankar(by_pitman: float | None, by_zayatz: float, by_snb: float | None, fra
     return ("zayatz", by_zayatz) if by_snb is None or by_zayatz < by_snb else ("snb", by_snb)
 
 
-def _reidentifications(counts: SizeCounts, fraction: float) -> float:
-    risk = individual_risk(counts.sizes, counts.sizes / fraction)
-    return float((risk * counts.sizes * counts.numbers).sum())
+def _reidentifications(counts: SizeCounts, people: int, chosen: str, share: float) -> float:
+    """Return the expected number of right links: the sampling fraction times the classes of the population.
+
+    Of a class of F people, f of them sampled, f / F links are right on average. In a simple random sample E[f] is F
+    times the sampling fraction, so that every class of the population, of whatever size, adds the fraction.
+    """
+    if not counts.records:
+        return 0.0
+    fraction = counts.records / people
+    estimated = fraction * max(_classes(counts, people, chosen), counts.classes)
+    return max(min(estimated, counts.classes), share * counts.records)
+
+
+def _classes(counts: SizeCounts, people: int, chosen: str) -> float:
+    """Return the number of classes of the population by the chosen model."""
+    if people == counts.records or not counts.having(1):
+        return counts.classes
+    if chosen == "pitman":
+        found = pitman_classes(counts, people)
+        return zayatz_classes(counts, people) if found is None else found
+    by_shlosser = shlosser(counts, counts.records / people)
+    if chosen == "snb":
+        return by_shlosser
+    # the smaller estimate of uniques is the rule's choice; of classes it would be too few
+    return max(zayatz_classes(counts, people), by_shlosser if np.isfinite(by_shlosser) else 0.0)
+
+
+def _errs(counts: SizeCounts, people: int, chosen: str) -> str:
+    if people == counts.records:
+        return "exact: the table holds the whole population"
+    if not counts.having(1):
+        return "too low, if the population has classes that the table does not show"
+    if chosen == "zayatz":
+        return "too high, mostly: class sizes of the population are taken to be those of the table"
+    if chosen == "snb":
+        return "either way, by a few percent as a rule"
+    if counts.records - counts.classes < _FEW:
+        return "either way, by half or more: too few records are alike to tell"
+    return "too high where class sizes vary little; otherwise either way, by a tenth as a rule"
 
 
 def individual_risk(sizes: npt.ArrayLike, people: npt.ArrayLike) -> Floats:

@@ -1,4 +1,4 @@
-"""Estimators of the number of people who are unique in a population, from the class sizes of a sample.
+"""Estimators of how many classes a population has, and how many of one person, from the class sizes of a sample.
 
 Notation: n records in u classes were sampled from N people, f = n / N; c_i of the classes have i records.
 """
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from shoal.kernels import Floats
 
-__all__ = ["SizeCounts", "pitman", "slide_negative_binomial", "zayatz"]
+__all__ = ["SizeCounts", "pitman", "pitman_classes", "shlosser", "slide_negative_binomial", "zayatz", "zayatz_classes"]
 
 Pair = tuple[float, float]
 
@@ -63,6 +63,12 @@ def zayatz(counts: SizeCounts, population: int) -> float:
     return unique * conditional / fraction
 
 
+def zayatz_classes(counts: SizeCounts, population: int) -> float:
+    """Estimate the classes of the population by the same model: sum_i c_i h(i) / u of them have one sampled record."""
+    unique = counts.having(1)
+    return zayatz(counts, population) * counts.classes / unique if unique else float(counts.classes)
+
+
 def _sampled_once(size: int, population: int, sample: int) -> float:
     """Return the chance that one of ``size`` people is among ``sample`` drawn of ``population``."""
     others, left = population - sample, size - 1
@@ -91,6 +97,28 @@ def pitman(counts: SizeCounts, population: int) -> float | None:
     theta, alpha = found
     unique = math.exp(math.lgamma(theta + 1) - math.lgamma(theta + alpha) + alpha * math.log(population))
     return unique if unique <= population else None
+
+
+def pitman_classes(counts: SizeCounts, population: int) -> float | None:
+    """Estimate the classes of the population by Pitman's sampling formula, or None without a maximum.
+
+    Given the sample, the expected number is (u + theta / alpha) (theta + n + alpha)_m / (theta + n)_m - theta / alpha,
+    (x)_m = Gamma(x + m) / Gamma(x), for the m = N - n people who were not sampled (Favaro et al. 2009).
+    """
+    found = _maximum(_PitmanLikelihood(counts))
+    if found is None:
+        return None
+    theta, alpha = found
+    logarithm = sum(
+        sign * math.lgamma(theta + total + shift)
+        for sign, total, shift in (
+            (1, population, alpha),
+            (-1, population, 0.0),
+            (-1, counts.records, alpha),
+            (1, counts.records, 0.0),
+        )
+    )
+    return (counts.classes + theta / alpha) * math.exp(logarithm) - theta / alpha
 
 
 class _PitmanLikelihood:
@@ -216,7 +244,7 @@ def slide_negative_binomial(counts: SizeCounts, fraction: float) -> float | None
     which are solved for a and b; K b^a classes are unique. None where they have no solution. Where they have
     several, the one is taken whose expected number of sampled classes is closest to u.
     """
-    classes = _shlosser(counts, fraction)
+    classes = shlosser(counts, fraction)
     wanted = np.array([counts.having(1), counts.having(2)], dtype=np.float64)
     if not wanted.all() or not math.isfinite(classes):
         return None
@@ -232,7 +260,7 @@ def slide_negative_binomial(counts: SizeCounts, fraction: float) -> float | None
     return float(classes * b**a)
 
 
-def _shlosser(counts: SizeCounts, fraction: float) -> float:
+def shlosser(counts: SizeCounts, fraction: float) -> float:
     """Estimate the number of classes of the population (Shlosser 1981, as in Haas and Stokes 1998)."""
     sizes, numbers = counts.sizes.astype(np.float64), counts.numbers
     f = fraction

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from shoal.errors import ParameterError
 from shoal.models import Classes
 from shoal.risk import PopulationUniqueness, individual_risk, population_uniqueness
+from shoal.risk._superpopulation import SizeCounts, pitman_classes
 
 MIXED = np.array([1] * 300 + [2] * 80 + [3] * 30 + [7] * 20)
 
@@ -64,9 +65,44 @@ def test_no_records_no_risk() -> None:
     assert _estimated(np.array([], dtype=np.int64), 0.5).share == 0.0
 
 
-def test_expected_links_add_up_over_records() -> None:
-    expected = sum(size * individual_risk([size], [size / 0.2])[0] for size in MIXED.tolist())
-    assert _estimated(MIXED, 0.2).reidentifications == pytest.approx(expected)
+def _population() -> np.ndarray:
+    return np.maximum(1, np.random.default_rng(7).lognormal(0.5, 1.2, 20_000).astype(np.int64))
+
+
+@pytest.mark.parametrize(("fraction", "tolerance"), [(0.02, 0.35), (0.05, 0.2), (0.3, 0.1), (0.6, 0.05)])
+def test_expected_links_are_those_of_a_known_population(fraction: float, tolerance: float) -> None:
+    people = _population()
+    drawn = np.random.default_rng(11).multivariate_hypergeometric(
+        people, round(people.sum() * fraction), method="count"
+    )
+    true = float((drawn / people).sum())
+    found = _estimated(drawn[drawn > 0], fraction)
+    assert found.reidentifications == pytest.approx(true, rel=tolerance)
+    # each class by itself, as the figure once was
+    alone = individual_risk(drawn[drawn > 0], drawn[drawn > 0] / fraction) @ drawn[drawn > 0]
+    assert abs(alone - true) > abs(found.reidentifications - true)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.integers(1, 20), min_size=1, max_size=60), st.floats(0.01, 1.0))
+def test_links_are_at_least_the_uniques_and_at_most_one_per_class(sizes: list[int], fraction: float) -> None:
+    found = _estimated(np.array(sizes), fraction)
+    floor = found.share * sum(sizes)
+    assert found.reidentifications >= floor - 1e-9
+    assert found.reidentifications <= max(found.at_most, floor) + 1e-9
+    assert found.at_most == len(sizes)
+    assert found.errs
+
+
+def test_the_whole_population_is_linked_class_by_class() -> None:
+    found = _estimated(MIXED, 1.0)
+    assert found.reidentifications == len(MIXED)
+    assert found.errs.startswith("exact")
+
+
+def test_pitman_predicts_no_new_classes_where_everybody_was_sampled() -> None:
+    counts = SizeCounts.of(MIXED)
+    assert pitman_classes(counts, counts.records) == pytest.approx(len(MIXED))
 
 
 @pytest.mark.parametrize("fraction", [0.0, -0.1, 1.1, float("nan")])
