@@ -52,7 +52,12 @@ UNSEEN = {
     "steps.scheme-chosen.candidates": "how many schemes there were to choose from",
     "steps.scheme-chosen.selections": "how many selections a walk made",
     "steps.blocked.*": "how the records were divided before they were clustered",
+    "measures.*": "how much the release loses, on the publisher's word",
+    "steps.measured.*": "how records were compared before they were clustered",
 }
+
+#: lists whose order means nothing: they are sets
+SETS = ("domains", "promises", "further_data", "promises.exact.histograms", "promises.exact.labels")
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +95,8 @@ def _edits(content: forger.Content) -> Iterator[tuple[str, forger.Content]]:
             continue
         tried.add(name)
         for label, forged in forger.changed(content, path):
-            yield f"{name}: {label}", forged
+            if label != "turned round" or name not in SETS:
+                yield f"{name}: {label}", forged
 
 
 @pytest.mark.parametrize("name", FAMILIES)

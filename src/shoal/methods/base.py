@@ -141,6 +141,13 @@ class Method(ABC):
             return False
         return all(as_strong(name, given.get(name), value) for name, value in wanted.items())
 
+    def unanswered(
+        self, schema: Schema, asked: Sequence[Requirement], entries: Sequence[PromiseEntry]
+    ) -> list[Requirement]:
+        """Return the promises asked for that no promise of a certificate answers."""
+        del schema
+        return [model for model in asked if not any(self.answers(model, entry) for entry in entries)]
+
     def files(self, schema: Schema) -> dict[str, tuple[str, ...]]:
         """Return the columns of every released table, by its file; a column that numbers classes comes on top."""
         return {DATA: released_columns(schema)}

@@ -200,8 +200,10 @@ class Model(Requirement):
         if not self._rightly_said(entry, evidence):
             wrong = "the certificate's wording does not match its parameters"
             return [Check(subject=subject, passed=False, detail=wrong)]
-        detail = f"{detail}; the release achieves {self.achieved(classes)}"
-        return [Check(subject=subject, passed=not failing, detail=detail)]
+        found = self.achieved(classes)
+        if entry.exact not in ({}, found.plain()):
+            return [Check(subject=subject, passed=False, detail="the release does not have the figures that it states")]
+        return [Check(subject=subject, passed=not failing, detail=f"{detail}; the release achieves {found}")]
 
     def _rightly_said(self, entry: PromiseEntry, evidence: Evidence) -> bool:
         """Return whether a promise says what the model means; sentences of another version are not compared."""

@@ -27,6 +27,19 @@ from shoal.schema import Kind, Role, Schema
 
 __all__ = ["check_plan"]
 
+NOTHING = "nothing to compare"
+#: steps that are taken once for each column, or for each set of columns
+_REPEATED = {
+    "randomized",
+    "ranked",
+    "noised",
+    "concepts-drawn",
+    "clustered",
+    "classed",
+    "measured",
+    "averaged",
+    "blocked",
+}
 #: steps that draw random numbers
 _RANDOM = {"permuted", "randomized", "ranked", "sampled", "trimmed", "noised", "concepts-drawn"}
 
@@ -37,6 +50,7 @@ def check_plan(plan: Brief, evidence: Evidence) -> list[Check]:
     parts: dict[str, Callable[[], Decision]] = {
         "schema": lambda: _schema(plan.schema, certificate),
         "tables": lambda: _tables(plan, certificate),
+        "buckets": lambda: _buckets(plan.schema, evidence),
         "domains": lambda: _domains(plan, certificate),
         "steps": lambda: _steps(plan, evidence),
         "promises": lambda: _promises(plan, certificate),
@@ -44,7 +58,8 @@ def check_plan(plan: Brief, evidence: Evidence) -> list[Check]:
         "measures": lambda: _measures(plan.method, certificate),
         "randomness": lambda: _randomness(certificate),
     }
-    return [checked(subject, decide) for subject, decide in parts.items()]
+    found = [checked(subject, decide) for subject, decide in parts.items()]
+    return [check for check in found if check.detail != NOTHING]
 
 
 def _schema(described: Schema, certificate: Certificate) -> Decision:
@@ -94,6 +109,42 @@ def _links(data: Data, described: Schema) -> bool:
     return data.class_column in [each.name for each in data.columns] and data.class_column not in described
 
 
+def _buckets(described: Schema, evidence: Evidence) -> Decision:
+    """Compare the buckets of a confidential column with the released values: which, how many, in which order."""
+    steps = evidence.steps("bucketized")
+    for step in steps:
+        names = list(step["columns"])
+        (data,) = (each for each in evidence.certificate.tables if {*names} <= {column.name for column in each.columns})
+        if sorted(step["sizes"]) != sorted(evidence.tallied(data, names).values()) or step["buckets"] != len(
+            step["sizes"]
+        ):
+            return False, "the buckets are not as large as the steps say"
+        for said in data.columns:
+            if said.name in names and said.values is not None:
+                released = {label for (label,) in evidence.tallied(data, [said.name])}
+                if sorted(said.values) != sorted(map(str, released)) or not _ascending(said, described):
+                    return False, f"the buckets of `{said.name}` are not those released, or not in their order"
+    return True, f"{sum(step['buckets'] for step in steps):,}, as released" if steps else NOTHING
+
+
+def _ascending(said: Column, described: Schema) -> bool:
+    """Return whether buckets are listed from the least to the greatest: by where each begins."""
+    attribute = described[said.name]
+    begins = [label.removeprefix("[") for label in said.values or ()]
+    known = [label for label in begins if label != "missing"]
+    if known != begins[: len(known)]:
+        return False
+    if attribute.kind is Kind.ORDINAL and attribute.domain is not None:
+        order = attribute.domain.values or ()
+        ranks = [
+            max((len(value), rank) for rank, value in enumerate(order) if label.startswith(value))[1] for label in known
+        ]
+        return ranks == sorted(ranks)
+    firsts = [label.split(", ")[0].removesuffix(" or missing") for label in known]
+    numbers = firsts if attribute.kind is Kind.DATE else [float(text) for text in firsts]
+    return numbers == sorted(numbers)
+
+
 def _bucketized(certificate: Certificate) -> set[str]:
     """Return the columns that are released as buckets of their values."""
     steps = [step for step in certificate.steps if step.get("step") == "bucketized"]
@@ -131,6 +182,13 @@ def _steps(plan: Brief, evidence: Evidence) -> Decision:
     missing = [name for name in plan.method.keeps.steps if not evidence.steps(name)]
     if missing:
         return False, f"the step `{missing[0]}` is missing, without which there is no such release"
+    if certificate.steps[-1]["step"] != "ordered":
+        return False, "the steps are not in the order in which they are taken"
+    once = [step["step"] for step in certificate.steps if step["step"] not in _REPEATED]
+    if len({*once}) != len(once) and not plan.method.keeps.several_tables:
+        return False, "a step is there twice"
+    if len(evidence.steps("sliced")) > 1:
+        return False, "a step is there twice"
     for done in evidence.steps("suppressed"):
         if not (done["records"] >= 0 and done["of"] - done["records"] in _records(certificate)):
             return False, "the suppressed records do not add up"
@@ -156,11 +214,9 @@ def _promises(plan: Brief, certificate: Certificate) -> Decision:
         wanted = sorted(repr((model.name, model.parameters())) for model in asked)
         if wanted != sorted(repr((entry.model, entry.parameters)) for entry in certificate.promises):
             return False, "the certificate does not promise what plan.toml asks for"
-    missing = [
-        model.title for model in asked if not any(plan.method.answers(model, entry) for entry in certificate.promises)
-    ]
+    missing = plan.method.unanswered(plan.schema, asked, certificate.promises)
     if missing:
-        return False, f"nothing in the certificate answers `{missing[0]}`, which plan.toml asks for"
+        return False, f"nothing in the certificate answers `{missing[0].title}`, which plan.toml asks for"
     return True, f"{len(said)}, as plan.toml asks for"
 
 

@@ -18,6 +18,8 @@ def on_trust(plan: Brief, certificate: Certificate) -> list[Check]:
     if not certificate.randomness.startswith("none used"):
         source = "the operating system" if certificate.randomness == CRYPTOGRAPHIC else "a seed"
         found["random numbers"] = f"that they were drawn as the steps say, and from {source}"
+    if certificate.measures:
+        found["measures"] = "how much the release loses"
     if certificate.budget is not None:
         found["other releases"] = "that epsilon and delta of all releases of these people are added up"
     found["roles"] = "that nobody can know other columns than the quasi-identifiers"

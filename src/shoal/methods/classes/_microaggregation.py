@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.exact import Arguments
-from shoal.guarantees import Event
+from shoal.guarantees import Event, PromiseEntry, Requirement
 from shoal.methods.base import Made, Work
 from shoal.methods.classes._blocked import LEAST_BLOCK, blocks
 from shoal.methods.classes._by_block import aggregate_by_block, suits_blocks
@@ -123,6 +123,18 @@ class Microaggregation(Clustering):
             if made is not None:
                 return made
         return Clustering.make(self, work)
+
+    def unanswered(
+        self, schema: Schema, asked: Sequence[Requirement], entries: Sequence[PromiseEntry]
+    ) -> list[Requirement]:
+        """Return the promises asked for that some set of quasi-identifiers does not answer."""
+        if len(self.groups or ()) < 2:
+            return Clustering.unanswered(self, schema, asked, entries)
+        found: list[Requirement] = []
+        for names in self.groups or ():
+            own = [entry for entry in entries if entry.parameters.get("columns") == list(names)]
+            found += Clustering.unanswered(self, schema, asked, own)
+        return found
 
     @abstractmethod
     def cluster_block(self, places: Points, k: int) -> Partition:

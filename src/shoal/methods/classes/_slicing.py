@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from shoal import methods
 from shoal.exact import Arguments
+from shoal.guarantees import PromiseEntry, Requirement
 from shoal.methods.base import Keeps, Made, Method, Work
 from shoal.methods.classes._make_slices import cut
 from shoal.models import Model
@@ -57,7 +58,7 @@ class Slice(Method):
     options: Mapping[str, object] = field(default_factory=dict)
     name: ClassVar[str] = "slice"
     title: ClassVar[str] = "Slice"
-    keeps: ClassVar[Keeps] = Keeps(several_tables=True)
+    keeps: ClassVar[Keeps] = Keeps(several_tables=True, steps=("sliced",))
 
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)
@@ -73,6 +74,18 @@ class Slice(Method):
     def of_groups(self) -> Method:
         """The method for each group of columns."""
         return methods.from_parameters(self.inner, self.options)
+
+    def unanswered(
+        self, schema: Schema, asked: Sequence[Requirement], entries: Sequence[PromiseEntry]
+    ) -> list[Requirement]:
+        """Return the promises asked for that some table does not answer: each must keep those about its columns."""
+        found: list[Requirement] = []
+        for file, names in self.files(schema).items():
+            own = [entry for entry in entries if entry.file == file]
+            about = [each for each in asked if isinstance(each, Model) and {*each.capabilities.sensitive} <= {*names}]
+            if {*names} & {*schema.quasi_identifiers}:
+                found += [model for model in about if not any(self.of_groups.answers(model, entry) for entry in own)]
+        return found
 
     def files(self, schema: Schema) -> dict[str, tuple[str, ...]]:
         """Return the columns of every released table: one for each group."""
