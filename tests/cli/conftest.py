@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,20 +16,34 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="session")
-def shoal() -> Run:
-    """Return a function that runs ``shoal`` with arguments."""
+def shoal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """Return a function that runs ``shoal`` with arguments; with an environment of its own it starts Python anew."""
+    output, errors = (tmp_path_factory.mktemp("program") / name for name in ("output", "errors"))
+    warm = subprocess.Popen(
+        [sys.executable, str(Path(__file__).with_name("warm.py"))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert warm.stdin is not None
+    assert warm.stdout is not None
 
     def run(*arguments: object, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "shoal", *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=cwd,
-            env={**os.environ, **environment},
-        )
+        command = [sys.executable, "-m", "shoal", *map(str, arguments)]
+        if environment:
+            changed = {**os.environ, **environment}
+            return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, env=changed)
+        for path in (output, errors):
+            path.write_bytes(b"")
+        request = {"arguments": command[3:], "folder": str(cwd or Path.cwd()), "output": str(output)}
+        warm.stdin.write(json.dumps(request | {"errors": str(errors)}) + "\n")
+        warm.stdin.flush()
+        code = int(warm.stdout.readline())
+        return subprocess.CompletedProcess(command, code, output.read_text(), errors.read_text())
 
-    return run
+    yield run
+    warm.stdin.close()
+    warm.wait()
 
 
 @pytest.fixture(scope="session")

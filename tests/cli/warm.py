@@ -1,0 +1,58 @@
+"""Run ``shoal`` many times without starting Python anew: a process that has imported everything forks for each run.
+
+A run is a process of its own, with its own folder, output and exit code; only the imports, most of the time of a short
+command, are shared. Requests come as lines of JSON; the answer is the exit code.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import sys
+import traceback
+
+
+def main() -> None:
+    """Answer requests until there are none."""
+    import ibis.backends.duckdb
+    import pyarrow.parquet
+
+    import shoal
+
+    for name in shoal.__all__:
+        getattr(shoal, name)
+    del ibis, pyarrow
+    for line in sys.stdin:
+        child = os.fork()
+        if not child:
+            _run(**json.loads(line))
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)  # noqa: T201
+
+
+def _run(arguments: list[str], folder: str, output: str, errors: str) -> None:
+    """Be the program: never returns."""
+    os.chdir(folder)
+    for target, place, flags in (
+        (0, os.devnull, os.O_RDONLY),
+        (1, output, os.O_WRONLY),
+        (2, errors, os.O_WRONLY),
+    ):
+        os.dup2(os.open(place, flags), target)
+    sys.argv = ["shoal", *arguments]
+    code = 0
+    try:
+        runpy.run_module("shoal", run_name="__main__", alter_sys=True)
+    except SystemExit as stopped:
+        code = stopped.code if isinstance(stopped.code, int) else 1 if stopped.code else 0
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    main()
