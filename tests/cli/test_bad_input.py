@@ -196,7 +196,7 @@ def test_an_interrupt_while_writing_leaves_nothing_behind(tmp_path: Path, name: 
         assert run.stdout.readline() == "writing\n"
         time.sleep(0.2)
         run.send_signal(name)
-        _, errors = run.communicate(timeout=30)
+        _, errors = run.communicate(timeout=120)
     assert run.returncode == 130
     assert "nothing was written" in errors
     assert sorted(path.name for path in tmp_path.iterdir()) == ["people.csv", "people.schema.toml"]

@@ -130,7 +130,7 @@ def test_a_stopped_comparison_says_what_is_kept_and_goes_on(people: Path, tmp_pa
     while not list(tmp_path.glob("kept/*.json")) and time.monotonic() < until:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=120)
     before = len(list(tmp_path.glob("kept/*.json")))
     assert before >= 1
     if process.returncode == 130:  # it may have been faster than we are

@@ -44,7 +44,7 @@ def test_methods_release_what_verifies_and_their_plan_runs_again(
     checked = shoal("verify", folder)
     assert checked.returncode == 0, checked.stdout
     assert model in checked.stdout
-    assert ("rests on the publisher's word" in checked.stdout) == (model == "probabilistic-k-anonymity")
+    assert "rests on the publisher's word" in checked.stdout
     again = shoal("anonymize", patients[0], "--plan", folder / "plan.toml", "--output", tmp_path / "again")
     assert again.returncode == 0, again.stderr
     assert (tmp_path / "again" / "plan.toml").read_text() == (folder / "plan.toml").read_text()

@@ -157,11 +157,11 @@ def heavy(browser: Browser) -> str:
 
 def test_a_run_is_stopped_and_leaves_nothing_behind(browser: Browser, heavy: str, table: str) -> None:
     run = browser.post(f"/api/tables/{heavy}/runs", json=K2).json()["id"]
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while browser.get(f"/api/runs/{run}").json()["status"]["state"] == "waiting" and time.monotonic() < until:
         time.sleep(0.02)
     browser.post(f"/api/runs/{run}/cancel")
-    status = browser.wait(run, 10)
+    status = browser.wait(run)
     assert status["state"] == "cancelled"
     folder = browser.app.state.context.store.runs.path(run)  # type: ignore[attr-defined]
     assert {path.name for path in folder.iterdir()} == {"about.json", "plan.toml", "status.json"}
@@ -329,13 +329,13 @@ def test_a_comparison_is_stopped_with_all_of_its_processes_and_goes_on(browser: 
     before = set(_workers())
     wanted = {"k": [2, 3, 4], "methods": ["generalize"]}
     run = browser.post(f"/api/tables/{heavy}/comparisons", json=wanted).json()["id"]
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while not set(_workers()) - before and time.monotonic() < until:
         time.sleep(0.05)
     assert set(_workers()) - before
     browser.post(f"/api/runs/{run}/cancel")
-    assert browser.wait(run, 10)["state"] == "cancelled"
-    until = time.monotonic() + 10
+    assert browser.wait(run)["state"] == "cancelled"
+    until = time.monotonic() + 60
     while set(_workers()) - before and time.monotonic() < until:
         time.sleep(0.05)
     assert not set(_workers()) - before, "the processes that made the releases end with it"

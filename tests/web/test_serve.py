@@ -48,6 +48,6 @@ def test_the_printed_address_opens_the_app_and_a_signal_closes_it_cleanly(tmp_pa
     assert "Open a table" in opener.open(found[0]).read().decode()
     assert (tmp_path / "state").stat().st_mode & 0o077 == 0, "nobody else can look into it"
     process.terminate()
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=120)
     assert process.returncode == 0
     assert errors == ""
