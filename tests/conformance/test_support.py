@@ -7,8 +7,11 @@ values that can be released, the types of the columns, the files, the certificat
 from __future__ import annotations
 
 import datetime as dt
+import json
+from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import shoal
@@ -46,3 +49,68 @@ def test_a_day_that_nobody_else_has_is_as_possible_as_any_other(changed: dt.date
     # 240 responses, nearly uniform over 366 days: 176 different ones are expected, with a deviation below 7
     assert len({*released}) > 130
     assert {*released} <= {str(dt.date(2020, 1, 1) + dt.timedelta(days=i)) for i in range(366)}
+
+
+PAIN = ("none", "mild", "severe")
+TOWN = Attribute(name="town", role=Role.QUASI_IDENTIFIER, domain=Domain(values=("A", "B", "C")))
+FELT = Attribute(name="pain", role=Role.SENSITIVE, kind=Kind.ORDINAL, domain=Domain(values=PAIN))
+DAYS = Schema(attributes=(AGE, TOWN, FELT, ONSET))
+PRIVATE: dict[str, shoal.Plan] = {
+    "truthful": shoal.Plan(
+        schema=Schema(attributes=(AGE, TOWN, FELT)),
+        models=(shoal.DifferentialPrivacy(epsilon=2, delta=1e-2),),
+        method=shoal.Truthful(),
+    ),
+    "dp-microaggregation": shoal.Plan(
+        schema=DAYS, models=(shoal.EpsilonBudget(2),), method=shoal.DPMicroaggregation(target="original", k=20)
+    ),
+    "stochastic-closeness": shoal.Plan(
+        schema=DAYS, models=(shoal.KAnonymity(5),), method=shoal.StochasticCloseness(epsilon=2)
+    ),
+}
+#: a value of the declared domain that nobody in the table has, for each column that a promise covers
+NEW: dict[str, dict[str, object]] = {
+    "truthful": {"age": 98, "town": "C", "pain": "severe"},
+    "dp-microaggregation": {"age": 98, "town": "C", "pain": "severe", "onset": dt.date(2020, 9, 9)},
+    "stochastic-closeness": {"pain": "severe", "onset": dt.date(2020, 9, 9)},
+}
+
+
+def _people(changes: dict[str, object]) -> pa.Table:
+    columns: dict[str, list[object]] = {
+        "age": [20 + i % 3 for i in range(300)],
+        "town": ["AB"[i % 2] for i in range(300)],
+        "pain": [PAIN[i // 2 % 2] for i in range(300)],
+        "onset": [dt.date(2020, 3, 1 + i % 4) for i in range(300)],
+    }
+    for name, value in changes.items():
+        columns[name][7] = value
+    return pa.table(columns)
+
+
+def _shown(plan: shoal.Plan, changes: dict[str, object], folder: Path, run: int) -> tuple[object, ...]:
+    """Return what a release shows besides what is drawn: files, columns with their types, and what is promised."""
+    table = shoal.read(_people(changes).select(list(plan.schema.names))).with_schema(plan.schema)
+    written = plan.run(table, source=SeededSource(run)).write(folder)
+    content = json.loads((written / "certificate.json").read_text())
+    # which delta the operator attains and how large classes are follows from the plan; nothing here was drawn
+    return (
+        sorted(path.relative_to(written).as_posix() for path in written.rglob("*")),
+        [(each.name, str(each.type)) for each in pq.read_schema(written / content["data"]["file"])],
+        sorted(content),
+        content["promises"],
+        content["domains"],
+        content.get("budget"),
+        [step["step"] for step in content["steps"]],
+        (written / "plan.toml").read_text(),
+    )
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_nothing_but_what_is_drawn_differs_when_somebody_has_a_value_that_nobody_else_has(
+    name: str, tmp_path: Path
+) -> None:
+    plan = PRIVATE[name]
+    before = [_shown(plan, {}, tmp_path / f"before-{run}", run) for run in range(3)]
+    after = [_shown(plan, NEW[name], tmp_path / f"after-{run}", run) for run in range(3)]
+    assert all(each == before[0] for each in (*before, *after))

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Mapping
 
 from shoal.errors import ParameterError
+from shoal.models._model import REPLAY as REPLAY
 from shoal.models._model import Achieved as Achieved
 from shoal.models._model import Capabilities as Capabilities
 from shoal.models._model import Model as Model

@@ -11,7 +11,7 @@ import numpy as np
 from shoal.exact import FLAG, Number, ball, fraction, logarithm, plain, sign, within
 from shoal.guarantees import CLASSES, Words
 from shoal.kernels.walk import Proportions
-from shoal.models._model import KNOWN, PRIOR, Achieved, Capabilities, Mask, Scope
+from shoal.models._model import KNOWN, PRIOR, REPLAY, Achieved, Capabilities, Mask, Scope
 from shoal.models._multiplicative_closeness import likelihood_ratios
 from shoal.models._ratios import Ratios
 from shoal.models._sensitive import Rows, SensitiveModel
@@ -60,6 +60,7 @@ class BetaLikeness(SensitiveModel):
         KNOWN,
         PRIOR,
         "A value may become less likely in a class, or be ruled out.",
+        REPLAY,
     )
 
     @property

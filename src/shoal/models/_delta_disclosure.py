@@ -12,7 +12,7 @@ import numpy as np
 from shoal.exact import Number, above, ball, enclosures, fraction, logarithm, plain, within
 from shoal.guarantees import CLASSES, Words
 from shoal.kernels.walk import Proportions
-from shoal.models._model import KNOWN, PRIOR, Achieved, Capabilities, Mask, Scope
+from shoal.models._model import KNOWN, PRIOR, REPLAY, Achieved, Capabilities, Mask, Scope
 from shoal.models._multiplicative_closeness import close, factor_of
 from shoal.models._sensitive import Rows, SensitiveModel
 from shoal.tables import SensitiveAttribute
@@ -55,7 +55,7 @@ class DeltaDisclosure(SensitiveModel):
 
     delta: Number = field(metadata=within("[0, inf)"))
     name: ClassVar[str] = "delta-disclosure"
-    assumes: ClassVar[tuple[str, ...]] = (KNOWN, PRIOR)
+    assumes: ClassVar[tuple[str, ...]] = (KNOWN, PRIOR, REPLAY)
 
     @property
     def capabilities(self) -> Capabilities:

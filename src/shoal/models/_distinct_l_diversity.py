@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.exact import WHOLE
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import MEANING, NOTHING_RULED_OUT, Achieved, Capabilities, Mask
+from shoal.models._model import MEANING, NOTHING_RULED_OUT, REPLAY, Achieved, Capabilities, Mask
 from shoal.models._sensitive import Rows, SensitiveModel
 
 __all__ = ["DistinctLDiversity"]
@@ -51,6 +51,7 @@ class DistinctLDiversity(SensitiveModel):
         NOTHING_RULED_OUT,
         "Probabilities are not covered: one value may be far more frequent than the others.",
         MEANING,
+        REPLAY,
     )
 
     @property

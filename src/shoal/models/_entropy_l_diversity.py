@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from shoal.exact import Number, Quantity, ball, below, fraction, logarithm, plain, product_is_one, sign, within
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import MEANING, NOTHING_RULED_OUT, Achieved, Capabilities, Mask
+from shoal.models._model import MEANING, NOTHING_RULED_OUT, REPLAY, Achieved, Capabilities, Mask
 from shoal.models._sensitive import Rows, SensitiveModel
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class EntropyLDiversity(SensitiveModel):
         NOTHING_RULED_OUT,
         "Uncertainty is an average over values: one value may still be likely if many others are present.",
         MEANING,
+        REPLAY,
     )
 
     @property

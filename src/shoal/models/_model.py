@@ -28,6 +28,10 @@ Mask = npt.NDArray[np.bool_]
 KNOWN = "An intruder knows at most the columns declared as quasi-identifiers."
 NOTHING_RULED_OUT = "An intruder knows at most the columns declared as quasi-identifiers and cannot rule out any value."
 PRIOR = "Before seeing the release, an intruder believes that `{attribute}` is distributed as in the whole release."
+REPLAY = (
+    "An intruder does not run the method backwards: where classes were made by looking at sensitive values, which "
+    "classes there are can rule out values that the class itself leaves open."
+)
 SIZE_ALONE = "The size of a class says nothing about sensitive values: all its records may share one."
 MEANING = "Meaning is not covered: different values may mean nearly the same."
 

@@ -11,7 +11,7 @@ import numpy as np
 from shoal.exact import Number, Quantity, fraction, plain, within
 from shoal.guarantees import CLASSES, Words
 from shoal.kernels.walk import Proportions
-from shoal.models._model import KNOWN, PRIOR, Achieved, Capabilities, Mask, Scope
+from shoal.models._model import KNOWN, PRIOR, REPLAY, Achieved, Capabilities, Mask, Scope
 from shoal.models._ratios import Ratios, arithmetic
 from shoal.models._sensitive import Rows, SensitiveModel
 from shoal.tables import Counts, SensitiveAttribute
@@ -54,7 +54,7 @@ class MultiplicativeCloseness(SensitiveModel):
 
     t: Number = field(metadata=within("[1, inf)"))
     name: ClassVar[str] = "multiplicative-closeness"
-    assumes: ClassVar[tuple[str, ...]] = (KNOWN, PRIOR)
+    assumes: ClassVar[tuple[str, ...]] = (KNOWN, PRIOR, REPLAY)
 
     @property
     def capabilities(self) -> Capabilities:

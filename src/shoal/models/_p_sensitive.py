@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.exact import COLUMNS, WHOLE, Arguments
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import KNOWN, MEANING, Achieved, Capabilities, Mask, Model
+from shoal.models._model import KNOWN, MEANING, REPLAY, Achieved, Capabilities, Mask, Model
 from shoal.tables import Classes, Counts
 
 __all__ = ["PSensitive"]
@@ -56,6 +56,7 @@ class PSensitive(Model):
         KNOWN,
         "Probabilities are not covered: one value may be far more frequent than the others.",
         MEANING,
+        REPLAY,
     )
 
     def fit(self, arguments: Arguments) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.exact import WHOLE, Number, fraction, plain, within
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import KNOWN, MEANING, Achieved, Capabilities, Mask
+from shoal.models._model import KNOWN, MEANING, REPLAY, Achieved, Capabilities, Mask
 from shoal.models._ratios import LIMIT, Ratios
 from shoal.models._sensitive import Rows, SensitiveModel
 from shoal.tables import Counts
@@ -86,7 +86,7 @@ class RecursiveLDiversity(SensitiveModel):
     def assumptions(self) -> tuple[str, ...]:
         """Say what must hold for the promise to mean what it says, and what it does not cover."""
         ruled_out = "no value" if self.l <= 2 else "at most 1 value" if self.l == 3 else f"at most {self.l - 2} values"
-        return KNOWN, f"An intruder can rule out {ruled_out} of `{self.attribute}` for a person.", MEANING
+        return KNOWN, f"An intruder can rule out {ruled_out} of `{self.attribute}` for a person.", MEANING, REPLAY
 
     def _diversities(self, rows: Rows) -> Counts:
         """Return the greatest l per row for which ``r_1 < c (r_l + ...)``; the tails shrink as l grows."""

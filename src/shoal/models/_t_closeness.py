@@ -11,7 +11,7 @@ from shoal.exact import Number, fraction, one_of, plain, within
 from shoal.guarantees import CLASSES, Words
 from shoal.kernels.walk import Proportions
 from shoal.models._earth_mover import EarthMover, Equal, Hierarchical, Ordered
-from shoal.models._model import KNOWN, Achieved, Capabilities, Mask, Model, Scope
+from shoal.models._model import KNOWN, REPLAY, Achieved, Capabilities, Mask, Model, Scope
 from shoal.models._sensitive import Rows, SensitiveModel
 from shoal.schema import Kind, Schema
 from shoal.tables import SensitiveAttribute
@@ -82,6 +82,7 @@ class TCloseness(SensitiveModel):
         KNOWN,
         "The distribution of `{attribute}` in the whole release may become public.",
         "A rare value may still be several times as likely in a class as in the whole release.",
+        REPLAY,
     )
 
     @property

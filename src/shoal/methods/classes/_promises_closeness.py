@@ -15,7 +15,7 @@ from shoal.exact import Arguments, plain
 from shoal.guarantees import CLASSES, Decision, Evidence, Neighbours, Promise, PromiseEntry, Words, texts_of
 from shoal.methods.classes._bridge import PRIOR, closeness_epsilon
 from shoal.methods.classes._promises import ClassPromise, above, listed
-from shoal.models import Classes, MultiplicativeCloseness
+from shoal.models import REPLAY, Classes, MultiplicativeCloseness
 from shoal.schema import Role
 from shoal.tables import Frequencies, SensitiveAttribute, group
 
@@ -149,6 +149,7 @@ class HiddenClasses(ClassPromise):
             "The classes, which are not published, and the exchange inside them are as the steps say.",
             "An intruder knows at most the columns declared as quasi-identifiers, and not the classes.",
             "Quasi-identifiers are released as they are: who is in the release is not hidden.",
+            REPLAY,
         )
 
     def with_classes(self, labels: Sequence[Sequence[str]], histograms: Sequence[Sequence[int]]) -> Promise:

@@ -1,0 +1,44 @@
+"""The table of claims has a row for everything that a certificate can promise, and no cell that says nothing."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from shoal import models
+from shoal.methods import classes, noise, truthful
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "explanation" / "claims.md"
+KINDS = {
+    *models.MODELS,
+    *(kind.name for family in (truthful.PROMISES, noise.PROMISES, classes.PROMISES) for kind in family),
+}
+
+
+def _rows() -> list[list[str]]:
+    lines = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_every_claim_has_one_row() -> None:
+    named = [row[0].strip("`") for row in _rows()[1:]]
+    assert sorted(named) == sorted(KINDS)
+
+
+@pytest.mark.parametrize("row", _rows()[1:], ids=lambda row: row[0])
+def test_no_cell_is_empty_without_a_reason(row: list[str]) -> None:
+    assert len(row) == len(_rows()[0]) == 10
+    for cell in row:
+        assert cell
+        assert not cell.startswith("-") or re.fullmatch(r"- \(.+\)", cell)
+
+
+def test_the_tests_that_the_table_names_are_there() -> None:
+    named = re.findall(
+        r"`((?:unit|property|conformance|statistical|reference|forgeries)[a-z_/]*(?:\.py)?)`", PAGE.read_text()
+    )
+    assert named
+    assert [path for path in named if not (ROOT / "tests" / path).exists()] == []
