@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from reference import recoding as reference
 from shoal.kernels import _library, recoding
+from shoal.kernels.moves import Moves
 from shoal.kernels.partition import AttributeCover, partition_native, partition_numpy
 from shoal.kernels.walk import BoxAttribute, Proportions, Start, score_native, score_numpy, screen_native, screen_numpy
 from shoal.tables import Frequencies
@@ -222,3 +223,38 @@ def test_compiled_regions_are_those_of_numpy(
     np.testing.assert_array_equal(found.parents, expected.parents)
     if many.sum() >= smallest:
         assert np.bincount(found.labels, weights=many)[np.unique(found.labels)].min() >= smallest
+
+
+@given(
+    frequencies=reference.tables(attributes=4),
+    smallest=st.integers(1, 6),
+    share=st.sampled_from([0.0, 0.3, 1.0]),
+    most=st.sampled_from([5.0, 30.0, np.inf]),
+    data=st.data(),
+)
+@QUICK
+def test_every_move_is_worth_what_its_classes_cost(
+    frequencies: Frequencies, smallest: int, share: float, most: float, data: st.DataObject
+) -> None:
+    costs = [list(hierarchy.shares) for hierarchy in frequencies.hierarchies]
+    moves = Moves(
+        frequencies.codes.T,
+        frequencies.counts,
+        [hierarchy.codes for hierarchy in frequencies.hierarchies],
+        costs,
+        smallest=smallest,
+        allowed=int(share * frequencies.records),
+        loss=float(len(costs)),
+    )
+    nodes = list(reference.nodes(frequencies))
+    for levels in data.draw(st.lists(st.sampled_from(nodes), min_size=1, max_size=4)):
+        wanted = np.array(data.draw(st.lists(st.booleans(), min_size=len(moves.moves), max_size=len(moves.moves))))
+        expected = []
+        for (j, level), chosen in zip(moves.moves, wanted, strict=True):
+            moved = (*levels[:j], level, *levels[j + 1 :])
+            total, suppressed = reference.total(frequencies, moved, smallest, costs, float(len(costs)))
+            interesting = chosen and total <= most + 1e-9 and suppressed <= moves.allowed
+            expected.append(total if interesting else np.inf)
+        np.testing.assert_allclose(moves.values_numpy(levels, wanted, most), expected, atol=1e-9)
+        if _library.library() is not None:
+            np.testing.assert_allclose(moves.values_native(levels, wanted, most + 1e-12), expected, atol=1e-9)

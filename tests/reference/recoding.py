@@ -170,6 +170,26 @@ def score(
     return total
 
 
+def total(
+    frequencies: Frequencies,
+    levels: Sequence[int],
+    smallest: int,
+    costs: Sequence[Sequence[np.ndarray]],
+    loss: float,
+) -> tuple[float, int]:
+    """Return what the release of a node costs, and the records of classes that are too small."""
+    found, labels = node(frequencies, levels)
+    sizes = Counter()
+    for label, count in zip(labels, frequencies.counts.tolist(), strict=True):
+        sizes[label] += count
+    cost = {
+        label: sum(table[level][code] for table, level, code in zip(costs, levels, codes, strict=True))
+        for label, codes in enumerate(found)
+    }
+    lost = sum(size for size in sizes.values() if size < smallest)
+    return sum(size * cost[label] for label, size in sizes.items() if size >= smallest) + lost * loss, lost
+
+
 def score_lattice(
     frequencies: Frequencies,
     gains: np.ndarray,

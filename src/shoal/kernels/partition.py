@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -75,6 +76,7 @@ def partition(
     window: int = 0,
     stay: bool = True,
     borrow: bool = True,
+    seconds: float = math.inf,
 ) -> RegionTree:
     """Split the rows, as long as it pays, into regions whose counts add up to at least ``smallest``.
 
@@ -94,13 +96,17 @@ def partition(
         Whether children that are too small may stay behind; otherwise the attribute cannot be split.
     borrow
         Whether what stays behind may be filled up.
+    seconds
+        Regions that are split later than this are split without foresight.
 
     Notes
     -----
     Cost O(rows * attributes^2 * depth); foresight multiplies the cost of small regions by attributes * depth.
     """
     implementation = partition_numpy if library() is None else partition_native
-    return implementation(columns, counts, covers, smallest=smallest, window=window, stay=stay, borrow=borrow)
+    return implementation(
+        columns, counts, covers, smallest=smallest, window=window, stay=stay, borrow=borrow, seconds=seconds
+    )
 
 
 def partition_numpy(
@@ -112,9 +118,10 @@ def partition_numpy(
     window: int = 0,
     stay: bool = True,
     borrow: bool = True,
+    seconds: float = math.inf,
 ) -> RegionTree:
     """Split with NumPy; see :func:`partition`."""
-    return _Division(columns, counts, covers, smallest, window, stay, borrow).run()
+    return _Division(columns, counts, covers, smallest, window, stay, borrow, time.monotonic() + seconds).run()
 
 
 class _Region:
@@ -146,9 +153,11 @@ class _Division:
         window: int,
         stay: bool,
         borrow: bool,
+        deadline: float,
     ) -> None:
         self.columns, self.counts, self.covers = columns, counts, covers
         self.smallest, self.window, self.stay, self.borrow = smallest, window, stay, borrow
+        self.deadline = deadline
 
     def run(self) -> RegionTree:
         rows = len(self.counts)
@@ -157,7 +166,8 @@ class _Division:
         waiting = [(_Region(self, np.arange(rows)), 0)]
         while waiting:
             region, own = waiting.pop()
-            parts = self._foresighted(region) if region.weight <= self.window else self._greedy(region)
+            foresighted = region.weight <= self.window and time.monotonic() < self.deadline
+            parts = self._foresighted(region) if foresighted else self._greedy(region)
             if not parts:
                 labels[region.members] = own
             for part in parts:
@@ -293,6 +303,7 @@ def partition_native(
     window: int = 0,
     stay: bool = True,
     borrow: bool = True,
+    seconds: float = math.inf,
 ) -> RegionTree:
     """Split with the compiled kernel; see :func:`partition`."""
     native = library()
@@ -315,5 +326,6 @@ def partition_native(
         ctypes.c_int32(stay),
         ctypes.c_int32(borrow),
         *(a.ctypes.data_as(ctypes.c_void_p) for a in (columns, counts, shape, joined, costs, labels, parents)),
+        ctypes.c_double(seconds),
     )
     return RegionTree(labels, parents[:number].copy())

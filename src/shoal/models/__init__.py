@@ -11,6 +11,7 @@ from shoal.models._model import Achieved as Achieved
 from shoal.models._model import Capabilities as Capabilities
 from shoal.models._model import Model as Model
 from shoal.models._model import Scope as Scope
+from shoal.models._model import in_order as in_order
 from shoal.models._model import keep as keep
 from shoal.tables import Classes as Classes
 from shoal.tables import ClassHistogram as ClassHistogram

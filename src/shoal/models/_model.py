@@ -20,7 +20,7 @@ from shoal.kernels.walk import Proportions
 from shoal.schema import Schema
 from shoal.tables import Classes, Counts, SensitiveAttribute
 
-__all__ = ["Achieved", "Capabilities", "Model", "Scope", "keep"]
+__all__ = ["Achieved", "Capabilities", "Model", "Scope", "in_order", "keep"]
 
 Mask = npt.NDArray[np.bool_]
 
@@ -230,9 +230,8 @@ def keep(models: Sequence[Model], classes: Classes) -> Mask:
     construction and may be empty. Models of a wider scope are asked later, so that they judge what the others leave.
     """
     kept = np.ones(len(classes), dtype=np.bool_)
-    ordered = sorted(models, key=lambda model: model.capabilities.scope)
-    stable = [model for model in ordered if model.capabilities.monotone_suppression]
-    unstable = [model for model in ordered if not model.capabilities.monotone_suppression]
+    stable = [model for model in in_order(models) if model.capabilities.monotone_suppression]
+    unstable = [model for model in in_order(models) if not model.capabilities.monotone_suppression]
     for model in stable:
         kept = model.keep(classes, kept)
     satisfied = 0
@@ -242,6 +241,11 @@ def keep(models: Sequence[Model], classes: Classes) -> Mask:
         if satisfied == len(unstable):
             break
     return kept
+
+
+def in_order(models: Sequence[Model]) -> list[Model]:
+    """Return the models as :func:`keep` asks them: those that judge a class alone first, wider scopes later."""
+    return sorted(models, key=lambda model: (not model.capabilities.monotone_suppression, model.capabilities.scope))
 
 
 def released_classes(classes: Classes, kept: Mask | None) -> Mask:

@@ -3,6 +3,7 @@
 #include "shoal.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -82,8 +83,8 @@ using Parts = std::vector<Region>;
 
 class Partition {
   public:
-    Partition(const Table &table, int64_t smallest, int64_t window, bool stay, bool borrow)
-        : table_(table), smallest_(smallest), window_(window), stay_(stay), borrow_(borrow) {}
+    Partition(const Table &table, int64_t smallest, int64_t window, bool stay, bool borrow, double seconds)
+        : table_(table), smallest_(smallest), window_(window), stay_(stay), borrow_(borrow), seconds_(seconds) {}
 
     // Write the region of every row and the parent of every region; return the number of regions.
     int32_t run(int32_t *labels, int32_t *parents) {
@@ -95,7 +96,7 @@ class Partition {
         while (!waiting.empty()) {
             const auto [region, own] = std::move(waiting.back());
             waiting.pop_back();
-            Parts parts = region.weight <= window_ ? foresighted(region) : greedy(region);
+            Parts parts = region.weight <= window_ && in_time() ? foresighted(region) : greedy(region);
             if (parts.empty())
                 for (int32_t row : region.members) labels[row] = own;
             for (Region &part : parts) {
@@ -107,6 +108,10 @@ class Partition {
     }
 
   private:
+    bool in_time() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count() < seconds_;
+    }
+
     // The split that gains most per square root of its information; empty if none gains.
     Parts greedy(const Region &region) const {
         Parts best;
@@ -261,6 +266,8 @@ class Partition {
     const Table &table_;
     const int64_t smallest_, window_;
     const bool stay_, borrow_;
+    const double seconds_; // after which there is no more foresight
+    const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 } // namespace
@@ -269,11 +276,12 @@ class Partition {
 // `codes` and `costs` one cover after the other. There are fewer than twice as many regions as rows.
 SHOAL_API int32_t shoal_partition(int64_t rows, int32_t attributes, int64_t smallest, int64_t window, int32_t stay,
                                   int32_t borrow, const int32_t *columns, const int64_t *counts, const int64_t *shape,
-                                  const int32_t *codes, const double *costs, int32_t *labels, int32_t *parents) {
+                                  const int32_t *codes, const double *costs, int32_t *labels, int32_t *parents,
+                                  double seconds) {
     Table table{rows, attributes, columns, counts, {}};
     for (int32_t j = 0; j < attributes; ++j, shape += 3) {
         table.covers.push_back({shape[0] != 0, static_cast<int32_t>(shape[1]), shape[2], codes, costs});
         codes += shape[1] * shape[2], costs += shape[1] * shape[2];
     }
-    return Partition(table, smallest, window, stay != 0, borrow != 0).run(labels, parents);
+    return Partition(table, smallest, window, stay != 0, borrow != 0, seconds).run(labels, parents);
 }

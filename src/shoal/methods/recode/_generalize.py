@@ -11,8 +11,9 @@ from typing import ClassVar
 from shoal.errors import ParameterError
 from shoal.exact import Arguments, Number, fraction
 from shoal.methods.base import Progress, Watch
-from shoal.methods.recode._any_time import BranchAndBound, Limits, no_solution
+from shoal.methods.recode._any_time import BranchAndBound
 from shoal.methods.recode._iterate import suppress_cells
+from shoal.methods.recode._judge import Limits, no_solution
 from shoal.methods.recode._lattice import Lattice
 from shoal.methods.recode._method import Recode
 from shoal.methods.recode._result import SearchResult

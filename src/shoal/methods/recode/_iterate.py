@@ -13,8 +13,9 @@ from shoal.errors import Problems
 from shoal.hierarchies import Hierarchy
 from shoal.kernels.walk import score
 from shoal.methods.base import Watch
-from shoal.methods.recode._any_time import BranchAndBound, Limits
+from shoal.methods.recode._any_time import BranchAndBound
 from shoal.methods.recode._draft import LocalDraft
+from shoal.methods.recode._judge import Limits
 from shoal.methods.recode._lattice import Box, Lattice, Levels, Mask, Tables, smallest_class
 from shoal.methods.recode._local import LocalMethod, LocalTask
 from shoal.models import Model

@@ -14,8 +14,9 @@ from shoal.errors import ParameterError, Problems
 from shoal.exact import Arguments, Number, fraction
 from shoal.kernels.partition import AttributeCover
 from shoal.methods.base import Progress, Watch
-from shoal.methods.recode._any_time import BranchAndBound, Limits, no_solution
+from shoal.methods.recode._any_time import BranchAndBound
 from shoal.methods.recode._draft import LocalDraft
+from shoal.methods.recode._judge import Limits, no_solution
 from shoal.methods.recode._lattice import Lattice
 from shoal.methods.recode._method import Recode
 from shoal.methods.recode._result import SearchResult

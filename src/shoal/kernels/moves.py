@@ -1,0 +1,144 @@
+"""What every change of one attribute's level is worth at a node of the lattice, in one call."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from shoal.kernels._library import Codes, Floats, Integers, Keys, Mask, library, pointers
+from shoal.kernels.recoding import group_numpy
+
+__all__ = ["Moves"]
+
+
+class Moves:
+    """A table whose nodes are valued together with all nodes that differ from them in one attribute.
+
+    Parameters
+    ----------
+    columns
+        Leaf codes, shape ``(attributes, rows)``.
+    counts
+        Records per row, at least 1.
+    codes
+        ``codes[attribute][level][leaf]`` is the code of the leaf's ancestor.
+    costs
+        ``costs[attribute][level][code]`` is what the value costs a record; the cost of a class is their sum.
+    smallest
+        Smaller classes are suppressed.
+    allowed
+        Records that may be suppressed.
+    loss
+        What a suppressed record costs.
+
+    Notes
+    -----
+    Raising a level counts the classes again, lowering it splits those that are large enough: O(rows) per attribute and
+    level at most, usually far less. The compiled kernel tells classes apart by random numbers of 64 bits.
+    """
+
+    def __init__(
+        self,
+        columns: Codes,
+        counts: Integers,
+        codes: Sequence[Sequence[Codes]],
+        costs: Sequence[Sequence[Floats]],
+        *,
+        smallest: int,
+        allowed: int,
+        loss: float,
+    ) -> None:
+        self.columns = np.ascontiguousarray(columns, dtype=np.int32)
+        self.counts = np.ascontiguousarray(counts, dtype=np.int64)
+        self.codes, self.costs = codes, costs
+        self.smallest, self.allowed, self.loss = smallest, allowed, loss
+        #: attributes and levels, in the order of the values
+        self.moves = [(j, level) for j, tables in enumerate(codes) for level in range(len(tables))]
+        self._native = library() is not None and hasattr(library(), "shoal_moves")
+        if self._native:
+            self._describe()
+
+    def values(self, levels: Sequence[int], wanted: Mask | None = None, *, most: float = math.inf) -> Floats:
+        """Return the total cost of every move; at the own levels, that of the node.
+
+        Parameters
+        ----------
+        levels
+            The node.
+        wanted
+            The moves to be valued; None for all.
+        most
+            What is of interest at most.
+
+        Returns
+        -------
+        Floats
+            One entry per attribute and level. It is infinite where the move is not wanted, suppresses more than
+            ``allowed`` records or costs more than ``most``.
+        """
+        asked = np.ones(len(self.moves), dtype=np.bool_) if wanted is None else wanted
+        return self.values_native(levels, asked, most) if self._native else self.values_numpy(levels, asked, most)
+
+    def values_numpy(self, levels: Sequence[int], wanted: Mask, most: float) -> Floats:
+        """Value with NumPy; see :meth:`values`."""
+        found = np.array(
+            [
+                self._one([*levels[:j], level, *levels[j + 1 :]]) if chosen else math.inf
+                for (j, level), chosen in zip(self.moves, wanted.tolist(), strict=True)
+            ]
+        )
+        return np.where(found <= most, found, math.inf)
+
+    def _one(self, levels: Sequence[int]) -> float:
+        chosen = [table[level] for table, level in zip(self.codes, levels, strict=True)]
+        mapped = np.array([table[column] for table, column in zip(chosen, self.columns, strict=True)], dtype=np.int32)
+        mapped = mapped.reshape(self.columns.shape)
+        groups = group_numpy(mapped, [int(table.max(initial=0)) + 1 for table in chosen])
+        sizes = np.bincount(groups.labels, weights=self.counts, minlength=len(groups.first)).astype(np.int64)
+        cells = np.zeros(len(groups.first))
+        for tables, level, column in zip(self.costs, levels, mapped, strict=True):
+            cells += tables[level][column[groups.first]]
+        lost = sizes < self.smallest
+        suppressed = int(sizes[lost].sum())
+        total = float((sizes * cells)[~lost].sum()) + self.loss * suppressed
+        return total if suppressed <= self.allowed else math.inf
+
+    def values_native(self, levels: Sequence[int], wanted: Mask, most: float) -> Floats:
+        """Value with the compiled kernel; see :meth:`values`."""
+        native = library()
+        if native is None:
+            raise RuntimeError("the compiled kernels are not available")
+        totals = np.empty(len(self.moves))
+        native.shoal_moves(
+            ctypes.c_int64(self.columns.shape[1]),
+            ctypes.c_int32(self.columns.shape[0]),
+            ctypes.c_int64(self.smallest),
+            ctypes.c_int64(self.allowed),
+            ctypes.c_double(self.loss),
+            ctypes.c_double(most),
+            *pointers(self.columns, self.counts, *self._tables, np.array(levels, dtype=np.int32)),
+            *pointers(np.ascontiguousarray(wanted), self._before, self._sums, totals),
+        )
+        return totals
+
+    def _describe(self) -> None:
+        """Lay the tables out level by level and leaf by leaf, with a random number for every value."""
+        generator = np.random.default_rng(0)  # any numbers do, and the same ones give the same result
+        flat: list[tuple[Codes, Keys, Floats, int]] = []
+        for tables, prices in zip(self.codes, self.costs, strict=True):
+            for codes, costs in zip(tables, prices, strict=True):
+                numbers = generator.integers(0, 2**64 - 1, size=len(costs), dtype=np.uint64, endpoint=True)
+                flat.append((codes, numbers[codes], costs[codes], len(costs)))
+        shape = [(len(tables), len(tables[0])) for tables in self.codes]
+        self._tables = (
+            np.array(shape, dtype=np.int64).ravel(),
+            np.concatenate([np.zeros(0, np.int32), *(codes for codes, _, _, _ in flat)]).astype(np.int32),
+            np.concatenate([np.zeros(0, np.uint64), *(keys for _, keys, _, _ in flat)]),
+            np.concatenate([np.zeros(0), *(costs for _, _, costs, _ in flat)]),
+            np.array([width for _, _, _, width in flat], dtype=np.int64),
+        )
+        self._before = np.full(len(self.codes), -1, dtype=np.int32)
+        self._sums = np.zeros(self.columns.shape[1], dtype=np.uint64)

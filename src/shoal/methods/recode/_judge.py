@@ -1,0 +1,214 @@
+"""Decide the models on nodes of the lattice, value them, and remember the best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal.errors import RequirementError
+from shoal.methods.recode._lattice import Counts, Lattice, Levels, Mask, Node, smallest_class
+from shoal.methods.recode._result import ExploredLattice, Solution
+from shoal.models import Classes, Model, in_order, keep
+from shoal.quality import CellObjective, Objective
+
+__all__ = ["Judge", "Limits", "no_solution"]
+
+#: Nodes remembered for display.
+_SHOWN = 100_000
+#: Solutions listed.
+_LISTED = 10
+#: A bound this much above the best value (relatively, above 1) rules out even a tie in the 12 digits of a rank.
+_TIE = 1e-11
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What to look for: records that may be suppressed, the work that may be spent, and the value to beat."""
+
+    suppressed: int
+    deadline: float = math.inf
+    steps: float = math.inf
+    #: nodes that are not better than this are of no interest
+    value: float = math.inf
+    #: how often local search starts again without finding anything better
+    patience: int = 200
+
+    @property
+    def finite(self) -> bool:
+        """Whether the search may have to stop before it is done."""
+        return math.isfinite(self.deadline) or math.isfinite(self.steps)
+
+
+class Judge:
+    """What is known of the nodes of a lattice that were looked at.
+
+    Parameters
+    ----------
+    lattice, objective, models, limits
+        The table, what to minimise, what must hold, and what to look for.
+    """
+
+    def __init__(self, lattice: Lattice, objective: Objective, models: Sequence[Model], limits: Limits) -> None:
+        self.lattice, self.objective, self.models, self.limits = lattice, objective, models, limits
+        wanted = [model.capabilities for model in models]
+        self.smallest = smallest_class(models)
+        self.records = lattice.frequencies.records
+        self._sensitive = {name for c in wanted for name in c.sensitive} | set(objective.sensitive)
+        self._reads_codes = any(capabilities.codes for capabilities in wanted)
+        self._reads_population = any(capabilities.population for capabilities in wanted)
+        self._monotone = [model for model in models if model.capabilities.monotone_generalization]
+        # as plain numbers, which add up faster than entries of arrays
+        self.floors: list[list[float]] = []
+        if isinstance(objective, CellObjective):
+            self.floors = [(floors / objective.scale).tolist() for floors in objective.floors]
+        self.solutions: list[Solution] = []
+        self.least_suppressed = self.records
+        self._shown: list[tuple[Levels, float, int]] = []
+        self._values: dict[Levels, float] = {}
+
+    @property
+    def best(self) -> float:
+        """The value of the best node so far, or the value to beat."""
+        return min(self.solutions[0].value, self.limits.value) if self.solutions else self.limits.value
+
+    @property
+    def to_beat(self) -> float:
+        """What no bound of an interesting node exceeds: the best value and what rounding may hide."""
+        return self.best + _TIE * max(abs(self.best), 1.0) if math.isfinite(self.best) else self.best
+
+    def beaten(self, bound: float) -> bool:
+        """Return whether a node with this bound is of no interest."""
+        return bound > self.to_beat
+
+    def floor(self, levels: Levels) -> float:
+        """Return a bound for the node and all above it, from its levels alone."""
+        if self.floors:
+            return sum([floors[level] for floors, level in zip(self.floors, levels, strict=True)])
+        return self.objective.floor(levels)
+
+    def excess(self, node: Node, sizes: Counts, lost: Mask) -> float:
+        """Return what the suppression of some classes adds to the bounds of nodes below."""
+        if isinstance(self.objective, CellObjective):
+            return self.objective.excess_of(sizes[lost], node.costs[lost])
+        return self.objective.excess(node.levels, node.classes(lost & (sizes > 0)))
+
+    @property
+    def rules_out_below(self) -> bool:
+        """Whether a node that fails a monotone model rules out all nodes below it: if nothing may be suppressed."""
+        return self.limits.suppressed == 0 and bool(self._monotone)
+
+    def value(self, levels: Levels) -> float:
+        """Return the value of the release of a node; infinite if it suppresses too much."""
+        if levels not in self._values:
+            node = self.lattice.node(levels)
+            large = node.sizes >= self.smallest
+            self._values[levels] = self._decide(node, node.sizes, large, self._classes(node, large))
+        return self._values[levels]
+
+    def check(self, node: Node, sizes: Counts, large: Mask) -> bool:
+        """Decide the models on a node unless it is beaten; return whether nodes below it can satisfy them."""
+        classes = self._classes(node, large)
+        kept = large.copy()
+        kept[large] = first = self._once(classes)
+        if self.beaten(self.floor(node.levels) + self.excess(node, sizes, ~kept)):
+            self.note(node.levels, math.nan, self.records - int(sizes[kept].sum()))
+        else:
+            self._decide(node, sizes, large, classes)
+        return self._possible_below(classes, first)
+
+    def note(self, levels: Levels, value: float, suppressed: int) -> None:
+        """Remember a node for display."""
+        if len(self._shown) < _SHOWN:
+            self._shown.append((levels, value, suppressed))
+
+    def explored(self) -> ExploredLattice:
+        """Return the nodes to be displayed."""
+        return ExploredLattice(
+            heights=self.lattice.heights,
+            levels=np.array([levels for levels, _, _ in self._shown], dtype=np.int32),
+            values=np.array([value for _, value, _ in self._shown]),
+            suppressed=np.array([suppressed for _, _, suppressed in self._shown], dtype=np.int64),
+        )
+
+    def _classes(self, node: Node, large: Mask) -> Classes:
+        return node.classes(
+            large, sensitive=self._sensitive, codes=self._reads_codes, population=self._reads_population
+        )
+
+    def _decide(self, node: Node, sizes: Counts, large: Mask, classes: Classes) -> float:
+        kept = large.copy()
+        kept[large] = keep(self.models, classes)
+        suppressed = self.records - int(sizes[kept].sum())
+        self.least_suppressed = min(self.least_suppressed, suppressed)
+        value = math.inf
+        if suppressed <= self.limits.suppressed and suppressed < max(self.records, 1):
+            value = self._value(node, sizes, kept)
+            self._offer(Solution(levels=node.levels, value=value, suppressed=suppressed))
+        self.note(node.levels, value, suppressed)
+        return value
+
+    def _once(self, classes: Classes) -> Mask:
+        """Ask every model once: what fails here is suppressed at this node, whatever the rest of :func:`keep` says."""
+        kept = np.ones(len(classes), dtype=np.bool_)
+        for model in in_order(self.models):
+            kept = model.keep(classes, kept)
+        return kept
+
+    def _possible_below(self, classes: Classes, first: Mask) -> bool:
+        if not self.rules_out_below or bool(first.all()):
+            return True
+        everything = np.ones(len(classes), dtype=np.bool_)
+        return all(bool(model.keep(classes, everything).all()) for model in self._monotone)
+
+    def _value(self, node: Node, sizes: Counts, kept: Mask) -> float:
+        objective = self.objective
+        if isinstance(objective, CellObjective):
+            total = float((sizes[kept] * node.costs[kept]).sum())
+            return (total + objective.loss * (self.records - int(sizes[kept].sum()))) / objective.scale
+        occupied = sizes > 0
+        classes = node.classes(occupied, sensitive=objective.sensitive)
+        return objective.value(node.levels, classes, kept[occupied])
+
+    def _offer(self, solution: Solution) -> None:
+        if any(listed.levels == solution.levels for listed in self.solutions):  # looked at again
+            return
+        self.solutions.append(solution)
+        self.solutions.sort(key=lambda listed: listed.order)
+        del self.solutions[_LISTED:]
+
+
+def no_solution(lattice: Lattice, models: Sequence[Model], allowed: int, least: int) -> RequirementError:
+    """Say which models fail even where everything is generalised, and how much suppression would help.
+
+    Parameters
+    ----------
+    allowed
+        The records that may be suppressed.
+    least
+        The fewest records that had to be suppressed at any node that was checked.
+    """
+    frequencies = lattice.frequencies
+    records = frequencies.records
+    everything = np.ones(1, dtype=np.bool_)
+    names = [attribute.name for attribute in frequencies.sensitive]
+    top = lattice.node(lattice.top).classes(everything, sensitive=names)
+    problems = [f"No generalisation keeps the promise while suppressing at most {allowed:,} of {records:,} records."]
+    for model in models:
+        if not model.keep(top, everything).all():
+            problems.append(
+                f"`{model.title}` fails even if every quasi-identifier is `*` and nothing is suppressed: the whole "
+                f"table has {model.achieved(top)}."
+            )
+    if least < records:
+        hint = f"a `suppression_limit` of {_at_least(least, records)} is enough: {least:,} records would be suppressed"
+    else:
+        hint = "weaken the models that fail on the whole table; no suppression limit helps"
+    return RequirementError(problems, hint=hint)
+
+
+def _at_least(part: int, whole: int) -> str:
+    """Return a share with four digits, rounded up."""
+    return f"{-(-part * 10_000 // whole) / 10_000:.4f}"
