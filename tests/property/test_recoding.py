@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -214,6 +215,17 @@ def test_local_recoding_keeps_every_model(method: Recode, frequencies: Frequenci
         return
     check_release(frequencies, found.recoding, models)
     assert whole is None or found.value <= whole[1] + 1e-12
+
+
+@pytest.mark.parametrize("method", LOCAL[:-1], ids=repr)
+@given(frequencies=reference.tables(attributes=4), model=k_anonymity)
+@FEW
+def test_local_recoding_that_is_out_of_time_still_keeps_its_promise(
+    method: Recode, frequencies: Frequencies, model: KAnonymity
+) -> None:
+    assume(model.k <= frequencies.records)
+    found = replace(method, time_limit=1e-9).recode(frequencies, [model])
+    check_release(frequencies, found.recoding, [model])
 
 
 @given(reference.tables(), st.permutations(range(25)), k_anonymity)

@@ -31,6 +31,7 @@ class Found:
 
     solutions: tuple[Solution, ...]
     bound: float
+    proved: bool
     checked: int
     pruned: int
     least_suppressed: int
@@ -102,6 +103,7 @@ class BranchAndBound:
         return Found(
             solutions=tuple(self._judge.solutions),
             bound=self._judge.best if proved else min(self._boxes[0][0], self._judge.best),
+            proved=proved,
             checked=self._checked,
             pruned=self._lattice.nodes - self._checked if proved else self._ruled_out,
             least_suppressed=self._judge.least_suppressed,

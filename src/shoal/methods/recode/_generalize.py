@@ -15,7 +15,7 @@ from shoal.methods.recode._any_time import BranchAndBound
 from shoal.methods.recode._iterate import suppress_cells
 from shoal.methods.recode._judge import Limits, no_solution
 from shoal.methods.recode._lattice import Lattice
-from shoal.methods.recode._method import Recode
+from shoal.methods.recode._method import Recode, check_time_limit
 from shoal.methods.recode._result import SearchResult
 from shoal.models import Model
 from shoal.quality import CellObjective, Measure
@@ -89,8 +89,7 @@ class Generalize(Recode):
         arguments = Arguments(self.title)
         arguments.rational("suppression_limit", self.suppression_limit, "[0, 1]")
         problems = arguments.problems
-        if self.time_limit is not None and not (math.isfinite(self.time_limit) and self.time_limit > 0):
-            problems.add(f"`time_limit` of `{self.title}` must be a positive number of seconds; got {self.time_limit}")
+        check_time_limit(self.time_limit, self.title, problems)
         if self.steps is not None and (not isinstance(self.steps, int) or self.steps < 1):
             problems.add(f"`steps` of `{self.title}` must be an integer in [1, inf); got {self.steps}")
         problems.raise_as(ParameterError)

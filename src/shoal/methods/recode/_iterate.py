@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -50,7 +51,7 @@ class Iterate(LocalMethod):
     ---------
     Syntactic: the classes of the release, records with equal released values, satisfy the models; records that two
     rounds release alike are one class. Every released value is an ancestor of the original. No release is worse than
-    the best full-domain one.
+    any full-domain one that the comparison looked at.
 
     Assumptions
     -----------
@@ -82,7 +83,9 @@ class Iterate(LocalMethod):
         every = np.ones(len(task.frequencies.counts), dtype=np.bool_)
         draft = LocalDraft(task.frequencies)
         costs = task.objective.tables
-        for levels, released in rounds(task.frequencies, every, task.models, costs, self._prices, task.watch):
+        for levels, released in rounds(
+            task.frequencies, every, task.models, costs, self._prices, task.watch, deadline=task.deadline
+        ):
             draft.generalize(released, levels)
         yield draft
 
@@ -122,16 +125,20 @@ def rounds(
     costs: Tables,
     prices: Prices,
     watch: Watch,
+    *,
+    deadline: float = math.inf,
 ) -> Iterator[tuple[Levels, Mask]]:
     """Release rows round by round: yield a node, and the rows that are released at it.
 
     Every round takes the node that is best if a suppressed record costs the price of the round, and releases those of
-    its classes that cost less than that.
+    its classes that cost less than that. The first round after the deadline is the last, at the full price.
     """
     remaining = rows & (frequencies.counts > 0)
     price, number = prices.first, 0
     while int(frequencies.counts[remaining].sum()) >= smallest_class(models):
         number += 1
+        late = time.monotonic() >= deadline
+        price = 1.0 if late else price
         watch.step(1, 2, f"round {number}: {int(frequencies.counts[remaining].sum()):,} records remain")
         found = _round(frequencies, remaining, models, costs, price, prices.saving)
         if found is None:
@@ -142,6 +149,8 @@ def rounds(
         levels, released = found
         remaining = remaining & ~released
         yield levels, released
+        if late:
+            return
 
 
 def _round(
@@ -165,7 +174,7 @@ def _searched(lattice: Lattice, models: Sequence[Model], costs: Tables, price: f
     """Search for the node with the least value, if a suppressed record costs ``price``."""
     frequencies = lattice.frequencies
     objective = CellObjective.of(frequencies, costs, loss=price)
-    limits = Limits(suppressed=frequencies.records, steps=_STEPS[_by_size(models)])
+    limits = Limits(suppressed=frequencies.records, steps=_STEPS[_by_size(models)], patience=0)
     found = BranchAndBound(lattice, objective, models, limits, Watch(None, None)).run()
     return (found.solutions[0].levels, found.solutions[0].value) if found.solutions else (lattice.top, price)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,7 @@ from shoal.methods.recode._any_time import BranchAndBound
 from shoal.methods.recode._draft import LocalDraft
 from shoal.methods.recode._judge import Limits, no_solution
 from shoal.methods.recode._lattice import Lattice
-from shoal.methods.recode._method import Recode
+from shoal.methods.recode._method import Recode, check_time_limit
 from shoal.methods.recode._result import SearchResult
 from shoal.models import Model
 from shoal.quality import CellObjective, Loss, Measure
@@ -26,8 +27,10 @@ from shoal.tables import Frequencies
 
 __all__ = ["LocalMethod", "LocalTask", "covers", "ordered"]
 
-#: Nodes that the comparison with full-domain recoding may check.
-_STEPS = 5_000
+#: Nodes that the comparison with full-domain recoding may check: at most, at least, and tuples times attributes of all.
+_STEPS, _FEWEST, _WORK = 5_000, 100, 2**28
+#: How often the comparison starts again at random without finding anything better.
+_PATIENCE = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +38,8 @@ class LocalMethod(Recode):
     """Release equal values differently in different records, where that loses less.
 
     What a method makes is compared with full-domain recoding: a search looks for a node that loses less, which takes
-    little as it only has to look at nodes that may (at most 5,000 of them), and the better of the two is released.
+    little as it only has to look at nodes that may (at most 5,000 of them, fewer in large tables), and the better of
+    the two is released. The result says whether all other nodes were ruled out.
 
     Parameters
     ----------
@@ -46,6 +50,9 @@ class LocalMethod(Recode):
         The greatest share of records that may be suppressed, in [0, 1]; compared exactly, 0.05 being 1/20.
     weights, balance
         Of the measure, where ``quality`` is a name (see :class:`~shoal.quality.Measure`).
+    time_limit
+        Seconds after which the method makes do with what it has; the last step may take a little longer. None waits
+        until it is done.
     """
 
     title: ClassVar[str] = "LocalMethod"
@@ -53,11 +60,13 @@ class LocalMethod(Recode):
     suppression_limit: Number = 0.05
     weights: Mapping[str, float] = field(default_factory=dict)
     balance: float = 0.5
+    time_limit: float | None = None
 
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)
         arguments.rational("suppression_limit", self.suppression_limit, "[0, 1]")
         problems = arguments.problems
+        check_time_limit(self.time_limit, self.title, problems)
         self._check(problems)
         problems.raise_as(ParameterError)
         self.measure  # noqa: B018 - raises where the parameters make none
@@ -77,15 +86,18 @@ class LocalMethod(Recode):
         measure = self.measure
         share = fraction(self.suppression_limit)
         allowed = math.floor(share * frequencies.records)
-        task = LocalTask(frequencies, tuple(models), measure, allowed, Watch(progress, cancelled))
+        deadline = math.inf if self.time_limit is None else time.monotonic() + self.time_limit
+        task = LocalTask(frequencies, tuple(models), measure, allowed, Watch(progress, cancelled), deadline)
         task.watch.step(0, 2, f"{self.name} recoding")
         best = min(filter(task.fits, map(task.result, self.drafts(task))), key=lambda found: found.value, default=None)
         task.watch.step(1, 2, "comparison with full-domain recoding")
-        whole = task.full_domain(to_beat=math.inf if best is None else best.value)
+        whole, proved = task.full_domain(to_beat=math.inf if best is None else best.value)
         if whole is not None:
             note = f"The best full-domain recoding is not improved by {self.title}."
-        else:
+        elif proved:
             note = "No full-domain recoding loses less."
+        else:
+            note = "No full-domain recoding that was looked at loses less; that none does is not proved."
         return replace(whole or best or task.failed(), notes=(note,), bound=None, solutions=(), lattice=None, nodes=0)
 
     @abstractmethod
@@ -97,10 +109,16 @@ class LocalTask:
     """One table, the models that must hold, and the costs that guide a local recoding."""
 
     def __init__(
-        self, frequencies: Frequencies, models: tuple[Model, ...], measure: Measure, allowed: int, watch: Watch
+        self,
+        frequencies: Frequencies,
+        models: tuple[Model, ...],
+        measure: Measure,
+        allowed: int,
+        watch: Watch,
+        deadline: float = math.inf,
     ) -> None:
         self.frequencies, self.models, self.measure = frequencies, models, measure
-        self.allowed, self.watch = allowed, watch
+        self.allowed, self.watch, self.deadline = allowed, watch, deadline
         self.objective = self._objective()
         self._least_suppressed = frequencies.records
 
@@ -126,23 +144,31 @@ class LocalTask:
         """Return whether a result releases something and does not suppress too much."""
         return result.suppressed <= self.allowed and result.suppressed < max(self.frequencies.records, 1)
 
-    def full_domain(self, *, to_beat: float = math.inf) -> SearchResult | None:
-        """Search for the best node among those better than ``to_beat``."""
+    @property
+    def seconds(self) -> float:
+        """The seconds that are left."""
+        return max(0.0, self.deadline - time.monotonic())
+
+    def full_domain(self, *, to_beat: float = math.inf) -> tuple[SearchResult | None, bool]:
+        """Search for the best node among those better than ``to_beat``; say whether no other is better for sure."""
         objective = self.measure.objective(self.frequencies)
         lattice = Lattice(self.frequencies, objective.tables if isinstance(objective, CellObjective) else ())
-        limits = Limits(suppressed=self.allowed, steps=_STEPS, value=to_beat)
+        cells = max(lattice.leaves * len(lattice.heights), 1)
+        steps = min(_STEPS, max(_FEWEST, _WORK // cells))
+        limits = Limits(self.allowed, deadline=self.deadline, steps=steps, value=to_beat, patience=_PATIENCE)
         found = BranchAndBound(lattice, objective, self.models, limits, Watch(None, self.watch.cancelled)).run()
         self._least_suppressed = found.least_suppressed
         if not found.solutions or not found.solutions[0].value < to_beat:
-            return None
+            return None, found.proved
         best = found.solutions[0]
-        return SearchResult(
+        result = SearchResult(
             recoding=lattice.recoding(best.levels, self.models),
             measure=self.measure,
             value=best.value,
             records=self.frequencies.records,
             suppressed=best.suppressed,
         )
+        return result, found.proved
 
     def failed(self) -> SearchResult:
         """Say what stands in the way of any release."""

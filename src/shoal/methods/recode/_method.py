@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal import tables
-from shoal.errors import ShoalError
+from shoal.errors import Problems, ShoalError
 from shoal.guarantees import (
     POPULATION_COUNT,
     Event,
@@ -34,7 +35,7 @@ from shoal.tables import Classes, Frequencies, Recoding, Table
 if TYPE_CHECKING:
     from shoal.methods.brief import Brief
 
-__all__ = ["Recode"]
+__all__ = ["Recode", "check_time_limit"]
 
 
 class Recode(Method):
@@ -144,6 +145,12 @@ class Recode(Method):
         weights = {name: plan.schema[name].weight for name in plan.schema.quasi_identifiers}
         method = self.weighted(weights).resolved(plan.schema)
         return replace(plan, models=tuple(model.resolved(plan.schema) for model in plan.models), method=method)
+
+
+def check_time_limit(seconds: float | None, title: str, problems: Problems) -> None:
+    """Note what is wrong with a limit of time."""
+    if seconds is not None and not (math.isfinite(seconds) and seconds > 0):
+        problems.add(f"`time_limit` of `{title}` must be a positive number of seconds; got {seconds}")
 
 
 def _check_result(plan: Brief, frequencies: Frequencies, found: SearchResult) -> Classes:

@@ -44,7 +44,8 @@ class Mondrian(LocalMethod):
     Guarantee
     ---------
     Syntactic: the classes of the release, records with equal released values, satisfy the models. Every released value
-    is an ancestor of the original or an interval that holds it. No release is worse than the best full-domain one.
+    is an ancestor of the original or an interval that holds it. No release is worse than any full-domain
+    one that the comparison looked at.
 
     Assumptions
     -----------
@@ -108,7 +109,7 @@ class TopDown:
 
     def run(self) -> Codes:
         """Return the region of every tuple."""
-        while not self._closed.all():
+        while not self._closed.all() and self._task.seconds:
             self._task.watch.step(1, 2, f"{self._regions:,} groups")
             self._round()
         return self.labels

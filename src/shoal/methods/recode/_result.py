@@ -129,7 +129,8 @@ class SearchResult:
             lines.append(
                 "No other node is better: proved."
                 if self.optimal
-                else f"No node is better than {self.bound:.6g}: the gap is at most {self.gap:.3g}."
+                else f"No node is better than {self.bound:.6g}: proved. That this is the best one is not proved: "
+                f"the gap is at most {self.gap:.3g}."
             )
         for rival in self.solutions[1:4]:
             lines.append(

@@ -40,7 +40,8 @@ class Specialize(LocalMethod):
     Guarantee
     ---------
     Syntactic: the classes of the release, records with equal released values, satisfy the models. Every released value
-    is an ancestor of the original or an interval that holds it. No release is worse than the best full-domain one.
+    is an ancestor of the original or an interval that holds it. No release is worse than any full-domain
+    one that the comparison looked at.
 
     Assumptions
     -----------
@@ -72,7 +73,11 @@ class Specialize(LocalMethod):
         if all(model.capabilities.decided_by_size for model in task.models):
             size = smallest_class(task.models)
             window = self.foresight * size
-            labels = partition(tuples.columns, tuples.counts, costs, smallest=size, window=window).labels
+            # half of the time for foresight: what is left to split, and the comparison, take some, too
+            seconds = task.seconds / 2
+            labels = partition(
+                tuples.columns, tuples.counts, costs, smallest=size, window=window, seconds=seconds
+            ).labels
         else:
             labels = TopDown(task, tuples, costs, relaxed=True, prefer="gain").run()
         draft = LocalDraft(task.frequencies)

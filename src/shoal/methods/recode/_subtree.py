@@ -36,7 +36,8 @@ class Subtree(LocalMethod):
     Guarantee
     ---------
     Syntactic: the classes of the release satisfy the models. Every released value is an ancestor of the original, the
-    same one wherever the value occurs. No release is worse than the best full-domain one.
+    same one wherever the value occurs. No release is worse than any full-domain
+    one that the comparison looked at.
 
     Assumptions
     -----------
@@ -53,7 +54,7 @@ class Subtree(LocalMethod):
 
     def drafts(self, task: LocalTask) -> Iterator[LocalDraft]:
         """Make one draft, if there is a full-domain recoding to start from."""
-        whole = task.full_domain()
+        whole, _ = task.full_domain()
         if whole is None or whole.levels is None:
             return
         cuts = _Cuts(task, whole.levels)
@@ -80,8 +81,8 @@ class _Cuts:
     def improve(self) -> None:
         """Try every move, those that save most first, until none saves anything."""
         improved = True
-        while improved:
-            moves = [(self._evaluate(self._moved(move)), move) for move in self._moves()]
+        while improved and self._task.seconds:
+            moves = [(self._evaluate(self._moved(move)), move) for move in self._moves() if self._task.seconds]
             improved = False
             for value, move in sorted(moves):
                 if not self._saves(value):
