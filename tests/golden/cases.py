@@ -156,7 +156,7 @@ def _recoding() -> dict[str, Case]:
             promises=(shoal.KMap(6), shoal.TCloseness("diagnosis", 0.5)),
             **everybody,
         ),
-        "mondrian": Case(columns=ALL, method=shoal.Mondrian()),
+        "mondrian": Case(columns=ALL, method=shoal.Mondrian(intervals=True)),
         "mondrian, relaxed": Case(
             method=shoal.Mondrian(relaxed=True, intervals=False),
             promises=(K, shoal.DistinctLDiversity("diagnosis", 2)),

@@ -35,10 +35,10 @@ from shoal.tables import Frequencies, Recoding
 QUICK = settings(max_examples=25)
 FEW = settings(max_examples=12)
 LOCAL = [
-    Mondrian(suppression_limit=1),
-    Mondrian(suppression_limit=1, relaxed=True),
+    Mondrian(suppression_limit=1, intervals=True),
+    Mondrian(suppression_limit=1, intervals=True, relaxed=True),
     Mondrian(suppression_limit=1, relaxed=True, intervals=False),
-    Specialize(suppression_limit=1),
+    Specialize(suppression_limit=1, intervals=True),
     Specialize(suppression_limit=1, foresight=0, intervals=False),
     Iterate(suppression_limit=1),
     Iterate(suppression_limit=1, saving=0.0),

@@ -110,6 +110,11 @@ class Method(ABC):
             If the user stopped the work.
         """
 
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What the way in which the release is made adds to the assumptions of promises about classes."""
+        return ()
+
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         """Return what keeps this method from being used with a schema and promises about classes."""
         del schema, models

@@ -218,7 +218,10 @@ class Model(Requirement):
         statements = {promise.statement}
         if entry.file:
             statements.add(f"In {entry.file}: {promise.statement[:1].lower()}{promise.statement[1:]}")
-        worded = entry.statement in statements and entry.assumptions == promise.assumptions
+        worded = entry.statement in statements and entry.assumptions == (
+            *promise.assumptions,
+            *evidence.plan.method.caveats,
+        )
         return worded or not evidence.certificate.same_wording
 
 

@@ -71,6 +71,11 @@ class Slice(Method):
         arguments.finish()
 
     @property
+    def caveats(self) -> tuple[str, ...]:
+        """What the method of the groups adds."""
+        return self.of_groups.caveats
+
+    @property
     def of_groups(self) -> Method:
         """The method for each group of columns."""
         return methods.from_parameters(self.inner, self.options)

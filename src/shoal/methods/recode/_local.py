@@ -25,7 +25,10 @@ from shoal.models import Model
 from shoal.quality import CellObjective, Loss, Measure
 from shoal.tables import Frequencies
 
-__all__ = ["LocalMethod", "LocalTask", "covers", "ordered"]
+__all__ = ["ENDS", "LocalMethod", "LocalTask", "covers", "ordered"]
+
+ENDS = "The ends of released intervals are exact values of records, so that an extreme or rare value shows."
+"""What a release says whose intervals were cut where the data says so."""
 
 #: Nodes that the comparison with full-domain recoding may check: at most, at least, and tuples times attributes of all.
 _STEPS, _FEWEST, _WORK = 5_000, 100, 2**28

@@ -20,6 +20,7 @@ from shoal.guarantees import (
     Generalized,
     Guarantee,
     Ordered,
+    Promise,
     Suppressed,
     syntactic,
 )
@@ -125,7 +126,7 @@ class Recode(Method):
             plan=plan,
             table=tables.apply(table, encoded, found.recoding, key=work.key),
             guarantee=Guarantee(
-                promises=tuple(syntactic(model) for model in models),
+                promises=tuple(with_caveats(syntactic(model), method) for model in models),
                 events=tuple(_events(plan, table, frequencies, found)),
                 randomness="none used" if work.key is None else "none used, but for the secret key of the pseudonyms",
             ),
@@ -151,6 +152,11 @@ def check_time_limit(seconds: float | None, title: str, problems: Problems) -> N
     """Note what is wrong with a limit of time."""
     if seconds is not None and not (math.isfinite(seconds) and seconds > 0):
         problems.add(f"`time_limit` of `{title}` must be a positive number of seconds; got {seconds}")
+
+
+def with_caveats(promise: Promise, method: Method) -> Promise:
+    """Return a promise with what the way in which the release is made adds to its assumptions."""
+    return replace(promise, assumptions=(*promise.assumptions, *method.caveats))
 
 
 def _check_result(plan: Brief, frequencies: Frequencies, found: SearchResult) -> Classes:

@@ -13,7 +13,7 @@ from shoal.kernels.partition import LEAST_GAIN, AttributeCover
 from shoal.kernels.recoding import group
 from shoal.methods.recode._draft import LocalDraft, OccupiedTuples
 from shoal.methods.recode._lattice import Codes, Counts, Mask, smallest_class
-from shoal.methods.recode._local import LocalMethod, LocalTask, covers, ordered
+from shoal.methods.recode._local import ENDS, LocalMethod, LocalTask, covers, ordered
 from shoal.models import Classes
 from shoal.tables import tally
 
@@ -63,7 +63,12 @@ class Mondrian(LocalMethod):
     title: ClassVar[str] = "Mondrian"
     top_down: ClassVar[bool] = True
     relaxed: bool = False
-    intervals: bool = True
+    intervals: bool = False
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What intervals show: their ends are values of records."""
+        return (ENDS,) if self.intervals else ()
 
     def drafts(self, task: LocalTask) -> Iterator[LocalDraft]:
         """Make one draft."""

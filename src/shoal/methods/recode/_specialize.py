@@ -12,7 +12,7 @@ from shoal.errors import Problems
 from shoal.kernels.partition import partition
 from shoal.methods.recode._draft import LocalDraft, OccupiedTuples
 from shoal.methods.recode._lattice import smallest_class
-from shoal.methods.recode._local import LocalMethod, LocalTask, covers, ordered
+from shoal.methods.recode._local import ENDS, LocalMethod, LocalTask, covers, ordered
 from shoal.methods.recode._mondrian import TopDown
 
 __all__ = ["Specialize"]
@@ -59,7 +59,12 @@ class Specialize(LocalMethod):
     title: ClassVar[str] = "Specialize"
     top_down: ClassVar[bool] = True
     foresight: int = 100
-    intervals: bool = True
+    intervals: bool = False
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What intervals show: their ends are values of records."""
+        return (ENDS,) if self.intervals else ()
 
     def _check(self, problems: Problems) -> None:
         if isinstance(self.foresight, bool) or not isinstance(self.foresight, int) or self.foresight < 0:

@@ -12,7 +12,13 @@ from shoal.models import DistinctLDiversity, KAnonymity, TCloseness
 from shoal.quality import Discernibility
 from shoal.tables import Frequencies, SensitiveAttribute
 
-LOCAL = [Mondrian(), Mondrian(relaxed=True), Specialize(), Iterate(), Subtree()]
+LOCAL = [
+    Mondrian(intervals=True),
+    Mondrian(relaxed=True, intervals=True),
+    Specialize(intervals=True),
+    Iterate(),
+    Subtree(),
+]
 AGE = hierarchy("age", [list(range(8)), [0, 0, 1, 1, 2, 2, 3, 3], [0, 0, 0, 0, 1, 1, 1, 1], [0] * 8])
 NUMBER = hierarchy("age", [list(range(8)), [0] * 8], ordered=True)
 SEX = hierarchy("sex", [[0, 1], [0, 0]])
@@ -80,20 +86,21 @@ def test_every_method_keeps_sensitive_models(method: Recode) -> None:
 
 
 @pytest.mark.parametrize("method", [Mondrian, Specialize])
-def test_numbers_are_released_as_intervals_unless_told_otherwise(method: type[Recode]) -> None:
+def test_numbers_are_released_as_intervals_of_the_data_only_where_that_is_asked_for(method: type[Recode]) -> None:
     frequencies = table(NUMBER, {(age, 0): 1 for age in range(8)})
-    found = method().recode(frequencies, [KAnonymity(4)])
+    found = method(intervals=True).recode(frequencies, [KAnonymity(4)])
     texts = {released_texts(found.recoding, number)[0] for number in range(found.recoding.number)}
     assert texts == {"[0, 3]", "[4, 7]"}
     assert found.recoding.shares[0] == pytest.approx([3 / 7, 3 / 7])
-    assert method(intervals=False).recode(frequencies, [KAnonymity(4)]).recoding.labels[0] == ("*",)
+    assert method().recode(frequencies, [KAnonymity(4)]).recoding.labels[0] == ("*",)
 
 
 def test_relaxed_mondrian_divides_the_records_of_the_median_value() -> None:
     # six records of one age: strict Mondrian must keep them together, relaxed does not
     tuples = {(3, 0): 2, (3, 1): 2, (0, 0): 1, (7, 1): 1}
     strict, relaxed = (
-        Mondrian(relaxed=relaxed).recode(table(NUMBER, tuples), [KAnonymity(3)]) for relaxed in (False, True)
+        Mondrian(relaxed=relaxed, intervals=True).recode(table(NUMBER, tuples), [KAnonymity(3)])
+        for relaxed in (False, True)
     )
     assert relaxed.value <= strict.value
     assert {released_texts(relaxed.recoding, n)[0] for n in range(relaxed.recoding.number)} == {"[0, 3]", "[3, 7]"}
@@ -102,7 +109,8 @@ def test_relaxed_mondrian_divides_the_records_of_the_median_value() -> None:
 def test_small_children_stay_behind_in_relaxed_mondrian_alone() -> None:
     tuples = {(0, 0): 3, (2, 0): 3, (4, 0): 1, (6, 0): 2}
     strict, relaxed = (
-        Mondrian(relaxed=relaxed).recode(table(AGE, tuples), [KAnonymity(3)]) for relaxed in (False, True)
+        Mondrian(relaxed=relaxed, intervals=True).recode(table(AGE, tuples), [KAnonymity(3)])
+        for relaxed in (False, True)
     )
     assert strict.recoding.number == 3
     assert {released_texts(relaxed.recoding, n)[0] for n in range(relaxed.recoding.number)} == {"0", "2", "2.1"}
