@@ -23,9 +23,7 @@ import pyarrow as pa
 import shoal
 from shoal import tables
 from shoal.errors import RequirementError
-from shoal.methods.classes import Partition, People, make_buckets
-from shoal.methods.classes._centroids import cluster_means
-from shoal.methods.classes._columns import quasi_identifiers
+from shoal.methods.classes import Partition, People, cluster_means, make_buckets, quasi_identifiers
 from shoal.models import KAnonymity, Model, MultiplicativeCloseness, TCloseness
 from shoal.schema import Attribute, FromFile, Kind, Quantiles, Role, Schema
 from shoal.tables import EncodedRecords, SensitiveAttribute

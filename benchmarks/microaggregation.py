@@ -15,13 +15,13 @@ from typing import TypeVar
 
 import numpy as np
 
+from shoal.hierarchies import Concepts
 from shoal.kernels import _library
 from shoal.kernels.mdav import mdav, mdav_numpy, vmdav, vmdav_numpy
 from shoal.kernels.orders import in_turns, in_turns_numpy, optimal_runs, optimal_runs_numpy
-from shoal.methods.classes import Partition, Records, Taxonomy, blocked_mdav, exchange, standardize
+from shoal.methods.classes import Partition, Space, blocked_mdav, cluster_means, exchange, standardize
 from shoal.methods.classes import mdav as mdav_records
-from shoal.methods.classes._centroids import cluster_means
-from shoal.methods.noise import fixed_orders, insensitive
+from shoal.methods.noise import Records, fixed_orders, insensitive
 from shoal.risk._record_linkage import linked_percentage
 
 DATA = Path(os.environ.get("SHOAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -70,9 +70,7 @@ def million(name: str, points: np.ndarray) -> None:
     for rows in (50_000, 125_000, 250_000):
         for repair in (0, 1):
             made, (cpu, wall) = once(
-                lambda rows=rows, repair=repair: blocked_mdav(
-                    points, 10, block_rows=rows, repair=repair, scaling="none"
-                )
+                lambda rows=rows, repair=repair: blocked_mdav(points, 10, block_rows=rows, repair=repair)
             )
             change = 100 * (loss(points, made) / base - 1)
             print(f"{f'  blocks of {rows:,}, repair {repair}':<52}{cpu:>10.1f}{wall:>10.1f}   loss {change:+.2f} %")
@@ -90,11 +88,11 @@ def others(quick: bool) -> None:
     line(f"{n:,} x 10, the orders of 16 points alone", lambda: fixed_orders(records, 16))
     small = standardize(values[:100_000])
     partition = Partition(mdav(small, 10))
-    line("100,000 x 10, one pass of exchange", lambda: exchange(small, partition, scaling="none"))
+    line("100,000 x 10, one pass of exchange", lambda: exchange(small, partition))
     masked = cluster_means(small, partition)[partition.labels]
     line("100,000 x 10, record linkage", lambda: linked_percentage(small, masked))
     codes = np.stack([RNG.integers(0, 14, 30_162), np.minimum(RNG.geometric(0.3, 30_162), 41) - 1], axis=1)
-    categories = Records(codes=codes, taxonomies=[Taxonomy.flat(14), Taxonomy.flat(41)])
+    categories = Space.of(np.empty((30_162, 0)), codes.astype(np.int32), [Concepts.flat(14), Concepts.flat(41)])
     line("30,162 x 2 categories, MDAV k = 5", lambda: mdav_records(categories, 5))
 
 

@@ -19,16 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from shoal.methods.classes import (
-    AttributeSet,
-    Records,
-    aggregate,
-    aggregate_by_sets,
-    individual_ranking,
-    mdav,
-    partition_by_sets,
-)
-from shoal.methods.noise import dp_microaggregate
+from shoal.methods.classes import Partition, cluster_means, individual_ranking, mdav
+from shoal.methods.noise import AttributeSet, Records, dp_microaggregate
 
 ATTRIBUTES = ("FICA", "FEDTAX", "INTVAL", "POTHVAL")
 EACH = [AttributeSet(numeric=(column,)) for column in range(len(ATTRIBUTES))]
@@ -45,14 +37,19 @@ Masked = Callable[[Records, int, int], np.ndarray]
 def without_noise(census: Records, k: int, epsilon: int) -> np.ndarray:
     """Replace records by the means of their clusters."""
     del epsilon
-    return aggregate(census, mdav(census, k, scaling="domain")).numeric
+    return aggregated(census.numeric, mdav(census.space("domain"), k))
 
 
 def ranked(census: Records, k: int, epsilon: int) -> np.ndarray:
     """Replace every attribute by the means of its own clusters."""
     del epsilon
-    partitions = partition_by_sets(census, EACH, lambda own: individual_ranking(own.numeric[:, 0], k))
-    return aggregate_by_sets(census, EACH, partitions).numeric
+    columns = census.numeric.T
+    return np.concatenate([aggregated(each[:, None], individual_ranking(each, k)) for each in columns], axis=1)
+
+
+def aggregated(values: np.ndarray, partition: Partition) -> np.ndarray:
+    """Return the mean of its cluster for every record."""
+    return cluster_means(values, partition)[partition.labels]
 
 
 def noisy(**parameters: object) -> Masked:

@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from reference import closeness as reference
-from shoal.methods.classes import Partition, bucketize, closeness, make_buckets, partition_by_confidential, quotas
+from shoal.methods.classes import (
+    Partition,
+    bucketize_points,
+    closeness,
+    make_buckets,
+    partition_by_confidential,
+    quotas,
+)
 from shoal.tables import SensitiveAttribute
 
 #: [SC13 Table 7.5] and [DFSC15 Fig. 2]: the class of each of the twelve ordered values
@@ -34,7 +41,7 @@ def test_figure_2_is_what_the_construction_gives() -> None:
     draw = np.random.default_rng(1)
     buckets = np.arange(12) // 4
     for _ in range(20):
-        partition = bucketize(draw.normal(size=(12, 2)), buckets, Fraction(3, 2), 4)
+        partition = bucketize_points(draw.normal(size=(12, 2)), buckets, Fraction(3, 2), 4)
         assert partition.sizes.tolist() == [4, 4, 4]
         assert reference.factor(partition.labels.tolist(), buckets.tolist()) == Fraction(3, 2)
 
@@ -87,6 +94,8 @@ def test_sizes_that_t_plus_one_does_not_divide_keep_t(records: int, t: int) -> N
     )
     buckets = make_buckets([attribute], np.arange(records)[:, None], t + 1)
     assert np.ptp(buckets.sizes) <= 1
-    partition = bucketize(np.random.default_rng(records).normal(size=records), buckets.numbers, t, t + 1)
+    partition = bucketize_points(
+        np.random.default_rng(records).normal(size=(records, 1)), buckets.numbers, Fraction(t), t + 1
+    )
     assert reference.factor(partition.labels.tolist(), buckets.numbers.tolist()) <= t
     assert partition.sizes.min() >= t + 1

@@ -9,8 +9,7 @@ import pytest
 
 from reference.errors import sae, sse
 from shoal.mechanisms import SeededSource
-from shoal.methods.classes import AttributeSet, Records
-from shoal.methods.noise import dp_microaggregate
+from shoal.methods.noise import AttributeSet, Records, dp_microaggregate
 
 NAMES = ("FICA", "FEDTAX", "INTVAL", "POTHVAL")
 EACH = [AttributeSet(numeric=(column,)) for column in range(4)]

@@ -13,15 +13,15 @@ from reference import closeness as reference
 from shoal.methods.classes import (
     Partition,
     Strategy,
-    bucketize,
+    bucketize_points,
     closeness,
     make_buckets,
     merged,
+    microaggregate_points,
     partition_by_confidential,
     quotas,
     stochastic_epsilon,
     stochastic_t,
-    t_microaggregate,
 )
 from shoal.models import KAnonymity, TCloseness
 from shoal.tables import SensitiveAttribute
@@ -78,7 +78,7 @@ def test_bucketised_classes_keep_t_and_k(
     buckets = make_buckets([_attribute(codes, ordered=ordered)], codes[:, None], count)
     # values share a bucket or not, whatever the record
     assert len({*zip(codes.tolist(), buckets.numbers.tolist(), strict=True)}) == len({*codes.tolist()})
-    partition = bucketize(places, buckets.numbers, t, k)
+    partition = bucketize_points(places, buckets.numbers, t, k)
     assert partition.sizes.min() >= k
     found = reference.factor(partition.labels.tolist(), buckets.numbers.tolist())
     assert found <= t
@@ -100,7 +100,7 @@ def test_microaggregated_classes_keep_the_distance_and_k(
     k = data.draw(st.integers(1, len(codes)))
     wanted = (KAnonymity(k), TCloseness("x", t, distance="ordered" if ordered else "equal"))
     attribute = _attribute(codes, ordered=ordered)
-    partition = t_microaggregate(places, [attribute], codes[:, None], wanted, strategy=strategy)
+    partition = microaggregate_points(places, (attribute,), codes[:, None], wanted, strategy)
     assert partition.sizes.min() >= k
     assert reference.greatest_distance(partition.labels.tolist(), codes.tolist(), ordered=ordered) <= t
 
@@ -112,7 +112,7 @@ def test_rows_in_another_order_give_the_same_classes(table: tuple[np.ndarray, np
     order = np.array(data.draw(st.permutations(range(len(codes)))))
 
     def released(places: np.ndarray, codes: np.ndarray) -> list[tuple[object, ...]]:
-        labels = bucketize(places, codes, 2, 1, class_size=3).labels
+        labels = bucketize_points(places, codes, Fraction(2), 1, class_size=3).labels
         rows = zip(labels.tolist(), map(tuple, places.tolist()), codes.tolist(), strict=True)
         members: dict[int, list[tuple[object, ...]]] = {}
         for label, place, code in rows:

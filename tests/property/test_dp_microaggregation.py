@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.mechanisms import Laplace, NoiseGrid, SeededSource
-from shoal.methods.classes import Records
-from shoal.methods.noise import _centroids, centroid_noise, marginality_sensitivity
+from shoal.methods.noise import Records, _centroids, centroid_noise
 from shoal.methods.noise._columns import Columns, ConceptColumn, NumberColumn
 from shoal.methods.noise._make import Perturbed, draw
 from shoal.schema import Attribute, Domain, Groups, Kind, Missing, Role, Schema
@@ -139,7 +138,7 @@ def test_the_sensitivity_of_concepts_is_the_greatest_change_of_a_marginality(tow
     }
     greatest = max(abs(distance[a, x] - distance[a, y]) for a in above for x, y in itertools.product(leaves, leaves))
     assert set(above) == set(column.labels)
-    assert abs(float(marginality_sensitivity(column.taxonomy)) - greatest) < 1e-9
+    assert abs(float(column.taxonomy.sensitivity) - greatest) < 1e-9
 
 
 def ancestors(town: Attribute) -> dict[str | None, set[str | None]]:

@@ -11,19 +11,19 @@ from hypothesis.extra import numpy as npst
 
 from reference import microaggregation as reference
 from reference.errors import sse
+from shoal.hierarchies import Concepts
 from shoal.kernels import mdav as kernel
+from shoal.kernels.orders import optimal_runs
 from shoal.mechanisms import SeededSource
 from shoal.methods.classes import (
     Partition,
-    Records,
-    Taxonomy,
-    aggregate,
+    Space,
+    cluster_means,
     exchange,
     individual_ranking,
-    ir_swap,
     mdav,
-    mdav_swap,
-    optimal_univariate,
+    permutation_within,
+    standardize,
     vmdav,
 )
 from shoal.risk._record_linkage import linked_percentage
@@ -67,16 +67,20 @@ def test_cpp_and_numpy_agree_on_any_numbers(values: np.ndarray) -> None:
     assert kernel.mdav(values, k).tolist() == kernel.mdav_numpy(values, k).tolist()
 
 
+def aggregate(values: np.ndarray, partition: Partition) -> np.ndarray:
+    return cluster_means(values, partition)[partition.labels]
+
+
 @QUICK
-@given(matrices(), st.sampled_from(["z-score", "none"]))
-def test_mdav_clusters_hold_k_to_2k_minus_1_records_and_keep_the_means(case, scaling) -> None:
+@given(matrices(), st.booleans())
+def test_mdav_clusters_hold_k_to_2k_minus_1_records_and_keep_the_means(case, scaled) -> None:
     values, k = case
-    partition = mdav(values, k, scaling=scaling)
+    partition = mdav(standardize(values) if scaled else values, k)
     sizes = np.bincount(partition.labels)
     assert sizes.min() >= k
     assert sizes.max() <= 2 * k - 1
     assert (sizes > k).sum() <= 1
-    masked = aggregate(Records.of(values), partition).numeric
+    masked = aggregate(values, partition)
     assert np.allclose(masked.mean(axis=0), values.mean(axis=0), atol=1e-9)
     _, counts = np.unique(masked, axis=0, return_counts=True)
     assert counts.min() >= k
@@ -87,7 +91,7 @@ def test_mdav_clusters_hold_k_to_2k_minus_1_records_and_keep_the_means(case, sca
 def test_mixed_clusters_hold_k_to_2k_minus_1_records(case: tuple[np.ndarray, int], seed: int) -> None:
     values, k = case
     codes = np.random.default_rng(seed).integers(0, 3, (len(values), 1))
-    sizes = mdav(Records(numeric=values, codes=codes, taxonomies=[Taxonomy.flat(3)]), k).sizes
+    sizes = mdav(Space.of(standardize(values), codes, [Concepts.flat(3)]), k).sizes
     assert sizes.min() >= k
     assert sizes.max() <= 2 * k - 1
 
@@ -103,8 +107,9 @@ def test_vmdav_clusters_hold_at_least_k_records(case: tuple[np.ndarray, int]) ->
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=11), st.data())
 def test_no_univariate_partition_loses_less_than_the_optimal_one(values: list[int], data: st.DataObject) -> None:
     k = data.draw(st.integers(1, len(values)))
-    partition = optimal_univariate(values, k)
-    clusters = [[values[row] for row in cluster] for cluster in partition.clusters()]
+    ordered = sorted(values)
+    partition = Partition(optimal_runs(np.array(ordered, float), k))
+    clusters = [[ordered[row] for row in cluster] for cluster in partition.clusters()]
     error = sum((reference.squared_error(cluster) for cluster in clusters), Fraction(0))
     assert error == reference.least_univariate_error(values, k)
     assert min(map(len, clusters)) >= k
@@ -115,10 +120,10 @@ def test_no_univariate_partition_loses_less_than_the_optimal_one(values: list[in
 def test_individual_ranking_loses_what_mdav_does_on_one_attribute(values: list[int], data: st.DataObject) -> None:
     k = data.draw(st.integers(1, len(values)))
     column = np.array(values, float)[:, None]
-    ranked, plain = individual_ranking(values, k), mdav(column, k, scaling="none")
+    ranked, plain = individual_ranking(values, k), mdav(column, k)
     assert sorted(ranked.sizes) == sorted(plain.sizes)
     if len(set(values)) == len(values) and k > 1:  # then only a tie of the last cut is left to the rows
-        errors = [sse(column, aggregate(Records.of(column), partition).numeric) for partition in (ranked, plain)]
+        errors = [sse(column, aggregate(column, partition)) for partition in (ranked, plain)]
         assert ranked.same_clusters(plain) or _ties_at_the_last_cut(values, k), errors
 
 
@@ -139,9 +144,9 @@ def test_exchange_keeps_sizes_and_never_raises_the_error(case: tuple[np.ndarray,
     values, k = case
     shuffled = np.random.default_rng(seed).permutation(np.arange(len(values)) // k % max(1, len(values) // k))
     before = Partition(shuffled)
-    after = exchange(values, before, scaling="none", passes=2)
+    after = exchange(values, before, passes=2)
     assert sorted(after.sizes) == sorted(before.sizes)
-    errors = [sse(values, aggregate(Records.of(values), partition).numeric) for partition in (before, after)]
+    errors = [sse(values, aggregate(values, partition)) for partition in (before, after)]
     assert errors[1] <= errors[0] * (1 + 1e-9) + 1e-9
 
 
@@ -150,11 +155,11 @@ def test_exchange_keeps_sizes_and_never_raises_the_error(case: tuple[np.ndarray,
 def test_swapping_leaves_every_marginal_as_it_was(case: tuple[np.ndarray, int], seed: int) -> None:
     values, k = case
     source = SeededSource(seed)
-    swapped = values[mdav_swap(values, k, source=source)]
+    swapped = values[permutation_within(mdav(values, k), source=source)]
     assert sorted(map(tuple, swapped.tolist())) == sorted(map(tuple, values.tolist()))
-    rows = ir_swap(values, k, source=source)
-    for column in range(values.shape[1]):
-        assert sorted(values[rows[:, column], column].tolist()) == sorted(values[:, column].tolist())
+    for column in values.T:
+        rows = permutation_within(individual_ranking(column, k), source=source)
+        assert sorted(column[rows].tolist()) == sorted(column.tolist())
 
 
 @QUICK

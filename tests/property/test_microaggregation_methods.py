@@ -11,9 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.methods.classes import Clustering, People
-from shoal.methods.classes._clusters import fine_points
-from shoal.methods.classes._columns import quasi_identifiers
+from shoal.methods.classes import Clustering, People, fine_points, quasi_identifiers
 from shoal.schema import Attribute, Domain, Groups, Kind, Role, Schema
 from shoal.tables import encode_records
 

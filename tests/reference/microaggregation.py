@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
+import numpy as np
+
 Record = Sequence[float]
 
 
@@ -137,3 +139,11 @@ def record_linkage(original: Sequence[Record], masked: Sequence[Record]) -> floa
 
 def _exact_distance(left: Record, right: Record) -> Fraction:
     return sum(((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(left, right, strict=True)), Fraction(0))
+
+
+def aggregate(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return the records, each replaced by the mean of its cluster."""
+    masked = np.array(values, dtype=float)
+    for rows in (labels == label for label in np.unique(labels)):
+        masked[rows] = masked[rows].mean(axis=0)
+    return masked

@@ -16,8 +16,7 @@ import pytest
 
 import shoal
 from shoal.mechanisms import SYSTEM, Laplace
-from shoal.methods.classes import Records
-from shoal.methods.noise import Target, _centroids, centroid_noise
+from shoal.methods.noise import Records, Target, _centroids, centroid_noise
 from shoal.methods.noise._columns import Columns
 from shoal.methods.noise._make import draw
 from shoal.schema import Attribute, Domain, Groups, Kind, Missing, Role, Schema

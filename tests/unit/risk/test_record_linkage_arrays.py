@@ -7,7 +7,8 @@ import pytest
 
 from reference import microaggregation as reference
 from shoal.errors import DataError
-from shoal.methods.classes import Records, Taxonomy, aggregate, mdav
+from shoal.hierarchies import Concepts
+from shoal.methods.classes import mdav
 from shoal.risk import _record_linkage as module
 from shoal.risk._record_linkage import linked_percentage, linked_percentage_mixed
 
@@ -27,7 +28,7 @@ def test_a_wrong_nearest_original_is_no_link() -> None:
 
 def test_the_middle_of_two_lies_at_equal_distance_of_both_whatever_rounding_says() -> None:
     values = np.random.default_rng(1).normal(size=(200, 4))
-    masked = aggregate(Records.of(values), mdav(values, 2, scaling="none")).numeric
+    masked = reference.aggregate(values, mdav(values, 2).labels)
     # the two members of a cluster tie; a third record may be nearer still, but not for less than 1/2
     linkage = linked_percentage(values, masked, scale=np.ones(4)) / 100
     assert round(linkage * 200 * 2) == pytest.approx(linkage * 200 * 2)
@@ -53,7 +54,7 @@ def test_numbers_alone_are_linked_alike_by_both_functions() -> None:
 @pytest.mark.parametrize("cells", [1 << 22, 50])
 def test_mixed_records_are_linked_by_numbers_and_concepts(monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
     monkeypatch.setattr(module, "CELLS", cells)
-    taxonomy = Taxonomy.from_parents([-1, 0, 0, 1, 1, 2])
+    taxonomy = Concepts.from_parents([-1, 0, 0, 1, 1, 2])
     rng = np.random.default_rng(4)
     numbers, codes = rng.integers(0, 3, (60, 1)) / 1.0, rng.choice([3, 4, 5], (60, 1))
     masked_numbers, masked_codes = rng.integers(0, 3, (60, 1)) / 1.0, rng.choice([1, 3, 4, 5], (60, 1))

@@ -9,13 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
-from shoal.methods.classes._blocks import Block, blocks
+from shoal.kernels import Floats, Integers
+from shoal.methods.classes._median_cut import lowest, widest_first
 from shoal.methods.classes._quotas import Quotas
 
-__all__ = ["assign"]
-
-Points = NDArray[np.float64]
-Rows = NDArray[np.int64]
+__all__ = ["assign", "quota_blocks"]
 
 WORK = 100_000_000
 """Records times classes per block: what one run of `assign` may cost, about 10 seconds."""
@@ -23,7 +21,7 @@ LEAST, MOST = 64, 4096
 """Bounds on the number of classes per block: fewer lose homogeneity, more do not gain any."""
 
 
-def assign(points: Points, buckets: NDArray[np.integer], quotas: Quotas, *, work: int = WORK) -> NDArray[np.int32]:
+def assign(points: Floats, buckets: NDArray[np.integer], quotas: Quotas, *, work: int = WORK) -> NDArray[np.int32]:
     """Return the class of every record; class c holds exactly ``quotas.counts[c, j]`` records of bucket j.
 
     MDAV [SC13 Alg. 2.1] with quotas: of the records that are left, take the one farthest from their centroid, and the
@@ -49,7 +47,7 @@ def assign(points: Points, buckets: NDArray[np.integer], quotas: Quotas, *, work
 
     Notes
     -----
-    Large tables are first divided along a k-d tree into blocks that have whole quotas (`blocks`); all blocks then
+    Large tables are first divided along a k-d tree into blocks that have whole quotas (`quota_blocks`); all blocks then
     advance together, one class each per step: O(N m classes per block). The result does not depend on the order of
     the rows (records that are equal in points and bucket may change places).
 
@@ -66,13 +64,13 @@ def assign(points: Points, buckets: NDArray[np.integer], quotas: Quotas, *, work
         raise ParameterError("`quotas` of `assign` must use up every bucket exactly.")
     order = np.lexsort((_key(points), buckets))
     most = int(np.clip(work // max(len(points), 1), LEAST, MOST))
-    found = blocks(points[order], buckets[order], quotas, most)
+    found = quota_blocks(points[order], buckets[order], quotas, most)
     labels = np.empty(len(points), dtype=np.int32)
     labels[order] = _InStep(points[order], quotas, found).run()
     return labels
 
 
-def _key(points: Points) -> Points:
+def _key(points: Floats) -> Floats:
     """Return a number that equal points share and others hardly ever: what puts rows into an order of their own."""
     key = np.zeros(len(points))
     for number, column in enumerate(points.T):
@@ -84,14 +82,14 @@ def _key(points: Points) -> Points:
 class _Chosen:
     """The nearest free records around one point of each block, bucket by bucket, nearest first."""
 
-    columns: Rows
-    cost: NDArray[np.float64]
+    columns: Integers
+    cost: Floats
 
 
 class _InStep:
     """All blocks at once: arrays of shape (blocks, buckets, width), padded to the widest bucket."""
 
-    def __init__(self, points: Points, quotas: Quotas, found: list[Block]) -> None:
+    def __init__(self, points: Floats, quotas: Quotas, found: list[QuotaBlock]) -> None:
         self.quotas, self.points = quotas, points
         self.labels = np.full(len(points), -1, dtype=np.int32)
         shape = (len(found), quotas.counts.shape[1])
@@ -122,10 +120,10 @@ class _InStep:
         self.numbers = self.free.sum(axis=(1, 2))
         self._distances = np.zeros(self.rows.shape, dtype=np.float32)
 
-    def _centroids(self) -> Points:
+    def _centroids(self) -> Floats:
         return np.asarray(self.sums / np.maximum(self.numbers, 1))
 
-    def _squared(self, centres: Points) -> NDArray[np.float32]:
+    def _squared(self, centres: Floats) -> NDArray[np.float32]:
         total = np.zeros(self.rows.shape, dtype=np.float32)
         for column, centre in zip(self.coordinates, centres.astype(np.float32), strict=True):
             difference = column - centre[:, None, None]
@@ -133,13 +131,13 @@ class _InStep:
             total += difference
         return total
 
-    def _farthest(self, distances: NDArray[np.float32]) -> Points:
+    def _farthest(self, distances: NDArray[np.float32]) -> Floats:
         """Return the coordinates of the free record of each block that is farthest."""
         flat = np.where(self.free, distances, -1.0).reshape(len(self.rows), -1).argmax(axis=1)
         numbers = np.arange(len(self.rows))
         return np.stack([column.reshape(len(self.rows), -1)[numbers, flat] for column in self.coordinates])
 
-    def _around(self, centres: Points) -> None:
+    def _around(self, centres: Floats) -> None:
         """Give out one class in each block: the quotas that fit best around the centre."""
         self._distances = self._squared(centres)
         waiting = self.next < self.last
@@ -161,7 +159,7 @@ class _InStep:
         self.next[numbers, emphasis[alive]] += 1
         self._shrink()
 
-    def _take(self, block: Rows, bucket: Rows, column: Rows) -> None:
+    def _take(self, block: Integers, bucket: Integers, column: Integers) -> None:
         """Note that records have a class."""
         self.free[block, bucket, column] = False
         self.numbers -= np.bincount(block, minlength=len(self.rows))
@@ -193,3 +191,83 @@ class _InStep:
         self.rows = np.where(free, np.take_along_axis(self.rows, order, axis=2), -1)
         self._load()
         self._distances = distances
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class QuotaBlock:
+    """Records and the classes that they fill exactly.
+
+    Parameters
+    ----------
+    rows
+        The records of each bucket.
+    first, last
+        For every bucket that classes emphasise, the range of classes: ``first[i] <= class < last[i]``.
+    """
+
+    rows: tuple[Integers, ...]
+    first: Integers
+    last: Integers
+
+    @property
+    def classes(self) -> int:
+        """The number of classes."""
+        return int((self.last - self.first).sum())
+
+
+def quota_blocks(points: Floats, buckets: NDArray[np.integer], quotas: Quotas, most: int) -> list[QuotaBlock]:
+    """Divide records and quotas into blocks of at most ``most`` classes.
+
+    A block is cut across the attribute with the greatest variance. The classes that emphasise a bucket go to the side
+    where that bucket is more common, as far as the quotas allow; then each bucket gives its lowest records to the lower
+    side, as many as the classes there take. O(N (m + log N) log(classes / most)).
+    """
+    kinds = np.unique(quotas.emphasis)
+    first = np.searchsorted(quotas.emphasis, kinds, side="left")
+    last = np.searchsorted(quotas.emphasis, kinds, side="right")
+    rows = tuple(np.flatnonzero(buckets == bucket) for bucket in range(quotas.counts.shape[1]))
+    totals = np.concatenate((np.zeros((1, len(rows)), dtype=np.int64), np.cumsum(quotas.counts, axis=0)))
+    waiting, found = [QuotaBlock(rows=rows, first=first, last=last)], []
+    while waiting:
+        block = waiting.pop()
+        if block.classes <= max(most, 1):
+            found.append(block)
+        else:
+            waiting.extend(_halves(points, totals, block))
+    return found
+
+
+def _halves(points: Floats, totals: Integers, block: QuotaBlock) -> tuple[QuotaBlock, QuotaBlock]:
+    rows = np.concatenate(block.rows)
+    values = points[:, widest_first(points[rows])[0]]
+    cut = block.first + _lower_classes(values, rows, totals, block)
+    taken = (totals[cut] - totals[block.first]).sum(axis=0)
+    below = [lowest(values[mine], number) for mine, number in zip(block.rows, taken.tolist(), strict=True)]
+    pairs = list(zip(block.rows, below, strict=True))
+    return (
+        QuotaBlock(rows=tuple(mine[~low] for mine, low in pairs), first=cut, last=block.last),
+        QuotaBlock(rows=tuple(mine[low] for mine, low in pairs), first=block.first, last=cut),
+    )
+
+
+def _lower_classes(values: Floats, rows: Integers, totals: Integers, block: QuotaBlock) -> Integers:
+    """Return how many classes of each kind go below: half of all, chosen to take what lies below the median."""
+    numbers = block.last - block.first
+    half = block.classes // 2
+    share = half / block.classes
+    border = np.quantile(values[rows], share)
+    below = np.array([np.count_nonzero(values[mine] <= border) for mine in block.rows])
+    taken = (totals[block.last] - totals[block.first]) / np.maximum(numbers, 1)[:, None]  # by a class, on average
+    # lstsq of the difference to even shares: with a single kind of classes that is the answer
+    even = numbers * share
+    wanted = even + np.linalg.lstsq(taken.T, below - even @ taken, rcond=None)[0]
+    wanted = np.clip(wanted, 0, numbers)
+    lower: Integers = np.floor(wanted).astype(np.int64)
+    difference = half - int(lower.sum())
+    while difference:  # the sides must have their numbers of classes: the least wronged kinds give way
+        step = 1 if difference > 0 else -1
+        able = np.flatnonzero(lower < numbers) if step > 0 else np.flatnonzero(lower > 0)
+        order = able[np.argsort(step * (lower[able] - wanted[able]), kind="stable")]
+        lower[order[: abs(difference)]] += step
+        difference = half - int(lower.sum())
+    return lower

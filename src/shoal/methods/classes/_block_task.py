@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from shoal.methods.classes._centroids import cluster_means
-from shoal.methods.classes._columns import as_numbers, middles
-from shoal.methods.classes._errors import squared_errors
-from shoal.methods.classes._exchange import exchange
-from shoal.methods.classes._partition import Partition
+from shoal.kernels import Floats
+from shoal.methods.classes._blocked import exchange
+from shoal.methods.classes._partition import Partition, cluster_means
+from shoal.methods.classes._typical import as_numbers, middles, squared_errors
 from shoal.schema import Attribute, Kind
 from shoal.tables import ROW, ColumnMoments, Coordinate
 
@@ -21,8 +19,6 @@ if TYPE_CHECKING:
     from shoal.methods.classes._microaggregation import Microaggregation
 
 __all__ = ["BlockTask", "axes_of", "released_types"]
-
-Points = NDArray[np.float64]
 
 RANGE = 1e100
 """Means and deviations beyond it, or below its inverse, have squares that may not be numbers."""
@@ -70,10 +66,10 @@ class BlockTask:
         """Exchange records between clusters that were drafted, and return what `cluster` does."""
         numbers = self._numbers(rows)
         drafted = Partition.numbered(rows["cluster"].to_numpy())
-        partition = exchange(self._places(numbers), drafted, scaling="none").require(self.k, 2 * self.k - 1)
+        partition = exchange(self._places(numbers), drafted).require(self.k, 2 * self.k - 1)
         return self._released(rows, numbers, partition)
 
-    def _released(self, rows: pa.Table, numbers: list[Points], partition: Partition) -> pa.Table:
+    def _released(self, rows: pa.Table, numbers: list[Floats], partition: Partition) -> pa.Table:
         labels, errors = pa.array(partition.labels), np.zeros(len(partition))
         columns: dict[str, pa.Array] = {"block": rows["block"], "record": rows[ROW]}
         for i, attribute in enumerate(self.attributes):
@@ -83,10 +79,10 @@ class BlockTask:
             errors += attribute.weight * squared_errors(numbers[i], released, self.deviations[i] or 1.0)
         return pa.table({**columns, "error": pa.array(errors)})
 
-    def _numbers(self, rows: pa.Table) -> list[Points]:
+    def _numbers(self, rows: pa.Table) -> list[Floats]:
         return [_floats(rows[f"v{i}"]) for i in range(len(self.attributes))]
 
-    def _places(self, numbers: list[Points]) -> Points:
+    def _places(self, numbers: list[Floats]) -> Floats:
         if not self.axes:
             return np.zeros((len(numbers[0]), 1))
         return np.stack([axis.places(numbers[axis.column]) for axis in self.axes], axis=1)
@@ -120,5 +116,5 @@ def released_types(attributes: tuple[Attribute, ...]) -> tuple[str, ...]:
     return tuple(names[attribute.kind] for attribute in attributes)
 
 
-def _floats(column: pa.ChunkedArray) -> Points:
+def _floats(column: pa.ChunkedArray) -> Floats:
     return np.asarray(column.cast(pa.float64()).fill_null(float("nan")).to_numpy())

@@ -9,10 +9,17 @@ from fractions import Fraction
 from shoal.errors import ParameterError
 from shoal.exact import STARTING_BITS, Arguments, Number, ball, plain, round_up, working_precision
 from shoal.guarantees import Strength
-from shoal.methods.classes._stochastic import stochastic_epsilon, stochastic_t
+from shoal.methods.classes._factors import (
+    PRIOR,
+    RANDOMISED,
+    closeness_epsilon,
+    closeness_factor,
+    stochastic_epsilon,
+    stochastic_t,
+)
 from shoal.methods.truthful.parameters import exact_delta, minimal_epsilon, parameters
 
-__all__ = ["Bridge", "Statement", "bridge", "closeness_epsilon", "closeness_factor"]
+__all__ = ["Bridge", "Statement", "bridge"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,42 +114,6 @@ def bridge(
     return Bridge(tuple(found))
 
 
-def closeness_epsilon(t: Number) -> float:
-    """Return the epsilon with t = exp(epsilon / 2), rounded up [DFSC15 Prop. 3].
-
-    >>> closeness_epsilon(2)
-    1.3862943611198908
-    """
-    arguments = Arguments("closeness_epsilon")
-    exact = arguments.rational("t", t, "[1, inf)")
-    arguments.finish()
-    with working_precision(STARTING_BITS):
-        return round_up(2 * ball(exact).log())
-
-
-def closeness_factor(epsilon: Number) -> float:
-    """Return the t with t = exp(epsilon / 2), rounded down [DFSC15 Prop. 3].
-
-    >>> closeness_factor(1)
-    1.648721270700128
-    """
-    arguments = Arguments("closeness_factor")
-    exact = arguments.rational("epsilon", epsilon, "[0, 700]")
-    arguments.finish()
-    with working_precision(STARTING_BITS):
-        return -round_up(-(ball(exact) / 2).exp())
-
-
-PRIOR = (
-    "Before seeing the release, the intruder believes about the person's confidential value what its distribution in "
-    "the whole release says, and nothing more.",
-    "Seeing the release, the intruder finds the class of the person and believes what the distribution in it says. An "
-    "intruder who knows other people's values can learn more.",
-    "It is about the confidential value as released, so about its bucket where values were replaced by buckets. Who is "
-    "in the release is not hidden.",
-)
-
-
 def _from_closeness(t: Fraction) -> list[Statement]:
     epsilon = closeness_epsilon(t)
     with working_precision(STARTING_BITS):
@@ -177,13 +148,6 @@ def _from_epsilon(epsilon: Fraction) -> Statement:
         source="t = exp(epsilon / 2), DFSC15 Prop. 3",
         quantities={"epsilon": plain(epsilon), "t": t},
     )
-
-
-RANDOMISED = (
-    "The confidential values of every record are randomised independently of the others, all attributes of a record "
-    "together with the epsilon said.",
-    "It is about the distribution that the released values are drawn from; the values drawn can differ from it.",
-)
 
 
 def _stochastic_from_epsilon(epsilon: Fraction, k: int, records: int) -> Statement:

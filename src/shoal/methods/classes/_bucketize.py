@@ -8,108 +8,22 @@ from fractions import Fraction
 from typing import ClassVar, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from shoal.exact import Arguments
+from shoal.kernels import Floats, Integers
 from shoal.methods.classes._assignment import assign
 from shoal.methods.classes._buckets import make_buckets
-from shoal.methods.classes._distance import Scaling
+from shoal.methods.classes._columns import People
 from shoal.methods.classes._events import Bucketized
-from shoal.methods.classes._geometry import points
 from shoal.methods.classes._method import PartitionMethod
 from shoal.methods.classes._partition import Partition
-from shoal.methods.classes._people import Classified, Form, People, bucket_numbers
 from shoal.methods.classes._quotas import quotas
-from shoal.methods.classes._records import Records
+from shoal.methods.classes._run import Classified, Form
 from shoal.methods.classes._shapes import TRIAL_WORK, best, class_sizes, sample
-from shoal.models import Model, MultiplicativeCloseness
+from shoal.models import Model
 from shoal.schema import Schema
 
-__all__ = ["Bucketize", "bucketize", "bucketize_points"]
-
-
-def bucketize(
-    quasi_identifiers: Records | ArrayLike,
-    buckets: ArrayLike,
-    t: Fraction | int | float | str,
-    k: int = 1,
-    *,
-    class_size: int | None = None,
-    scaling: Scaling = "z-score",
-) -> Partition:
-    """Partition records into classes in which no bucket is more than t times as frequent, or as rare, as in all.
-
-    Every class emphasises one bucket: it takes the fewest records that t allows from every other bucket and fills up
-    from its own. Within these quotas, classes gather records that are near on the quasi-identifiers [DFSC15 6; SC13
-    7.2].
-
-    Parameters
-    ----------
-    quasi_identifiers
-        Records, or a matrix of numbers with one row per record.
-    buckets
-        The bucket of each record: 0, 1, ...; none is empty. See `ordered_buckets` and `clustered_buckets`.
-    t
-        The greatest factor, in [1, inf). A float means the decimal typed.
-    k
-        The least class size, in [1, number of records].
-    class_size
-        About how many records a class gets, at least k. By default a few sizes from k on are tried, on a sample where
-        the table is large, and the one with the least sum of squared errors is taken: somewhat larger classes can
-        emphasise their bucket more.
-    scaling
-        What numbers are divided by before distances are taken; see `Space`.
-
-    Guarantee
-    ---------
-    Syntactic: multiplicative t-closeness of the buckets [DFSC15 Def. 4] and classes of at least k records, both by
-    integer quotas. `closeness` computes on the result what was achieved.
-
-    Assumptions
-    -----------
-    Released in place of the confidential values are their buckets; a bucket that is released together with the values
-    in it says nothing about how these are distributed inside the class.
-
-    Notes
-    -----
-    The class size follows from k, t and the rarest bucket, whose share of a class must reach 1/t of a record. O(N m
-    classes per block) after O(N log N); a million records in some 10 seconds.
-
-    Examples
-    --------
-    >>> ages, buckets = [20.0, 21, 22, 40, 41, 42], [0, 1, 2, 0, 1, 2]
-    >>> partition = bucketize(ages, buckets, 2, 3)
-    >>> partition.labels.tolist()
-    [0, 0, 0, 1, 1, 1]
-    >>> print(closeness(partition, buckets))
-    k = 3, t = 1
-    """
-    records = Records.of(quasi_identifiers)
-    numbers = bucket_numbers(buckets, len(records))
-    factor = MultiplicativeCloseness("bucket", t).t
-    return bucketize_points(points(records, scaling), numbers, Fraction(factor), k, class_size=class_size)
-
-
-def bucketize_points(
-    places: NDArray[np.float64], numbers: NDArray[np.int64], t: Fraction, k: int, *, class_size: int | None = None
-) -> Partition:
-    """As `bucketize`, for quasi-identifiers that are points already."""
-    sizes = np.bincount(numbers)
-    least = int(quotas(sizes, t, k).sizes.min())
-    size = _class_size(places, numbers, t, least) if class_size is None else min(max(class_size, k), len(numbers))
-    return Partition(assign(places, numbers, quotas(sizes, t, size))).require(k)
-
-
-def _class_size(places: NDArray[np.float64], numbers: NDArray[np.int64], t: Fraction, k: int) -> int:
-    rows = sample(places, numbers)
-    some, mine = places[rows], np.unique(numbers[rows], return_inverse=True)[1]
-    sizes = np.bincount(mine)
-    options = [size for size in class_sizes(t, k, len(sizes)) if size <= len(rows)]
-
-    def tried(size: int) -> Partition:
-        return Partition(assign(some, mine, quotas(sizes, t, size), work=TRIAL_WORK))
-
-    return best(options, tried, some) if len(options) > 1 else k
+__all__ = ["Bucketize", "bucketize_points"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,8 +55,8 @@ class Bucketize(PartitionMethod):
 
     Notes
     -----
-    See `bucketize`. In the form ``permuted`` classes are not published, which protects better against intruders who
-    know other people's values [SC13 7.3.2], but then nobody can check the classes on the release alone.
+    See `bucketize_points`. In the form ``permuted`` classes are not published, which protects better against intruders
+    who know other people's values [SC13 7.3.2], but then nobody can check the classes on the release alone.
 
     Examples
     --------
@@ -191,3 +105,66 @@ class Bucketize(PartitionMethod):
         partition = bucketize_points(people.points, buckets.numbers, t, k, class_size=self.class_size)
         event = Bucketized(columns=names, buckets=len(buckets.sizes), sizes=tuple(buckets.sizes.tolist()))
         return Classified(partition=partition, buckets=buckets, bucketized=names, events=(event,))
+
+
+def bucketize_points(
+    places: Floats, numbers: Integers, t: Fraction, k: int, *, class_size: int | None = None
+) -> Partition:
+    """Partition records into classes in which no bucket is more than t times as frequent, or as rare, as in all.
+
+    Every class emphasises one bucket: it takes the fewest records that t allows from every other bucket and fills up
+    from its own. Within these quotas, classes gather records that are near on the quasi-identifiers [DFSC15 6; SC13
+    7.2].
+
+    Parameters
+    ----------
+    places
+        The quasi-identifiers as points.
+    numbers
+        The bucket of each record: 0, 1, ...; none is empty. See `make_buckets`.
+    t
+        The greatest factor, in [1, inf).
+    k
+        The least class size, in [1, number of records].
+    class_size
+        About how many records a class gets, at least k. By default a few sizes from k on are tried, on a sample where
+        the table is large, and the one with the least sum of squared errors is taken: somewhat larger classes can
+        emphasise their bucket more.
+
+    Guarantee
+    ---------
+    Syntactic: multiplicative t-closeness of the buckets [DFSC15 Def. 4] and classes of at least k records, both by
+    integer quotas. `closeness` computes on the result what was achieved.
+
+    Assumptions
+    -----------
+    Released in place of the confidential values are their buckets; a bucket that is released together with the values
+    in it says nothing about how these are distributed inside the class.
+
+    Notes
+    -----
+    The class size follows from k, t and the rarest bucket, whose share of a class must reach 1/t of a record. O(N m
+    classes per block) after O(N log N); a million records in some 10 seconds.
+
+    Examples
+    --------
+    >>> ages, buckets = np.array([[20.0], [21], [22], [40], [41], [42]]), np.array([0, 1, 2, 0, 1, 2])
+    >>> bucketize_points(ages, buckets, Fraction(2), 3).labels.tolist()
+    [0, 0, 0, 1, 1, 1]
+    """
+    sizes = np.bincount(numbers)
+    least = int(quotas(sizes, t, k).sizes.min())
+    size = _class_size(places, numbers, t, least) if class_size is None else min(max(class_size, k), len(numbers))
+    return Partition(assign(places, numbers, quotas(sizes, t, size))).require(k)
+
+
+def _class_size(places: Floats, numbers: Integers, t: Fraction, k: int) -> int:
+    rows = sample(places, numbers)
+    some, mine = places[rows], np.unique(numbers[rows], return_inverse=True)[1]
+    sizes = np.bincount(mine)
+    options = [size for size in class_sizes(t, k, len(sizes)) if size <= len(rows)]
+
+    def tried(size: int) -> Partition:
+        return Partition(assign(some, mine, quotas(sizes, t, size), work=TRIAL_WORK))
+
+    return best(options, tried, some) if len(options) > 1 else k

@@ -9,16 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
-from shoal.hierarchies import TOP
-from shoal.methods.classes._concepts import semantic_distances
-from shoal.methods.classes._geometry import embedding
+from shoal.hierarchies import TOP, semantic_distance
+from shoal.kernels import Floats, Integers
+from shoal.methods.classes._space import embedding
 from shoal.tables import SensitiveAttribute, group
 
 __all__ = ["Buckets", "clustered_buckets", "make_buckets", "ordered_buckets"]
 
 Codes = NDArray[np.integer]
-Numbers = NDArray[np.int64]
-Points = NDArray[np.float64]
 
 MISSING = "missing"
 LISTED = 12
@@ -37,11 +35,11 @@ class Buckets:
         ``labels[a][i]`` is what attribute a releases for bucket i: an interval, a concept or a set of values.
     """
 
-    numbers: Numbers
+    numbers: Integers
     labels: tuple[tuple[str, ...], ...]
 
     @property
-    def sizes(self) -> Numbers:
+    def sizes(self) -> Integers:
         """The number of records of each bucket."""
         return np.bincount(self.numbers).astype(np.int64)
 
@@ -137,7 +135,7 @@ def clustered_buckets(attributes: Sequence[SensitiveAttribute], codes: Codes, co
     return Buckets(numbers=found[labels], labels=names)
 
 
-def _evenly(weights: Numbers, count: int) -> Numbers:
+def _evenly(weights: Integers, count: int) -> Integers:
     """Put the heaviest value into the lightest bucket, again and again."""
     found, loads = np.zeros(len(weights), dtype=np.int64), np.zeros(min(count, len(weights)), dtype=np.int64)
     for value in np.argsort(-weights, kind="stable"):
@@ -146,7 +144,7 @@ def _evenly(weights: Numbers, count: int) -> Numbers:
     return found
 
 
-def _nearest(places: Points, weights: Numbers, count: int) -> Numbers:
+def _nearest(places: Floats, weights: Integers, count: int) -> Integers:
     found = np.zeros(len(weights), dtype=np.int64)
     left = np.arange(len(weights))
     for number in range(min(count, len(weights)) - 1):
@@ -162,7 +160,7 @@ def _nearest(places: Points, weights: Numbers, count: int) -> Numbers:
     return np.unique(found, return_inverse=True)[1]
 
 
-def _place(attribute: SensitiveAttribute, codes: Codes) -> Points:
+def _place(attribute: SensitiveAttribute, codes: Codes) -> Floats:
     """Return a point for the value of every record; the greatest distance of an attribute is about 1."""
     sizes = np.bincount(codes, minlength=attribute.size)
     if attribute.ordered:
@@ -171,11 +169,11 @@ def _place(attribute: SensitiveAttribute, codes: Codes) -> Points:
     if attribute.hierarchy is None:
         squared = 1.0 - np.eye(len(present))
     else:
-        squared = np.square(semantic_distances(attribute.hierarchy, present))
+        squared = np.square(semantic_distance(attribute.hierarchy, present[:, None], present))
     return embedding(squared, sizes[present])[np.searchsorted(present, codes)]
 
 
-def _name(attribute: SensitiveAttribute, codes: Codes, members: Numbers) -> str:
+def _name(attribute: SensitiveAttribute, codes: Codes, members: Integers) -> str:
     if attribute.ordered:
         return _interval(attribute, members)
     if len(members) == 1:
@@ -183,7 +181,7 @@ def _name(attribute: SensitiveAttribute, codes: Codes, members: Numbers) -> str:
     return _concept(attribute, np.unique(codes), members) or _set(attribute, members)
 
 
-def _interval(attribute: SensitiveAttribute, members: Numbers) -> str:
+def _interval(attribute: SensitiveAttribute, members: Integers) -> str:
     known = [label for code in (members[0], members[-1]) if (label := _label(attribute, code)) is not None]
     if len(known) < 2 and len(members) > 1:  # the missing value is the last one
         known.append(str(_label(attribute, members[-2])))
@@ -197,7 +195,7 @@ def _label(attribute: SensitiveAttribute, code: np.integer) -> str | None:
     return attribute.labels[int(code)] if attribute.labels else str(int(code))
 
 
-def _concept(attribute: SensitiveAttribute, present: Numbers, members: Numbers) -> str | None:
+def _concept(attribute: SensitiveAttribute, present: Integers, members: Integers) -> str | None:
     """Return the concept below which exactly the members lie, of all values that are present."""
     hierarchy = attribute.hierarchy
     if hierarchy is None:
@@ -211,7 +209,7 @@ def _concept(attribute: SensitiveAttribute, present: Numbers, members: Numbers) 
     return None
 
 
-def _set(attribute: SensitiveAttribute, members: Numbers) -> str:
+def _set(attribute: SensitiveAttribute, members: Integers) -> str:
     names = [_label(attribute, code) or MISSING for code in members[:LISTED]]
     rest = len(members) - len(names)
     return "{" + ", ".join(names) + (f", and {rest} more" if rest else "") + "}"

@@ -6,21 +6,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoal import tables
 from shoal.errors import RequirementError
 from shoal.guarantees import CLASSES, Guarantee, Ordered, column
+from shoal.kernels import Floats
 from shoal.methods._preparation import check_key, domains_of_schema, preparation
 from shoal.methods.base import DATA, Made, Part, Work
 from shoal.methods.classes._block_task import BlockTask, axes_of, released_types
-from shoal.methods.classes._class_run import released_columns
-from shoal.methods.classes._cluster_events import Blocked, averaged, measured
-from shoal.methods.classes._errors import Errors
-from shoal.methods.classes._events import Classed
+from shoal.methods.classes._events import Blocked, Classed, averaged, compared
+from shoal.methods.classes._median_cut import axes_cut, cut, recut, without_small
 from shoal.methods.classes._method import reported
-from shoal.methods.classes._planes import axes_cut, cut, recut, without_small
 from shoal.methods.classes._promises import stated
+from shoal.methods.classes._run import released_columns, satisfied
+from shoal.methods.classes._typical import Errors
 from shoal.models import Classes
 from shoal.risk import reidentification_of_sizes
 from shoal.schema import Attribute, Kind
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     from shoal.methods.classes._microaggregation import Microaggregation
 
 __all__ = ["aggregate_by_block", "suits_blocks"]
-
-Points = NDArray[np.float64]
 
 SAMPLE = 200_000
 """Records that the driver sees, at most: the planes between blocks are chosen by them."""
@@ -103,11 +100,11 @@ class _Work:
         """The records of the largest block."""
         return self.method.block + self.method.block // 10
 
-    def sample(self) -> Points:
+    def sample(self) -> Floats:
         """Return the coordinates of some records, which speak for all."""
         return self.blocks.sample(self.axes, min(1.0, SAMPLE / self.records))
 
-    def cluster(self, sample: Points, planes: Block) -> ClusteredBlocks:
+    def cluster(self, sample: Floats, planes: Block) -> ClusteredBlocks:
         """Cluster the blocks, and repair the clusters where the method does that.
 
         Repair looks over the borders of blocks: whole clusters are gathered into other blocks, whose borders are
@@ -127,7 +124,7 @@ class _Work:
         inside = np.cumsum(sizes) <= self.method.block // 2
         return float(widths[~inside].max(initial=0.0) if inside.any() else widths.max(initial=0.0))
 
-    def planes(self, sample: Points) -> Block:
+    def planes(self, sample: Floats) -> Block:
         """Cut space into blocks of a quarter of ``block`` to a tenth more than it, as far as that can be had.
 
         Whatever the sample says, no block has fewer than k records.
@@ -175,7 +172,7 @@ def _release(work: _Work, clustered: ClusteredBlocks, key: bytes | None) -> Made
     released = clustered.released(names, key=key)
     events = (
         *preparation(plan.schema, work.table),
-        measured(work.attributes, "points"),
+        compared(work.attributes, "points"),
         Blocked(blocks=number, largest=largest, repaired=method.repairs),
         Classed(
             method=method.name,
@@ -208,8 +205,7 @@ def _release(work: _Work, clustered: ClusteredBlocks, key: bytes | None) -> Made
 
 def _checked(plan: Brief, classes: Classes, complete: bool) -> Classes:
     """Decide every promise on the classes that the executors made; one class of each size decides for all."""
-    everything = np.ones(len(classes), dtype=np.bool_)
-    broken = [model.title for model in plan.class_models if not model.keep(classes, everything).all()]
+    broken = [model.title for model in plan.class_models if not satisfied([model], classes).all()]
     if broken or not complete:
         raise RequirementError(
             [f"the classes of method `{plan.method.name}` do not keep `{title}`" for title in broken]

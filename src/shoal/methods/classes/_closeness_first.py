@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.kernels import Floats, Integers
 from shoal.methods.classes._assignment import WORK
 from shoal.methods.classes._partition import Partition
 from shoal.methods.classes._shapes import TRIAL_WORK, Dealt, Emphasis, RankGroups, Shape, best, dealt, sample
@@ -20,9 +21,8 @@ from shoal.tables import SensitiveAttribute
 __all__ = ["closeness_first", "rank_bound", "shapes"]
 
 Codes = NDArray[np.integer]
-Points = NDArray[np.float64]
 Verdict = Callable[[Classes], bool]
-Repair = Callable[[Points, NDArray[np.int64], Partition], Partition]
+Repair = Callable[[Floats, Integers, Partition], Partition]
 
 FACTORS = tuple(Fraction(text) for text in ("1.25", "1.5", "2", "3", "5"))
 BUCKETS = (2, 3, 4, 6, 8, 12)
@@ -31,7 +31,7 @@ FEW = 40
 
 
 def closeness_first(
-    points: Points, attribute: SensitiveAttribute, codes: Codes, *, t: float, k: int, holds: Verdict, repair: Repair
+    points: Floats, attribute: SensitiveAttribute, codes: Codes, *, t: float, k: int, holds: Verdict, repair: Repair
 ) -> Partition:
     """Partition records so that every class has about the distribution of all, before looking at what else it has.
 
@@ -157,7 +157,7 @@ def _emphases(attribute: SensitiveAttribute, codes: Codes, t: float, k: int) -> 
     return list(found.values())
 
 
-def _bucket_distance(shares: NDArray[np.int64], *, ordered: bool) -> float:
+def _bucket_distance(shares: Integers, *, ordered: bool) -> float:
     """Return the mean distance of the classes, values inside a bucket taken as spread evenly."""
     sizes = shares.sum(axis=0) / shares.sum()
     differences = shares / shares.sum(axis=1, keepdims=True) - sizes

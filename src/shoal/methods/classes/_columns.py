@@ -1,31 +1,46 @@
-"""The quasi-identifiers of a table: as points to group by, and as what is released for a class."""
+"""The records of a table, in memory: quasi-identifiers to group by and to release, and confidential codes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.hierarchies import Hierarchy, text
-from shoal.methods.classes._centroids import cluster_means
-from shoal.methods.classes._concepts import semantic_distances, typical_concepts
-from shoal.methods.classes._distance import standardize
-from shoal.methods.classes._errors import Errors, concept_errors, number_errors
-from shoal.methods.classes._geometry import embedding
+from shoal.hierarchies import Concepts, Hierarchy, semantic_distance
+from shoal.kernels import Codes, Floats, Integers
 from shoal.methods.classes._partition import Partition
+from shoal.methods.classes._space import Space, embedding, standardize
+from shoal.methods.classes._typical import (
+    Errors,
+    as_numbers,
+    concept_errors,
+    middles,
+    number_errors,
+    typical_concepts,
+)
 from shoal.schema import Attribute, Kind, Schema
-from shoal.tables import EncodedRecords
+from shoal.tables import EncodedRecords, SensitiveAttribute
 
-__all__ = ["QuasiIdentifier", "as_numbers", "middles", "places_of", "quasi_identifiers"]
-
-Numbers = NDArray[np.int64]
-Points = NDArray[np.float64]
+__all__ = [
+    "People",
+    "QuasiIdentifier",
+    "few_concepts",
+    "fine_points",
+    "places_of",
+    "quasi_identifiers",
+    "semantic_space",
+]
 
 EMBEDDED = 400
 """Values of a categorical attribute that get a place of their own when records are grouped."""
+RECORDS = 5_000
+"""More records are placed as points first: semantic distances run in NumPy, points in the compiled kernel."""
+CONCEPTS = 1_000
+"""Hierarchies with more concepts are placed as points: distances of all pairs of concepts cost O(concepts^3)."""
+NUMBERS = 40_000_000
+"""Coordinates of all records together, at most, but for six of each category: 320 megabytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -46,9 +61,9 @@ class QuasiIdentifier:
     hierarchy: Hierarchy
     values: pa.Array
     leaves: NDArray[np.int32]
-    places: Numbers
+    places: Integers
 
-    def points(self, dimensions: int | None = None) -> Points:
+    def points(self, dimensions: int | None = None) -> Floats:
         """Return the place of every record, on a scale on which attributes count alike, times their weights.
 
         Categories get at most so many coordinates; without a number, the few in which they differ most.
@@ -63,7 +78,7 @@ class QuasiIdentifier:
             placed = self._embedded(dimensions)
         return np.asarray(placed * np.sqrt(self.attribute.weight))
 
-    def numbers(self) -> Points | None:
+    def numbers(self) -> Floats | None:
         """Return the records as numbers, days or ranks, NaN where missing; None for names."""
         return None if self.attribute.kind is Kind.CATEGORICAL else as_numbers(self.attribute, self.values)[self.places]
 
@@ -86,7 +101,7 @@ class QuasiIdentifier:
         released = typical_concepts(self.hierarchy, leaves, partition)[partition.labels]
         return concept_errors(self.hierarchy, leaves, released, self._middle())
 
-    def moved_errors(self, order: Numbers) -> Errors:
+    def moved_errors(self, order: Integers) -> Errors:
         """Return the squared errors of releasing for every record the value of another."""
         numbers = self.numbers()
         if numbers is not None:
@@ -98,7 +113,7 @@ class QuasiIdentifier:
         leaves = self.leaves[self.places]
         return int(typical_concepts(self.hierarchy, leaves, Partition(np.zeros(len(leaves), dtype=np.int32)))[0])
 
-    def generalized(self, partition: Partition) -> tuple[pa.Array, Points]:
+    def generalized(self, partition: Partition) -> tuple[pa.Array, Floats]:
         """Return the lowest common ancestor of each class, and the share of the domain that it covers.
 
         Codes never fall along the leaves, so the first and the last leaf of a class agree at a level exactly if all do.
@@ -117,11 +132,11 @@ class QuasiIdentifier:
                 labels[number] = self.hierarchy.labels[level][code]
         return pa.array(labels, pa.string()), shares
 
-    def _embedded(self, dimensions: int | None) -> Points:
+    def _embedded(self, dimensions: int | None) -> Floats:
         leaves = self.leaves[self.places]
         sizes = np.bincount(leaves, minlength=self.hierarchy.size)
         common = np.argsort(-sizes, kind="stable")[: min(EMBEDDED, int(np.count_nonzero(sizes)))]
-        squared = np.square(semantic_distances(self.hierarchy, common))
+        squared = np.square(semantic_distance(self.hierarchy, common[:, None], common))
         scaled = squared / max(float(squared.max()), np.finfo(float).tiny)
         weights = sizes[common]
         inner = embedding(scaled, weights) if dimensions is None else embedding(scaled, weights, dimensions, 0.0)
@@ -149,7 +164,35 @@ def quasi_identifiers(schema: Schema, encoded: EncodedRecords) -> tuple[QuasiIde
     )
 
 
-def places_of(columns: tuple[QuasiIdentifier, ...], dimensions: int | None = None) -> Points:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class People:
+    """The records of a table, in memory.
+
+    Parameters
+    ----------
+    quasi_identifiers
+        What an intruder may know.
+    sensitive, codes
+        The confidential attributes that models look at, and their codes, one row per record.
+    """
+
+    quasi_identifiers: tuple[QuasiIdentifier, ...]
+    sensitive: tuple[SensitiveAttribute, ...]
+    codes: Codes
+    points: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "points", places_of(self.quasi_identifiers))
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def column(self, name: str) -> int:
+        """Return the number of a confidential attribute."""
+        return [attribute.name for attribute in self.sensitive].index(name)
+
+
+def places_of(columns: tuple[QuasiIdentifier, ...], dimensions: int | None = None) -> Floats:
     """Return the records as points; where no attribute gives them a place, they all have the same one.
 
     ``dimensions`` are the coordinates of a category at most; see `QuasiIdentifier.points`.
@@ -158,41 +201,40 @@ def places_of(columns: tuple[QuasiIdentifier, ...], dimensions: int | None = Non
     return np.ascontiguousarray(placed) if placed.shape[1] else np.zeros((len(placed), 1))
 
 
-def as_numbers(attribute: Attribute, values: pa.Array) -> Points:
-    """Return values as numbers, days or ranks, NaN where missing; not for names."""
-    if attribute.kind is Kind.NUMERIC:
-        found = values.cast(pa.float64(), safe=False)  # integers beyond 2^53 are rounded
-    elif attribute.kind is Kind.DATE:
-        found = values.cast(pa.date32()).cast(pa.int32()).cast(pa.float64())
-    else:
-        found = pc.index_in(text(values), value_set=_ranking(attribute), skip_nulls=True).cast(pa.float64())
-    return np.asarray(found.fill_null(float("nan")).to_numpy(zero_copy_only=False))
+def fine_points(people: People) -> Floats:
+    """Return the records as points whose distances come nearer to the semantic ones than those of ``people.points``.
+
+    On 200,000 hospital stays, 150 ZIP codes among their categories, 100 coordinates lost a seventh of what 6 did, in
+    four times the time.
+    """
+    categorical = sum(column.attribute.kind is Kind.CATEGORICAL for column in people.quasi_identifiers)
+    if not categorical:
+        return people.points
+    room = NUMBERS // max(len(people), 1) // categorical
+    return places_of(people.quasi_identifiers, dimensions=max(6, min(200, room)))
 
 
-def middles(attribute: Attribute, numbers: Points, partition: Partition, decimals: int | None = None) -> pa.Array:
-    """Return the mean number or day or the median rank of each class, from what `as_numbers` gives; null if none."""
-    missing = np.isnan(numbers)
-    present = np.bincount(partition.labels, weights=~missing, minlength=partition.count)
-    if attribute.kind is Kind.ORDINAL:
-        middle = _medians(numbers, partition)
-        return _ranking(attribute).take(pa.array(middle.astype(np.int64), mask=present == 0))
-    means = cluster_means(np.where(missing, 0.0, numbers)[:, None], partition)[:, 0] if not missing.any() else None
-    if means is None:
-        sums = np.bincount(partition.labels, weights=np.where(missing, 0.0, numbers), minlength=partition.count)
-        means = sums / np.maximum(present, 1)
-    if attribute.kind is Kind.DATE:
-        return pa.array(np.rint(means).astype(np.int32), mask=present == 0).cast(pa.date32())
-    return pa.array(means if decimals is None else np.round(means, decimals), mask=present == 0)
+def few_concepts(columns: tuple[QuasiIdentifier, ...], records: int) -> bool:
+    """Say whether there are categories, and records and concepts few enough to compare them one by one."""
+    categorical = _categorical(columns)
+    sizes = [sum(len(labels) for labels in column.hierarchy.labels) for column in categorical]
+    return bool(categorical) and records <= RECORDS and max(sizes) <= CONCEPTS
 
 
-def _ranking(attribute: Attribute) -> pa.Array:
-    assert attribute.domain is not None  # noqa: S101 - ordinal attributes have one
-    return pa.array(attribute.domain.values, pa.string())
+def semantic_space(columns: tuple[QuasiIdentifier, ...]) -> Space:
+    """Return the records with categories in their semantic distance, no coordinates in between [SC13 (6.7)].
+
+    Squared distances of every attribute count times its weight.
+    """
+    categorical = _categorical(columns)
+    numeric = [column.points() for column in columns if column.attribute.kind is not Kind.CATEGORICAL]
+    placed = np.concatenate(numeric, axis=1) if numeric else np.zeros((len(columns[0].places), 0))
+    concepts = [Concepts.of(column.hierarchy) for column in categorical]
+    codes = [each.leaves[column.leaves[column.places]] for each, column in zip(concepts, categorical, strict=True)]
+    return Space.of(
+        placed, np.stack(codes, axis=1), concepts, weights=[column.attribute.weight for column in categorical]
+    )
 
 
-def _medians(numbers: Points, partition: Partition) -> Points:
-    """Return the lower median of each class, missing values left out; 0 where there are only these."""
-    order = np.lexsort((numbers, partition.labels))  # NaN comes last
-    present = np.bincount(partition.labels, weights=~np.isnan(numbers), minlength=partition.count).astype(np.int64)
-    middle = numbers[order][partition.starts() + np.maximum(present - 1, 0) // 2]
-    return np.asarray(np.nan_to_num(middle))
+def _categorical(columns: tuple[QuasiIdentifier, ...]) -> list[QuasiIdentifier]:
+    return [column for column in columns if column.attribute.kind is Kind.CATEGORICAL]

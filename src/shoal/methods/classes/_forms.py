@@ -1,47 +1,53 @@
-"""Release forms: what becomes of the columns of the records of a class."""
+"""Release forms: what becomes of the columns of the records of a class, and what the release then promises."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shoal import tables
+from shoal.exact import fraction
+from shoal.guarantees import CLASSES, Column, Event, Guarantee, Promise, Words, randomness
+from shoal.kernels import Integers
+from shoal.methods.base import DATA, Part
 from shoal.methods.classes._buckets import Buckets
-from shoal.methods.classes._errors import Errors
-from shoal.methods.classes._partition import Partition
-from shoal.methods.classes._people import Classified, Form, People
-from shoal.tables import group
+from shoal.methods.classes._columns import People
+from shoal.methods.classes._events import Classed, Permuted, Separated
+from shoal.methods.classes._partition import Partition, permutation_within
+from shoal.methods.classes._promises import achieved, stated
+from shoal.methods.classes._promises_closeness import HiddenClasses, ViewPrivacy
+from shoal.methods.classes._run import Classified, ClassRun, Form, Formed, classes_of, released_columns
+from shoal.methods.classes._typical import Errors
+from shoal.models import Achieved, KAnonymity, MultiplicativeCloseness
+from shoal.schema import Kind, Role
+from shoal.tables import SensitiveAttribute, group
 
-__all__ = ["Formed", "bucket_columns", "formed", "joined_view"]
+__all__ = [
+    "CONFIDENTIAL",
+    "IDENTIFYING",
+    "Outcome",
+    "classed",
+    "closeness",
+    "formed",
+    "joined_view",
+    "one_table",
+    "released",
+]
 
+IDENTIFYING, CONFIDENTIAL, VIEW = "quasi-identifiers.parquet", "confidential.parquet", "joined.sql"
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Formed:
-    """The columns to release and the classes as anybody will see them.
-
-    Parameters
-    ----------
-    columns
-        New values of columns, one per record; columns that are not here are released as they are.
-    partition
-        The released classes: those that the same quasi-identifiers make the same are one.
-    measures
-        What the quasi-identifiers lost, by the names of measures.
-    errors
-        The sums of squares that the measures of means come from.
-    """
-
-    columns: dict[str, pa.Array]
-    partition: Partition
-    measures: dict[str, float] = field(default_factory=dict)
-    errors: Errors = field(default_factory=Errors)
+Outcome = tuple[tuple[Part, ...], Guarantee, Mapping[str, str]]
+"""The released tables, what they promise, and texts beside them by file name."""
 
 
 def formed(people: People, found: Classified, form: Form) -> Formed:
     """Give the quasi-identifiers of every class the form asked for, and confidential values their buckets."""
-    columns = bucket_columns(found.buckets, found.bucketized) if found.buckets is not None else {}
+    columns = _bucket_columns(found.buckets, found.bucketized) if found.buckets is not None else {}
     partition, measures, errors = found.partition, {"loss": 0.0, "sse": 0.0, "sse/sst": 0.0}, Errors()
     if form in ("microaggregated", "generalized"):
         values, losses = [], []
@@ -62,12 +68,115 @@ def formed(people: People, found: Classified, form: Form) -> Formed:
     return Formed(columns=columns, partition=partition, measures=measures, errors=errors)
 
 
-def bucket_columns(buckets: Buckets, names: tuple[str, ...]) -> dict[str, pa.Array]:
+def _bucket_columns(buckets: Buckets, names: tuple[str, ...]) -> dict[str, pa.Array]:
     """Return the labels of the buckets, record by record, for every attribute that has them."""
     return {
         name: pa.array(labels, pa.string()).take(pa.array(buckets.numbers))
         for name, labels in zip(names, buckets.labels, strict=True)
     }
+
+
+def _same_values(values: list[pa.Array], partition: Partition) -> Partition:
+    codes = np.stack(
+        [
+            pc.dictionary_encode(column, null_encoding="encode").indices.to_numpy(zero_copy_only=False)
+            for column in values
+        ],
+        axis=1,
+    ).astype(np.int32)
+    return Partition.numbered(group(codes)[0][partition.labels])
+
+
+def released(run: ClassRun) -> Outcome:
+    """Release the classes of a run in the form that its method asks for."""
+    return _FORMS.get(run.method.form, _whole)(run)
+
+
+def one_table(
+    run: ClassRun,
+    guarantee: Guarantee,
+    columns: Mapping[str, pa.Array] | None = None,
+    moved: Sequence[tuple[Sequence[str], Integers]] = (),
+) -> Outcome:
+    """Release one table; ``columns`` have new values, and those of ``moved`` come from other records."""
+    names = released_columns(run.schema)
+    values = run.formed.columns if columns is None else columns
+    table = tables.release_records(run.encoded, names, dict(values), moved=moved, key=run.key)
+    part = Part(file=DATA, table=table, records=len(run.encoded), columns=run.described(names))
+    return (part,), guarantee, {}
+
+
+def _whole(run: ClassRun) -> Outcome:
+    """Release one table, whose quasi-identifiers are those of the class; randomise what is to be randomised."""
+    columns = dict(run.formed.columns)
+    promises = [stated(model, run.classes, CLASSES) for model in run.plan.class_models]
+    events: list[Event] = [*run.found.events, classed(run), *run.found.details]
+    promises += _views(run)
+    bits = "none used"
+    if (drawn := run.method.randomized(run)) is not None:
+        columns |= drawn.columns
+        promises += drawn.promises
+        events += drawn.events
+        bits = randomness(cryptographic=run.source.cryptographic)
+    return one_table(run, Guarantee(promises=tuple(promises), events=tuple(events), randomness=bits), columns)
+
+
+def _permuted(run: ClassRun) -> Outcome:
+    """Release one table in which all but the quasi-identifiers changed places inside the classes."""
+    order = permutation_within(run.formed.partition, source=run.source)
+    columns = {name: values.take(pa.array(order)) for name, values in run.formed.columns.items()}
+    guarantee = Guarantee(
+        promises=(_hidden_classes(run), *_views(run)),
+        events=(*run.found.events, classed(run), Permuted(columns=run.confidential)),
+        randomness=randomness(cryptographic=run.source.cryptographic),
+    )
+    return one_table(run, guarantee, columns, [(run.confidential, order)])
+
+
+def _anatomy(run: ClassRun) -> Outcome:
+    """Release two tables that only the class links."""
+    link = _free_name("class", run.schema.names)
+    columns = {**run.formed.columns, link: pa.array(run.formed.partition.labels.astype(np.int64) + 1)}
+    parts = []
+    for file, names in ((IDENTIFYING, run.identifying), (CONFIDENTIAL, run.confidential)):
+        role = Role.QUASI_IDENTIFIER if file == CONFIDENTIAL else Role.INSENSITIVE
+        parts.append(
+            Part(
+                file=file,
+                table=tables.release_records(run.encoded, (link, *names), columns, key=run.key),
+                records=len(run.encoded),
+                columns=(Column(name=link, role=role, kind=Kind.CATEGORICAL), *run.described(names)),
+                class_column=link,
+            )
+        )
+    promises = [
+        replace(stated(model, run.classes, Words(alike=False)), file=CONFIDENTIAL) for model in run.plan.class_models
+    ]
+    separated = Separated(identifying=run.identifying, confidential=run.confidential, class_column=link)
+    promises += [replace(promise, file=CONFIDENTIAL) for promise in _views(run)]
+    guarantee = Guarantee(promises=tuple(promises), events=(*run.found.events, classed(run), separated))
+    return tuple(parts), guarantee, {VIEW: joined_view(IDENTIFYING, CONFIDENTIAL, run.confidential, link) + "\n"}
+
+
+_FORMS: dict[str, Callable[[ClassRun], Outcome]] = {"permuted": _permuted, "anatomy": _anatomy}
+
+
+def classed(run: ClassRun) -> Classed:
+    """Say which classes were made."""
+    sizes = run.formed.partition.sizes
+    return Classed(
+        method=run.method.name,
+        form=run.method.form,
+        columns=run.schema.quasi_identifiers,
+        classes=len(sizes),
+        smallest=int(sizes.min()),
+        largest=int(sizes.max()),
+    )
+
+
+def _free_name(wanted: str, taken: Sequence[str]) -> str:
+    lower = {name.lower() for name in taken}
+    return next(name for name in (wanted, *(f"{wanted} {i}" for i in range(2, len(lower) + 3))) if name not in lower)
 
 
 def joined_view(identifying: str, confidential: str, columns: tuple[str, ...], class_column: str) -> str:
@@ -102,17 +211,6 @@ def joined_view(identifying: str, confidential: str, columns: tuple[str, ...], c
     return "\n".join(lines)
 
 
-def _same_values(values: list[pa.Array], partition: Partition) -> Partition:
-    codes = np.stack(
-        [
-            pc.dictionary_encode(column, null_encoding="encode").indices.to_numpy(zero_copy_only=False)
-            for column in values
-        ],
-        axis=1,
-    ).astype(np.int32)
-    return Partition.numbered(group(codes)[0][partition.labels])
-
-
 def _counted(file: str, *names: str) -> str:
     listed = ", ".join(names)
     return f"SELECT {listed}, count(*) AS records FROM '{file}' GROUP BY {listed}"  # noqa: S608 - text for users
@@ -120,3 +218,47 @@ def _counted(file: str, *names: str) -> str:
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+# -- what buckets promise
+
+
+def _views(run: ClassRun) -> list[Promise]:
+    """Say what multiplicative closeness is as differential privacy, where there are buckets."""
+    if not run.found.bucketized:
+        return []
+    return [ViewPrivacy(columns=run.found.bucketized, t=_joint_factor(run)).promise()]
+
+
+def _hidden_classes(run: ClassRun) -> Promise:
+    """List the different histograms of the classes that are not published."""
+    labels, numbers = _joint(run)
+    partition = run.formed.partition
+    counts = np.zeros((partition.count, len(labels)), dtype=np.int64)
+    np.add.at(counts, (partition.labels, numbers), 1)
+    histograms, classes = np.unique(counts, axis=0, return_counts=True)
+    promise = HiddenClasses(columns=run.found.bucketized, k=int(partition.sizes.min()), t=_joint_factor(run))
+    return promise.with_classes(labels, np.concatenate([classes[:, None], histograms], axis=1).tolist())
+
+
+def _joint(run: ClassRun) -> tuple[list[tuple[str, ...]], Integers]:
+    """Return the released combinations of labels, and which of them every record has."""
+    buckets = run.found.buckets
+    assert buckets is not None  # noqa: S101 - asked of methods with buckets alone
+    rows = list(zip(*buckets.labels, strict=True))
+    labels = list(dict.fromkeys(rows))
+    return labels, np.array([labels.index(row) for row in rows])[buckets.numbers]
+
+
+def _joint_factor(run: ClassRun) -> Fraction:
+    """Return the t that the joint distribution of all buckets has, rounded up, and at most what was asked for."""
+    found = closeness(run.formed.partition, _joint(run)[1])
+    asked = min(model.capabilities.factor for model in run.plan.class_models if model.capabilities.factor is not None)
+    return fraction(achieved(MultiplicativeCloseness("joint", asked), found).parameters()["t"])  # type: ignore[arg-type]
+
+
+def closeness(partition: Partition, numbers: Integers) -> Achieved:
+    """Return the least k and t that hold for a partition of records in buckets, exactly."""
+    attribute = SensitiveAttribute(name="bucket", size=int(numbers.max()) + 1, ordered=False)
+    classes = classes_of(partition, (attribute,), numbers[:, None])
+    return Achieved({**KAnonymity(1).achieved(classes), **MultiplicativeCloseness("bucket", 1).achieved(classes)})

@@ -1,19 +1,22 @@
-"""MDAV: clusters around the records that are farthest out."""
+"""MDAV and V-MDAV: clusters around the records that are farthest out."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shoal.errors import ParameterError
 from shoal.kernels.mdav import mdav as mdav_kernel
-from shoal.methods.classes._distance import Scaling, Space
+from shoal.kernels.mdav import vmdav as vmdav_kernel
 from shoal.methods.classes._partition import Partition, require_size
-from shoal.methods.classes._records import Records
+from shoal.methods.classes._space import Space, as_points
 
-__all__ = ["mdav"]
+__all__ = ["mdav", "vmdav"]
 
 
-def mdav(values: Records | ArrayLike, k: int, *, scaling: Scaling = "z-score") -> Partition:
+def mdav(values: Space | ArrayLike, k: int) -> Partition:
     """Partition records into clusters of k, one of up to 2k - 1, by maximum distance to the average record.
 
     While at least 3k records remain: take the record r farthest from their centroid and the record s farthest from
@@ -24,15 +27,13 @@ def mdav(values: Records | ArrayLike, k: int, *, scaling: Scaling = "z-score") -
     Parameters
     ----------
     values
-        Records, or a matrix of numbers with one row per record.
+        Points, one row per record, or a `Space` where there are categories.
     k
         The least cluster size, in [1, number of records].
-    scaling
-        What numbers are divided by before distances are taken; see `Space`.
 
     Guarantee
     ---------
-    Every cluster holds k to 2k - 1 records. Replacing records by centroids (`aggregate`) then gives k-anonymity on
+    Every cluster holds k to 2k - 1 records. Replacing records by their centroids then gives k-anonymity on
     these attributes [SC13, section 2.8]; MDAV is *not* insensitive to a change of one record [SC13 Fig. 6.1], so no
     differential privacy of the original records follows from it.
 
@@ -46,16 +47,54 @@ def mdav(values: Records | ArrayLike, k: int, *, scaling: Scaling = "z-score") -
     >>> mdav([1.0, 9.0, 2.0, 8.0, 3.0, 7.0, 5.0], 3).labels.tolist()
     [0, 1, 0, 1, 0, 1, 1]
     """
-    records = Records.of(values)
-    size = require_size(k, len(records), "mdav")
-    space = Space.of(records, scaling)
-    if not records.taxonomies:
-        return Partition(mdav_kernel(space.numeric, size)).require(size, 2 * size - 1)
-    return Partition(_mdav_mixed(records, space, size)).require(size, 2 * size - 1)
+    if isinstance(values, Space) and values.concepts:
+        size = require_size(k, len(values), "mdav")
+        return Partition(_mdav_mixed(values, size)).require(size, 2 * size - 1)
+    points = values.numeric if isinstance(values, Space) else as_points(values)
+    size = require_size(k, len(points), "mdav")
+    return Partition(mdav_kernel(points, size)).require(size, 2 * size - 1)
 
 
-def _mdav_mixed(records: Records, space: Space, k: int) -> NDArray[np.int32]:
-    free = _Free(records, space)
+def vmdav(values: ArrayLike, k: int, *, gamma: float = 0.2) -> Partition:
+    """Partition numeric records into clusters of variable size, at least k.
+
+    While at least k records are free: take the free record farthest from the centroid of all records and its k - 1
+    nearest free records. Then, up to 2k - 1 members, let the free record nearest to any member join while its
+    distance to the cluster is below ``gamma`` times its distance to the nearest other free record. The fewer than k
+    that are left join the cluster with the nearest centroid [Solanas & Martínez-Ballesté 2006, cited as SC13 [86]].
+    The lower row wins a tie.
+
+    Parameters
+    ----------
+    values
+        Points, one row per record.
+    k
+        The least cluster size, in [1, number of records].
+    gamma
+        The readiness to grow, in [0, ∞): about 0.2 for scattered records, 1.1 for records in natural groups.
+
+    Guarantee
+    ---------
+    Every cluster holds at least k records; see `mdav` for what follows.
+
+    Notes
+    -----
+    O(n² m) in the worst case; the C++ kernel skips most of it.
+
+    Examples
+    --------
+    >>> vmdav([1.0, 2.0, 3.0, 3.1, 8.0, 9.0, 9.5], 3, gamma=1.1).labels.tolist()
+    [1, 1, 1, 1, 0, 0, 0]
+    """
+    points = as_points(values)
+    if not (math.isfinite(gamma) and gamma >= 0.0):
+        raise ParameterError(f"`gamma` of `vmdav` must be in [0, ∞); got {gamma}.")
+    size = require_size(k, len(points), "vmdav")
+    return Partition(vmdav_kernel(points, size, gamma)).require(size)
+
+
+def _mdav_mixed(space: Space, k: int) -> NDArray[np.int32]:
+    free = _Free(space)
     while free.count >= 3 * k:
         r = free.farthest(*free.average())
         free.cluster(r, k)
@@ -71,11 +110,11 @@ class _Free:
     Kind t stands for the free records equal to row ``first[t]``: the rows ``queue[head[t]:end[t]]``, ascending.
     """
 
-    def __init__(self, records: Records, space: Space) -> None:
-        self._records, self._space = records, space
-        self.labels = np.full(len(records), -1, np.int32)
-        self.clusters, self.count = 0, len(records)
-        table = np.concatenate([records.numeric, records.codes], axis=1)
+    def __init__(self, space: Space) -> None:
+        self._space = space
+        self.labels = np.full(len(space), -1, np.int32)
+        self.clusters, self.count = 0, len(space)
+        table = np.concatenate([space.numeric, space.codes], axis=1)
         _, kinds = np.unique(table, axis=0, return_inverse=True)
         self._queue = np.argsort(kinds, kind="stable")
         self._end = np.cumsum(np.bincount(kinds))
@@ -85,8 +124,8 @@ class _Free:
         """Return the mean of the numbers and the least marginal concepts."""
         times, first = self._end - self._head, self._queue[self._head]
         codes = [
-            taxonomy.centroid(np.bincount(self._records.codes[first, j], times, taxonomy.count).astype(np.int64))
-            for j, taxonomy in enumerate(self._records.taxonomies)
+            each.centroid(np.bincount(self._space.codes[first, j], times, each.count).astype(np.int64))
+            for j, each in enumerate(self._space.concepts)
         ]
         total = (times[:, None] * self._space.numeric[first]).sum(axis=0)
         return total / self.count, np.array(codes, np.int32)

@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-import pyarrow as pa
-
 from shoal import tables
-from shoal.guarantees import CLASSES, Column, Event, Guarantee, Ordered, PromiseEntry, Requirement, Words, randomness
+from shoal.guarantees import Ordered, PromiseEntry, Requirement
 from shoal.methods._preparation import check_key, check_size, domains, preparation
 from shoal.methods.base import DATA, Made, Method, Part, Work, as_strong
-from shoal.methods.classes._class_run import ClassRun, Drawn, checked, hidden_classes, released_columns, views
-from shoal.methods.classes._columns import quasi_identifiers
-from shoal.methods.classes._events import Classed, Permuted, Separated
-from shoal.methods.classes._forms import formed, joined_view
-from shoal.methods.classes._people import Classified, Form, People
-from shoal.methods.classes._promises import stated
-from shoal.methods.classes._swapping import permutation_within
+from shoal.methods.classes._columns import People, quasi_identifiers
+from shoal.methods.classes._forms import CONFIDENTIAL, IDENTIFYING, Outcome, formed, released
+from shoal.methods.classes._promises_closeness import HiddenClasses
+from shoal.methods.classes._run import (
+    Classified,
+    ClassRun,
+    Form,
+    Formed,
+    RandomizedColumns,
+    checked,
+    classes_of,
+    released_columns,
+)
 from shoal.models import Classes, Model
 from shoal.risk import reidentification
-from shoal.schema import Kind, Role, Schema
+from shoal.schema import Role, Schema
 from shoal.tables import EncodedRecords, Table
 
 if TYPE_CHECKING:
     from shoal.methods.brief import Brief
 
-__all__ = ["Opened", "Outcome", "PartitionMethod", "assembled", "classed", "open_records", "reported"]
-
-IDENTIFYING, CONFIDENTIAL, VIEW = "quasi-identifiers.parquet", "confidential.parquet", "joined.sql"
+__all__ = ["Opened", "PartitionMethod", "assembled", "open_records", "reported", "run_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +72,7 @@ class PartitionMethod(Method):
             key=work.key,
             source=work.source,
         )
-        return assembled(run, _FORMS.get(self.form, _whole)(run), opened.table)
+        return assembled(run, released(run), opened.table)
 
     def files(self, schema: Schema) -> dict[str, tuple[str, ...]]:
         """Return the columns of every released table: two where the class alone links them, else one."""
@@ -83,12 +84,12 @@ class PartitionMethod(Method):
 
     def answers(self, model: Requirement, entry: PromiseEntry) -> bool:
         """Return whether a promise of a certificate is what was asked for, or more; hidden classes have k and t."""
-        if entry.model != "hidden-classes":
+        if entry.model != HiddenClasses.name:
             return Method.answers(self, model, entry)
         asked = {name: value for name, value in model.parameters().items() if name in ("k", "t")}
         return bool(asked) and all(as_strong(name, entry.parameters.get(name), value) for name, value in asked.items())
 
-    def randomized(self, run: ClassRun) -> Drawn | None:
+    def randomized(self, run: ClassRun) -> RandomizedColumns | None:
         """Return confidential columns that the method randomises, if it does."""
         del run
         return None
@@ -146,6 +147,12 @@ def open_records(work: Work) -> Opened:
     return Opened(plan=plan, method=method, table=table, encoded=encoded, people=people)
 
 
+def _wanted(plan: Brief, method: PartitionMethod) -> tuple[str, ...]:
+    models: Sequence[Model] = plan.class_models
+    read = [name for model in models for name in model.capabilities.sensitive]
+    return tuple(dict.fromkeys([*read, *method.reads(plan.schema)]))
+
+
 def assembled(run: ClassRun, outcome: Outcome, table: Table) -> Made:
     """Put a release together, from what is known of the run and what leaves."""
     plan, encoded, found, made = run.plan, run.encoded, run.found, run.formed
@@ -176,84 +183,6 @@ def reported(plan: Brief, measures: Mapping[str, float]) -> dict[str, float | No
     return {name: measures.get(name) for name in names if name != "loss" or name in measures}
 
 
-Outcome = tuple[tuple[Part, ...], Guarantee, Mapping[str, str]]
-
-
-def _whole(run: ClassRun) -> Outcome:
-    """Release one table, whose quasi-identifiers are those of the class; randomise what is to be randomised."""
-    names, columns = released_columns(run.schema), dict(run.formed.columns)
-    promises = [stated(model, run.classes, CLASSES) for model in run.plan.class_models]
-    events: list[Event] = [*run.found.events, classed(run), *run.found.details]
-    promises += views(run)
-    bits = "none used"
-    if (drawn := run.method.randomized(run)) is not None:
-        columns |= drawn.columns
-        promises += drawn.promises
-        events += drawn.events
-        bits = randomness(cryptographic=run.source.cryptographic)
-    table = tables.release_records(run.encoded, names, columns, key=run.key)
-    part = Part(file=DATA, table=table, records=len(run.encoded), columns=run.described(names))
-    return (part,), Guarantee(promises=tuple(promises), events=tuple(events), randomness=bits), {}
-
-
-def _permuted(run: ClassRun) -> Outcome:
-    """Release one table in which all but the quasi-identifiers changed places inside the classes."""
-    names = released_columns(run.schema)
-    order = permutation_within(run.formed.partition, source=run.source)
-    columns = {name: values.take(pa.array(order)) for name, values in run.formed.columns.items()}
-    table = tables.release_records(run.encoded, names, columns, moved=[(run.confidential, order)], key=run.key)
-    part = Part(file=DATA, table=table, records=len(run.encoded), columns=run.described(names))
-    promise = hidden_classes(run)
-    guarantee = Guarantee(
-        promises=(promise, *views(run)),
-        events=(*run.found.events, classed(run), Permuted(columns=run.confidential)),
-        randomness=randomness(cryptographic=run.source.cryptographic),
-    )
-    return (part,), guarantee, {}
-
-
-def _anatomy(run: ClassRun) -> Outcome:
-    """Release two tables that only the class links."""
-    link = _free_name("class", run.schema.names)
-    columns = {**run.formed.columns, link: pa.array(run.formed.partition.labels.astype(np.int64) + 1)}
-    parts = []
-    for file, names in ((IDENTIFYING, run.identifying), (CONFIDENTIAL, run.confidential)):
-        role = Role.QUASI_IDENTIFIER if file == CONFIDENTIAL else Role.INSENSITIVE
-        parts.append(
-            Part(
-                file=file,
-                table=tables.release_records(run.encoded, (link, *names), columns, key=run.key),
-                records=len(run.encoded),
-                columns=(Column(name=link, role=role, kind=Kind.CATEGORICAL), *run.described(names)),
-                class_column=link,
-            )
-        )
-    promises = [
-        replace(stated(model, run.classes, Words(alike=False)), file=CONFIDENTIAL) for model in run.plan.class_models
-    ]
-    separated = Separated(identifying=run.identifying, confidential=run.confidential, class_column=link)
-    promises += [replace(promise, file=CONFIDENTIAL) for promise in views(run)]
-    guarantee = Guarantee(promises=tuple(promises), events=(*run.found.events, classed(run), separated))
-    return tuple(parts), guarantee, {VIEW: joined_view(IDENTIFYING, CONFIDENTIAL, run.confidential, link) + "\n"}
-
-
-_FORMS: dict[str, Callable[[ClassRun], Outcome]] = {"permuted": _permuted, "anatomy": _anatomy}
-
-
-# -- columns and events
-
-
-def _wanted(plan: Brief, method: PartitionMethod) -> tuple[str, ...]:
-    models: Sequence[Model] = plan.class_models
-    read = [name for model in models for name in model.capabilities.sensitive]
-    return tuple(dict.fromkeys([*read, *method.reads(plan.schema)]))
-
-
-def _free_name(wanted: str, taken: Sequence[str]) -> str:
-    lower = {name.lower() for name in taken}
-    return next(name for name in (wanted, *(f"{wanted} {i}" for i in range(2, len(lower) + 3))) if name not in lower)
-
-
 def _shown(run: ClassRun, parts: tuple[Part, ...]) -> Table:
     """Return the released table, or the two of Anatomy joined."""
     if len(parts) == 1:
@@ -263,14 +192,16 @@ def _shown(run: ClassRun, parts: tuple[Part, ...]) -> Table:
     return tables.join_classes(identifying.table, confidential.table, link, run.confidential)
 
 
-def classed(run: ClassRun) -> Classed:
-    """Say which classes were made."""
-    sizes = run.formed.partition.sizes
-    return Classed(
-        method=run.method.name,
-        form=run.method.form,
-        columns=run.schema.quasi_identifiers,
-        classes=len(sizes),
-        smallest=int(sizes.min()),
-        largest=int(sizes.max()),
+def run_of(opened: Opened, found: Classified, made: Formed, work: Work) -> ClassRun:
+    """Return what is known of a run whose classes nobody sees as they are: models were decided on others."""
+    encoded = opened.encoded
+    return ClassRun(
+        plan=opened.plan,
+        method=opened.method,
+        encoded=encoded,
+        found=found,
+        formed=made,
+        classes=classes_of(made.partition, encoded.sensitive, encoded.sensitive_codes),
+        key=work.key,
+        source=work.source,
     )

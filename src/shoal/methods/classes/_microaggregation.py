@@ -9,87 +9,30 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+import pyarrow as pa
 
 from shoal.exact import Arguments
-from shoal.guarantees import Event, PromiseEntry, Requirement
+from shoal.guarantees import Event, Guarantee, Promise, PromiseEntry, Requirement
+from shoal.kernels import Floats
 from shoal.methods.base import Made, Work
-from shoal.methods.classes._blocked import LEAST_BLOCK, blocks
+from shoal.methods.classes._blocked import exchange
 from shoal.methods.classes._by_block import aggregate_by_block, suits_blocks
-from shoal.methods.classes._cluster_events import Blocked, averaged, measured
-from shoal.methods.classes._clusters import Categories, compared_as, fine_points, mdav_clusters
-from shoal.methods.classes._exchange import exchange
-from shoal.methods.classes._make_clusters import aggregate_apart
-from shoal.methods.classes._mdav import mdav
-from shoal.methods.classes._method import PartitionMethod
+from shoal.methods.classes._clustering import Categories, Clustering, compared_as, mdav_clusters
+from shoal.methods.classes._columns import People
+from shoal.methods.classes._events import averaged
+from shoal.methods.classes._forms import classed, formed, one_table
+from shoal.methods.classes._mdav import mdav, vmdav
+from shoal.methods.classes._median_cut import blocks
+from shoal.methods.classes._method import assembled, open_records, run_of
 from shoal.methods.classes._partition import Partition
-from shoal.methods.classes._people import Classified, People
-from shoal.methods.classes._t_microaggregate import Strategy, microaggregate_points
-from shoal.methods.classes._vmdav import vmdav
+from shoal.methods.classes._promises_clusters import OfAttributeSet
+from shoal.methods.classes._run import Classified, Formed, checked
+from shoal.methods.classes._typical import Errors
 from shoal.models import Model
 from shoal.schema import Schema
+from shoal.tables import group
 
-__all__ = ["Clustering", "Mdav", "Microaggregation", "VMdav", "averaged", "measured"]
-
-Points = NDArray[np.float64]
-
-BLOCK = 125_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clustering(PartitionMethod):
-    """What methods have in common that cluster records by their quasi-identifiers.
-
-    Parameters
-    ----------
-    block
-        Tables of more records are divided into blocks of at most so many, at least 40,000, each clustered on its own;
-        0: never.
-    strategy
-        How promises about sensitive values are kept: ``"merge-first"`` merges failing clusters with their neighbours;
-        ``"closeness-first"`` gives every class its share of the sensitive values from the beginning, where t-closeness
-        is promised; ``"best"`` does both and keeps what loses less.
-    """
-
-    block: int = BLOCK
-    strategy: Strategy = "merge-first"
-    #: whether records are exchanged between clusters after blocks were clustered
-    repairs: ClassVar[bool] = True
-
-    @abstractmethod
-    def cluster(self, people: People, places: Points, k: int) -> Partition:
-        """Return clusters of at least k near records, which lie at ``places``."""
-
-    @abstractmethod
-    def compared(self, people: People) -> str:
-        """Say how categories are compared: ``"semantic"`` or ``"points"``."""
-
-    def classify(self, people: People, models: Sequence[Model]) -> Classified:
-        """Cluster the records, and merge clusters until every model holds."""
-        columns = [column.attribute for column in people.quasi_identifiers]
-        events: list[Event] = [measured(columns, self.compared(people))]
-
-        fine = fine_points(people)
-
-        def cluster(k: int) -> Partition:
-            if 0 < self.block < len(people):
-                sizes = [len(rows) for rows in blocks(fine, self.block, multiple=k)]
-                events.append(Blocked(blocks=len(sizes), largest=max(sizes), repaired=self.repairs))
-            return self.cluster(people, fine, k)
-
-        # classes with a share of every sensitive value are wide: fine distances would cost time and change nothing
-        places = fine if self.strategy == "merge-first" else people.points
-        partition = microaggregate_points(
-            places, people.sensitive, people.codes, models, self.strategy, clusters=cluster
-        )
-        return Classified(partition=partition, events=tuple(events))
-
-    def _check(self, arguments: Arguments) -> None:
-        arguments.choice("strategy", self.strategy, get_args(Strategy))
-        if arguments.whole("block", self.block, minimum=0) and self.block < 2 * LEAST_BLOCK:
-            arguments.problems.add(
-                f"`block` of `{self.title}` must be 0 or at least {2 * LEAST_BLOCK:,}; got {self.block}."
-            )
+__all__ = ["Mdav", "Microaggregation", "VMdav"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +60,7 @@ class Microaggregation(Clustering):
     def make(self, work: Work) -> Made:
         """Cluster in memory, on the executors of Spark, or set by set, whichever the plan and the table ask for."""
         if len(self.groups or ()) > 1:
-            return aggregate_apart(work, self)
+            return _aggregate_apart(work, self)
         if work.table.source.kind == "spark" and suits_blocks(self, work):
             made = aggregate_by_block(self, work)
             if made is not None:
@@ -137,7 +80,7 @@ class Microaggregation(Clustering):
         return found
 
     @abstractmethod
-    def cluster_block(self, places: Points, k: int) -> Partition:
+    def cluster_block(self, places: Floats, k: int) -> Partition:
         """Return clusters of at least k near records of one block, which sees no other."""
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
@@ -169,7 +112,7 @@ class Microaggregation(Clustering):
 class Mdav(Microaggregation):
     """Cluster near records in groups of k and replace their quasi-identifiers by the middle of the cluster (MDAV-ID).
 
-    Numbers become means, days the mean day, ordinal values the median, categories the least marginal concept of their
+    Integers become means, days the mean day, ordinal values the median, categories the least marginal concept of their
     hierarchy. Other columns stay as they are.
 
     Parameters
@@ -226,13 +169,13 @@ class Mdav(Microaggregation):
         """Say how categories are compared: ``"semantic"`` or ``"points"``."""
         return compared_as(people, self.categories, self.block)
 
-    def cluster(self, people: People, places: Points, k: int) -> Partition:
+    def cluster(self, people: People, places: Floats, k: int) -> Partition:
         """Return clusters of k to 2k - 1 records, by MDAV."""
         return mdav_clusters(people, places, k, block=self.block, compared=self.compared(people))
 
-    def cluster_block(self, places: Points, k: int) -> Partition:
+    def cluster_block(self, places: Floats, k: int) -> Partition:
         """Return clusters of k to 2k - 1 records of one block, repaired inside it."""
-        return exchange(places, mdav(places, k, scaling="none"), scaling="none").require(k, 2 * k - 1)
+        return exchange(places, mdav(places, k)).require(k, 2 * k - 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,17 +228,48 @@ class VMdav(Microaggregation):
         del people
         return "points"
 
-    def cluster(self, people: People, places: Points, k: int) -> Partition:
+    def cluster(self, people: People, places: Floats, k: int) -> Partition:
         """Return clusters of at least k records, by V-MDAV."""
         if not 0 < self.block < len(people):
-            return vmdav(places, k, gamma=self.gamma, scaling="none")
+            return vmdav(places, k, gamma=self.gamma)
         labels, first = np.empty(len(people), np.int32), 0
         for rows in blocks(places, self.block, multiple=k):
-            part = vmdav(places[rows], k, gamma=self.gamma, scaling="none")
+            part = vmdav(places[rows], k, gamma=self.gamma)
             labels[rows] = part.labels + first
             first += part.count
         return Partition(labels).require(k)
 
-    def cluster_block(self, places: Points, k: int) -> Partition:
+    def cluster_block(self, places: Floats, k: int) -> Partition:
         """Return clusters of at least k records of one block, by V-MDAV."""
-        return vmdav(places, k, gamma=self.gamma, scaling="none")
+        return vmdav(places, k, gamma=self.gamma)
+
+
+def _aggregate_apart(work: Work, method: Microaggregation) -> Made:
+    """Microaggregate sets of quasi-identifiers independently; what is promised holds for each set on its own."""
+    opened = open_records(work)
+    plan, encoded, groups = opened.plan, opened.encoded, method.groups or ()
+    promises: list[Promise] = []
+    events: list[Event] = []
+    columns: dict[str, pa.Array] = {}
+    labels, errors = [], Errors()
+    for number, names in enumerate(groups):
+        work.watch.step(1 + number, 2 + len(groups), "making classes")
+        chosen = tuple(each for each in opened.people.quasi_identifiers if each.attribute.name in names)
+        people = replace(opened.people, quasi_identifiers=chosen)
+        found = method.classify(people, plan.class_models)
+        made = formed(people, found, "microaggregated")
+        classes = checked(plan, encoded, found, made)
+        promises += [OfAttributeSet.made(model, classes, names) for model in plan.class_models]
+        events += [
+            *found.events,
+            replace(classed(run_of(opened, found, made, work)), columns=tuple(names)),
+        ]
+        events += found.details
+        columns |= made.columns
+        labels.append(made.partition.labels)
+        errors += made.errors
+    partition = Partition.numbered(group(np.stack(labels, axis=1))[0])
+    together = Formed(columns=columns, partition=partition, measures=errors.measures())
+    run = run_of(opened, Classified(partition=partition), together, work)
+    guarantee = Guarantee(promises=tuple(promises), events=tuple(events))
+    return assembled(run, one_table(run, guarantee), opened.table)

@@ -1,4 +1,4 @@
-"""A partition of records into clusters."""
+"""A partition of records into clusters, the mean of each, and random exchanges inside them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import ParameterError, RequirementError
+from shoal.kernels import Floats
+from shoal.mechanisms import SYSTEM, RandomSource
 
-__all__ = ["Partition"]
+__all__ = ["Partition", "cluster_means", "permutation_within", "require_size", "squared_error"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,3 +107,38 @@ def require_size(k: int, n: int, method: str) -> int:
             hint="a cluster cannot hold more records than there are",
         )
     return int(k)
+
+
+def cluster_means(values: Floats, partition: Partition) -> Floats:
+    """Return the mean of each cluster and column; a cluster of equal values gives that value exactly."""
+    if partition.count == 0:
+        return np.empty((0, values.shape[1]))
+    ordered = values[partition.order()]
+    starts, sizes = partition.starts(), partition.sizes[:, None]
+    # Means of the differences from the first member round less than means of the values, and not at all at 0.
+    first = ordered[starts]
+    differences = ordered - np.repeat(first, partition.sizes, axis=0)
+    means: Floats = first + np.add.reduceat(differences, starts, axis=0) / sizes
+    return means
+
+
+def squared_error(points: Floats, partition: Partition) -> float:
+    """Return the sum of the squared distances of the points to the centroids of their classes."""
+    return float(np.square(points - cluster_means(points, partition)[partition.labels]).sum())
+
+
+def permutation_within(partition: Partition, *, source: RandomSource = SYSTEM) -> NDArray[np.int64]:
+    """Return a uniformly random permutation of the rows that keeps every row in its cluster.
+
+    Rows get independent 64-bit keys and are sorted by them inside each cluster; if two keys of a cluster agree, all
+    are drawn again, which leaves the permutation exactly uniform. O(n log n).
+    """
+    while True:
+        keys = source.uint64(len(partition))
+        drawn = np.lexsort((keys, partition.labels))
+        ranked, clusters = keys[drawn], partition.labels[drawn]
+        if not ((ranked[1:] == ranked[:-1]) & (clusters[1:] == clusters[:-1])).any():
+            break
+    result = np.empty(len(partition), np.int64)
+    result[partition.order()] = drawn
+    return result

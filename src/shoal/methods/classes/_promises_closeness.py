@@ -13,7 +13,7 @@ import numpy as np
 
 from shoal.exact import Arguments, plain
 from shoal.guarantees import CLASSES, Decision, Evidence, Neighbours, Promise, PromiseEntry, Words, texts_of
-from shoal.methods.classes._bridge import PRIOR, closeness_epsilon
+from shoal.methods.classes._factors import PRIOR, closeness_epsilon
 from shoal.methods.classes._promises import ClassPromise, above, listed
 from shoal.models import REPLAY, Classes, MultiplicativeCloseness
 from shoal.schema import Role

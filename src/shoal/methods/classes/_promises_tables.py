@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 
 from shoal.exact import Arguments, fraction, plain
 from shoal.guarantees import CLASSES, Column, Decision, Evidence, Promise, PromiseEntry, Words
-from shoal.methods.classes._bridge import PRIOR, closeness_epsilon
+from shoal.methods.classes._factors import PRIOR, closeness_epsilon
 from shoal.methods.classes._promises import ClassPromise
 from shoal.methods.classes._promises_closeness import HiddenClasses, ViewPrivacy
 from shoal.methods.classes._promises_randomized import LocalPrivacy

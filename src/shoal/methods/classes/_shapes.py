@@ -16,18 +16,16 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.kernels import Floats, Integers
 from shoal.methods.classes._assignment import assign
 from shoal.methods.classes._buckets import make_buckets
-from shoal.methods.classes._centroids import cluster_means
-from shoal.methods.classes._partition import Partition
+from shoal.methods.classes._partition import Partition, squared_error
 from shoal.methods.classes._quotas import Quotas, quotas
 from shoal.tables import SensitiveAttribute
 
-__all__ = ["Dealt", "Emphasis", "RankGroups", "Shape", "best", "class_sizes", "sample", "squared_error"]
+__all__ = ["Dealt", "Emphasis", "RankGroups", "Shape", "best", "class_sizes", "sample"]
 
 Codes = NDArray[np.integer]
-Numbers = NDArray[np.int64]
-Points = NDArray[np.float64]
 T = TypeVar("T")
 
 TRIAL_RECORDS, TRIAL_WORK = 10_000, 4_000_000
@@ -38,10 +36,10 @@ class Shape(ABC):
     """A way to spread the records of every class over the confidential values."""
 
     @abstractmethod
-    def quotas(self, attribute: SensitiveAttribute, codes: Codes, k: int) -> tuple[Numbers, Quotas]:
+    def quotas(self, attribute: SensitiveAttribute, codes: Codes, k: int) -> tuple[Integers, Quotas]:
         """Return a bucket for every record and the quotas of the classes, of at least k records each."""
 
-    def classes(self, points: Points, attribute: SensitiveAttribute, codes: Codes, k: int, work: int) -> Partition:
+    def classes(self, points: Floats, attribute: SensitiveAttribute, codes: Codes, k: int, work: int) -> Partition:
         """Return classes of this shape, near records together."""
         numbers, shares = self.quotas(attribute, codes, k)
         return Partition(assign(points, numbers, shares, work=work))
@@ -53,7 +51,7 @@ class RankGroups(Shape):
 
     groups: int
 
-    def quotas(self, attribute: SensitiveAttribute, codes: Codes, k: int) -> tuple[Numbers, Quotas]:
+    def quotas(self, attribute: SensitiveAttribute, codes: Codes, k: int) -> tuple[Integers, Quotas]:
         """Return groups of N // number ranks, the middle ones one more, and quotas of one; see `rank_groups`."""
         del attribute
         number = min(max(self.groups, k), len(codes))
@@ -72,7 +70,7 @@ class Dealt(Shape):
 
     size: int
 
-    def quotas(self, attribute: SensitiveAttribute, codes: Codes, k: int) -> tuple[Numbers, Quotas]:
+    def quotas(self, attribute: SensitiveAttribute, codes: Codes, k: int) -> tuple[Integers, Quotas]:
         """Return a bucket for every value; classes differ by at most one record in every run of values."""
         del attribute
         numbers = np.unique(codes, return_inverse=True)[1]
@@ -87,7 +85,7 @@ class Emphasis(Shape):
     factor: Fraction
     buckets: int | None = None
 
-    def quotas(self, attribute: SensitiveAttribute, codes: Codes, k: int) -> tuple[Numbers, Quotas]:
+    def quotas(self, attribute: SensitiveAttribute, codes: Codes, k: int) -> tuple[Integers, Quotas]:
         """Return buckets of near values and the quotas that are close by the factor."""
         if self.buckets is None:
             numbers = np.unique(codes, return_inverse=True)[1]
@@ -96,7 +94,7 @@ class Emphasis(Shape):
         return numbers, quotas(np.bincount(numbers), self.factor, k)
 
 
-def rank_groups(codes: Codes, number: int) -> Numbers:
+def rank_groups(codes: Codes, number: int) -> Integers:
     """Return the group of every record: ``number`` groups of N // number consecutive ranks, the middle ones one more.
 
     Equal values are taken in the order of their rows.
@@ -113,7 +111,7 @@ def rank_groups(codes: Codes, number: int) -> Numbers:
     return groups
 
 
-def dealt(sizes: Numbers, classes: int) -> Numbers:
+def dealt(sizes: Integers, classes: int) -> Integers:
     """Return how many records of each value every class gets when the sorted records are dealt in turn.
 
     >>> dealt(np.array([3, 4]), 2).tolist()
@@ -121,7 +119,7 @@ def dealt(sizes: Numbers, classes: int) -> Numbers:
     """
     # of the first F ranks, ceil((F - c) / C) are dealt to class c
     ends = np.concatenate(([0], np.cumsum(sizes)))
-    turns: Numbers = (ends[None, :] - np.arange(classes)[:, None] + classes - 1) // classes
+    turns: Integers = (ends[None, :] - np.arange(classes)[:, None] + classes - 1) // classes
     return np.diff(turns, axis=1)
 
 
@@ -140,18 +138,13 @@ def class_sizes(t: Fraction, k: int, buckets: int) -> list[int]:
     return sorted({int(size) for size in [*between, *multiples] if size >= k})
 
 
-def best(options: Iterable[T], make: Callable[[T], Partition], points: Points) -> T:
+def best(options: Iterable[T], make: Callable[[T], Partition], points: Floats) -> T:
     """Return the option whose classes have the least sum of squared errors; the first wins a tie."""
     found = [(squared_error(points, make(option)), number, option) for number, option in enumerate(options)]
     return min(found, key=lambda entry: entry[:2])[2]
 
 
-def squared_error(points: Points, partition: Partition) -> float:
-    """Return the sum of the squared distances of the points to the centroids of their classes."""
-    return float(np.square(points - cluster_means(points, partition)[partition.labels]).sum())
-
-
-def sample(points: Points, codes: Codes, most: int = TRIAL_RECORDS) -> Numbers:
+def sample(points: Floats, codes: Codes, most: int = TRIAL_RECORDS) -> Integers:
     """Return rows that stand for all: every i-th in the order of the confidential codes."""
     count = len(points)
     if count <= most:

@@ -1,92 +1,170 @@
-"""Stochastic t-closeness: what differential privacy of the confidential attributes does for closeness."""
+"""Stochastic closeness as a method: k-anonymous quasi-identifiers and randomised confidential attributes."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar, get_args
 
-from shoal.errors import ParameterError
-from shoal.exact import STARTING_BITS, Arguments, Number, ball, round_down, round_up, working_precision
+import pyarrow as pa
 
-__all__ = ["stochastic_epsilon", "stochastic_t"]
+from shoal.errors import DataError
+from shoal.exact import Arguments, Number, fraction, plain
+from shoal.kernels import Codes
+from shoal.methods._preparation import drafted
+from shoal.methods.classes._columns import People
+from shoal.methods.classes._events import Randomized
+from shoal.methods.classes._factors import stochastic_epsilon
+from shoal.methods.classes._method import PartitionMethod
+from shoal.methods.classes._promises_randomized import DrawnCloseness, LocalPrivacy
+from shoal.methods.classes._randomize import Mechanism, mechanism_problems, randomize
+from shoal.methods.classes._run import Classified, ClassRun, RandomizedColumns
+from shoal.methods.classes._t_microaggregate import microaggregate_points
+from shoal.models import Model
+from shoal.schema import Attribute, Kind, Schema
+from shoal.tables import SensitiveAttribute
+
+__all__ = ["StochasticCloseness"]
+
+DIGITS = 1_000_000
+"""An epsilon that follows from t is rounded down to so many parts, so that it can be read."""
 
 
-def stochastic_t(epsilon: Number, *, records: int, smallest: int) -> float:
-    """Return the t of stochastic closeness that randomised confidential attributes have, rounded up.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StochasticCloseness(PartitionMethod):
+    """Make the quasi-identifiers k-anonymous and randomise every confidential value on its own.
 
     Parameters
     ----------
+    form
+        What is released of the quasi-identifiers: ``microaggregated`` or ``generalized``.
     epsilon
-        The differential privacy of the confidential attributes of one record, all together; above 0. A float means the
-        decimal typed.
-    records
-        N, the number of released records.
-    smallest
-        The size of the smallest class, in [1, N].
+        The privacy cost of the confidential attributes of one record, divided equally among them. Or give ``t``.
+    t
+        The stochastic closeness to reach; epsilon then follows from it, the number of records and the smallest class.
+    mechanism
+        How values are randomised; by default noise for numbers with declared bounds and randomised response else.
 
     Guarantee
     ---------
-    Stochastic t-closeness [DFSC15 Def. 3]: for every class E, the distribution from which the confidential values of E
-    are drawn differs from the one of all records by a factor of at most
-
-        t = max_E |E| / N (1 + (N - |E|) / |E| e^epsilon) = e^epsilon - (e^epsilon - 1) min_E |E| / N
-
-    [DFSC15 Prop. 1, with N - |E| as its derivation has it; the closing formula prints N - |E| - 1, which is too small].
+    Unconditional: epsilon-differential privacy of the confidential attributes, neighbours replace the confidential
+    values of one record. Conditional: stochastic t-closeness [DFSC15 Prop. 1], see `stochastic_t`. Syntactic:
+    k-anonymity of the quasi-identifiers.
 
     Assumptions
     -----------
-    The values of different records are randomised independently, and a change of the record's own values changes the
-    probability of every output by a factor of at most e^epsilon (replace neighbours).
+    Domains of confidential attributes are declared, and values are randomised over the declared domain: the listed
+    values, all days between the bounds of a date, a grid between the bounds of a number. Quasi-identifiers are
+    protected by k-anonymity alone, and classes are made by looking at quasi-identifiers alone.
 
     Examples
     --------
-    >>> stochastic_t(1, records=1000, smallest=5)
-    2.7096904193167504
-    >>> stochastic_t(1, records=10, smallest=10)
-    1.0
+    >>> StochasticCloseness(epsilon=1).parameters()["epsilon"]
+    1
     """
-    exact = _epsilon(epsilon, "stochastic_t")
-    _check_sizes(records, smallest, "stochastic_t")
-    with working_precision(STARTING_BITS):
-        factor = ball(exact).exp()
-        return round_up((smallest + (records - smallest) * factor) / records)
 
+    epsilon: Number | None = None
+    t: Number | None = None
+    mechanism: Mechanism | None = None
+    name: ClassVar[str] = "stochastic-closeness"
+    title: ClassVar[str] = "StochasticCloseness"
 
-def stochastic_epsilon(t: Number, *, records: int, smallest: int) -> float:
-    """Return the greatest epsilon for which `stochastic_t` is at most t, rounded down.
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        arguments.choice("form", self.form, ("microaggregated", "generalized"))
+        if (self.epsilon is None) == (self.t is None):
+            arguments.problems.add(f"`{self.title}` needs one of `epsilon` and `t`.")
+        if self.epsilon is not None:
+            object.__setattr__(self, "epsilon", arguments.rational("epsilon", self.epsilon, "(0, 40]"))
+        if self.t is not None:
+            object.__setattr__(self, "t", arguments.rational("t", self.t, "(1, inf)"))
+        if self.mechanism is not None:
+            arguments.choice("mechanism", self.mechanism, get_args(Mechanism))
+        arguments.finish()
 
-    The inverse of the formula: e^epsilon = (t N - k) / (N - k) for the smallest class size k.
+    def parameters(self) -> dict[str, object]:
+        """Return the parameters by name, as in plan files and certificates."""
+        values = {"epsilon": self.epsilon, "t": self.t}
+        return {
+            "form": self.form,
+            **{name: plain(value) for name, value in values.items()},
+            "mechanism": self.mechanism,
+        }
 
-    Examples
-    --------
-    >>> epsilon = stochastic_epsilon(2, records=1000, smallest=5)
-    >>> epsilon
-    0.695656592165371
-    >>> stochastic_t(epsilon, records=1000, smallest=5) <= 2
-    True
-    """
-    arguments = Arguments("stochastic_epsilon")
-    exact = arguments.rational("t", t, "(1, inf)")
-    arguments.finish()
-    _check_sizes(records, smallest, "stochastic_epsilon")
-    if smallest == records:
-        raise ParameterError(
-            "`smallest` of `stochastic_epsilon` must be below `records`: a single class is 1-close whatever epsilon is."
+    def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
+        """Return what keeps this method from being used with a schema and promises."""
+        found = [*PartitionMethod.problems(self, schema, models), *drafted(schema, self.title)]
+        if not schema.sensitive:
+            found.append(f"method `{self.name}` randomises sensitive columns; the schema has none")
+        for name in schema.sensitive:
+            found += mechanism_problems(schema[name], self.mechanism_for(schema[name]))
+        found += [
+            f"method `{self.name}` randomises `{name}`, so `{model.title}` of it would hold by chance only"
+            for model in models
+            for name in model.capabilities.sensitive
+        ]
+        return found
+
+    def reads(self, schema: Schema) -> tuple[str, ...]:
+        """Return the sensitive columns, all of which are randomised."""
+        return schema.sensitive
+
+    def randomized(self, run: ClassRun) -> RandomizedColumns:
+        """Randomise every sensitive column of every record."""
+        return _randomized(run, self)
+
+    def mechanism_for(self, attribute: Attribute) -> Mechanism:
+        """Return how an attribute is randomised."""
+        if self.mechanism is not None:
+            return self.mechanism
+        bounded = attribute.domain is not None and attribute.domain.bounded
+        return "noise" if attribute.kind is Kind.NUMERIC and bounded else "randomized-response"
+
+    def spent(self, *, records: int, smallest: int) -> Fraction:
+        """Return epsilon for a release of so many records with this smallest class."""
+        if self.epsilon is not None:
+            return Fraction(self.epsilon)
+        assert self.t is not None  # noqa: S101 - checked on construction
+        largest = stochastic_epsilon(self.t, records=records, smallest=smallest)
+        rounded = Fraction(math.floor(fraction(largest) * DIGITS), DIGITS)
+        return rounded or fraction(largest)
+
+    def classify(self, people: People, models: Sequence[Model]) -> Classified:
+        """Make classes by quasi-identifiers."""
+        return Classified(
+            partition=microaggregate_points(people.points, people.sensitive, people.codes, models, "merge-first")
         )
-    with working_precision(STARTING_BITS):
-        return round_down(ball((exact * records - smallest) / (records - smallest)).log())
 
 
-def _epsilon(epsilon: Number, owner: str) -> Fraction:
-    arguments = Arguments(owner)
-    exact = arguments.rational("epsilon", epsilon, "(0, 700]")
-    arguments.finish()
-    return exact
+def _randomized(run: ClassRun, method: StochasticCloseness) -> RandomizedColumns:
+    """Randomise every sensitive column of every record, with equal parts of epsilon."""
+    sizes = run.formed.partition.sizes
+    epsilon = method.spent(records=len(run.encoded), smallest=int(sizes.min()))
+    names = run.schema.sensitive
+    drawn = RandomizedColumns(columns={}, promises=[], events=[])
+    for j, attribute in enumerate(run.encoded.sensitive):
+        declared = run.schema[attribute.name]
+        values = _values(attribute, run.encoded.sensitive_codes[:, j])
+        mechanism = method.mechanism_for(declared)
+        released = randomize(
+            declared, values, epsilon / len(names), mechanism, folder=run.schema.folder, source=run.source
+        )
+        drawn.columns[attribute.name] = pa.array(released)
+        drawn.events.append(Randomized(column=attribute.name, mechanism=mechanism, epsilon_spent=epsilon / len(names)))
+    local = LocalPrivacy(columns=names, epsilon=epsilon)
+    close = DrawnCloseness.made(epsilon, records=len(run.encoded), smallest=int(sizes.min()))
+    drawn.promises.extend([local.over(run.schema, method, cryptographic=run.source.cryptographic), close])
+    return drawn
 
 
-def _check_sizes(records: int, smallest: int, owner: str) -> None:
-    arguments = Arguments(owner)
-    arguments.whole("records", records)
-    arguments.whole("smallest", smallest)
-    arguments.finish()
-    if smallest > records:
-        raise ParameterError(f"`smallest` of `{owner}` must be at most `records`; got {smallest} of {records}.")
+def _values(attribute: SensitiveAttribute, codes: Codes) -> list[str]:
+    labels = [attribute.labels[code] for code in codes.tolist()]
+    known = [label for label in labels if label is not None]
+    if len(known) < len(labels):
+        raise DataError(
+            f"column `{attribute.name}`: {len(labels) - len(known):,} records miss a value, which cannot be randomised",
+            hint='leave these records out: missing = "drop" in the schema',
+        )
+    return known

@@ -7,139 +7,30 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from shoal.errors import ParameterError
+from shoal.errors import RequirementError
 from shoal.exact import Arguments
+from shoal.kernels import Floats, Integers, Mask
+from shoal.kernels.nearest import nearest
 from shoal.methods.classes._blocked import blocked_mdav
 from shoal.methods.classes._closeness_first import closeness_first
-from shoal.methods.classes._distance import Scaling
-from shoal.methods.classes._geometry import points
+from shoal.methods.classes._columns import People
 from shoal.methods.classes._mdav import mdav
-from shoal.methods.classes._merge import merged
 from shoal.methods.classes._method import PartitionMethod
-from shoal.methods.classes._partition import Partition
-from shoal.methods.classes._people import Classified, People, classes_of
-from shoal.methods.classes._records import Records
-from shoal.methods.classes._shapes import squared_error
-from shoal.models import Classes, Model
+from shoal.methods.classes._partition import Partition, cluster_means, squared_error
+from shoal.methods.classes._run import Classified, classes_of, satisfied
+from shoal.models import Model
 from shoal.tables import SensitiveAttribute
 
-__all__ = ["Strategy", "TMicroaggregate", "microaggregate_points", "satisfied", "t_microaggregate"]
+__all__ = ["Strategy", "TMicroaggregate", "merged", "microaggregate_points"]
 
-Points = NDArray[np.float64]
 Strategy = Literal["best", "closeness-first", "merge-first"]
 """Give every class its share of the confidential values; or cluster by quasi-identifiers and merge what fails; or do
 both and keep the better."""
 
 BLOCKED, BLOCK_ROWS = 200_000, 50_000
 """Tables with more records are clustered in blocks of so many."""
-
-
-def t_microaggregate(
-    quasi_identifiers: Records | ArrayLike,
-    sensitive: Sequence[SensitiveAttribute],
-    codes: NDArray[np.integer],
-    models: Sequence[Model],
-    *,
-    strategy: Strategy = "best",
-    scaling: Scaling = "z-score",
-) -> Partition:
-    """Partition records into homogeneous classes that satisfy all models.
-
-    Parameters
-    ----------
-    quasi_identifiers
-        Records, or a matrix of numbers with one row per record.
-    sensitive, codes
-        The confidential attributes that models look at, and their codes, one row per record.
-    models
-        What every class must satisfy, for example ``TCloseness("charge", 0.2)`` and ``KAnonymity(5)``.
-    strategy
-        ``"merge-first"``: MDAV with clusters of the least size that the models allow; then failing clusters are merged
-        with their neighbours. Good for weak promises. ``"closeness-first"``: classes have about the right distribution
-        from the beginning; better the stronger closeness is. ``"best"``: both, and the one with the lower sum of
-        squared errors is kept; closeness first alone where there are more than 200,000 records.
-    scaling
-        What numbers are divided by before distances are taken; see `Space`.
-
-    Guarantee
-    ---------
-    Syntactic: every model holds for every class, decided exactly on the result [Bild24 Def. 4 for t-closeness].
-    Whatever the strategy leaves failing is merged.
-
-    Assumptions
-    -----------
-    Those of the models. The confidential values themselves are released as they are.
-
-    Examples
-    --------
-    >>> from shoal.models import KAnonymity, TCloseness
-    >>> charge = SensitiveAttribute(name="charge", size=6, ordered=True)
-    >>> ages, charges = [20.0, 21, 22, 60, 61, 62], np.array([[0], [5], [1], [4], [2], [3]])
-    >>> wanted = (KAnonymity(2), TCloseness("charge", 0.2))
-    >>> t_microaggregate(ages, [charge], charges, wanted).labels.tolist()
-    [0, 0, 2, 2, 1, 1]
-    """
-    if strategy not in get_args(Strategy):
-        raise ParameterError(f"`strategy` must be one of {', '.join(get_args(Strategy))}; got {strategy!r}.")
-    places = points(Records.of(quasi_identifiers), scaling)
-    return microaggregate_points(places, tuple(sensitive), codes, models, strategy)
-
-
-def microaggregate_points(
-    places: Points,
-    sensitive: tuple[SensitiveAttribute, ...],
-    codes: NDArray[np.integer],
-    models: Sequence[Model],
-    strategy: Strategy,
-    clusters: Callable[[int], Partition] | None = None,
-) -> Partition:
-    """As `t_microaggregate`, for quasi-identifiers that are points already.
-
-    ``clusters`` makes the classes to begin with, of at least so many records; by default MDAV does.
-    """
-
-    def repair(some: Points, rows: NDArray[np.int64], start: Partition) -> Partition:
-        chosen = codes[rows]
-        return merged(some, start, lambda partition: satisfied(models, classes_of(partition, sensitive, chosen)))
-
-    k = min(max((model.capabilities.minimal_class_size for model in models), default=1), len(places))
-    close = [model for model in models if model.capabilities.earth_mover is not None]
-    found = []
-    if strategy == "merge-first" or not close or (strategy == "best" and len(places) <= BLOCKED):
-        start = _clusters(places, k) if clusters is None else clusters(k)
-        found.append(repair(places, np.arange(len(places)), start))
-    if strategy == "merge-first" or not close:
-        return found[0]
-    model = close[0]
-    column = [attribute.name for attribute in sensitive].index(model.capabilities.sensitive[0])
-    made = closeness_first(
-        places,
-        sensitive[column],
-        codes[:, column],
-        t=float(model.capabilities.earth_mover or 0),
-        k=k,
-        holds=lambda classes: bool(satisfied([model], classes).all()),
-        repair=repair,
-    )
-    return min([made, *found], key=lambda partition: squared_error(places, partition))
-
-
-def satisfied(models: Sequence[Model], classes: Classes) -> NDArray[np.bool_]:
-    """Return which classes satisfy all models in a release of all of them."""
-    everything = np.ones(len(classes), dtype=np.bool_)
-    verdict = everything.copy()
-    for model in models:
-        verdict &= model.keep(classes, everything)
-    return verdict
-
-
-def _clusters(places: Points, k: int) -> Partition:
-    # points are scaled already, and categories are points too, so MDAV runs in the compiled kernel
-    if len(places) > BLOCKED:
-        return blocked_mdav(places, k, block_rows=BLOCK_ROWS, repair=0, scaling="none")
-    return mdav(places, k, scaling="none")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +44,7 @@ class TMicroaggregate(PartitionMethod):
     form
         What is released: ``microaggregated``, ``generalized`` or ``anatomy``; see :data:`Form`.
     strategy
-        ``"best"``, ``"closeness-first"`` or ``"merge-first"``; see `t_microaggregate`.
+        ``"best"``, ``"closeness-first"`` or ``"merge-first"``; see `microaggregate_points`.
 
     Guarantee
     ---------
@@ -183,3 +74,143 @@ class TMicroaggregate(PartitionMethod):
         """Make classes by the strategy."""
         partition = microaggregate_points(people.points, people.sensitive, people.codes, models, self.strategy)
         return Classified(partition=partition)
+
+
+def microaggregate_points(
+    places: Floats,
+    sensitive: tuple[SensitiveAttribute, ...],
+    codes: NDArray[np.integer],
+    models: Sequence[Model],
+    strategy: Strategy,
+    clusters: Callable[[int], Partition] | None = None,
+) -> Partition:
+    """Partition records into homogeneous classes that satisfy all models.
+
+    Parameters
+    ----------
+    places
+        The quasi-identifiers as points.
+    sensitive, codes
+        The confidential attributes that models look at, and their codes, one row per record.
+    models
+        What every class must satisfy, for example ``TCloseness("charge", 0.2)`` and ``KAnonymity(5)``.
+    strategy
+        ``"merge-first"``: clusters of the least size that the models allow; then failing clusters are merged with
+        their neighbours. Good for weak promises. ``"closeness-first"``: classes have about the right distribution
+        from the beginning; better the stronger closeness is. ``"best"``: both, and the one with the lower sum of
+        squared errors is kept; closeness first alone where there are more than 200,000 records.
+    clusters
+        Makes the classes to begin with, of at least so many records; by default MDAV does.
+
+    Guarantee
+    ---------
+    Syntactic: every model holds for every class, decided exactly on the result [Bild24 Def. 4 for t-closeness].
+    Whatever the strategy leaves failing is merged.
+
+    Examples
+    --------
+    >>> from shoal.models import KAnonymity, TCloseness
+    >>> charge = SensitiveAttribute(name="charge", size=6, ordered=True)
+    >>> ages, charges = np.array([[20.0], [21], [22], [60], [61], [62]]), np.array([[0], [5], [1], [4], [2], [3]])
+    >>> wanted = (KAnonymity(2), TCloseness("charge", 0.2))
+    >>> microaggregate_points(ages, (charge,), charges, wanted, "best").labels.tolist()
+    [0, 0, 2, 2, 1, 1]
+    """
+
+    def repair(some: Floats, rows: Integers, start: Partition) -> Partition:
+        chosen = codes[rows]
+        return merged(some, start, lambda partition: satisfied(models, classes_of(partition, sensitive, chosen)))
+
+    k = min(max((model.capabilities.minimal_class_size for model in models), default=1), len(places))
+    close = [model for model in models if model.capabilities.earth_mover is not None]
+    found = []
+    if strategy == "merge-first" or not close or (strategy == "best" and len(places) <= BLOCKED):
+        start = _clusters(places, k) if clusters is None else clusters(k)
+        found.append(repair(places, np.arange(len(places)), start))
+    if strategy == "merge-first" or not close:
+        return found[0]
+    model = close[0]
+    column = [attribute.name for attribute in sensitive].index(model.capabilities.sensitive[0])
+    made = closeness_first(
+        places,
+        sensitive[column],
+        codes[:, column],
+        t=float(model.capabilities.earth_mover or 0),
+        k=k,
+        holds=lambda classes: bool(satisfied([model], classes).all()),
+        repair=repair,
+    )
+    return min([made, *found], key=lambda partition: squared_error(places, partition))
+
+
+def _clusters(places: Floats, k: int) -> Partition:
+    # points are scaled already, and categories are points too, so MDAV runs in the compiled kernel
+    if len(places) > BLOCKED:
+        return blocked_mdav(places, k, block_rows=BLOCK_ROWS, repair=0)
+    return mdav(places, k)
+
+
+def merged(points: Floats, partition: Partition, satisfied: Callable[[Partition], Mask]) -> Partition:
+    """Return a coarser partition whose classes all satisfy the verdict.
+
+    In every round each failing class, the smallest first, is merged with the class whose centroid is nearest to its
+    own and that was not merged in this round. Closeness is convex, so merging never makes two classes worse than the
+    worse of them, and a single class has distance 0: this ends, unless the table itself fails.
+
+    Parameters
+    ----------
+    points
+        The quasi-identifiers as points.
+    partition
+        The classes to begin with.
+    satisfied
+        Says which classes of a partition satisfy what is asked.
+
+    Guarantee
+    ---------
+    The verdict holds for every class of the result; every class is a union of classes of ``partition``.
+
+    Notes
+    -----
+    Merging the worst class alone, as "microaggregation and merging" does (Soria-Comas et al. 2015, Alg. 1), costs a
+    pass for each merger; rounds cost O((N + classes log classes) log classes) in all, and merge about as many.
+
+    Raises
+    ------
+    RequirementError
+        If one class of all records fails.
+
+    Examples
+    --------
+    >>> places = np.array([[1.0], [2.0], [8.0], [9.0]])
+    >>> merged(places, Partition([0, 1, 2, 3]), lambda p: p.sizes >= 2).labels.tolist()
+    [0, 0, 1, 1]
+    """
+    while True:
+        verdict = satisfied(partition)
+        if verdict.all():
+            return partition
+        if partition.count == 1:
+            raise RequirementError(
+                "not even one class of all records keeps the promises",
+                hint="weaken a promise; closeness alone always holds for a single class",
+            )
+        partition = Partition.numbered(_pairs(points, partition, verdict)[partition.labels])
+
+
+def _pairs(points: Floats, partition: Partition, verdict: Mask) -> Integers:
+    """Return the class that every class becomes: itself, or the one it is merged with."""
+    centroids = cluster_means(points, partition)
+    failing = np.flatnonzero(~verdict)
+    failing = failing[np.argsort(partition.sizes[failing], kind="stable")]
+    neighbours, _ = nearest(centroids, centroids[failing], min(8, partition.count))
+    owner, busy = np.arange(partition.count), np.zeros(partition.count, dtype=bool)
+    for own, near in zip(failing.tolist(), neighbours.tolist(), strict=True):
+        if busy[own]:
+            continue
+        for other in near:
+            if other != own and not busy[other]:
+                owner[own] = other
+                busy[own] = busy[other] = True
+                break
+    return owner

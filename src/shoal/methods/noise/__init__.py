@@ -12,13 +12,13 @@ from shoal.methods.noise._promises import (
     EpsilonBudget,
     privacy_promise,
 )
+from shoal.methods.noise._records import AttributeSet, Records
 from shoal.methods.noise._sensitivity import (
     Split,
     Target,
     automatic_k,
     centroid_noise,
     centroid_sensitivity,
-    marginality_sensitivity,
     split_budget,
 )
 
@@ -28,10 +28,12 @@ __all__ = [
     "NOISE",
     "PROMISES",
     "RECORD_QUERY",
+    "AttributeSet",
     "DPMicroaggregation",
     "DPRelease",
     "EpsilonBudget",
     "NoisyCentroids",
+    "Records",
     "Split",
     "Target",
     "automatic_k",
@@ -42,7 +44,6 @@ __all__ = [
     "fixed_orders",
     "insensitive",
     "insensitive_orders",
-    "marginality_sensitivity",
     "privacy_promise",
     "split_budget",
 ]

@@ -12,20 +12,12 @@ from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
 from shoal.guarantees import Promise
+from shoal.hierarchies import Concepts
 from shoal.mechanisms import SYSTEM, ExponentialMechanism, RandomSource
-from shoal.methods.classes import (
-    FIXED_POINT,
-    AttributeSet,
-    Partition,
-    Records,
-    Taxonomy,
-    individual_ranking,
-    mdav,
-    permutation_within,
-    require_disjoint,
-)
+from shoal.methods.classes import Partition, individual_ranking, mdav, permutation_within
 from shoal.methods.noise._insensitive import insensitive
 from shoal.methods.noise._promises import privacy_promise
+from shoal.methods.noise._records import AttributeSet, Records, require_disjoint
 from shoal.methods.noise._sensitivity import (
     Clustering,
     Number,
@@ -33,7 +25,6 @@ from shoal.methods.noise._sensitivity import (
     Target,
     automatic_k,
     centroid_noise,
-    marginality_sensitivity,
     split_budget,
     widths,
 )
@@ -218,7 +209,7 @@ def _clusters(
     if target == "partition" and one_number:
         return individual_ranking(own.numeric[:, 0], k), "individual ranking"
     if target == "partition":
-        return mdav(own, k, scaling="domain"), "mdav"
+        return mdav(own.space("domain"), k), "mdav"
     points = 1 if one_number and target == "original" else reference_points
     natural = one_number and points == 1
     return insensitive(own, k, reference_points=points), "natural order" if natural else "insensitive"
@@ -275,13 +266,13 @@ def _alike(partition: Partition, target: Target, k: int) -> list[tuple[int, NDAr
 
 
 def _noisy_concepts(
-    taxonomy: Taxonomy, codes: NDArray[np.int32], partition: Partition, budget: Fraction, source: RandomSource
+    taxonomy: Concepts, codes: NDArray[np.int32], partition: Partition, budget: Fraction, source: RandomSource
 ) -> NDArray[np.int32]:
-    reach = marginality_sensitivity(taxonomy)
+    reach = taxonomy.sensitivity
     chosen = np.zeros(partition.count, np.int32)
     if reach == 0:  # no value can change a marginality, so the least marginal concept says nothing
         return np.full(partition.count, int(taxonomy.centroid(taxonomy.counts(taxonomy.domain[:1]))), np.int32)
-    mechanism = ExponentialMechanism(epsilon=budget, sensitivity=reach * int(FIXED_POINT), neighbours="replace")
+    mechanism = ExponentialMechanism(epsilon=budget, sensitivity=reach * taxonomy.scale, neighbours="replace")
     for cluster, rows in enumerate(partition.clusters()):
         scores = -taxonomy.marginality(taxonomy.counts(codes[rows]))
         chosen[cluster] = mechanism.select([int(score) for score in scores], source=source)

@@ -31,7 +31,7 @@ from shoal.guarantees import (
 )
 from shoal.methods.noise._columns import UNITS, ConceptColumn, NumberColumn, concept_columns, number_columns
 from shoal.methods.noise._events import ConceptsDrawn, Noised
-from shoal.methods.noise._sensitivity import Target, marginality_sensitivity
+from shoal.methods.noise._sensitivity import Target
 from shoal.schema import Provenance
 
 __all__ = ["check_noise"]
@@ -182,7 +182,7 @@ def _choices(checked: _Checked) -> Decision:
             clusters=clusters,
             concepts=column.taxonomy.count,
             missing=None in column.labels,
-            sensitivity=marginality_sensitivity(column.taxonomy),
+            sensitivity=column.taxonomy.sensitivity,
             choice=share / clusters if checked.target == "original" else share,
         )
         if _facts(again.to_json()) != _facts(step):

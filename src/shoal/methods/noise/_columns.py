@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from shoal import hierarchies
 from shoal.errors import ParameterError
 from shoal.exact import fraction
-from shoal.hierarchies import Hierarchy, text
-from shoal.methods.classes import Taxonomy
+from shoal.hierarchies import Concepts, Hierarchy, text
 from shoal.schema import Attribute, Kind, Missing, Role, Schema
 
 __all__ = ["UNITS", "Columns", "ConceptColumn", "NumberColumn", "concept_columns", "covered", "number_columns"]
@@ -152,7 +151,7 @@ class ConceptColumn:
     hierarchy: Hierarchy = field(repr=False)
     labels: tuple[str | None, ...] = field(repr=False)
     leaves: NDArray[np.int32] = field(repr=False)
-    taxonomy: Taxonomy = field(repr=False)
+    taxonomy: Concepts = field(repr=False)
 
     @classmethod
     def of(cls, attribute: Attribute, schema: Schema) -> ConceptColumn:
@@ -169,7 +168,7 @@ class ConceptColumn:
                 hint="give it a hierarchy of coarser values",
             )
         labels, parents, leaves = _concepts(hierarchy)
-        taxonomy = Taxonomy.from_parents(parents, domain=sorted(set(leaves.tolist())))
+        taxonomy = Concepts.from_parents(parents, domain=sorted(set(leaves.tolist())))
         return cls(attribute=attribute, hierarchy=hierarchy, labels=labels, leaves=leaves, taxonomy=taxonomy)
 
     @property

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
 from shoal.kernels.orders import in_turns
-from shoal.methods.classes import Partition, Records, Space, require_size
+from shoal.methods.classes import Partition, require_size
+from shoal.methods.noise._records import Records
 
 __all__ = ["corners", "fixed_orders", "insensitive", "insensitive_orders"]
 
@@ -72,7 +73,7 @@ def insensitive_orders(orders: NDArray[np.int32], k: int) -> Partition:
 
 def fixed_orders(records: Records, reference_points: int | None = None) -> NDArray[np.int32]:
     """Return, for each reference point in turn, the rows by distance from it; one row of the result each."""
-    space = Space.of(records, "domain")
+    space = records.space("domain")
     numbers, categories = records.numeric.shape[1], len(records.taxonomies)
     limit = 2 ** min(numbers + categories, 30)
     count = min(limit, DEFAULT_CORNERS) if reference_points is None else reference_points

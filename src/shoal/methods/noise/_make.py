@@ -22,12 +22,12 @@ from shoal.guarantees import Domain, Dropped, Event, Guarantee, Ordered, column,
 from shoal.mechanisms import RandomSource
 from shoal.methods._preparation import file_hash
 from shoal.methods.base import DATA, Made, Part, PrivateReport, Work
-from shoal.methods.classes import QuasiIdentifier, Records, quasi_identifiers
+from shoal.methods.classes import QuasiIdentifier, quasi_identifiers
 from shoal.methods.noise._centroids import DPRelease, NoisyCentroids, dp_microaggregate
 from shoal.methods.noise._columns import UNITS, Columns, NumberColumn, covered
 from shoal.methods.noise._events import Clustered, ConceptsDrawn, KeptApart, Noised
 from shoal.methods.noise._promises import EpsilonBudget, privacy_promise
-from shoal.methods.noise._sensitivity import marginality_sensitivity
+from shoal.methods.noise._records import Records
 from shoal.models import Classes
 from shoal.risk import Reidentification, reidentification
 from shoal.schema import Attribute, Kind, Missing, Provenance, Role, Schema
@@ -287,7 +287,7 @@ def _drawn(run: _Run, part: NoisyCentroids, place: int) -> ConceptsDrawn:
         clusters=clusters,
         concepts=concept.taxonomy.count,
         missing=None in concept.labels,
-        sensitivity=marginality_sensitivity(concept.taxonomy),
+        sensitivity=concept.taxonomy.sensitivity,
         choice=share / clusters if made.target == "original" else share,
     )
 

@@ -13,10 +13,10 @@ from shoal.guarantees import Domain, PromiseEntry, Requirement
 from shoal.hierarchies import provenance
 from shoal.methods._preparation import file_hash
 from shoal.methods.base import DATA, Keeps, Made, Method, Work
-from shoal.methods.classes import AttributeSet
 from shoal.methods.noise._columns import Columns, ConceptColumn, NumberColumn, covered
 from shoal.methods.noise._make import perturb
 from shoal.methods.noise._promises import NOISE, EpsilonBudget
+from shoal.methods.noise._records import AttributeSet
 from shoal.methods.noise._sensitivity import Target
 from shoal.models import Model
 from shoal.schema import INEXACT, Attribute, Kind, Provenance, Schema

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Literal, get_args
 
-import numpy as np
-
 from shoal.errors import ParameterError
 from shoal.mechanisms import Laplace, NoiseGrid
-from shoal.methods.classes import FIXED_POINT, Records, Taxonomy
+from shoal.methods.noise._records import Records
 
 __all__ = [
     "Clustering",
@@ -21,7 +19,6 @@ __all__ = [
     "automatic_k",
     "centroid_noise",
     "centroid_sensitivity",
-    "marginality_sensitivity",
     "split_budget",
     "widths",
 ]
@@ -111,20 +108,6 @@ def centroid_noise(
     grid = NoiseGrid(width / steps)
     rounded = clusters if target == "original" else 1
     return Laplace(sensitivity=reach + rounded * grid.step, epsilon=epsilon, grid=grid, neighbours="replace")
-
-
-def marginality_sensitivity(taxonomy: Taxonomy) -> Fraction:
-    """Return by how much the marginality of any concept can move when one value is replaced by another.
-
-    The greatest difference δ(a, x) - δ(a, y) over concepts a and values x, y, on the fixed-point distances that
-    marginalities are made of. [SC13, Alg. 6.3] takes the distance of the boundaries (6.2), (6.3) instead; that
-    can be too small, since the most marginal value need not belong to the two values that are farthest apart.
-
-    >>> round(float(marginality_sensitivity(Taxonomy.flat(3))), 6)
-    0.736966
-    """
-    to_values = taxonomy.fixed_point[:, taxonomy.domain]
-    return Fraction(int(np.ptp(to_values, axis=1).max()), int(FIXED_POINT))
 
 
 def widths(records: Records) -> tuple[Fraction, ...]:

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 from shoal.errors import ParameterError
-from shoal.methods.classes import Partition, Quotas, quotas
-from shoal.methods.classes._assignment import assign
-from shoal.methods.classes._blocks import blocks
-from shoal.methods.classes._shapes import squared_error
+from shoal.methods.classes import Partition, Quotas, quotas, squared_error
+from shoal.methods.classes._assignment import assign, quota_blocks
 
 
 def _table(records: int, buckets: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -73,7 +71,7 @@ def test_records_that_are_all_the_same_have_classes_too() -> None:
 def test_blocks_have_whole_quotas_and_all_records() -> None:
     places, numbers = _table(2000, 4, seed=7)
     wanted = quotas(np.bincount(numbers), Fraction(3), 5)
-    found = blocks(places, numbers, wanted, 20)
+    found = quota_blocks(places, numbers, wanted, 20)
     assert max(block.classes for block in found) <= 20
     rows = np.concatenate([mine for block in found for mine in block.rows])
     assert np.array_equal(np.sort(rows), np.arange(2000))
@@ -85,7 +83,7 @@ def test_blocks_have_whole_quotas_and_all_records() -> None:
 def test_blocks_lie_apart() -> None:
     places, numbers = _table(4000, 2, seed=8)
     wanted = quotas(np.bincount(numbers), Fraction(2), 4)
-    found = blocks(places, numbers, wanted, 64)
+    found = quota_blocks(places, numbers, wanted, 64)
     labels = np.empty(4000, dtype=np.int32)
     for number, block in enumerate(found):
         labels[np.concatenate(block.rows)] = number

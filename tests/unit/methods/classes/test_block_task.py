@@ -83,11 +83,7 @@ def test_a_block_gets_the_clusters_that_its_records_have_in_memory(
 ) -> None:
     made = _task(numbers, method).cluster(_rows(numbers))
     places = _places(numbers)
-    wanted = (
-        exchange(places, mdav(places, K, scaling="none"), scaling="none")
-        if isinstance(method, Mdav)
-        else vmdav(places, K, scaling="none")
-    )
+    wanted = exchange(places, mdav(places, K)) if isinstance(method, Mdav) else vmdav(places, K)
     labels = {key: number for number, key in enumerate(dict.fromkeys(_clusters(made)))}
     assert Partition.numbered([labels[key] for key in _clusters(made)]).same_clusters(wanted)
     sizes = Counter(_clusters(made)).values()

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from shoal.errors import ParameterError
-from shoal.methods.classes import Records, Taxonomy, _blocked, blocked_mdav, blocks, mdav
-from shoal.methods.classes._centroids import cluster_means
+from shoal.methods.classes import Partition, _blocked, blocked_mdav, blocks, exchange, mdav, squared_error
 
 
 @pytest.fixture
@@ -29,7 +28,7 @@ def test_clusters_have_k_to_2k_minus_1_records(small_blocks: None, n: int, k: in
 
 def test_without_repair_no_cluster_crosses_a_border(small_blocks: None) -> None:
     values = np.random.default_rng(1).normal(size=(1000, 3))
-    labels = blocked_mdav(values, 4, block_rows=100, repair=0, scaling="none").labels
+    labels = blocked_mdav(values, 4, block_rows=100, repair=0).labels
     seen = [set(labels[rows]) for rows in blocks(values, 100, multiple=4)]
     assert len(set().union(*seen)) == sum(map(len, seen))
 
@@ -38,8 +37,8 @@ def test_repair_lowers_the_loss(small_blocks: None) -> None:
     values = np.random.default_rng(2).normal(size=(2000, 3))
     errors = []
     for repair in (0, 1):
-        partition = blocked_mdav(values, 4, block_rows=100, repair=repair, scaling="none")
-        errors.append(np.square(values - cluster_means(values, partition)[partition.labels]).sum())
+        partition = blocked_mdav(values, 4, block_rows=100, repair=repair)
+        errors.append(squared_error(values, partition))
     assert errors[1] < errors[0]
 
 
@@ -54,29 +53,32 @@ def test_the_result_does_not_depend_on_the_number_of_threads(
     assert results[0] == results[1]
 
 
-@pytest.mark.parametrize("multiple", [1, 7])
-def test_blocks_are_disjoint_complete_and_not_too_large(multiple: int) -> None:
-    values = np.random.default_rng(4).integers(0, 3, (1000, 2)).astype(float)
-    parts = blocks(values, 100, multiple=multiple)
-    assert sorted(np.concatenate(parts).tolist()) == list(range(1000))
-    assert max(map(len, parts)) <= 100
-    assert all(len(part) % multiple == 0 for part in parts[:-1])
-
-
-def test_blocks_are_never_halved_below_the_least_size() -> None:
-    parts = blocks(np.random.default_rng(5).normal(size=(1000, 1)), 100)
-    assert min(map(len, parts)) >= 50
-
-
-def test_equal_values_can_be_halved() -> None:
-    assert [part.tolist() for part in blocks(np.zeros((4, 1)), 2)] == [[0, 1], [2, 3]]
-
-
 def test_blocks_below_the_least_size_are_refused() -> None:
     with pytest.raises(ParameterError, match="at least 40000; got 10000"):
         blocked_mdav([1.0], 1, block_rows=10_000)
 
 
-def test_categories_are_refused() -> None:
-    with pytest.raises(ParameterError, match="numbers only"):
-        blocked_mdav(Records(codes=[[0]], taxonomies=[Taxonomy.flat(1)]), 1)
+# -- exchanges
+
+
+def test_each_pass_lowers_the_error_of_mdav_and_keeps_its_sizes() -> None:
+    values = np.random.default_rng(0).normal(size=(2000, 4))
+    before = mdav(values, 5)
+    once, twice = exchange(values, before), exchange(values, before, passes=2)
+    assert sorted(once.sizes) == sorted(before.sizes)
+    assert squared_error(values, before) > squared_error(values, once) > squared_error(values, twice)
+
+
+def test_no_pass_changes_nothing() -> None:
+    partition = Partition(np.array([0, 1, 0, 1]))
+    assert exchange([1.0, 2.0, 9.0, 8.0], partition, passes=0) is partition
+
+
+def test_one_cluster_has_no_neighbours() -> None:
+    assert exchange([1.0, 2.0], Partition(np.array([0, 0]))).labels.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("arguments", [{"passes": -1}, {"neighbours": 0}])
+def test_numbers_out_of_range_are_refused(arguments: dict[str, int]) -> None:
+    with pytest.raises(ParameterError, match="`passes` and `neighbours`"):
+        exchange([1.0], Partition(np.array([0])), **arguments)

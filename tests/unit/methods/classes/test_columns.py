@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.methods.classes import Partition
-from shoal.methods.classes._columns import QuasiIdentifier, places_of, quasi_identifiers
+from shoal.methods.classes import Partition, QuasiIdentifier, quasi_identifiers
+from shoal.methods.classes._columns import places_of
 from shoal.schema import Attribute, Domain, Groups, Intervals, Kind, Role, Schema
 from shoal.tables import encode_records
 

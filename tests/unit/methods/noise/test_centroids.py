@@ -7,11 +7,12 @@ import pytest
 
 from shoal.errors import ParameterError
 from shoal.guarantees import Neighbours, Strength
+from shoal.hierarchies import Concepts
 from shoal.mechanisms import SeededSource
-from shoal.methods.classes import AttributeSet, Records, Taxonomy, mdav
-from shoal.methods.noise import dp_microaggregate, insensitive
+from shoal.methods.classes import mdav
+from shoal.methods.noise import AttributeSet, Records, dp_microaggregate, insensitive
 
-SPORTS = Taxonomy.from_parents([-1, 0, 0, 2, 1, 2])
+SPORTS = Concepts.from_parents([-1, 0, 0, 2, 1, 2])
 TINY = 1e-6  # the step added for rounding, relative
 
 
@@ -50,7 +51,7 @@ def test_each_number_on_its_own_takes_noise_for_one_cluster() -> None:
 def test_a_public_partition_takes_noise_by_the_size_of_each_cluster() -> None:
     records = numbers(43)
     part = dp_microaggregate(records, epsilon=2, k=8, target="partition").parts[0]
-    assert sorted(part.sizes) == sorted(mdav(records, 8, scaling="domain").sizes)
+    assert sorted(part.sizes) == sorted(mdav(records.space("domain"), 8).sizes)
     assert part.scales[0] == pytest.approx(10 / part.sizes, rel=TINY)
     assert part.labels is not None
     assert np.bincount(part.labels).tolist() == part.sizes.tolist()
@@ -89,7 +90,7 @@ def test_with_a_small_budget_any_concept_of_the_taxonomy_is_chosen() -> None:
 
 
 def test_a_domain_of_one_value_needs_no_noise() -> None:
-    records = Records(codes=[[0], [0]], taxonomies=[Taxonomy(np.eye(1))])
+    records = Records(codes=[[0], [0]], taxonomies=[Concepts(np.eye(1))])
     assert dp_microaggregate(records, epsilon=1, k=1).table()[0].codes.tolist() == [[0], [0]]
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from shoal.errors import ParameterError
-from shoal.methods.classes import Records, Taxonomy
-from shoal.methods.noise import corners, fixed_orders, insensitive
+from shoal.hierarchies import Concepts
+from shoal.methods.noise import Records, corners, fixed_orders, insensitive
 
 
 def slow_corners(attributes: int) -> list[tuple[int, ...]]:
@@ -49,7 +49,7 @@ def test_one_attribute_and_one_reference_point_give_the_natural_order() -> None:
 
 
 def test_categories_have_reference_points_at_their_boundaries() -> None:
-    taxonomy = Taxonomy.from_parents([-1, 0, 0, 2, 1, 2])
+    taxonomy = Concepts.from_parents([-1, 0, 0, 2, 1, 2])
     records = Records(codes=[[5], [3], [4]], taxonomies=[taxonomy])
     assert taxonomy.boundaries == (4, 3)
     # from 4: itself, then 3 and 5 at the same distance, by code; from 3: itself, then 5, then 4

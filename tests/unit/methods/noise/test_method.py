@@ -7,8 +7,7 @@ import pytest
 
 import shoal
 from shoal.errors import ParameterError, PlanError
-from shoal.methods.classes import AttributeSet
-from shoal.methods.noise import DPMicroaggregation, EpsilonBudget
+from shoal.methods.noise import AttributeSet, DPMicroaggregation, EpsilonBudget
 from shoal.methods.noise._columns import concept_columns, number_columns
 from shoal.schema import Attribute, Domain, Kind, Quantiles, Role, Schema
 

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from shoal.errors import ParameterError
-from shoal.methods.classes import Partition, Records, Taxonomy
+from shoal.hierarchies import Concepts
+from shoal.methods.classes import Partition
 from shoal.methods.noise import (
+    Records,
     automatic_k,
     centroid_noise,
     centroid_sensitivity,
     insensitive,
-    marginality_sensitivity,
     split_budget,
 )
 
@@ -80,14 +81,14 @@ def test_a_fixed_partition_moves_one_mean_by_the_width_over_its_size() -> None:
 
 
 TAXONOMIES = [
-    Taxonomy.flat(3),
-    Taxonomy.from_parents([-1, 0, 0, 2, 1, 2]),
-    Taxonomy.from_parents([-1, 0, 1, 1, 0, 4, 4, 0]),
+    Concepts.flat(3),
+    Concepts.from_parents([-1, 0, 0, 2, 1, 2]),
+    Concepts.from_parents([-1, 0, 1, 1, 0, 4, 4, 0]),
 ]
 
 
 @pytest.mark.parametrize("taxonomy", TAXONOMIES)
-def test_marginalities_move_exactly_as_far_as_stated(taxonomy: Taxonomy) -> None:
+def test_marginalities_move_exactly_as_far_as_stated(taxonomy: Concepts) -> None:
     greatest = 0
     for rest in itertools.combinations_with_replacement(taxonomy.domain, 2):
         for x, y in itertools.combinations(taxonomy.domain, 2):
@@ -95,14 +96,14 @@ def test_marginalities_move_exactly_as_far_as_stated(taxonomy: Taxonomy) -> None
                 taxonomy.counts([*rest, y])
             )
             greatest = max(greatest, int(np.abs(moves).max()))
-    assert Fraction(greatest, 2**32) == marginality_sensitivity(taxonomy)
+    assert Fraction(greatest, 2**32) == taxonomy.sensitivity
 
 
 def test_the_distance_of_the_boundaries_can_be_too_small() -> None:
     # two families of two and a value on its own: it is the most marginal, but the families are farther apart
     taxonomy = TAXONOMIES[2]
     assert taxonomy.boundaries[0] == 7
-    assert marginality_sensitivity(taxonomy) > Fraction(taxonomy.width) + Fraction(1, 100)
+    assert taxonomy.sensitivity > Fraction(taxonomy.width) + Fraction(1, 100)
 
 
 def test_budgets_add_up_exactly() -> None:

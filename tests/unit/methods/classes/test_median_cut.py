@@ -1,4 +1,4 @@
-"""Planes between blocks, chosen by a sample and corrected by counts."""
+"""Median cuts: blocks of rows, and planes that are chosen by a sample and corrected by counts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.methods.classes._planes import axes_cut, cut, recut, without_small
+from shoal.methods.classes import blocks
+from shoal.methods.classes._median_cut import axes_cut, cut, recut, without_small
 from shoal.tables import Block, Plane
 
 
@@ -110,3 +111,24 @@ def test_no_block_is_too_small_whatever_the_sample_was(seed: int, least: int, mo
     sizes = Counter(_blocks(left, points))
     assert min(sizes.values()) >= least
     assert sorted(sizes) == _numbers(left)
+
+
+# -- in memory
+
+
+@pytest.mark.parametrize("multiple", [1, 7])
+def test_blocks_are_disjoint_complete_and_not_too_large(multiple: int) -> None:
+    values = np.random.default_rng(4).integers(0, 3, (1000, 2)).astype(float)
+    parts = blocks(values, 100, multiple=multiple)
+    assert sorted(np.concatenate(parts).tolist()) == list(range(1000))
+    assert max(map(len, parts)) <= 100
+    assert all(len(part) % multiple == 0 for part in parts[:-1])
+
+
+def test_blocks_are_never_halved_below_the_least_size() -> None:
+    parts = blocks(np.random.default_rng(5).normal(size=(1000, 1)), 100)
+    assert min(map(len, parts)) >= 50
+
+
+def test_equal_values_can_be_halved() -> None:
+    assert [part.tolist() for part in blocks(np.zeros((4, 1)), 2)] == [[0, 1], [2, 3]]

@@ -1,4 +1,8 @@
-"""Planes that cut space into blocks, chosen from a sample of the records and corrected by exact counts."""
+"""Blocks of near records: halves at the median of the attribute with the greatest variance, again and again.
+
+In memory a block is a set of rows (`blocks`), whose sizes are exact. On executors it is what planes cut
+out of space (`cut`): they are chosen from a sample of the records and corrected by exact counts.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,58 @@ from collections.abc import Collection, Mapping
 from itertools import count
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.kernels import Floats, Integers, Mask
 from shoal.tables import Block, Plane
 
-__all__ = ["axes_cut", "cut", "recut", "without_small"]
-
-Points = NDArray[np.float64]
-Rows = NDArray[np.int64]
+__all__ = ["axes_cut", "blocks", "cut", "lowest", "recut", "widest_first", "without_small"]
 
 EVEN = 1 / 3
 """The least share of a part's sample that a plane may cut off; of attributes with few values some planes do not do."""
 
 
-def cut(sample: Points, records: int, most: int, *, late: Collection[int] = ()) -> Block:
+def widest_first(points: Floats) -> list[int]:
+    """Return the attributes by their variance, the greatest first; the lower number wins a tie."""
+    return [int(axis) for axis in np.argsort(-points.var(axis=0), kind="stable")]
+
+
+def lowest(values: Floats, number: int) -> Mask:
+    """Mark the ``number`` lowest values; ties are settled by row, so that they do not depend on a way of sorting.
+
+    >>> lowest(np.array([4.0, 1.0, 3.0, 1.0, 3.0]), 3).tolist()
+    [False, True, True, True, False]
+    """
+    if number >= len(values):
+        return np.ones(len(values), dtype=np.bool_)
+    border = np.partition(values, number)[number]
+    below, equal = values < border, np.flatnonzero(values == border)
+    below[equal[: number - int(below.sum())]] = True
+    return np.asarray(below)
+
+
+def blocks(points: Floats, most: int, *, multiple: int = 1) -> list[Integers]:
+    """Return the rows of each block of at most ``most`` records.
+
+    Sizes are multiples of ``multiple``, but for the last block, so that no block leaves a cluster that is too large.
+
+    >>> [block.tolist() for block in blocks(np.array([[4.0], [1.0], [3.0], [2.0]]), 2)]
+    [[1, 3], [0, 2]]
+    """
+    return _halve(points, np.arange(len(points)), most, max(1, multiple))
+
+
+def _halve(points: Floats, rows: Integers, most: int, multiple: int) -> list[Integers]:
+    half = len(rows) // 2 // multiple * multiple
+    if len(rows) <= most or half == 0:
+        return [rows]
+    below = lowest(points[rows, widest_first(points[rows])[0]], half)
+    return [*_halve(points, rows[below], most, multiple), *_halve(points, rows[~below], most, multiple)]
+
+
+# -- planes
+
+
+def cut(sample: Floats, records: int, most: int, *, late: Collection[int] = ()) -> Block:
     """Cut space into blocks of about ``most`` records, judged by a sample of all ``records``.
 
     As `blocks` does it in memory: halves at the median of the attribute with the greatest variance. Equal values stay
@@ -41,10 +83,10 @@ def axes_cut(block: Block) -> frozenset[int]:
     return frozenset() if isinstance(block, int) else axes_cut(block.below) | axes_cut(block.above) | {block.axis}
 
 
-def recut(block: Block, sample: Points, sizes: Mapping[int, int], most: int) -> Block:
+def recut(block: Block, sample: Floats, sizes: Mapping[int, int], most: int) -> Block:
     """Cut blocks of more than ``most`` records once more; ``sizes`` are the records of every block."""
 
-    def visit(part: Block, rows: Rows) -> Block:
+    def visit(part: Block, rows: Integers) -> Block:
         if isinstance(part, int):
             return _cut(sample, rows, sizes.get(part, 0), most, ())
         below = sample[rows, part.axis] < part.border
@@ -74,10 +116,10 @@ def without_small(block: Block, sizes: Mapping[int, int], least: int) -> Block:
     return 0 if kept is None else _numbered(kept)
 
 
-def _cut(sample: Points, rows: Rows, records: int, most: int, late: Collection[int]) -> Block:
+def _cut(sample: Floats, rows: Integers, records: int, most: int, late: Collection[int]) -> Block:
     if records <= most or len(rows) < 2:
         return 0
-    axis, border = _halves(sample[rows], late)
+    axis, border = _even_halves(sample[rows], late)
     below = sample[rows, axis] < border
     inside = int(below.sum())
     if inside in (0, len(rows)):
@@ -91,18 +133,17 @@ def _cut(sample: Points, rows: Rows, records: int, most: int, late: Collection[i
     )
 
 
-def _halves(points: Points, late: Collection[int]) -> tuple[int, float]:
+def _even_halves(points: Floats, late: Collection[int]) -> tuple[int, float]:
     """Return the attribute and the border that cut points in two."""
-    spread = points[:, :-1].var(axis=0)
     last = points.shape[1] - 1
-    for axis in sorted(range(last), key=lambda axis: (axis in late, -spread[axis])):
+    for axis in sorted(widest_first(points[:, :-1]), key=lambda axis: axis in late):
         border, share = _border(points[:, axis])
         if EVEN <= share <= 1 - EVEN:
             return axis, border
     return last, _border(points[:, last])[0]
 
 
-def _border(values: Points) -> tuple[float, float]:
+def _border(values: Floats) -> tuple[float, float]:
     """Return the value nearest to the median such that some are less, and the share of those."""
     middle = np.partition(values, len(values) // 2)[len(values) // 2]
     above = values[values > middle]

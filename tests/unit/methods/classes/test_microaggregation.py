@@ -9,10 +9,10 @@ import pytest
 import shoal
 from reference import microaggregation as reference
 from shoal.errors import ParameterError
-from shoal.methods.classes import People, Records, Taxonomy, _blocked, mdav, standardize
-from shoal.methods.classes import _microaggregation as module
-from shoal.methods.classes._cluster_events import Averaged, Blocked, Measured, Ranked
-from shoal.methods.classes._columns import quasi_identifiers
+from shoal.hierarchies import Concepts
+from shoal.methods.classes import People, Space, _blocked, mdav, quasi_identifiers, standardize
+from shoal.methods.classes import _clustering as module
+from shoal.methods.classes._events import Averaged, Blocked, Compared, Ranked
 from shoal.models import KAnonymity
 from shoal.schema import Attribute, Kind, Role, Schema
 from shoal.tables import encode_records
@@ -57,9 +57,9 @@ def test_categories_are_clustered_by_semantic_distance() -> None:
     ages = np.random.default_rng(6).integers(20, 80, 90)
     people = _people(town=names, age=ages.tolist())
     present, codes = np.unique(towns, return_inverse=True)
-    records = Records(numeric=ages[:, None], codes=codes[:, None], taxonomies=[Taxonomy.flat(len(present))])
+    space = Space.of(standardize(ages[:, None]), codes[:, None], [Concepts.flat(len(present))])
     found = shoal.Mdav().classify(people, [KAnonymity(3)]).partition
-    assert found.same_clusters(mdav(records, 3))
+    assert found.same_clusters(mdav(space, 3))
 
 
 def test_a_weight_makes_an_attribute_count_more() -> None:
@@ -133,8 +133,8 @@ def test_exchanged_values_have_one_form(method: type) -> None:
 
 
 def test_steps_say_what_they_did() -> None:
-    measured = Measured(scaled=("age",), concepts=("town",), distance="points", weighted=True)
-    assert measured.describe() == (
+    compared = Compared(scaled=("age",), concepts=("town",), distance="points", weighted=True)
+    assert compared.describe() == (
         "Compared records by `age` in standard deviations (z-scores) and `town` by semantic distance, approximated by "
         "points, times their weights."
     )

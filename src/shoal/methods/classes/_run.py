@@ -1,32 +1,96 @@
-"""What is known of a release of classes, whatever its form, and what it promises."""
+"""What is known of a release of classes, whatever its form."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from shoal.errors import RequirementError
-from shoal.exact import fraction
 from shoal.guarantees import Column, Event, Promise, column
+from shoal.kernels import Codes
 from shoal.mechanisms import RandomSource
-from shoal.methods.classes._forms import Formed
-from shoal.methods.classes._people import Classified, classes_of, closeness
-from shoal.methods.classes._promises import achieved
-from shoal.methods.classes._promises_closeness import HiddenClasses, ViewPrivacy
-from shoal.models import Classes, MultiplicativeCloseness
+from shoal.methods.classes._buckets import Buckets
+from shoal.methods.classes._partition import Partition
+from shoal.methods.classes._typical import Errors
+from shoal.models import Classes, Model
 from shoal.schema import Kind, Role, Schema
-from shoal.tables import EncodedRecords, SensitiveAttribute
+from shoal.tables import EncodedRecords, Frequencies, SensitiveAttribute
 
 if TYPE_CHECKING:
     from shoal.methods.brief import Brief
     from shoal.methods.classes._method import PartitionMethod
 
-__all__ = ["ClassRun", "Drawn", "checked", "hidden_classes", "released_columns", "views"]
+__all__ = [
+    "ClassRun",
+    "Classified",
+    "Form",
+    "Formed",
+    "RandomizedColumns",
+    "checked",
+    "classes_of",
+    "released_columns",
+    "satisfied",
+]
+
+Form = Literal["microaggregated", "generalized", "permuted", "anatomy"]
+"""What is done to the records of a class.
+
+``microaggregated``: quasi-identifiers become the mean, median or most typical value of the class. ``generalized``: they
+become their lowest common ancestor, so nothing is invented. ``permuted``: quasi-identifiers stay as they are and all
+other columns change places inside the class at random; the classes are not published. ``anatomy``: two tables, of
+quasi-identifiers and of the other columns, linked by the class alone.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Classified:
+    """The class of every record.
+
+    Parameters
+    ----------
+    partition
+        The classes.
+    buckets
+        The buckets that are released in place of confidential values; None where these stay as they are.
+    events, details
+        What was done before the classes were made, and what there is to say of them afterwards.
+    decimals
+        To how many decimals means are rounded; None: they are not.
+    """
+
+    partition: Partition
+    buckets: Buckets | None = None
+    bucketized: tuple[str, ...] = ()
+    events: tuple[Event, ...] = ()
+    details: tuple[Event, ...] = ()
+    decimals: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Formed:
+    """The columns to release and the classes as anybody will see them.
+
+    Parameters
+    ----------
+    columns
+        New values of columns, one per record; columns that are not here are released as they are.
+    partition
+        The released classes: those that the same quasi-identifiers make the same are one.
+    measures
+        What the quasi-identifiers lost, by the names of measures.
+    errors
+        The sums of squares that the measures of means come from.
+    """
+
+    columns: dict[str, pa.Array]
+    partition: Partition
+    measures: dict[str, float] = field(default_factory=dict)
+    errors: Errors = field(default_factory=Errors)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -76,7 +140,7 @@ class ClassRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Drawn:
+class RandomizedColumns:
     """Randomised columns, what they promise, and the steps that made them."""
 
     columns: dict[str, pa.Array]
@@ -84,12 +148,32 @@ class Drawn:
     events: list[Event]
 
 
+def classes_of(partition: Partition, sensitive: tuple[SensitiveAttribute, ...], codes: NDArray[np.integer]) -> Classes:
+    """Return the classes of a partition as models see them, given the sensitive codes of every record."""
+    frequencies = Frequencies(
+        hierarchies=(),
+        codes=np.empty((len(partition), 0), dtype=np.int32),
+        counts=np.ones(len(partition), dtype=np.int64),
+        sensitive=sensitive,
+        sensitive_codes=codes.astype(np.int32),
+    )
+    return Classes.of(frequencies, partition.labels, number=partition.count)
+
+
+def satisfied(models: Sequence[Model], classes: Classes) -> NDArray[np.bool_]:
+    """Return which classes satisfy all models in a release of all of them."""
+    everything = np.ones(len(classes), dtype=np.bool_)
+    verdict = everything.copy()
+    for model in models:
+        verdict &= model.keep(classes, everything)
+    return verdict
+
+
 def checked(plan: Brief, encoded: EncodedRecords, found: Classified, made: Formed) -> Classes:
     """Decide every promise on the classes that will be released, independently of the method."""
     sensitive, codes = _released_sensitive(encoded, found)
     classes = classes_of(made.partition, sensitive, codes)
-    everything = np.ones(len(classes), dtype=np.bool_)
-    broken = [model for model in plan.class_models if not model.keep(classes, everything).all()]
+    broken = [model for model in plan.class_models if not satisfied([model], classes).all()]
     if broken:
         raise RequirementError(
             [f"the classes of method `{plan.method.name}` do not keep `{model.title}`" for model in broken],
@@ -98,9 +182,7 @@ def checked(plan: Brief, encoded: EncodedRecords, found: Classified, made: Forme
     return classes
 
 
-def _released_sensitive(
-    encoded: EncodedRecords, found: Classified
-) -> tuple[tuple[SensitiveAttribute, ...], np.ndarray[tuple[int, ...], np.dtype[np.int32]]]:
+def _released_sensitive(encoded: EncodedRecords, found: Classified) -> tuple[tuple[SensitiveAttribute, ...], Codes]:
     """Return the sensitive attributes as they are released: buckets where there are some."""
     if found.buckets is None:
         return encoded.sensitive, encoded.sensitive_codes
@@ -117,40 +199,6 @@ def _released_sensitive(
 def _in_order(found: Classified, labels: Sequence[str]) -> bool:
     """Return whether buckets are intervals of one attribute; a value that is called "missing" may look like another."""
     return len(found.bucketized) == 1 and len({*labels}) == len(labels)
-
-
-def views(run: ClassRun) -> list[Promise]:
-    """Say what multiplicative closeness is as differential privacy, where there are buckets."""
-    if not run.found.bucketized:
-        return []
-    return [ViewPrivacy(columns=run.found.bucketized, t=_joint_factor(run)).promise()]
-
-
-def _joint(run: ClassRun) -> tuple[list[tuple[str, ...]], np.ndarray[tuple[int, ...], np.dtype[np.int64]]]:
-    """Return the released combinations of labels, and which of them every record has."""
-    buckets = run.found.buckets
-    assert buckets is not None  # noqa: S101 - asked of methods with buckets alone
-    rows = list(zip(*buckets.labels, strict=True))
-    labels = list(dict.fromkeys(rows))
-    return labels, np.array([labels.index(row) for row in rows])[buckets.numbers]
-
-
-def _joint_factor(run: ClassRun) -> Fraction:
-    """Return the t that the joint distribution of all buckets has, rounded up, and at most what was asked for."""
-    found = closeness(run.formed.partition, _joint(run)[1])
-    asked = min(model.capabilities.factor for model in run.plan.class_models if model.capabilities.factor is not None)
-    return fraction(achieved(MultiplicativeCloseness("joint", asked), found).parameters()["t"])  # type: ignore[arg-type]
-
-
-def hidden_classes(run: ClassRun) -> Promise:
-    """List the different histograms of the classes that are not published."""
-    labels, numbers = _joint(run)
-    partition = run.formed.partition
-    counts = np.zeros((partition.count, len(labels)), dtype=np.int64)
-    np.add.at(counts, (partition.labels, numbers), 1)
-    histograms, classes = np.unique(counts, axis=0, return_counts=True)
-    promise = HiddenClasses(columns=run.found.bucketized, k=int(partition.sizes.min()), t=_joint_factor(run))
-    return promise.with_classes(labels, np.concatenate([classes[:, None], histograms], axis=1).tolist())
 
 
 def released_columns(schema: Schema) -> tuple[str, ...]:

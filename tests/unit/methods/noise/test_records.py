@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 
 from shoal.errors import DataError, ParameterError
-from shoal.methods.classes import Records, Taxonomy
+from shoal.hierarchies import Concepts
+from shoal.methods.noise import AttributeSet, Records
+from shoal.methods.noise._records import require_disjoint
 
 
 def mixed() -> Records:
     return Records(
         numeric=[[1, 2], [3, 4], [5, 6]],
         codes=[[0], [1], [0]],
-        taxonomies=[Taxonomy.flat(2)],
+        taxonomies=[Concepts.flat(2)],
         lower=[0, 0],
         upper=[10, 10],
     )
@@ -19,7 +21,7 @@ def mixed() -> Records:
 
 def test_numbers_alone_and_codes_alone_are_records() -> None:
     assert repr(Records.of([1.0, 2.0])) == "Records(2 records, 1 numeric and 0 categorical attributes)"
-    codes = Records(codes=[[0], [1]], taxonomies=[Taxonomy.flat(2)])
+    codes = Records(codes=[[0], [1]], taxonomies=[Concepts.flat(2)])
     assert repr(codes) == "Records(2 records, 0 numeric and 1 categorical attributes)"
     assert Records.of(codes) is codes
 
@@ -57,7 +59,7 @@ def test_records_that_do_not_fit_are_refused(changes: dict[str, object], message
     whole = {
         "numeric": [[1, 2], [3, 4], [5, 6]],
         "codes": [[0], [1], [0]],
-        "taxonomies": [Taxonomy.flat(2)],
+        "taxonomies": [Concepts.flat(2)],
         "lower": [0, 0],
         "upper": [10, 10],
     }
@@ -78,3 +80,29 @@ def test_bounds_must_be_declared_where_they_are_needed() -> None:
 def test_a_matrix_is_asked_for() -> None:
     with pytest.raises(ParameterError, match="must be matrices"):
         Records(numeric=[1.0, 2.0])
+
+
+@pytest.mark.parametrize("kind", ["numeric", "categorical"])
+def test_sets_must_be_disjoint(kind: str) -> None:
+    sets = [AttributeSet(**{kind: (0,)}), AttributeSet(**{kind: (1, 0)})]
+    with pytest.raises(ParameterError, match=f"a {kind} attribute is in two"):
+        require_disjoint(sets)
+
+
+def test_a_set_holds_something() -> None:
+    with pytest.raises(ParameterError, match="at least one attribute"):
+        AttributeSet()
+
+
+def test_the_domain_scale_divides_by_the_distance_of_the_boundaries() -> None:
+    flat = [Concepts.flat(3)]
+    records = Records(numeric=[[0, 5], [10, 6]], codes=[[0], [1]], taxonomies=flat, lower=[0, 0], upper=[20, 10])
+    space = records.space("domain")
+    # (10/20)^2 + (1/10)^2 + 1: two different values of a flat list are as far as its boundaries
+    distances = space.distances(space.numeric[0], space.codes[0])
+    assert np.allclose(distances, [0.0, 0.25 + 0.01 + 1.0])
+
+
+def test_the_domain_scale_needs_bounds() -> None:
+    with pytest.raises(ParameterError, match="must declare the bounds"):
+        Records.of([[1.0]]).space("domain")

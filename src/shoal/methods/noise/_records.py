@@ -1,18 +1,22 @@
-"""The input of clustering: numbers, and codes of concepts with their taxonomies."""
+"""Records whose domains are declared: numbers within bounds, and codes of concepts with their taxonomies."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import DataError, ParameterError, Problems
-from shoal.methods.classes._taxonomy import Taxonomy
+from shoal.hierarchies import Concepts
+from shoal.methods.classes import Space, standardize
 
-__all__ = ["Records"]
+__all__ = ["AttributeSet", "Records", "Scaling", "require_disjoint"]
+
+Scaling = Literal["z-score", "domain"]
+"""What numbers are divided by: their standard deviation, or the width of their declared domain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -32,14 +36,14 @@ class Records:
 
     Examples
     --------
-    >>> people = Records(numeric=[[31, 2.5], [47, 3.0]], codes=[[0], [1]], taxonomies=[Taxonomy.flat(2)])
+    >>> people = Records(numeric=[[31, 2.5], [47, 3.0]], codes=[[0], [1]], taxonomies=[Concepts.flat(2)])
     >>> people
     Records(2 records, 2 numeric and 1 categorical attributes)
     """
 
     numeric: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
     codes: NDArray[np.int32] = field(default_factory=lambda: np.empty((0, 0), np.int32))
-    taxonomies: tuple[Taxonomy, ...] = ()
+    taxonomies: tuple[Concepts, ...] = ()
     lower: NDArray[np.float64] | None = None
     upper: NDArray[np.float64] | None = None
 
@@ -86,6 +90,20 @@ class Records:
                 hint="pass lower= and upper=; they may not be read off the data where privacy depends on them",
             )
         return self.lower, self.upper
+
+    def space(self, scaling: Scaling) -> Space:
+        """Return the records ready for distances, all attributes on one scale.
+
+        Numbers are divided by the width of their declared domain or, where nothing is declared, by their standard
+        deviation, which depends on the data: no differential privacy may rest on it.
+        """
+        numeric = self.numeric
+        if scaling == "z-score":
+            numeric = standardize(numeric)
+        elif numeric.shape[1]:
+            lower, upper = self.bounds
+            numeric = (numeric - lower) / (upper - lower)
+        return Space.of(numeric, self.codes, self.taxonomies)
 
     def take(self, rows: ArrayLike) -> Self:
         """Return some of the records."""
@@ -138,3 +156,27 @@ class Records:
         else:
             for column in np.flatnonzero(((self.numeric < self.lower) | (self.numeric > self.upper)).any(axis=0)):
                 problems.add(f"column {column} of `numeric` of `Records` holds values outside its bounds")
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeSet:
+    """One of the disjoint sets AS_1, ..., AS_m of attributes: columns of numbers and columns of codes."""
+
+    numeric: tuple[int, ...] = ()
+    categorical: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.numeric and not self.categorical:
+            raise ParameterError("an `AttributeSet` must hold at least one attribute.")
+
+    def of(self, records: Records) -> Records:
+        """Return the records with these attributes only."""
+        return records.attributes(numeric=self.numeric, categorical=self.categorical)
+
+
+def require_disjoint(sets: Sequence[AttributeSet]) -> None:
+    """Raise if an attribute is in two sets."""
+    for kind in ("numeric", "categorical"):
+        columns = [column for attributes in sets for column in getattr(attributes, kind)]
+        if len(columns) != len(set(columns)):
+            raise ParameterError(f"sets of attributes must be disjoint; a {kind} attribute is in two of them.")

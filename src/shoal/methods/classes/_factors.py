@@ -1,0 +1,135 @@
+"""The mathematics between closeness and differential privacy, each figure rounded to the safe side."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from shoal.errors import ParameterError
+from shoal.exact import STARTING_BITS, Arguments, Number, ball, round_down, round_up, working_precision
+
+__all__ = ["PRIOR", "RANDOMISED", "closeness_epsilon", "closeness_factor", "stochastic_epsilon", "stochastic_t"]
+
+PRIOR = (
+    "Before seeing the release, the intruder believes about the person's confidential value what its distribution in "
+    "the whole release says, and nothing more.",
+    "Seeing the release, the intruder finds the class of the person and believes what the distribution in it says. An "
+    "intruder who knows other people's values can learn more.",
+    "It is about the confidential value as released, so about its bucket where values were replaced by buckets. Who is "
+    "in the release is not hidden.",
+)
+"""What closeness must assume to be differential privacy of an intruder's view."""
+
+RANDOMISED = (
+    "The confidential values of every record are randomised independently of the others, all attributes of a record "
+    "together with the epsilon said.",
+    "It is about the distribution that the released values are drawn from; the values drawn can differ from it.",
+)
+"""What stochastic closeness assumes."""
+
+
+def closeness_epsilon(t: Number) -> float:
+    """Return the epsilon with t = exp(epsilon / 2), rounded up [DFSC15 Prop. 3].
+
+    >>> closeness_epsilon(2)
+    1.3862943611198908
+    """
+    arguments = Arguments("closeness_epsilon")
+    exact = arguments.rational("t", t, "[1, inf)")
+    arguments.finish()
+    with working_precision(STARTING_BITS):
+        return round_up(2 * ball(exact).log())
+
+
+def closeness_factor(epsilon: Number) -> float:
+    """Return the t with t = exp(epsilon / 2), rounded down [DFSC15 Prop. 3].
+
+    >>> closeness_factor(1)
+    1.648721270700128
+    """
+    arguments = Arguments("closeness_factor")
+    exact = arguments.rational("epsilon", epsilon, "[0, 700]")
+    arguments.finish()
+    with working_precision(STARTING_BITS):
+        return -round_up(-(ball(exact) / 2).exp())
+
+
+def stochastic_t(epsilon: Number, *, records: int, smallest: int) -> float:
+    """Return the t of stochastic closeness that randomised confidential attributes have, rounded up.
+
+    Parameters
+    ----------
+    epsilon
+        The differential privacy of the confidential attributes of one record, all together; above 0. A float means the
+        decimal typed.
+    records
+        N, the number of released records.
+    smallest
+        The size of the smallest class, in [1, N].
+
+    Guarantee
+    ---------
+    Stochastic t-closeness [DFSC15 Def. 3]: for every class E, the distribution from which the confidential values of E
+    are drawn differs from the one of all records by a factor of at most
+
+        t = max_E |E| / N (1 + (N - |E|) / |E| e^epsilon) = e^epsilon - (e^epsilon - 1) min_E |E| / N
+
+    [DFSC15 Prop. 1, with N - |E| as its derivation has it; the closing formula prints N - |E| - 1, which is too small].
+
+    Assumptions
+    -----------
+    The values of different records are randomised independently, and a change of the record's own values changes the
+    probability of every output by a factor of at most e^epsilon (replace neighbours).
+
+    Examples
+    --------
+    >>> stochastic_t(1, records=1000, smallest=5)
+    2.7096904193167504
+    >>> stochastic_t(1, records=10, smallest=10)
+    1.0
+    """
+    exact = _epsilon(epsilon, "stochastic_t")
+    _check_sizes(records, smallest, "stochastic_t")
+    with working_precision(STARTING_BITS):
+        factor = ball(exact).exp()
+        return round_up((smallest + (records - smallest) * factor) / records)
+
+
+def stochastic_epsilon(t: Number, *, records: int, smallest: int) -> float:
+    """Return the greatest epsilon for which `stochastic_t` is at most t, rounded down.
+
+    The inverse of the formula: e^epsilon = (t N - k) / (N - k) for the smallest class size k.
+
+    Examples
+    --------
+    >>> epsilon = stochastic_epsilon(2, records=1000, smallest=5)
+    >>> epsilon
+    0.695656592165371
+    >>> stochastic_t(epsilon, records=1000, smallest=5) <= 2
+    True
+    """
+    arguments = Arguments("stochastic_epsilon")
+    exact = arguments.rational("t", t, "(1, inf)")
+    arguments.finish()
+    _check_sizes(records, smallest, "stochastic_epsilon")
+    if smallest == records:
+        raise ParameterError(
+            "`smallest` of `stochastic_epsilon` must be below `records`: a single class is 1-close whatever epsilon is."
+        )
+    with working_precision(STARTING_BITS):
+        return round_down(ball((exact * records - smallest) / (records - smallest)).log())
+
+
+def _epsilon(epsilon: Number, owner: str) -> Fraction:
+    arguments = Arguments(owner)
+    exact = arguments.rational("epsilon", epsilon, "(0, 700]")
+    arguments.finish()
+    return exact
+
+
+def _check_sizes(records: int, smallest: int, owner: str) -> None:
+    arguments = Arguments(owner)
+    arguments.whole("records", records)
+    arguments.whole("smallest", smallest)
+    arguments.finish()
+    if smallest > records:
+        raise ParameterError(f"`smallest` of `{owner}` must be at most `records`; got {smallest} of {records}.")

@@ -1,0 +1,340 @@
+"""Methods that exchange values between near records: probabilistic k-anonymity."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shoal.errors import ParameterError
+from shoal.exact import Arguments
+from shoal.guarantees import Event, Guarantee, randomness
+from shoal.kernels import Floats, Integers
+from shoal.methods.base import Keeps, Made, Work
+from shoal.methods.classes._clustering import Categories, Clustering, compared_as, mdav_clusters
+from shoal.methods.classes._columns import People
+from shoal.methods.classes._events import Permuted, Ranked
+from shoal.methods.classes._forms import classed, one_table
+from shoal.methods.classes._method import Opened, PartitionMethod, assembled, open_records, run_of
+from shoal.methods.classes._partition import Partition, permutation_within, require_size
+from shoal.methods.classes._promises_clusters import OfClusters
+from shoal.methods.classes._promises_exchange import Exchanged
+from shoal.methods.classes._run import Classified, Form, Formed, checked
+from shoal.methods.classes._space import as_column
+from shoal.methods.classes._typical import Errors, concept_errors, number_errors
+from shoal.models import Model, ProbabilisticKAnonymity
+from shoal.schema import Kind, Schema
+
+__all__ = ["IndividualRankingSwap", "Swap", "individual_ranking"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swap(Clustering):
+    """Cluster near records in groups of k and exchange, at random, who has which other values (MDAV-SWAP).
+
+    Every value stays in the table, and so do the quasi-identifiers of every record among themselves and all other
+    columns among themselves: only how the two go together blurs, inside clusters of near records that nobody publishes.
+
+    Parameters
+    ----------
+    block, strategy
+        See :class:`Mdav`.
+    categories
+        ``"semantic"``, ``"points"`` or ``"auto"``; see :class:`Mdav`.
+
+    Guarantee
+    ---------
+    Conditional: probabilistic k-anonymity against uninformed intruders. The quasi-identifiers of a cluster, all
+    together, get a uniformly random permutation against the other columns, so each of its |C| >= k records is a
+    person's with probability 1/|C| <= 1/k [SC13 Def. 5, section 3.3.1]. Promises about sensitive values hold for the
+    clusters. **Not k-anonymity**: quasi-identifiers are released as they are, and who is in the table is plain to see.
+
+    Assumptions
+    -----------
+    An intruder knows the quasi-identifiers of everybody, the clusters and the method, but not the permutation, which is
+    drawn from the operating system's generator, and no other column of anybody (uninformed intruder). Records
+    are hidden, values are not: one that m of the |C| records share is a person's with probability m/|C|. A column that
+    stays and from which an exchanged one follows undoes the exchange. Clusters are made without looking at sensitive
+    values; where promises about these merge some, the k is that of the clusters before, since a merge tells which
+    failed.
+
+    Notes
+    -----
+    Releasing the other columns permuted, as is done here, is the same as permuting the quasi-identifiers [SC13, section
+    3.3.2]. Cost as :class:`Mdav`.
+
+    Examples
+    --------
+    >>> Swap().form
+    'permuted'
+    """
+
+    form: Form = "permuted"
+    categories: Categories = "auto"
+    name: ClassVar[str] = "swap"
+    title: ClassVar[str] = "Swap"
+    keeps: ClassVar[Keeps] = Keeps(crowd=ProbabilisticKAnonymity.name)
+
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        self._check(arguments)
+        arguments.choice("form", self.form, ("permuted",))
+        arguments.choice("categories", self.categories, get_args(Categories))
+        arguments.finish()
+
+    def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
+        """Return what keeps this method from being used with a schema and promises."""
+        seen = [model for model in models if not model.capabilities.linkage and not model.capabilities.sensitive]
+        found = [*_asked(self, models), *(_shown(self, model) for model in seen), *_kept_apart(self, schema)]
+        if self.strategy != "merge-first":
+            found.append(
+                f'`strategy` of `{self.title}` must be "merge-first": clusters that are made of sensitive values tell '
+                "how these were exchanged"
+            )
+        return found
+
+    def make(self, work: Work) -> Made:
+        """Exchange all but the quasi-identifiers inside clusters of near records."""
+        return _swap(work, self)
+
+    def compared(self, people: People) -> str:
+        """Say how categories are compared: ``"semantic"`` or ``"points"``."""
+        return compared_as(people, self.categories, self.block)
+
+    def cluster(self, people: People, places: Floats, k: int) -> Partition:
+        """Return clusters of k to 2k - 1 records, by MDAV."""
+        return mdav_clusters(people, places, k, block=self.block, compared=self.compared(people))
+
+
+def _swap(work: Work, method: PartitionMethod) -> Made:
+    """Exchange all but the quasi-identifiers inside clusters of near records (MDAV-SWAP)."""
+    opened = open_records(work)
+    found = method.classify(opened.people, opened.plan.class_models)
+    order = permutation_within(found.partition, source=work.source)
+    work.watch.step(2, 3, "checking the promises")
+    errors = Errors()
+    for column in opened.people.quasi_identifiers:
+        errors += column.moved_errors(order).weighted(column.attribute.weight)
+    made = Formed(columns={}, partition=found.partition, measures=errors.measures())
+    checked(opened.plan, opened.encoded, found, made)
+    run = run_of(opened, found, made, work)
+    others = [model for model in run.plan.class_models if not model.capabilities.linkage]
+    # that clusters were merged because of their values tells which failed: only those made without them hide people
+    made_with = max(model.capabilities.minimal_class_size for model in run.plan.class_models)
+    k = made_with if others else int(found.partition.sizes.min())
+    linked = Exchanged(k=k, intruder="uninformed", columns=run.confidential)
+    guarantee = Guarantee(
+        promises=(
+            linked.promise(cryptographic=work.source.cryptographic),
+            *(OfClusters.made(model, run.classes) for model in others),
+        ),
+        events=(*found.events, classed(run), Permuted(columns=run.confidential)),
+        randomness=randomness(cryptographic=work.source.cryptographic),
+    )
+    release = assembled(run, one_table(run, guarantee, moved=[(run.confidential, order)]), opened.table)
+    risk = max(
+        release.after.prosecutor, 1 / k
+    )  # the chance of finding somebody in the clusters before they were merged
+    return replace(release, after=replace(release.after, prosecutor=risk, marketer=max(release.after.marketer, 1 / k)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndividualRankingSwap(PartitionMethod):
+    """Rank the records by each sensitive column and exchange its values, at random, between k neighbours (IR-SWAP).
+
+    Every sensitive column is treated on its own; all other columns stay as they are.
+
+    Guarantee
+    ---------
+    Conditional: probabilistic k-anonymity against informed intruders. One who knows every column of a person but one
+    sensitive column finds the record that the person's value of that one was moved to with probability 1/|C| <= 1/k, C
+    the cluster of ranks [SC13 Def. 5, sections 3.3.2 and 3.3.3]. **Not k-anonymity**: quasi-identifiers are released as
+    they are.
+
+    Assumptions
+    -----------
+    The intruder knows the clusters and the method, but not the permutations, which are drawn from the generator of the
+    operating system, and no value of the column in question of anybody else. Values of a cluster are near each other,
+    so the value itself is learnt with the precision of its cluster: take k much larger than for k-anonymity [SC13,
+    section 3.5].
+
+    Notes
+    -----
+    Numbers, days and ordinal values are ranked by their order, categories by the order of their hierarchy, where near
+    values are neighbours; missing values come last. No scaling is needed. O(n log n) per column.
+
+    Examples
+    --------
+    >>> IndividualRankingSwap().name
+    'ir-swap'
+    """
+
+    form: Form = "permuted"
+    name: ClassVar[str] = "ir-swap"
+    title: ClassVar[str] = "IndividualRankingSwap"
+    keeps: ClassVar[Keeps] = Keeps(crowd=ProbabilisticKAnonymity.name)
+
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        arguments.choice("form", self.form, ("permuted",))
+        arguments.finish()
+
+    def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
+        """Return what keeps this method from being used with a schema and promises."""
+        found = _asked(self, models)
+        found += [_shown(self, model) for model in models if not model.capabilities.linkage]
+        if not schema.sensitive:
+            found.append(f"method `{self.name}` exchanges the values of sensitive columns; the schema names none")
+        return found
+
+    def reads(self, schema: Schema) -> tuple[str, ...]:
+        """Return the sensitive columns that the method itself looks at."""
+        return schema.sensitive
+
+    def make(self, work: Work) -> Made:
+        """Exchange the values of every sensitive column between records of near ranks."""
+        return _rank_and_swap(work)
+
+    def classify(self, people: People, models: Sequence[Model]) -> Classified:
+        """Refuse: every sensitive column has clusters of its own."""
+        del people, models
+        raise ParameterError(f"method `{self.name}` makes clusters of ranks, one partition for each sensitive column.")
+
+
+def _rank_and_swap(work: Work) -> Made:
+    """Exchange the values of every sensitive column between records of near ranks (IR-SWAP)."""
+    opened = open_records(work)
+    k = max(model.capabilities.minimal_class_size for model in opened.plan.class_models)
+    moved: list[tuple[tuple[str, ...], Integers]] = []
+    events: list[Event] = []
+    partitions, errors = [], Errors()
+    for j, attribute in enumerate(opened.encoded.sensitive):
+        work.watch.step(1 + j, 2 + len(opened.encoded.sensitive), "making classes")
+        partition = individual_ranking(_ranks(opened, j), k)
+        order = permutation_within(partition, source=work.source)
+        sizes = partition.sizes
+        events.append(
+            Ranked(column=attribute.name, clusters=len(sizes), smallest=int(sizes.min()), largest=int(sizes.max()))
+        )
+        moved.append(((attribute.name,), order))
+        partitions.append(partition)
+        errors += _moved_errors(opened, j, order).weighted(opened.plan.schema[attribute.name].weight)
+    worst = min(partitions, key=lambda partition: int(partition.sizes.min()))
+    made = Formed(columns={}, partition=worst, measures=errors.measures())
+    run = run_of(opened, Classified(partition=worst), made, work)
+    promise = Exchanged(k=int(worst.sizes.min()), intruder="informed", columns=opened.plan.schema.sensitive)
+    guarantee = Guarantee(
+        promises=(promise.promise(cryptographic=work.source.cryptographic),),
+        events=tuple(events),
+        randomness=randomness(cryptographic=work.source.cryptographic),
+    )
+    return assembled(run, one_table(run, guarantee, moved=moved), opened.table)
+
+
+def individual_ranking(values: ArrayLike, k: int) -> Partition:
+    """Partition one numeric attribute by rank, as MDAV does in one dimension.
+
+    Runs of k values come off both ends of the sorted values, until fewer than 3k remain; of 2k to 3k - 1 one more
+    run comes off the end that is farther from the mean of the remaining; the rest is the last cluster
+    [SC13, section 3.3.3; SCDF17, IR_MDAV]. Equal values are taken in the order of their rows from the left end.
+
+    Parameters
+    ----------
+    values
+        The values of one attribute.
+    k
+        The least cluster size, in [1, number of records].
+
+    Guarantee
+    ---------
+    Every cluster holds k to 2k - 1 records, consecutive in rank.
+
+    Notes
+    -----
+    O(n log n). No scaling is needed: one attribute has one scale.
+
+    Examples
+    --------
+    >>> individual_ranking([10.0, 1.0, 2.0, 11.0, 3.0, 12.0, 6.0], 3).labels.tolist()
+    [1, 0, 0, 1, 0, 1, 0]
+    """
+    column = as_column(values)
+    n, size = len(column), require_size(k, len(column), "individual_ranking")
+    order = np.argsort(column, kind="stable")
+    # Only the last cut looks at the values: all others follow from n and k.
+    pairs = max(0, (n - size) // (2 * size))
+    left, right = pairs * size, n - pairs * size
+    if right - left >= 2 * size:
+        middle = column[order[left:right]]
+        from_left = middle.mean() - middle[0] >= middle[-1] - middle.mean()
+        left, right = (left + size, right) if from_left else (left, right - size)
+    cuts = np.concatenate([np.arange(0, left + 1, size), np.arange(right, n + 1, size)])
+    labels = np.empty(n, np.int32)
+    labels[order] = np.repeat(np.arange(len(cuts) - 1, dtype=np.int32), np.diff(cuts))
+    return Partition(labels).require(size, 2 * size - 1)
+
+
+def _ranks(opened: Opened, j: int) -> Floats:
+    """Return numbers in the order of a sensitive column; missing values come last."""
+    attribute = opened.encoded.sensitive[j]
+    values = _values(opened, j)
+    if values is None:  # categories: neighbours in their hierarchy are near each other
+        values = np.arange(attribute.size, dtype=np.float64)
+    present = values[~np.isnan(values)]
+    last = float(present.max()) + 1.0 if len(present) else 0.0
+    return np.nan_to_num(values, nan=last)[opened.encoded.sensitive_codes[:, j]]
+
+
+def _moved_errors(opened: Opened, j: int, order: Integers) -> Errors:
+    attribute, codes = opened.encoded.sensitive[j], opened.encoded.sensitive_codes[:, j]
+    values = _values(opened, j)
+    if values is not None:
+        return number_errors(values[codes], values[codes][order])
+    if attribute.hierarchy is not None:
+        middle = int(np.bincount(codes).argmax())
+        return concept_errors(attribute.hierarchy, codes, codes[order].astype(np.int64), middle)
+    common = int(np.bincount(codes).max())
+    return Errors(sse=float((codes != codes[order]).sum()), sst=float(len(codes) - common))
+
+
+def _values(opened: Opened, j: int) -> Floats | None:
+    """Return the number, day or rank of every code of a sensitive column, NaN where missing; None for names."""
+    attribute = opened.encoded.sensitive[j]
+    declared = opened.plan.schema[attribute.name]
+    if declared.kind is Kind.CATEGORICAL:
+        return None
+    if declared.kind is Kind.ORDINAL:
+        assert declared.domain is not None and declared.domain.values is not None  # noqa: S101, PT018 - Attribute asks
+        ranks = {label: rank for rank, label in enumerate(declared.domain.values)}
+        return np.array([np.nan if label is None else ranks[label] for label in attribute.labels])
+    if declared.kind is Kind.DATE:
+        days = [np.nan if label is None else dt.date.fromisoformat(label).toordinal() for label in attribute.labels]
+        return np.array(days, dtype=np.float64)
+    return np.array([np.nan if label is None else float(label) for label in attribute.labels])
+
+
+# -- what a plan may not ask for
+
+
+def _asked(method: PartitionMethod, models: Sequence[Model]) -> list[str]:
+    if any(model.capabilities.linkage for model in models):
+        return []
+    return [f"method `{method.name}` keeps `{ProbabilisticKAnonymity.title}`, which the plan does not promise"]
+
+
+def _shown(method: PartitionMethod, model: Model) -> str:
+    return (
+        f"method `{method.name}` leaves quasi-identifiers as they are and cannot keep `{model.title}`; it keeps "
+        f"`{ProbabilisticKAnonymity.title}`"
+    )
+
+
+def _kept_apart(method: PartitionMethod, schema: Schema) -> list[str]:
+    """Ask for something to exchange."""
+    if len(schema.names) > len(schema.quasi_identifiers) + len(schema.identifiers):
+        return []
+    return [f"method `{method.name}` exchanges the columns that are not quasi-identifiers; the schema names none"]
