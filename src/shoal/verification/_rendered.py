@@ -21,8 +21,12 @@ def check_rendered(evidence: Evidence) -> list[Check]:
     if not evidence.certificate.same_wording:
         detail = "written by an older version of Shoal: not compared"
         return [Check(subject=name, passed=True, detail=detail, shown=False) for name in (SUMMARY, REPORT)]
-    document = gather(evidence.folder, evidence.certificate)
-    made = {SUMMARY: render_text(document), REPORT: render_html(document)}
+    try:
+        document = gather(evidence.folder, evidence.certificate)
+        made = {SUMMARY: render_text(document), REPORT: render_html(document)}
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
+        detail = "the certificate does not say what is needed to make it again"
+        return [Check(subject=name, passed=False, detail=detail) for name in (SUMMARY, REPORT)]
     return [_compared(evidence.folder / name, text) for name, text in made.items()]
 
 

@@ -12,13 +12,13 @@ from shoal.errors import RequirementError
 from shoal.guarantees import CLASSES, Guarantee, Ordered, column
 from shoal.kernels import Floats
 from shoal.methods._preparation import check_key, domains_of_schema, preparation
-from shoal.methods.base import DATA, Made, Part, Work
+from shoal.methods.base import DATA, Made, Part, Work, released_columns
 from shoal.methods.classes._block_task import BlockTask, axes_of, released_types
 from shoal.methods.classes._events import Blocked, Classed, averaged, compared
 from shoal.methods.classes._median_cut import axes_cut, cut, recut, without_small
 from shoal.methods.classes._method import reported
 from shoal.methods.classes._promises import stated
-from shoal.methods.classes._run import released_columns, satisfied
+from shoal.methods.classes._run import satisfied
 from shoal.methods.classes._typical import Errors
 from shoal.models import Classes
 from shoal.risk import reidentification_of_sizes

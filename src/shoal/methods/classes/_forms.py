@@ -14,14 +14,14 @@ from shoal import tables
 from shoal.exact import fraction
 from shoal.guarantees import CLASSES, Column, Event, Guarantee, Promise, Words, randomness
 from shoal.kernels import Integers
-from shoal.methods.base import DATA, Part
+from shoal.methods.base import DATA, Part, released_columns
 from shoal.methods.classes._buckets import Buckets
 from shoal.methods.classes._columns import People
 from shoal.methods.classes._events import Classed, Permuted, Separated
 from shoal.methods.classes._partition import Partition, permutation_within
 from shoal.methods.classes._promises import achieved, stated
 from shoal.methods.classes._promises_closeness import HiddenClasses, ViewPrivacy
-from shoal.methods.classes._run import Classified, ClassRun, Form, Formed, classes_of, released_columns
+from shoal.methods.classes._run import Classified, ClassRun, Form, Formed, classes_of
 from shoal.methods.classes._typical import Errors
 from shoal.models import Achieved, KAnonymity, MultiplicativeCloseness
 from shoal.schema import Kind, Role

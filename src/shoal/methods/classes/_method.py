@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from shoal import tables
 from shoal.guarantees import Ordered, PromiseEntry, Requirement
 from shoal.methods._preparation import check_key, check_size, domains, preparation
-from shoal.methods.base import DATA, Made, Method, Part, Work, as_strong
+from shoal.methods.base import DATA, Made, Method, Part, Work, as_strong, released_columns
 from shoal.methods.classes._columns import People, quasi_identifiers
 from shoal.methods.classes._forms import CONFIDENTIAL, IDENTIFYING, Outcome, formed, released
 from shoal.methods.classes._promises_closeness import HiddenClasses
@@ -22,7 +22,6 @@ from shoal.methods.classes._run import (
     RandomizedColumns,
     checked,
     classes_of,
-    released_columns,
 )
 from shoal.models import Classes, Model
 from shoal.risk import reidentification

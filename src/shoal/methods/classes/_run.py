@@ -14,6 +14,7 @@ from shoal.errors import RequirementError
 from shoal.guarantees import Column, Event, Promise, column
 from shoal.kernels import Codes
 from shoal.mechanisms import RandomSource
+from shoal.methods.base import released_columns
 from shoal.methods.classes._buckets import Buckets
 from shoal.methods.classes._partition import Partition
 from shoal.methods.classes._typical import Errors
@@ -33,7 +34,6 @@ __all__ = [
     "RandomizedColumns",
     "checked",
     "classes_of",
-    "released_columns",
     "satisfied",
 ]
 
@@ -199,8 +199,3 @@ def _released_sensitive(encoded: EncodedRecords, found: Classified) -> tuple[tup
 def _in_order(found: Classified, labels: Sequence[str]) -> bool:
     """Return whether buckets are intervals of one attribute; a value that is called "missing" may look like another."""
     return len(found.bucketized) == 1 and len({*labels}) == len(labels)
-
-
-def released_columns(schema: Schema) -> tuple[str, ...]:
-    """Return the columns that leave: all but identifiers without a pseudonym."""
-    return tuple(each.name for each in schema if each.role is not Role.IDENTIFIER or each.pseudonym)
