@@ -71,6 +71,66 @@ def test_an_analyst_asks_a_served_vault(shoal: Run, vault: Path) -> None:
     assert json.loads(shown.stdout)["alice"]["spent"] == "epsilon 1"
 
 
+#: a signal at moments of start-up; at two of them somebody swallows what it raises
+MOMENTS = {
+    "records": """
+from shoal.queries import Vault
+real = Vault.desk
+def desk(*a, **k):
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(1)
+    except BaseException:
+        pass
+    return real(*a, **k)
+Vault.desk = desk
+""",
+    "configuration": """
+import uvicorn
+real = uvicorn.Config.__init__
+def init(*a, **k):
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.1)
+    except BaseException:
+        pass
+    real(*a, **k)
+uvicorn.Config.__init__ = init
+""",
+    "server": """
+import uvicorn
+real = uvicorn.Server.run
+def run(*a, **k):
+    os.kill(os.getpid(), signal.SIGTERM)
+    return real(*a, **k)
+uvicorn.Server.run = run
+""",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_vault_that_is_stopped_while_it_starts_is_gone(moment: str, vault: Path) -> None:
+    program = f"import os, signal, sys, time\n{MOMENTS[moment]}\nfrom shoal.cli import main\nmain()\n"
+    server = subprocess.Popen([sys.executable, "-c", program, "vault", "serve", str(vault), "--port", "0"])
+    try:
+        assert server.wait(300) in (0, 130)
+    finally:
+        server.kill()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [0.5, 1.5, 3.0, 6.0])
+def test_a_vault_stops_at_any_time(seconds: float, vault: Path) -> None:
+    server = subprocess.Popen([sys.executable, "-m", "shoal", "vault", "serve", str(vault), "--port", "0"])
+    time.sleep(seconds)
+    server.send_signal(signal.SIGTERM)
+    try:
+        assert server.wait(120) in (0, 130, -signal.SIGTERM)
+    finally:
+        server.kill()
+
+
 @pytest.mark.slow
 def test_budgets_are_shown_and_set(shoal: Run, vault: Path) -> None:
     token_of(shoal, vault, "alice", 2)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from types import FrameType
 from typing import Annotated, NoReturn
 
 import typer
@@ -86,7 +85,7 @@ def _shoal(
 def main() -> NoReturn:
     """Run the program and exit with its code."""
     for interrupt in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(interrupt, _stop)
+        signal.signal(interrupt, _output.stop)
     try:
         code = app(standalone_mode=True)
     except SystemExit as finished:
@@ -100,7 +99,3 @@ def main() -> NoReturn:
     except Exception as error:
         code = _output.error(presentable(error))
     sys.exit(code)
-
-
-def _stop(_signal: int, _frame: FrameType | None) -> None:
-    raise _output.Stopped

@@ -11,16 +11,43 @@ from contextlib import contextmanager
 from enum import Enum
 from fractions import Fraction
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
 from shoal.errors import ShoalError
 
-__all__ = ["Stopped", "error", "json_wanted", "line", "print_json", "progress", "table", "text", "warning"]
+__all__ = [
+    "Stopped",
+    "error",
+    "json_wanted",
+    "line",
+    "print_json",
+    "progress",
+    "raise_if_stopped",
+    "stop",
+    "table",
+    "text",
+    "warning",
+]
 
 _JSON = {"wanted": False}
+_STOP = {"wanted": False}
 
 
 class Stopped(BaseException):
     """The user or the system asked us to stop; a command that catches it says what is left, and ends."""
+
+
+def stop(_signal: int, _frame: FrameType | None) -> NoReturn:
+    """Note that we are asked to stop, and do."""
+    _STOP["wanted"] = True
+    raise Stopped
+
+
+def raise_if_stopped() -> None:
+    """Stop if we were asked to and some library, in the middle of an import for example, swallowed that."""
+    if _STOP["wanted"]:
+        raise Stopped
 
 
 def json_wanted(*, wanted: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +14,8 @@ from shoal.cli import _output, _source
 from shoal.errors import MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
+    import uvicorn
+
     from shoal.queries import Loss, Standing
 
 __all__ = ["EXAMPLES", "vault"]
@@ -204,35 +207,54 @@ def serve(
 
     opened = Vault.open(folder)
     book = opened.ledger()
-    app = create_app(opened.desk(book), book, limits=RateLimits(rate=rate, burst=burst, pace=pace))
-    scheme = "http" if certificate is None else "https"
-    _output.warning(f"the vault answers at {scheme}://{host}:{port}; stop it with Ctrl-C.")
-    # the server stops on these signals, then sends them once more to whoever was there before
-    for interrupt in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(interrupt, lambda _number, _frame: None)
     try:
-        uvicorn.run(
-            app,
-            host=host,
-            port=port,
-            ssl_certfile=certificate,
-            ssl_keyfile=private_key,
-            log_level="critical",
-            access_log=False,
-            server_header=False,
-            timeout_keep_alive=30,
+        desk = opened.desk(book)
+        desk.rehearse()
+        app = create_app(desk, book, limits=RateLimits(rate=rate, burst=burst, pace=pace))
+        _listen(
+            uvicorn.Config(
+                app,
+                host=host,
+                port=port,
+                ssl_certfile=certificate,
+                ssl_keyfile=private_key,
+                log_level="critical",
+                access_log=False,
+                server_header=False,
+                timeout_keep_alive=30,
+            )
         )
+    finally:
+        book.close()
+    _output.warning("the vault is closed; its ledger holds what was spent.")
+
+
+def _listen(config: uvicorn.Config) -> None:
+    """Serve until a signal comes; not at all where one came before, whoever swallowed it."""
+    import uvicorn
+
+    server = uvicorn.Server(config)
+
+    def end(_signal: int, _frame: FrameType | None) -> None:
+        server.should_exit = True
+
+    # the server takes these signals over while it runs, then sends them once more to whoever was there before
+    for interrupt in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(interrupt, end)
+    _output.raise_if_stopped()
+    try:
+        config.load()
+        scheme = "http" if config.ssl_certfile is None else "https"
+        _output.warning(f"the vault answers at {scheme}://{config.host}:{config.port}; stop it with Ctrl-C.")
+        server.run()
     except OSError:
         # also what TLS says of files that hold something else
         raise ParameterError("--certificate and --private-key must be readable files of one PEM certificate.") from None
     except SystemExit:
         raise ParameterError(
-            f"the vault cannot listen on {host}, port {port}.",
+            f"the vault cannot listen on {config.host}, port {config.port}.",
             hint="another program may be using it: choose another --port",
         ) from None
-    finally:
-        book.close()
-    _output.warning("the vault is closed; its ledger holds what was spent.")
 
 
 @vault.command("ask", epilog="The token is read from the variable SHOAL_TOKEN, so that no command line shows it.")

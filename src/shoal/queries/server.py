@@ -157,7 +157,11 @@ def create_app(desk: Desk, ledger: Ledger, *, limits: RateLimits | None = None) 
 
     @app.get("/health", responses={401: {}})
     def health() -> dict[str, str]:
-        """Say that the server is up."""
+        """Say that the server is up and can answer: it draws the noise of one answer, which nobody sees or pays for."""
+        try:
+            desk.draw()
+        except ShoalError:
+            raise _Refused(503, "not-ready", "no answer can be made; nothing is spent.") from None
         return {"status": "up"}
 
     return app

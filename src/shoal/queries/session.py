@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
-from shoal.errors import NotAnswered, ParameterError, SchemaError
+from shoal.errors import MissingExtraError, NotAnswered, ParameterError, SchemaError, ShoalError
 from shoal.exact import Number
-from shoal.mechanisms import SYSTEM, RandomSource
+from shoal.mechanisms import SYSTEM, Laplace, RandomSource
 from shoal.queries._accounts import WHOLE, Accounts, Receipt, Standing, budget_entry, spend_entry
 from shoal.queries._answers import Answer
 from shoal.queries._conditions import EVERYBODY, Region
+from shoal.queries._counts import Count
 from shoal.queries._loss import Loss
 from shoal.queries._query import Query
 from shoal.queries._questions import Questions
@@ -170,6 +171,22 @@ class Desk:
         self.schema, self.book = schema, book
         self._records, self._source = records, source
 
+    def rehearse(self) -> None:
+        """Count the records with noise and throw the answer away: what can fail then fails before anybody pays."""
+        try:
+            Count(epsilon=1).prepare(self.schema).answer(self._records, self._source)
+        except MissingExtraError:
+            raise
+        except Exception:
+            raise _unable() from None
+
+    def draw(self) -> None:
+        """Draw the noise of one answer, without a look at the records, and throw it away."""
+        try:
+            Laplace(sensitivity=1, epsilon=1).release(0, source=self._source)
+        except Exception:
+            raise _unable() from None
+
     def ask(self, account: str, query: Query) -> Answer:
         """Pay for a query and answer it."""
         prepared = query.prepare(self.schema)
@@ -189,6 +206,11 @@ class Desk:
             entry=receipt.number if receipt.code else None,
             test_only=not self._source.cryptographic,
         )
+
+
+def _unable() -> ShoalError:
+    # the cause may speak of records
+    return ShoalError("no answer can be made; nothing is spent.", hint="tell the data steward")
 
 
 def records_of(table: Table, *, in_memory: bool | None = None) -> tuple[Schema, ExactFigures]:

@@ -216,6 +216,39 @@ class TestRefusals:
         assert (status, data["code"]) == (500, "not-answered")
         assert CANARY not in json.dumps(data)
 
+    def test_it_is_healthy_while_it_can_draw_noise(
+        self, vault: Vault, token: str, serve: Serve, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from shoal.mechanisms import Laplace
+
+        def fail(*_: object, **__: object) -> None:
+            raise RuntimeError(CANARY)
+
+        client = Client(serve(vault), token)
+        assert raw(client, "GET", "/health") == (200, {"status": "up"})
+        monkeypatch.setattr(Laplace, "release_all", fail)
+        status, data = raw(client, "GET", "/health")
+        assert (status, data["code"]) == (503, "not-ready")
+        assert CANARY not in json.dumps(data)
+        assert str(client.standing.spent) == "epsilon 0"
+
+    def test_a_desk_that_cannot_answer_says_so_before_anybody_pays(
+        self, vault: Vault, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from shoal.mechanisms import Laplace
+
+        def fail(*_: object, **__: object) -> None:
+            raise RuntimeError(CANARY)
+
+        ledger = vault.ledger()
+        desk = vault.desk(ledger)
+        desk.rehearse()
+        monkeypatch.setattr(Laplace, "release_all", fail)
+        with pytest.raises(ShoalError, match="nothing is spent") as refused:
+            desk.rehearse()
+        assert CANARY not in str(refused.value)
+        ledger.close()
+
     def test_no_response_repeats_a_text_of_the_records(self, client: Client, token: str) -> None:
         said = []
         for where in (None, "age >= 0", f"note = '{CANARY[:3]}'", "note is missing", "age = 'x'", "nothing = 3"):
