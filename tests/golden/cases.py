@@ -264,10 +264,12 @@ def _classes() -> dict[str, Case]:
 
 
 def _truthful() -> dict[str, Case]:
-    def case(*promises: Any, private: Any = PRIVATE, drop: bool = False, **method: Any) -> Case:
+    def case(
+        *promises: Any, private: Any = PRIVATE, drop: bool = False, operator: Any = "sampling", **method: Any
+    ) -> Case:
         changes = {"age": {"missing": "drop"}} if drop else {}
         return Case(
-            method=shoal.Truthful(**method),
+            method=shoal.Truthful(operator=operator, **method),
             promises=(private, *promises),
             columns=FEW,
             table=lambda: few(300),
@@ -290,6 +292,19 @@ def _truthful() -> dict[str, Case]:
         ),
         "truthful, filters": case(
             shoal.DistinctLDiversity("class pain", 2), shoal.TCloseness("class pain", 0.9), levels={"age": 2}
+        ),
+        "truthful, trim": dataclasses.replace(case(operator="trim"), csv=True, internal=True),
+        "truthful, trim, intensity": case(operator="trim", score="intensity", drop=True),
+        "truthful, trim, target": case(operator="trim", score="classification", target="class pain"),
+        "truthful, trim, discernibility": case(operator="trim", score="discernibility", levels={"age": 2}),
+        "truthful, trim, tree": case(operator="trim", scheme="multi-dimensional"),
+        "truthful, trim, tree, crowds": case(shoal.KAnonymity(5), operator="trim", scheme="multi-dimensional"),
+        "truthful, trim, fixed": case(operator="trim", levels={"age": 2, "workclass": 1, "class pain": 0}),
+        "truthful, trim, filters": case(
+            shoal.DistinctLDiversity("class pain", 2),
+            shoal.TCloseness("class pain", 0.9),
+            operator="trim",
+            levels={"age": 2},
         ),
     }
 

@@ -12,6 +12,7 @@ import shoal
 from shoal import tables
 from shoal.mechanisms import SeededSource
 from shoal.methods.truthful import DifferentialPrivacy, Truthful
+from shoal.methods.truthful._operators import Sampling
 from shoal.methods.truthful._paper_scores import Discernibility, NonUniformEntropy
 from shoal.methods.truthful._scores import Granularity, Setting
 from shoal.methods.truthful._survival import SCALE, STEEPNESS
@@ -48,8 +49,8 @@ def adult(shared_data: Path) -> Frequencies:
 
 
 def setting(adult: Frequencies, search_share: str) -> Setting:
-    operator = wanted(search_share).operator(searching=True)
-    return Setting(frequencies=adult, low=(0,) * 9, high=adult.heights, beta=operator.beta, k=operator.k, weights={})
+    operator = wanted(search_share).operator("sampling", searching=True)
+    return Setting(frequencies=adult, low=(0,) * 9, high=adult.heights, operator=operator, weights={})
 
 
 def wanted(search_share: str) -> DifferentialPrivacy:
@@ -58,7 +59,9 @@ def wanted(search_share: str) -> DifferentialPrivacy:
 
 def loss_of_nodes(score: Granularity, numbers: np.ndarray) -> np.ndarray:
     """Return the expected loss of nodes: 1 - E[quality of what is released] / records, by the binomial distribution."""
-    beta, k = float(score.setting.beta), score.setting.k
+    operator = score.setting.operator
+    assert isinstance(operator, Sampling)
+    beta, k = float(operator.beta), operator.k
     found = []
     for number in numbers:
         node = score.lattice.node(score.box.levels(int(number)))
@@ -75,8 +78,8 @@ def test_the_lattice_is_that_of_the_data_set(adult: Frequencies) -> None:
 
 def test_scores_are_far_less_sensitive_than_the_published_ones(adult: Frequencies) -> None:
     made = setting(adult, "0.1")
-    assert made.k == 58
-    published = (made.k - 1) * 9  # [Bild24 Thm 6]
+    assert made.operator.least == 58
+    published = (made.operator.least - 1) * 9  # [Bild24 Thm 6]
     assert published == 513
     ours = Granularity(made).sensitivity / SCALE**2  # in records of quality 1; the published unit is an attribute
     assert ours <= STEEPNESS < published / 9
@@ -104,7 +107,7 @@ def test_one_draw_is_expected_to_lose_next_to_nothing(adult: Frequencies, share:
 def test_a_multi_dimensional_scheme_beats_every_full_domain_scheme(adult: Frequencies) -> None:
     score = Granularity(setting(adult, "0.1"))
     best = loss_of_nodes(score, np.argsort(-score.all())[:20]).min()
-    drawn = Truthful(scheme="multi-dimensional").draw(adult, wanted("0.1"), source=SeededSource(1))
+    drawn = Truthful(scheme="multi-dimensional", operator="sampling").draw(adult, wanted("0.1"), source=SeededSource(1))
     shares = np.mean([drawn.tuples.shares(j) for j in range(9)], axis=0)
     loss = 1 - float((drawn.tuples.counts * (1 - shares)).sum()) / adult.records
     assert best == pytest.approx(0.654, abs=0.001)

@@ -14,13 +14,23 @@ from reference import truthful as reference
 from reference.truthful import Column, Record
 from shoal.mechanisms import SeededSource
 from shoal.methods.truthful import DifferentialPrivacy, Truthful
+from shoal.methods.truthful._operators import Operator, sensitivity_range
 from shoal.methods.truthful._paper_scores import Discernibility, NonUniformEntropy
 from shoal.methods.truthful._scheme import SCORES
 from shoal.methods.truthful._scores import ExpectedScore, Granularity, GroupSize, Intensity, Score, Setting
-from shoal.methods.truthful._survival import SCALE, sensitivity_range
+from shoal.methods.truthful._survival import SCALE
 
 QUICK = settings(max_examples=60)
 HALF = Fraction(1, 2)
+
+
+@st.composite
+def operators(draw: st.DrawFn) -> Operator:
+    least = draw(st.integers(1, 4))
+    if draw(st.booleans()):
+        return reference.sampling(HALF, least)
+    epsilon = draw(st.sampled_from([Fraction(1, 10), HALF, Fraction(2)]))
+    return reference.trimming(draw(st.integers(0, 6)), epsilon=epsilon, least=least)
 
 
 @st.composite
@@ -61,12 +71,12 @@ def expected_scores(
 
 
 @QUICK
-@given(tables(), st.sampled_from(["granularity", "intensity", "group-size"]), st.integers(1, 4))
+@given(tables(), st.sampled_from(["granularity", "intensity", "group-size"]), operators())
 def test_scores_of_all_nodes_are_those_of_brute_force(
-    table: tuple[list[Column], list[Record]], name: str, k: int
+    table: tuple[list[Column], list[Record]], name: str, operator: Operator
 ) -> None:
     described, records = table
-    score = SCORES[name](reference.setting(described, records, beta=HALF, k=k))
+    score = SCORES[name](reference.setting(described, records, operator))
     assert isinstance(score, ExpectedScore)
     found = score.all()
     for number, value in enumerate(found):
@@ -81,12 +91,14 @@ def phi(sizes: list[int], suppressed: int, records: int) -> float:
 
 
 @QUICK
-@given(tables(), st.integers(1, 4))
-def test_published_scores_are_those_of_their_definitions(table: tuple[list[Column], list[Record]], k: int) -> None:
+@given(tables(), operators())
+def test_published_scores_are_those_of_their_definitions(
+    table: tuple[list[Column], list[Record]], operator: Operator
+) -> None:
     described, records = table
-    setting = reference.setting(described, records, beta=HALF, k=k)
+    setting = reference.setting(described, records, operator)
     discernibility, entropy = Discernibility(setting), NonUniformEntropy(setting)
-    threshold = max(2, 2 * k)
+    threshold = max(2, operator.likely)
     for number, (first, second) in enumerate(zip(discernibility.all(), entropy.all(), strict=True)):
         levels = discernibility.box.levels(number)
         sizes = reference.classes(described, records, levels)
@@ -106,34 +118,34 @@ def test_published_scores_are_those_of_their_definitions(table: tuple[list[Colum
 
 
 @QUICK
-@given(tables(), st.sampled_from(sorted(SCORES.keys() - {"classification"})), st.integers(1, 4), st.data())
+@given(tables(), st.sampled_from(sorted(SCORES.keys() - {"classification"})), operators(), st.data())
 def test_a_record_more_changes_no_score_by_more_than_the_sensitivity(
-    table: tuple[list[Column], list[Record]], name: str, k: int, data: st.DataObject
+    table: tuple[list[Column], list[Record]], name: str, operator: Operator, data: st.DataObject
 ) -> None:
     described, records = table
     extra = data.draw(st.tuples(*(st.integers(0, column.leaves - 1) for column in described)))
-    without = SCORES[name](reference.setting(described, records, beta=HALF, k=k))
-    having = SCORES[name](reference.setting(described, [*records, extra], beta=HALF, k=k))
+    without = SCORES[name](reference.setting(described, records, operator))
+    having = SCORES[name](reference.setting(described, [*records, extra], operator))
     assert having.sensitivity == without.sensitivity
     _compare(having, without)
 
 
 @QUICK
-@given(tables(), st.sampled_from(sorted(SCORES.keys() - {"classification"})), st.integers(1, 4))
+@given(tables(), st.sampled_from(sorted(SCORES.keys() - {"classification"})), operators())
 def test_the_sensitivity_is_what_a_checker_expects_of_the_score(
-    table: tuple[list[Column], list[Record]], name: str, k: int
+    table: tuple[list[Column], list[Record]], name: str, operator: Operator
 ) -> None:
     described, records = table
-    sensitivity = SCORES[name](reference.setting(described, records, beta=HALF, k=k)).sensitivity
-    low, high = sensitivity_range(name, beta=HALF, k=k, columns=len(described))
+    sensitivity = SCORES[name](reference.setting(described, records, operator)).sensitivity
+    low, high = sensitivity_range(name, operator, columns=len(described))
     assert 0 < low <= sensitivity <= high
-    assert high <= 2 * low or name == "group-size"
+    assert high <= 2 * low or name == "group-size" or operator.name == "trim"
 
 
 @QUICK
-@given(tables(), st.integers(1, 4), st.data())
+@given(tables(), operators(), st.data())
 def test_a_record_more_changes_no_classification_score_by_more_than_the_sensitivity(
-    table: tuple[list[Column], list[Record]], k: int, data: st.DataObject
+    table: tuple[list[Column], list[Record]], operator: Operator, data: st.DataObject
 ) -> None:
     described, records = table
     described, records = (
@@ -143,7 +155,8 @@ def test_a_record_more_changes_no_classification_score_by_more_than_the_sensitiv
     extra = data.draw(st.tuples(*(st.integers(0, column.leaves - 1) for column in described)))
     target = len(described) - 1
     without, having = (
-        SCORES["classification"](_with_target(described, each, target, k)) for each in (records, [*records, extra])
+        SCORES["classification"](_with_target(described, each, target, operator))
+        for each in (records, [*records, extra])
     )
     _compare(having, without)
     for number, value in enumerate(without.all()):
@@ -155,17 +168,16 @@ def test_a_record_more_changes_no_classification_score_by_more_than_the_sensitiv
         assert value == sum(best.values()) * SCALE == without.one(levels)
 
 
-def _with_target(described: list[Column], records: list[Record], target: int, k: int) -> Setting:
+def _with_target(described: list[Column], records: list[Record], target: int, operator: Operator) -> Setting:
     from shoal.mechanisms import SYSTEM
     from shoal.methods.base import Watch
     from shoal.methods.truthful._scheme import Chooser
-    from shoal.methods.truthful.parameters import Parameters
 
     chooser = Chooser(
         frequencies=reference.frequencies(described, records),
         low=(0,) * len(described),
         high=(*(column.height for column in described[:-1]), 0),
-        operator=Parameters(epsilon=Fraction(1), delta=HALF, beta=HALF, k=k, exact_delta=0.5),
+        operator=operator,
         weights={},
         score="classification",
         target=f"c{target}",
@@ -189,18 +201,20 @@ def _compare(having: Score, without: Score) -> None:
     tables(most=12),
     st.sampled_from(["full-domain", "multi-dimensional"]),
     st.sampled_from(["granularity", "intensity", "group-size"]),
+    st.sampled_from(["trim", "sampling"]),
+    st.integers(1, 5),
     st.integers(0, 2**32),
 )
-def test_released_records_are_generalised_input_records_in_classes_of_at_least_k(
-    table: tuple[list[Column], list[Record]], scheme: str, score: str, seed: int
+def test_released_records_are_generalised_input_records_in_classes_of_the_least_size(
+    table: tuple[list[Column], list[Record]], scheme: str, score: str, operator: str, least: int, seed: int
 ) -> None:
     described, records = table
     records = records * 12
-    method = Truthful(scheme=scheme, score=score)  # type: ignore[arg-type]
+    method = Truthful(scheme=scheme, score=score, operator=operator)  # type: ignore[arg-type]
     wanted = DifferentialPrivacy(epsilon=1, delta=0.2, search_share=0.5)
-    drawn = method.draw(reference.frequencies(described, records), wanted, source=SeededSource(seed))
+    drawn = method.draw(reference.frequencies(described, records), wanted, k=least, source=SeededSource(seed))
     tuples = drawn.tuples
-    assert (tuples.counts >= drawn.parameters.k).all()
+    assert (tuples.counts >= max(least, drawn.operator.least)).all()
     cells = [tuple(zip(*pair, strict=True)) for pair in zip(tuples.levels.tolist(), tuples.codes.tolist(), strict=True)]
     for cell, count in zip(cells, tuples.counts.tolist(), strict=True):
         assert count <= reference.inside(described, records, cell), "no record is invented"

@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from shoal.hierarchies import Hierarchy
+from shoal.methods.truthful._operators import Operator, Sampling, Trimming
 from shoal.methods.truthful._scores import Setting
 from shoal.methods.truthful._survival import SCALE, Survival
 from shoal.schema import Provenance
@@ -74,13 +75,22 @@ def frequencies(columns: Sequence[Column], records: Sequence[Record]) -> Frequen
     )
 
 
-def setting(columns: Sequence[Column], records: Sequence[Record], *, beta: Fraction, k: int) -> Setting:
+def sampling(beta: Fraction, k: int) -> Sampling:
+    """Return an operator that samples as it is told, whatever that promises."""
+    return Sampling(epsilon=Fraction(1), delta=Fraction(1, 2), exact_delta=0.5, beta=beta, k=k)
+
+
+def trimming(m: int, *, epsilon: Fraction = Fraction(1, 2), least: int = 1) -> Trimming:
+    """Return an operator that trims as it is told, whatever that promises."""
+    return Trimming(epsilon=epsilon, delta=Fraction(1, 2), exact_delta=0.5, m=m, smallest=least)
+
+
+def setting(columns: Sequence[Column], records: Sequence[Record], operator: Operator) -> Setting:
     return Setting(
         frequencies=frequencies(columns, records),
         low=(0,) * len(columns),
         high=tuple(column.height for column in columns),
-        beta=beta,
-        k=k,
+        operator=operator,
         weights={},
     )
 
@@ -148,3 +158,117 @@ def inside(columns: Sequence[Column], records: Sequence[Record], cell: Cell) -> 
         )
         for record in records
     )
+
+
+# -- the whole method: the probability of everything that can be released
+
+Outcome = tuple[object, ...]
+Distribution = dict[Outcome, float]
+
+
+def shown(operator: Operator, size: int) -> dict[int, float]:
+    """Return how many copies a class of so many records shows, with probabilities; 0 stands for nothing."""
+    if isinstance(operator, Trimming):
+        epsilon, m = float(operator.epsilon), operator.m
+        weights = [math.exp(-epsilon * abs(j - m)) for j in range(size + 1)]
+        everything = sum(math.exp(-epsilon * j) for j in range(1, m + 1)) + 1 / -math.expm1(-epsilon)
+        chances = {size - j: weight / everything for j, weight in enumerate(weights)}
+    else:
+        assert isinstance(operator, Sampling)
+        beta = float(operator.beta)
+        chances = {j: math.comb(size, j) * beta**j * (1 - beta) ** (size - j) for j in range(size + 1)}
+    found = {copies: chance for copies, chance in chances.items() if copies >= operator.least}
+    return {**found, 0: 1 - sum(found.values())}
+
+
+def released_from(cells: dict[object, int], operator: Operator) -> Distribution:
+    """Return the probabilities of what is released of cells with so many records: cells and their copies."""
+    found: Distribution = {(): 1.0}
+    for cell, size in sorted(cells.items(), key=repr):
+        found = {
+            (*before, *(((cell, copies),) if copies else ())): chance * part
+            for before, chance in found.items()
+            for copies, part in shown(operator, size).items()
+        }
+    return found
+
+
+def mixed(parts: Iterator[tuple[float, Outcome, Distribution]]) -> Distribution:
+    """Return the mixture of distributions with weights, each outcome after what is told of the part."""
+    found: Distribution = {}
+    total = 0.0
+    for weight, told, chances in parts:
+        total += weight
+        for outcome, chance in chances.items():
+            found[(*told, *outcome)] = found.get((*told, *outcome), 0.0) + weight * chance
+    return {outcome: weight / total for outcome, weight in found.items()}
+
+
+def full_domain(
+    columns: Sequence[Column], records: Sequence[Record], operator: Operator, epsilon: Fraction
+) -> Distribution:
+    """Return the joint distribution of the chosen levels and the released counts."""
+    survival = operator.records
+    tops = sum(math.floor(SCALE / len(columns)) for _ in columns)
+    rate = float(epsilon / (survival.step * tops))
+    scores = {levels: granularity(columns, records, levels, survival) for levels in nodes(columns)}
+    best = max(scores.values())
+    return mixed(
+        (math.exp(rate * (score - best)), (levels,), released_from(dict(classes(columns, records, levels)), operator))
+        for levels, score in scores.items()
+    )
+
+
+def multi_dimensional(
+    columns: Sequence[Column],
+    records: Sequence[Record],
+    operator: Operator,
+    epsilon: Fraction,
+    *,
+    labels: Sequence[Sequence[Sequence[str]]] | None = None,
+) -> Distribution:
+    """Return the distribution of what a tree releases; the tree itself is not told.
+
+    ``labels[column][level][value]`` is what a value looks like; by default different values look different.
+    """
+    survival = operator.records.from_size(operator.cut)
+    tops = sum(math.floor(SCALE / len(columns)) for _ in columns)
+    rate = float(epsilon / -(-Fraction(operator.records.step * tops) // SCALE))
+    trees_below = trees(columns, tuple((column.height, 0) for column in columns))
+    sizes: dict[Cell, int] = {}
+
+    def size(cell: Cell) -> int:
+        if cell not in sizes:
+            sizes[cell] = inside(columns, records, cell)
+        return sizes[cell]
+
+    def look(cell: Cell) -> object:
+        if labels is None:
+            return cell
+        return tuple(labels[number][level][value] for number, (level, value) in enumerate(cell))
+
+    def parts() -> Iterator[tuple[float, Outcome, Distribution]]:
+        for prior, cells in trees_below:
+            total = sum(
+                worth(survival, size(cell)) * quality(columns, *zip(*cell, strict=True)) // SCALE for cell in cells
+            )
+            kept = {look(cell): size(cell) for cell in cells if size(cell)}
+            yield float(prior) * math.exp(rate * total), (), released_from(kept, operator)
+
+    return mixed(parts())
+
+
+def bad(first: Distribution, second: Distribution, epsilon: float) -> float:
+    """Return the probability, under ``first``, of outcomes whose ratio is not within e^-epsilon and e^epsilon."""
+    factor = math.exp(epsilon) * (1 + 1e-9)
+    return sum(
+        chance
+        for outcome, chance in first.items()
+        if chance > factor * second.get(outcome, 0.0) or second.get(outcome, 0.0) > factor * chance
+    )
+
+
+def hockey_stick(first: Distribution, second: Distribution, epsilon: float) -> float:
+    """Return the smallest delta with P[S] <= e^epsilon P'[S] + delta for all S."""
+    factor = math.exp(epsilon)
+    return sum(max(0.0, chance - factor * second.get(outcome, 0.0)) for outcome, chance in first.items())

@@ -15,12 +15,12 @@ from scipy import stats
 from reference import truthful as reference
 from reference.truthful import Column, Record
 from shoal import hierarchies
-from shoal.mechanisms import SeededSource
+from shoal.mechanisms import SeededSource, discrete_laplaces
 from shoal.methods.truthful import DifferentialPrivacy, Truthful, Tuples
+from shoal.methods.truthful._operators import Sampling, Trimming
 from shoal.methods.truthful._scores import Granularity
 from shoal.methods.truthful._search import draw, published_walk, split_walk
-from shoal.methods.truthful._tuples import sample
-from shoal.methods.truthful.parameters import Parameters, parameters
+from shoal.methods.truthful._tuples import draw_counts
 from shoal.schema import Attribute, Kind, Quantiles
 from shoal.tables import Frequencies
 from shoal.testing.audit import audit
@@ -42,20 +42,24 @@ def one_class(size: int, copies: int) -> Tuples:
 @pytest.mark.parametrize("share", [0.9, 1.0, 1.5])
 def test_released_copies_are_binomial_and_cut_off_at_k(share: float) -> None:
     # chi-square, n = 20,000, alpha = 1e-6; the distributions of rates 10 % lower and higher are rejected
-    found, number = parameters(1, "1e-2"), 20_000
+    found, number = Sampling.of(Fraction(1), Fraction(1, 100), definition="probabilistic", least=1), 20_000
     size = int(found.k / float(found.beta) * share)
-    drawn = sample(one_class(size, number), found, SeededSource(7)).counts
+    drawn = draw_counts(one_class(size, number), found, SeededSource(7)).counts
     copies = np.concatenate([drawn, np.zeros(number - len(drawn), dtype=np.int64)])
     assert fit(copies, size, found, 1.0) > 1e-6
     assert fit(copies, size, found, 0.9) < 1e-6
     assert fit(copies, size, found, 1.1) < 1e-6
 
 
-def fit(copies: np.ndarray, size: int, found: Parameters, scale: float) -> float:
+def fit(copies: np.ndarray, size: int, found: Sampling, scale: float) -> float:
     chances = stats.binom.pmf(np.arange(size + 1), size, min(float(found.beta) * scale, 1.0))
     chances[0] = chances[: found.k].sum()
     chances[1 : found.k] = 0
-    observed = np.bincount(copies, minlength=size + 1)
+    return goodness(copies, chances)
+
+
+def goodness(copies: np.ndarray, chances: np.ndarray) -> float:
+    observed = np.bincount(copies, minlength=len(chances))
     common = chances * len(copies) >= 5
     rest = max(1 - chances[common].sum(), 1e-12)
     return float(
@@ -63,6 +67,26 @@ def fit(copies: np.ndarray, size: int, found: Parameters, scale: float) -> float
             np.append(observed[common], observed[~common].sum()), np.append(chances[common], rest) * len(copies)
         ).pvalue
     )
+
+
+@pytest.mark.parametrize("least", [1, 3])
+@pytest.mark.parametrize("size", [4, 9, 30])
+def test_released_copies_are_what_trimming_leaves(size: int, least: int) -> None:
+    # chi-square, n = 20,000, alpha = 1e-6; the distributions of an epsilon 10 % lower or higher are rejected
+    found, number = Trimming.of(Fraction(1, 2), Fraction(1, 100), definition="probabilistic", least=least), 20_000
+    drawn = draw_counts(one_class(size, number), found, SeededSource(9)).counts
+    copies = np.concatenate([drawn, np.zeros(number - len(drawn), dtype=np.int64)])
+    assert trimmed_fit(copies, size, found) > 1e-6
+    if size == 30:  # smaller classes show too little to tell
+        assert trimmed_fit(copies, size, replace(found, epsilon=found.epsilon * Fraction(9, 10))) < 1e-6
+        assert trimmed_fit(copies, size, replace(found, epsilon=found.epsilon * Fraction(11, 10))) < 1e-6
+        assert trimmed_fit(copies, size, replace(found, m=found.m - 1)) < 1e-6
+
+
+def trimmed_fit(copies: np.ndarray, size: int, found: Trimming) -> float:
+    expected = reference.shown(found, size)
+    chances = np.array([expected.get(count, 0.0) for count in range(size + 1)])
+    return goodness(copies, chances)
 
 
 # -- audits: neighbours differ by one record; outcomes are what is released
@@ -79,8 +103,11 @@ def released(method: Truthful, columns: list[Column], seed: int) -> Callable[[li
     return run
 
 
-K = WANTED.operator(searching=True).k
-BETA = float(WANTED.operator(searching=True).beta)
+SAMPLING = WANTED.operator("sampling", searching=True)
+assert isinstance(SAMPLING, Sampling)
+K, BETA = SAMPLING.k, float(SAMPLING.beta)
+TRIMMING = WANTED.operator(searching=True)
+assert isinstance(TRIMMING, Trimming)
 
 
 @pytest.mark.slow
@@ -90,13 +117,58 @@ def test_the_method_passes_where_one_record_matters_most(scheme: str) -> None:
     near = int(K / BETA)
     with_record: list[Record] = [(0,)] * near + [(1,)] * near
     result = audit(
-        released(Truthful(scheme=scheme), [FLAT], 31),  # type: ignore[arg-type]
+        released(Truthful(scheme=scheme, operator="sampling"), [FLAT], 31),  # type: ignore[arg-type]
         with_record,
         with_record[:-1],
         delta=0.01,
         trials=600,
     )
     assert not result.refutes(1)
+    # trimming: the extra record is the last of a class that is rather shown than not
+    near = TRIMMING.likely
+    with_record = [(0,)] * near + [(1,)] * near
+    result = audit(
+        released(Truthful(scheme=scheme), [FLAT], 32),  # type: ignore[arg-type]
+        with_record,
+        with_record[:-1],
+        delta=0.01,
+        trials=600,
+    )
+    assert not result.refutes(1)
+
+
+@pytest.mark.parametrize("twin", ["none", "m one too small", "no condition on the noise", "least after the fact"])
+@pytest.mark.parametrize("size", [1, 3, 6, 20])
+def test_trimming_passes_and_its_broken_twins_are_caught(twin: str, size: int) -> None:
+    trials, source = 20_000, SeededSource(11)
+    operator = TRIMMING
+    streams: dict[int, Iterator[int]] = {}
+
+    def draw_of(records: int) -> np.ndarray:
+        counts = np.full(2 * trials, records)
+        if twin == "m one too small":
+            return replace(operator, m=operator.m - 1).shown(counts, source)
+        noise = discrete_laplaces(1 / operator.epsilon, len(counts), source=source)
+        if twin == "no condition on the noise":  # a count that would be too large is cut off at the true one
+            return np.clip(counts - operator.m - noise, 0, counts)
+        if twin == "least after the fact" and records <= size:
+            return np.zeros_like(counts)  # the class is hidden by its true size, not by what was drawn
+        return operator.shown(counts, source)
+
+    def run(records: int) -> Hashable:
+        if records not in streams:
+            streams[records] = iter(draw_of(records).tolist())
+        return next(streams[records])
+
+    result = audit(run, size + 1, size, delta=operator.exact_delta, trials=trials)
+    assert result.refutes(float(operator.epsilon)) == (twin != "none")
+
+
+def test_noise_below_minus_m_shows_more_records_than_there_are() -> None:
+    """What the condition on the noise is for: without it, a class of 3 shows 4 records or more."""
+    noise = discrete_laplaces(1 / TRIMMING.epsilon, 200_000, source=SeededSource(12))
+    assert (3 - TRIMMING.m - noise > 3).any()
+    assert (TRIMMING.shown(np.full(200_000, 3), SeededSource(12)) <= 3).all()
 
 
 def levels_of(search: Callable[..., object], epsilon: Fraction, seed: int, **options: int) -> Callable[..., Hashable]:
@@ -110,7 +182,7 @@ def levels_of(search: Callable[..., object], epsilon: Fraction, seed: int, **opt
 
 @cache
 def scored(records: tuple[Record, ...]) -> Granularity:
-    return Granularity(reference.setting([FLAT], records, beta=Fraction(1, 2), k=3))
+    return Granularity(reference.setting([FLAT], records, reference.sampling(Fraction(1, 2), 3)))
 
 
 def crafted_pair() -> tuple[list[Record], list[Record]]:
@@ -146,15 +218,15 @@ def test_a_score_called_less_sensitive_than_it_is_is_caught() -> None:
 
 
 def test_a_threshold_that_is_too_small_is_caught() -> None:
-    found, trials = WANTED.operator(searching=True), 3000
+    found, trials = SAMPLING, 3000
     broken = replace(found, k=2)
 
-    def run(operator: Parameters) -> Callable[[int], Hashable]:
+    def run(operator: Sampling) -> Callable[[int], Hashable]:
         streams: dict[int, Iterator[int]] = {}
 
         def next_count(size: int) -> Hashable:
             if size not in streams:  # all trials at once
-                drawn = sample(one_class(size, 2 * trials), operator, SeededSource(size)).counts.tolist()
+                drawn = draw_counts(one_class(size, 2 * trials), operator, SeededSource(size)).counts.tolist()
                 streams[size] = iter(shuffled([*drawn, *[0] * (2 * trials - len(drawn))]))
             return next(streams[size])
 
@@ -169,7 +241,7 @@ def shuffled(values: list[int]) -> list[int]:
 
 
 def test_release_without_sampling_is_caught() -> None:
-    found = WANTED.operator(searching=True)
+    found = SAMPLING
 
     def unsampled(size: int) -> Hashable:
         return size if size >= found.k else 0

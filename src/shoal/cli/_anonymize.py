@@ -52,7 +52,7 @@ def anonymize(
         str | None,
         typer.Option(
             "--epsilon",
-            help="Differential privacy: with --delta, a sample of real records; with --method dp-microaggregation, "
+            help="Differential privacy: with --delta, real records, some left out; with --method dp-microaggregation, "
             "noisy ones. All domains must be declared.",
         ),
     ] = None,
@@ -60,7 +60,8 @@ def anonymize(
         str | None, typer.Option("--delta", help="The delta of --epsilon: well below one over the number of records.")
     ] = None,
     search_share: Annotated[
-        str | None, typer.Option(help="The part of epsilon spent on choosing the generalisation; 0.1 by default.")
+        str | None,
+        typer.Option(help="The part of epsilon spent on choosing the generalisation; by default what measured best."),
     ] = None,
     definition: Annotated[
         str | None,

@@ -29,6 +29,7 @@ from shoal.guarantees._events import (
     Sampled,
     SchemeChosen,
     Suppressed,
+    Trimmed,
     budget,
 )
 from shoal.guarantees._evidence import Asked, Decision, Evidence, Step, checked, texts_of
@@ -71,6 +72,7 @@ __all__ = [
     "Step",
     "Strength",
     "Suppressed",
+    "Trimmed",
     "Verification",
     "Words",
     "budget",

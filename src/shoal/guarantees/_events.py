@@ -21,6 +21,7 @@ __all__ = [
     "Sampled",
     "SchemeChosen",
     "Suppressed",
+    "Trimmed",
     "budget",
 ]
 
@@ -216,15 +217,56 @@ class Sampled(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Trimmed(Event):
+    """A random number of records of every class was left out, and classes with too few left.
+
+    Parameters
+    ----------
+    m
+        How many records a class lost on average.
+    least
+        Classes with fewer records left were left out.
+    epsilon_spent, delta_spent, definition
+        What that promises, given the scheme.
+    """
+
+    name: ClassVar[str] = "trimmed"
+    m: int
+    least: int
+    epsilon_spent: Fraction
+    delta_spent: Fraction
+    definition: str
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The epsilon that this step spends."""
+        return self.epsilon_spent
+
+    @property
+    def delta(self) -> Fraction:
+        """The delta that this step spends."""
+        return self.delta_spent
+
+    def describe(self) -> str:
+        """Say what was done, in one plain sentence."""
+        few = f" and then every combination with fewer than {self.least:,} records left" if self.least > 1 else ""
+        records = "1 record" if self.m == 1 else f"{self.m:,} records"
+        return (
+            f"Left out a random number of the records of every combination of values, about {records} on "
+            f"average{few} (epsilon {_number(self.epsilon)}, delta {_number(self.delta)})."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Filtered(Event):
-    """Sampled classes that violate a model were left out; what is left depends on nothing but the sampled classes."""
+    """Drawn classes that violate a model were left out; what is left depends on nothing but the drawn classes."""
 
     name: ClassVar[str] = "filtered"
     models: tuple[str, ...]
 
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
-        return f"Left out sampled classes that violate {', '.join(f'`{model}`' for model in self.models)}."
+        return f"Left out classes that violate {', '.join(f'`{model}`' for model in self.models)}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ tests.
 from shoal.mechanisms._binomial import binomial
 from shoal.mechanisms._coins import below_real, bernoulli, bernoulli_exponential, bernoulli_real
 from shoal.mechanisms._distances import AbsoluteDistance, Distance, NominalDistance, TaxonomyDistance
+from shoal.mechanisms._geometric import discrete_laplaces, geometrics
 from shoal.mechanisms._laplace import Laplace
 from shoal.mechanisms._mechanism import Mechanism, Neighbours, NoiseGrid
 from shoal.mechanisms._optimal import OptimalNoise, interval_optimal_core, variance_optimal_core
@@ -47,6 +48,8 @@ __all__ = [
     "bernoulli_exponential",
     "bernoulli_real",
     "binomial",
+    "discrete_laplaces",
+    "geometrics",
     "interval_optimal_core",
     "variance_optimal_core",
 ]

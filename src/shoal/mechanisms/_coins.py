@@ -7,6 +7,9 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from shoal.errors import ParameterError
 from shoal.exact import Number, rational, working_precision
 from shoal.mechanisms._random import SYSTEM, RandomSource
@@ -152,6 +155,7 @@ def discrete_laplace(scale: Fraction, *, source: RandomSource = SYSTEM) -> int:
 
 
 FIRST_BITS = 64
+_LAST = 2**FIRST_BITS - 1
 
 
 class WeightedChoice:
@@ -184,8 +188,23 @@ class WeightedChoice:
 
     def draw(self, *, source: RandomSource = SYSTEM) -> int:
         """Return the position of one outcome. O(log n), after the first draw of a choice."""
-        bits, u = FIRST_BITS, source.bits(FIRST_BITS)
-        ends = self._first
+        return self._settled(source.bits(FIRST_BITS), source)
+
+    def draw_all(self, size: int, *, source: RandomSource = SYSTEM) -> NDArray[np.int64]:
+        """Return the positions of so many independent outcomes; vectorised."""
+        drawn = source.uint64(size)
+        lower, upper = (np.array([min(end, _LAST) for end in ends], dtype=np.uint64) for ends in self._first)
+        found = np.searchsorted(lower[:-1], drawn, side="right").astype(np.int64)
+        # an end at 2^64 does not fit into the words: what may lie beyond it is settled one by one
+        before = upper[np.maximum(found - 1, 0)]
+        open_still = (found > 0) & ((before > drawn) | (before == _LAST))
+        for place in np.flatnonzero(open_still).tolist():
+            found[place] = self._settled(int(drawn[place]), source)
+        return found
+
+    def _settled(self, u: int, source: RandomSource) -> int:
+        """Return the outcome of a draw that starts with the bits ``u``."""
+        bits, ends = FIRST_BITS, self._first
         while (found := _part(u, ends)) is None:
             bits, u = 2 * bits, (u << bits) | source.bits(bits)
             ends = self._ends(bits)

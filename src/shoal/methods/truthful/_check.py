@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -23,17 +24,17 @@ from shoal.guarantees import (
     Filtered,
     Generalized,
     LeftOut,
-    Neighbours,
     Ordered,
     PromiseEntry,
     Sampled,
     SchemeChosen,
     Strength,
     Suppressed,
+    Trimmed,
     checked,
 )
-from shoal.methods.truthful._survival import sensitivity_range
-from shoal.methods.truthful.parameters import satisfies
+from shoal.hierarchies import Hierarchy
+from shoal.methods.truthful._operators import OPERATORS, Operator, figures, sensitivity_range
 from shoal.schema import Provenance
 from shoal.tables import Classes
 
@@ -45,59 +46,109 @@ __all__ = ["check_privacy"]
 #: How a scheme may have been chosen, and whether that is proved to be private.
 _SEARCHES = {"draw": True, "tree": True, "split walk": True, "fixed": True, "published walk": False}
 
-#: All steps that a release may consist of, in their order, and whether it must.
+#: All steps that a release may consist of, in their order, and whether it must; of the two operators it has one.
 _STEPS: dict[type[Event], bool] = {
     Dropped: False,
     SchemeChosen: True,
     Generalized: True,
-    Sampled: True,
+    Sampled: False,
+    Trimmed: False,
     Filtered: False,
     Ordered: True,
 }
+_ATTAINED = "delta attained, rounded up"
 
 Step = Mapping[str, object]
 
 
-def check_privacy(promise: DifferentialPrivacy, entry: PromiseEntry, evidence: Evidence) -> list[Check]:
-    """Return one check per part of the promise."""
-    certificate = evidence.certificate
-    parts: dict[str, Callable[[], Decision]] = {
-        "words": lambda: _words(promise, entry, certificate),
-        "steps": lambda: _steps(certificate),
-        "figures": lambda: _figures(promise, entry, certificate),
-        "budget": lambda: _budget(promise, certificate),
-        "sampling": lambda: _sampling(entry, certificate),
-        "classes": lambda: _classes(evidence),
-        "scheme": lambda: _scheme(entry, certificate),
-        "filters": lambda: _filters(promise, certificate),
-        "domains": lambda: _domains(entry, certificate),
-        "silence": lambda: _silence(certificate),
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Release:
+    """What is compared: the promise, how it stands in the certificate, and the files."""
+
+    promise: DifferentialPrivacy
+    entry: PromiseEntry
+    evidence: Evidence
+    hierarchies: Mapping[str, Hierarchy]
+    alike: tuple[str, ...]
+
+    @property
+    def certificate(self) -> Certificate:
+        return self.evidence.certificate
+
+    @property
+    def chosen(self) -> Step:
+        """The step that chose the scheme."""
+        return self.evidence.step(SchemeChosen.name)
+
+    @property
+    def kind(self) -> type[Operator]:
+        """The one operator that the steps name."""
+        named = [kind for kind in OPERATORS.values() if self.evidence.steps(kind.step)]
+        if len(named) != 1:
+            raise KeyError("operator")
+        return named[0]
+
+    @property
+    def operator(self) -> Operator:
+        """The operator that the steps describe, with the delta that the promise says it attains."""
+        attained = float(str(self.entry.exact[_ATTAINED]))
+        return self.kind.of_step(self.evidence.step(self.kind.step), attained)
+
+
+def check_privacy(
+    promise: DifferentialPrivacy,
+    entry: PromiseEntry,
+    evidence: Evidence,
+    *,
+    hierarchies: Mapping[str, Hierarchy],
+    alike: tuple[str, ...],
+) -> list[Check]:
+    """Return one check per part of the promise.
+
+    ``hierarchies`` are those that the schema lists, and ``alike`` the columns of which different cells look alike.
+    """
+    release = _Release(promise=promise, entry=entry, evidence=evidence, hierarchies=hierarchies, alike=alike)
+    parts: dict[str, Callable[[_Release], Decision]] = {
+        "words": _words,
+        "steps": _steps,
+        "figures": _figures,
+        "budget": _budget,
+        "operator": _operator,
+        "classes": _classes,
+        "values": _values,
+        "scheme": _scheme,
+        "filters": _filters,
+        "domains": _domains,
+        "silence": _silence,
     }
-    return [checked(f"{promise.name}, {part}", decide) for part, decide in parts.items()]
+    return [checked(f"{promise.name}, {part}", _bound(decide, release)) for part, decide in parts.items()]
 
 
-def _words(promise: DifferentialPrivacy, entry: PromiseEntry, certificate: Certificate) -> Decision:
-    """Say the promise again from its parameters, and compare."""
-    search = str(_one(certificate, SchemeChosen.name)["search"])
-    cryptographic = certificate.randomness == CRYPTOGRAPHIC
-    doubts = promise.doubts(covered=_SEARCHES.get(search, False), cryptographic=cryptographic)
-    if entry.unit != "record":
-        return False, "the unit is not the record"
-    if not certificate.same_wording:
-        return True, "the unit is the record"
-    if entry.statement != promise.statement():
-        return False, "the statement is not what the parameters mean"
-    if entry.assumptions != (*doubts, *promise.assumptions()):
-        return False, "the assumptions are not those of the promise"
-    return True, "statement, assumptions and unit are what the parameters mean"
+def _bound(decide: Callable[[_Release], Decision], release: _Release) -> Callable[[], Decision]:
+    return lambda: decide(release)
 
 
-def _steps(certificate: Certificate) -> Decision:
+def _words(release: _Release) -> Decision:
+    """Say the promise again from its parameters and the steps, and compare all parts of it."""
+    again = release.promise.promise(
+        covered=_SEARCHES.get(str(release.chosen["search"]), False),
+        cryptographic=release.certificate.randomness == CRYPTOGRAPHIC,
+        figures=figures(
+            release.operator,
+            sensitivity=_number(release.chosen, "sensitivity"),
+            search_epsilon=_number(release.chosen, "epsilon_spent"),
+        ),
+    )
+    return release.entry.compared(again, wording=release.certificate.same_wording)
+
+
+def _steps(release: _Release) -> Decision:
     """Look whether the steps are those of such a release, described as they are."""
+    certificate = release.certificate
     names = [str(step.get("step")) for step in certificate.steps]
     known = {kind.name: kind for kind in _STEPS}
     needed = [kind.name for kind, always in _STEPS.items() if always or kind.name in names]
-    if names != needed:
+    if names != needed or release.kind.step not in names:
         return False, "the steps are not those of a release with differential privacy"
     steps = certificate.steps
     if not certificate.same_wording:
@@ -106,7 +157,7 @@ def _steps(certificate: Certificate) -> Decision:
     if strange:
         return False, f"the step `{strange[0]}` is not described as it is"
     columns = [column.name for column in certificate.data.columns]
-    if _one(certificate, Generalized.name)["columns"] != columns:
+    if release.evidence.step(Generalized.name)["columns"] != columns:
         return False, "the columns that were generalised are not the released ones"
     return True, f"{len(names)} steps, each described as it is"
 
@@ -122,36 +173,27 @@ def _again(kind: type[Event], step: Step) -> dict[str, object]:
     return kind(**values).to_json()
 
 
-def _figures(promise: DifferentialPrivacy, entry: PromiseEntry, certificate: Certificate) -> Decision:
+def _figures(release: _Release) -> Decision:
     """Compare the figures of the promise with those of the steps; prove what is computed from them again."""
-    chosen, sampled = _one(certificate, SchemeChosen.name), _one(certificate, Sampled.name)
-    stated = dict(entry.exact)
+    promise, operator, chosen = release.promise, release.operator, release.chosen
     # the number that was rounded up is the float, not the fewest digits that give it back
-    attained = Fraction(float(str(stated.pop("delta attained, rounded up"))))
-    names = ("beta", "k", "sensitivity of the score", "epsilon of the scheme", "epsilon of the sampling")
-    found = (sampled["beta"], sampled["k"], chosen["sensitivity"], chosen["epsilon_spent"], sampled["epsilon_spent"])
-    if stated != dict(zip(names, found, strict=True)):
-        return False, "the figures of the promise are not those of its steps"
-    beta, k, epsilon = _number(sampled, "beta"), int(str(sampled["k"])), _number(sampled, "epsilon_spent")
-    if attained > _number(sampled, "delta_spent") or not satisfies(
-        k=k, beta=beta, epsilon=epsilon, delta=attained, definition=promise.definition
-    ):
+    attained = Fraction(operator.exact_delta)
+    if attained > operator.delta or not operator.holds(attained):
         return False, "the delta that is said to be attained is not"
     searching, spent = chosen["search"] != "fixed", _number(chosen, "epsilon_spent")
-    if (spent, epsilon) != (
-        promise.search_epsilon(searching=searching),
-        promise.total - promise.search_epsilon(searching=searching),
-    ):
+    share = promise.search_epsilon(searching=searching)
+    if (spent, operator.epsilon) != (share, promise.total - share):
         return False, "the search does not spend its share of epsilon"
     score, sensitivity = str(chosen["score"]), _number(chosen, "sensitivity")
-    low, high = sensitivity_range(score, beta=beta, k=k, columns=len(certificate.data.columns))
+    low, high = sensitivity_range(score, operator, columns=len(release.certificate.data.columns))
     if not (low <= sensitivity <= high if searching else sensitivity == 0):
         return False, f"one record can change the score `{score}` by another amount than is stated"
     return True, "the figures of the promise are those of its steps"
 
 
-def _filters(promise: DifferentialPrivacy, certificate: Certificate) -> Decision:
+def _filters(release: _Release) -> Decision:
     """Compare the other promises with what was left out for them, and with the definition, which must allow that."""
+    promise, certificate = release.promise, release.certificate
     others = [each for each in certificate.promises if each.strength is Strength.SYNTACTIC]
     asked = [models.from_parameters(each.model, each.parameters) for each in others]
     wanted = {model.name for model in asked if not model.capabilities.decided_by_size}
@@ -164,8 +206,9 @@ def _filters(promise: DifferentialPrivacy, certificate: Certificate) -> Decision
     return True, "by " + ", ".join(f"`{name}`" for name in sorted(done)) if done else "there are none"
 
 
-def _budget(promised: DifferentialPrivacy, certificate: Certificate) -> Decision:
+def _budget(release: _Release) -> Decision:
     """Add up what the steps spend, and compare with the promise and with the total that is stated."""
+    promised, certificate = release.promise, release.certificate
     spent = [_number(step, "epsilon_spent") for step in certificate.steps if "epsilon_spent" in step]
     deltas = [_number(step, "delta_spent") for step in certificate.steps if "delta_spent" in step]
     epsilon, delta = sum(spent, Fraction(0)), sum(deltas, Fraction(0))
@@ -181,44 +224,64 @@ def _budget(promised: DifferentialPrivacy, certificate: Certificate) -> Decision
     return passed, shown if passed else f"{shown}, which is not what is promised or stated"
 
 
-def _sampling(entry: PromiseEntry, certificate: Certificate) -> Decision:
-    """Decide again, in ball arithmetic, whether the sampling rate and the threshold keep what they claim."""
-    step = _one(certificate, Sampled.name)
-    k, beta, definition = step["k"], _number(step, "beta"), str(step["definition"])
-    if not isinstance(k, int) or (beta * 2**64).denominator != 1:
-        return False, "k is not a whole number, or beta is not a multiple of 2^-64"
-    if definition != entry.parameters.get("definition"):
+def _operator(release: _Release) -> Decision:
+    """Decide again, in ball arithmetic, whether the operator keeps what it claims."""
+    operator, method = release.operator, release.evidence.plan.method
+    if operator.definition != release.promise.definition:
         return False, "the definition is not the promised one"
-    epsilon, delta = _number(step, "epsilon_spent"), _number(step, "delta_spent")
-    kept = satisfies(k=k, beta=beta, epsilon=epsilon, delta=delta, definition=definition)  # type: ignore[arg-type]
-    claim = f"beta = {float(beta):.6g} and k = {k:,} keep epsilon {float(epsilon):.6g}, delta {float(delta):.6g}"
-    return kept, f"{claim} ({definition}): proved again" if kept else f"it cannot be proved that {claim}"
+    # plans of releases that were written before there was a choice name no operator
+    if release.certificate.same_wording and getattr(method, "operator", None) != operator.name:
+        return False, "the operator is not the one that the plan asks for"
+    if operator.delta > Fraction(release.promise.delta):
+        return False, "the operator spends more delta than is promised"
+    described = ", ".join(
+        f"{name} = {value:,}" if isinstance(value, int) else f"{name} = {float(Fraction(str(value))):.6g}"
+        for name, value in operator.figures().items()
+        if name != _ATTAINED
+    )
+    kept = operator.holds()
+    claim = f"{described} keep epsilon {float(operator.epsilon):.6g}, delta {float(operator.delta):.6g}"
+    return kept, f"{claim} ({operator.definition}): proved again" if kept else f"it cannot be proved that {claim}"
 
 
-def _classes(evidence: Evidence) -> Decision:
+def _classes(release: _Release) -> Decision:
     """Count how often every released combination of values occurs, all columns taken together."""
-    certificate = evidence.certificate
-    k = _one(certificate, Sampled.name)["k"]
-    assert isinstance(k, int)  # noqa: S101 - anything else is reported by the check of the sampling
-    names = [column.name for column in certificate.data.columns]
-    smallest = int(Classes.grouped(evidence.counted(certificate.data, names)).sizes.min())
-    return smallest >= k, f"every combination of values occurs at least {smallest:,} times; k = {k:,}"
+    data, least = release.certificate.data, release.operator.least
+    names = [column.name for column in data.columns]
+    smallest = int(Classes.grouped(release.evidence.counted(data, names)).sizes.min())
+    times = "once" if smallest == 1 else f"{smallest:,} times"
+    return smallest >= least, f"every combination of values occurs at least {times}; the least allowed is {least:,}"
 
 
-def _scheme(entry: PromiseEntry, certificate: Certificate) -> Decision:
-    """Compare how the scheme was chosen, and where random numbers came from, with the strength of the promise."""
-    search = str(_one(certificate, SchemeChosen.name)["search"])
+def _values(release: _Release) -> Decision:
+    """Look whether released values are values of the levels that they were generalised to, where those are listed."""
+    data, step = release.certificate.data, release.evidence.step(Generalized.name)
+    names = [column.name for column in data.columns]
+    levels = dict(zip(names, step["levels"], strict=False))
+    found = release.evidence.counted(data, names)
+    for name, hierarchy in release.hierarchies.items():
+        allowed = hierarchy.labels[levels[name]] if name in levels else sum(hierarchy.labels, ())
+        shown = found.hierarchies[found.attributes.index(name)].labels[0]
+        if not set(shown) <= set(allowed):
+            return False, f"`{name}` holds values that are not of its level"
+    return True, f"{len(release.hierarchies):,} of {len(names):,} columns list them, and hold no others"
+
+
+def _scheme(release: _Release) -> Decision:
+    """Look whether the way in which the scheme was chosen is known, and whether what is shown tells its cells apart."""
+    search = str(release.chosen["search"])
     if search not in _SEARCHES:
         return False, f"a scheme chosen by `{search}` is not known to be private"
-    if entry.neighbours is not Neighbours.ADD_REMOVE:
-        return False, "neighbours must differ by one record added or removed"
-    doubtful = not _SEARCHES[search] or certificate.randomness != CRYPTOGRAPHIC
-    if entry.strength is Strength.UNCONDITIONAL and doubtful:
-        return False, "the promise calls itself unconditional, but its search or its random numbers are not covered"
-    return True, f"chosen by `{search}`; the promise is {entry.strength}"
+    if search == "tree" and release.alike and release.promise.definition != "standard":
+        return False, (
+            f"different cells look alike, because the hierarchy of `{release.alike[0]}` has the label `*` below its "
+            "top: only the standard definition holds"
+        )
+    return True, f"chosen by `{search}`; the promise is {release.entry.strength}"
 
 
-def _domains(entry: PromiseEntry, certificate: Certificate) -> Decision:
+def _domains(release: _Release) -> Decision:
+    entry, certificate = release.entry, release.certificate
     if certificate.further_data:
         return False, "there are tables besides the one that the promise is about"
     known = {domain.column for domain in certificate.domains if domain.provenance is Provenance.DECLARED}
@@ -232,22 +295,15 @@ def _domains(entry: PromiseEntry, certificate: Certificate) -> Decision:
     return True, f"declared for all {len(known):,} columns"
 
 
-def _silence(certificate: Certificate) -> Decision:
+def _silence(release: _Release) -> Decision:
     """Look for figures of the input, which differential privacy keeps back."""
-    telling = {Suppressed.name, LeftOut.name} & {str(step.get("step")) for step in certificate.steps}
+    order = [str(step.get("step")) for step in release.certificate.steps]
+    telling = {Suppressed.name, LeftOut.name} & set(order)
     if telling:
         return False, f"the step `{sorted(telling)[0]}` tells figures of the input"
-    order = [str(step.get("step")) for step in certificate.steps]
-    if Filtered.name in order and order.index(Filtered.name) < order.index(Sampled.name):
-        return False, "classes were filtered before they were sampled"
+    if Filtered.name in order and order.index(Filtered.name) < order.index(release.kind.step):
+        return False, "classes were filtered before they were drawn"
     return True, "no step tells figures of the input"
-
-
-def _one(certificate: Certificate, name: str) -> Step:
-    steps = [step for step in certificate.steps if step.get("step") == name]
-    if len(steps) != 1:
-        raise KeyError(name)
-    return steps[0]
 
 
 def _number(step: Step, name: str) -> Fraction:

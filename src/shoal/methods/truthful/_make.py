@@ -1,7 +1,7 @@
 """A release drawn with differential privacy.
 
 Everything that is put into the :class:`Release` for others to see is a function of the plan, of the private choice of
-the scheme and of the sampled classes; what else is known of the input goes into its private report.
+the scheme and of the drawn classes; what else is known of the input goes into its private report.
 """
 
 from __future__ import annotations
@@ -21,22 +21,20 @@ from shoal.guarantees import (
     Filtered,
     Generalized,
     Guarantee,
-    Neighbours,
     Ordered,
-    Promise,
-    Sampled,
+    Requirement,
     SchemeChosen,
-    Strength,
     randomness,
     syntactic,
 )
 from shoal.mechanisms import RandomSource
 from shoal.methods._preparation import domains
 from shoal.methods.base import Made, PrivateReport, Work
-from shoal.methods.truthful._promises import DifferentialPrivacy, released
+from shoal.methods.truthful._operators import figures
+from shoal.methods.truthful._promises import DifferentialPrivacy, listed, look_alike, released
 from shoal.methods.truthful._scheme import Drawn
 from shoal.methods.truthful._tuples import Tuples, as_frequencies, filtered, filters
-from shoal.models import Classes
+from shoal.models import Classes, Model
 from shoal.risk import reidentification
 from shoal.schema import Kind, Provenance, Schema
 from shoal.tables import Frequencies
@@ -63,7 +61,7 @@ def draw(work: Work, method: Truthful) -> Made:
     drawn = method.keeping(sensitive).draw(
         frequencies,
         privacy,
-        k=max((model.capabilities.minimal_class_size for model in models), default=1),
+        k=_least(models),
         progress=work.watch.progress,
         cancelled=work.watch.cancelled,
         source=source,
@@ -88,18 +86,35 @@ def draw(work: Work, method: Truthful) -> Made:
     )
 
 
+def _least(models: Sequence[Model]) -> int:
+    """Return the least size of a class that promises about sizes ask for; all others filter what was drawn."""
+    sizes = (model.capabilities for model in models if model.capabilities.decided_by_size)
+    return max((each.minimal_class_size for each in sizes), default=1)
+
+
 def _weights(schema: Schema) -> dict[str, float]:
     return {attribute.name: attribute.weight for attribute in released(schema)}
 
 
 def _resolved(plan: Brief, method: Truthful) -> Brief:
-    """Return the plan with everything spelt out; beside a filter the definition of privacy is the standard one."""
-    models = tuple(model.resolved(plan.schema) for model in plan.models)
-    if filters(plan.class_models):
-        models = tuple(each.post_processed() if isinstance(each, DifferentialPrivacy) else each for each in models)
+    """Return the plan with everything spelt out.
+
+    The definition of privacy is the standard one where the release is a function of what was drawn: beside a filter,
+    and where cells of a multi-dimensional scheme look alike.
+    """
+    merged = bool(filters(plan.class_models)) or (
+        method.scheme == "multi-dimensional" and bool(look_alike(listed(plan.schema)))
+    )
+
+    def spelt(model: Requirement) -> Requirement:
+        if not isinstance(model, DifferentialPrivacy):
+            return model.resolved(plan.schema)
+        shared = model.sharing(method.search_share)
+        return shared.post_processed() if merged else shared
+
     return replace(
         plan,
-        models=models,
+        models=tuple(map(spelt, plan.models)),
         method=method.weighted(_weights(plan.schema)),
     )
 
@@ -131,35 +146,20 @@ def _check_listed(schema: Schema, sensitive: Sequence[str]) -> None:
 
 
 def _guarantee(plan: Brief, privacy: DifferentialPrivacy, drawn: Drawn, source: RandomSource) -> Guarantee:
+    promise = privacy.promise(
+        covered=drawn.searched.covered,
+        cryptographic=source.cryptographic,
+        figures=figures(drawn.operator, sensitivity=drawn.searched.sensitivity, search_epsilon=drawn.searched.epsilon),
+    )
     return Guarantee(
-        promises=(_promise(privacy, drawn, source), *(syntactic(model) for model in plan.class_models)),
+        promises=(promise, *(syntactic(model) for model in plan.class_models)),
         events=tuple(_events(plan, drawn)),
         randomness=randomness(cryptographic=source.cryptographic),
     )
 
 
-def _promise(privacy: DifferentialPrivacy, drawn: Drawn, source: RandomSource) -> Promise:
-    doubts = privacy.doubts(covered=drawn.searched.covered, cryptographic=source.cryptographic)
-    return Promise(
-        model=privacy.name,
-        parameters=privacy.parameters(),
-        strength=Strength.CONDITIONAL if doubts else Strength.UNCONDITIONAL,
-        statement=privacy.statement(),
-        assumptions=(*doubts, *privacy.assumptions()),
-        neighbours=Neighbours.ADD_REMOVE,
-        exact={
-            "beta": str(drawn.parameters.beta),
-            "k": drawn.parameters.k,
-            "delta attained, rounded up": drawn.parameters.exact_delta,
-            "sensitivity of the score": str(drawn.searched.sensitivity),
-            "epsilon of the scheme": str(drawn.searched.epsilon),
-            "epsilon of the sampling": str(drawn.parameters.epsilon),
-        },
-    )
-
-
 def _events(plan: Brief, drawn: Drawn) -> list[Event]:
-    searched, operator = drawn.searched, drawn.parameters
+    searched = drawn.searched
     hierarchies = drawn.tuples.hierarchies
     events: list[Event] = [Dropped(columns=plan.schema.identifiers)] if plan.schema.identifiers else []
     events.append(
@@ -180,15 +180,7 @@ def _events(plan: Brief, drawn: Drawn) -> list[Event]:
             heights=tuple(hierarchy.height for hierarchy in hierarchies) if searched.levels else (),
         )
     )
-    events.append(
-        Sampled(
-            beta=operator.beta,
-            k=operator.k,
-            epsilon_spent=operator.epsilon,
-            delta_spent=operator.delta,
-            definition=operator.definition,
-        )
-    )
+    events.append(drawn.operator.event())
     if filters(plan.class_models):
         events.append(Filtered(models=tuple(model.name for model in filters(plan.class_models))))
     return [*events, Ordered()]

@@ -6,7 +6,6 @@ of `shoal.methods.truthful._scores`.
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from fractions import Fraction
 
@@ -28,12 +27,12 @@ class _Homogeneity(Score):
     """Minus phi(D) = (sum over classes E of |E|^2 / |D|) + suppressed records [Bild24 (7)] (seed 003), or a sum of it.
 
     The published scores look at the sample and suppress below k. Here they look at the whole table, independent of the
-    sample, so classes count as suppressed below ceil(k / beta), the size from which on more than half of all samples
-    keep them.
+    sample, so classes count as suppressed below the size t from which on they are rather shown than not: ceil(k / beta)
+    of sampling, m + least of trimming.
 
     Guarantee
     ---------
-    With the threshold t = ceil(k / beta) >= 2, adding a record changes phi by at most t^2 / (t - 1) + 1 [Bild24 Thm 7],
+    With the threshold t >= 2, adding a record changes phi by at most t^2 / (t - 1) + 1 [Bild24 Thm 7],
     and the sum over m attributes by m times as much [Bild24 Thm 8]. Floating point: sums of squares are exact
     integers; then a score of m attributes makes at most 4 m roundings of numbers below m 2^28 (for fewer than 2^28
     records), each by at most 2^-53 of the number. So rounding moves two scores apart by at most 8 m^2 2^28 2^-53 =
@@ -44,7 +43,7 @@ class _Homogeneity(Score):
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting, no_costs(setting))
-        self.threshold = max(2, math.ceil(setting.k / setting.beta))
+        self.threshold = max(2, setting.operator.likely)
         terms = self._terms()
         self.sensitivity = terms * (Fraction(self.threshold**2, self.threshold - 1) + 1) + Fraction(terms**2, 2**22)
 

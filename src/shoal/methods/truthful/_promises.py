@@ -4,20 +4,34 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self, get_args
 
+import pyarrow as pa
+
+from shoal.errors import ParameterError
 from shoal.exact import Arguments, Number, plain
-from shoal.guarantees import CLASSES, Check, Evidence, PromiseEntry, Requirement, Words
-from shoal.hierarchies import provenance
+from shoal.guarantees import (
+    CLASSES,
+    Check,
+    Evidence,
+    Neighbours,
+    Promise,
+    PromiseEntry,
+    Requirement,
+    Strength,
+    Words,
+)
+from shoal.hierarchies import TOP, Hierarchy, build, leaves_declared, provenance
 from shoal.methods._preparation import unfit
 from shoal.methods.truthful._check import check_privacy
+from shoal.methods.truthful._operators import OPERATORS, Operator, OperatorName
 from shoal.methods.truthful._worst_case import LARGEST_EPSILON, Definition
-from shoal.methods.truthful.parameters import Parameters, parameters
-from shoal.schema import INEXACT, Attribute, Kind, Provenance, Role, Schema
+from shoal.schema import INEXACT, Attribute, Kind, Missing, Provenance, Role, Schema
 
-__all__ = ["DifferentialPrivacy", "released"]
+__all__ = ["DifferentialPrivacy", "listed", "look_alike", "released"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -33,12 +47,14 @@ class DifferentialPrivacy(Requirement):
         For search and release together. A float means its decimal notation: 0.1 is 1/10.
     delta : number in (0, 1)
         Take it well below 1 / (number of records).
-    search_share : number in [0, 1)
-        The part of epsilon that chooses the scheme; the rest samples the records.
+    search_share : number in [0, 1), or None
+        The part of epsilon that chooses the scheme; the rest is spent on what is released of it. None: what was best in
+        measurements of the method, see `Truthful`.
     definition : "probabilistic" or "standard"
-        See `parameters`. The first is stronger, but not closed under post-processing. So
-        where another promise leaves classes out of what was sampled, the second is asked for and
-        promised.
+        See `shoal.methods.truthful.parameters.parameters`. The first is stronger, but not closed under post-processing.
+        So the second is asked for and promised where another promise leaves classes out of what was drawn, and for a
+        multi-dimensional scheme over a hierarchy that has the label ``*`` below its top, under which different cells
+        look alike.
 
     Guarantee
     ---------
@@ -48,14 +64,14 @@ class DifferentialPrivacy(Requirement):
     --------
     >>> wanted = DifferentialPrivacy(epsilon=1, delta=1e-6)
     >>> wanted
-    DifferentialPrivacy(epsilon=1, delta=1e-06, search_share=0.1, definition='probabilistic')
-    >>> wanted.operator(searching=True).k
-    73
+    DifferentialPrivacy(epsilon=1, delta=1e-06, definition='probabilistic')
+    >>> wanted.sharing("0.1").operator(searching=True).figures()["m"]
+    15
     """
 
     epsilon: Number
     delta: Number
-    search_share: Number = Fraction(1, 10)
+    search_share: Number | None = None
     definition: Definition = "probabilistic"
     name: ClassVar[str] = "differential-privacy"
     title: ClassVar[str] = "DifferentialPrivacy"
@@ -67,7 +83,8 @@ class DifferentialPrivacy(Requirement):
             ("delta", "(0, 1)"),
             ("search_share", "[0, 1)"),
         ):
-            object.__setattr__(self, name, arguments.rational(name, getattr(self, name), interval))
+            if getattr(self, name) is not None or name != "search_share":
+                object.__setattr__(self, name, arguments.rational(name, getattr(self, name), interval))
         arguments.choice("definition", self.definition, get_args(Definition))
         arguments.finish()
 
@@ -76,17 +93,35 @@ class DifferentialPrivacy(Requirement):
         """The epsilon of search and release together."""
         return Fraction(self.epsilon)
 
+    def sharing(self, search_share: Number) -> Self:
+        """Return the promise with this part of epsilon for the search, unless it names one."""
+        return dataclasses.replace(self, search_share=search_share) if self.search_share is None else self
+
     def search_epsilon(self, *, searching: bool) -> Fraction:
         """Return what choosing the scheme may spend: nothing, where there is nothing to choose."""
-        return self.total * Fraction(self.search_share) if searching else Fraction(0)
+        if not searching:
+            return Fraction(0)
+        if self.search_share is None:
+            raise ParameterError(f"`search_share` of `{self.title}` must be given to choose a scheme.")
+        return self.total * Fraction(self.search_share)
 
-    def operator(self, *, searching: bool) -> Parameters:
-        """Return the sampling rate and the threshold of the operator, given whether a scheme is searched for."""
+    def operator(self, name: OperatorName = "trim", *, searching: bool, least: int = 1) -> Operator:
+        """Return what happens to the classes of the scheme.
+
+        Parameters
+        ----------
+        name
+            Of the operator.
+        searching
+            Whether a scheme is searched for, which takes its share of epsilon.
+        least
+            The least size of a released class.
+        """
         rest = self.total - self.search_epsilon(searching=searching)
-        return parameters(rest, Fraction(self.delta), definition=self.definition)
+        return OPERATORS[name].of(rest, Fraction(self.delta), definition=self.definition, least=least)
 
     def post_processed(self) -> Self:
-        """Return what can be asked for where the release is a function of what was sampled.
+        """Return what can be asked for where the release is a function of what was drawn.
 
         The standard definition, whatever was asked for: P[f(S) in A] = P[S in f^-1(A)], so that it holds of f(S) as it
         does of S. The probabilistic one is not closed: f may merge an outcome whose ratio is too large with others.
@@ -105,7 +140,8 @@ class DifferentialPrivacy(Requirement):
 
     def check(self, entry: PromiseEntry, evidence: Evidence) -> list[Check]:
         """Compute again what the steps claim, and compare it with what the data file shows."""
-        return check_privacy(self, entry, evidence)
+        hierarchies = listed(evidence.plan.schema)
+        return check_privacy(self, entry, evidence, hierarchies=hierarchies, alike=look_alike(hierarchies))
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
@@ -114,7 +150,7 @@ class DifferentialPrivacy(Requirement):
         if self.definition == "probabilistic":
             return (
                 "Adding or removing any one record changes the probability of what is released by a factor of at most "
-                f"{factor}, but for outcomes of probability {delta} in all."
+                f"{factor}, except for outcomes whose total probability is at most {delta}."
             )
         return (
             "Adding or removing any one record changes the probability p of any set of releases to at most "
@@ -126,9 +162,31 @@ class DifferentialPrivacy(Requirement):
         return (
             "One person has one record; with r records of a person epsilon counts r times, and delta more than that: "
             "(e^(r epsilon) - 1) / (e^epsilon - 1) times.",
-            "Domains, hierarchies and weights were declared without looking at the data.",
+            "Domains, hierarchies and weights were declared, and levels, score, scheme, target, epsilon, delta, k and "
+            "all other settings were chosen, without looking at the data.",
             "Messages, running time and the private report stay with the publisher.",
             "Every further release or answer from the same records adds its own epsilon and delta.",
+        )
+
+    def promise(self, *, covered: bool, cryptographic: bool, figures: Mapping[str, object]) -> Promise:
+        """Return what a release promises.
+
+        Parameters
+        ----------
+        covered, cryptographic
+            See `doubts`.
+        figures
+            What the promise was computed with.
+        """
+        doubts = self.doubts(covered=covered, cryptographic=cryptographic)
+        return Promise(
+            model=self.name,
+            parameters=self.parameters(),
+            strength=Strength.CONDITIONAL if doubts else Strength.UNCONDITIONAL,
+            statement=self.statement(),
+            assumptions=(*doubts, *self.assumptions()),
+            neighbours=Neighbours.ADD_REMOVE,
+            exact=figures,
         )
 
     def doubts(self, *, covered: bool, cryptographic: bool) -> tuple[str, ...]:
@@ -141,6 +199,32 @@ class DifferentialPrivacy(Requirement):
 def released(schema: Schema) -> tuple[Attribute, ...]:
     """Return the columns that a release under differential privacy holds: all but the identifiers."""
     return tuple(attribute for attribute in schema if attribute.role is not Role.IDENTIFIER)
+
+
+def listed(schema: Schema) -> dict[str, Hierarchy]:
+    """Return the hierarchies of the released columns whose values are listed, made from the schema alone."""
+    return {
+        attribute.name: build(
+            attribute,
+            pa.array([], pa.string()),
+            folder=schema.folder,
+            missing=attribute.missing is Missing.CATEGORY,
+        )
+        for attribute in released(schema)
+        if leaves_declared(attribute) and attribute.kind is not Kind.DATE
+    }
+
+
+def look_alike(hierarchies: Mapping[str, Hierarchy]) -> tuple[str, ...]:
+    """Return the columns of which different cells of a multi-dimensional scheme can look alike.
+
+    Those with the label ``*`` below the top of their hierarchy: of any other label that stands for two sets of values
+    one is marked (`shoal.hierarchies`). Columns whose values are not `listed` have intervals or periods, never ``*``,
+    below the top.
+    """
+    return tuple(
+        name for name, hierarchy in hierarchies.items() if any(TOP in labels for labels in hierarchy.labels[:-1])
+    )
 
 
 def _undeclared(attribute: Attribute) -> str:

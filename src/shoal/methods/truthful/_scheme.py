@@ -15,6 +15,7 @@ from shoal.errors import ParameterError
 from shoal.mechanisms import RandomSource
 from shoal.methods.base import Watch
 from shoal.methods.recode import Lattice, Levels
+from shoal.methods.truthful._operators import Operator
 from shoal.methods.truthful._paper_scores import Discernibility, NonUniformEntropy
 from shoal.methods.truthful._scores import (
     Classification,
@@ -28,7 +29,6 @@ from shoal.methods.truthful._scores import (
 from shoal.methods.truthful._search import LARGEST_LATTICE, draw, published_walk, split_walk
 from shoal.methods.truthful._trees import draw_tree
 from shoal.methods.truthful._tuples import Tuples
-from shoal.methods.truthful.parameters import Parameters
 from shoal.tables import Frequencies, SensitiveAttribute, tally
 
 __all__ = ["EXPECTED", "SCORES", "Chooser", "Drawn", "Searched"]
@@ -87,15 +87,15 @@ class Drawn:
     ----------
     tuples
         The released tuples with their numbers of copies.
-    searched, parameters
-        How the scheme was chosen, and what the operator used.
+    searched, operator
+        How the scheme was chosen, and what happened to its classes.
     scheme
-        The tuples of the whole table under the scheme, before sampling. *Never to be published*, unlike the others.
+        The tuples of the whole table under the scheme, before the operator. *Never to be published*, unlike the others.
     """
 
     tuples: Tuples
     searched: Searched
-    parameters: Parameters
+    operator: Operator
     scheme: Tuples = field(repr=False)
 
 
@@ -106,7 +106,7 @@ class Chooser:
     frequencies: Frequencies
     low: Levels
     high: Levels
-    operator: Parameters
+    operator: Operator
     weights: Mapping[str, float]
     score: str
     target: str | None
@@ -212,8 +212,7 @@ class Chooser:
             frequencies=self._features,
             low=tuple(self.low[j] for j in self._kept),
             high=tuple(self.high[j] for j in self._kept),
-            beta=self.operator.beta,
-            k=self.operator.k,
+            operator=self.operator,
             weights=self.weights,
         )
 

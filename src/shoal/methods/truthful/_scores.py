@@ -15,7 +15,8 @@ from shoal.errors import ParameterError
 from shoal.hierarchies import Hierarchy
 from shoal.kernels.walk import score
 from shoal.methods.recode import Box, Lattice, Levels, Node, Tables
-from shoal.methods.truthful._survival import SCALE, Survival, surviving_classes, surviving_records
+from shoal.methods.truthful._operators import Operator
+from shoal.methods.truthful._survival import SCALE, Survival
 from shoal.tables import Frequencies
 
 __all__ = ["Classification", "ExpectedScore", "Granularity", "GroupSize", "Intensity", "Score", "Setting", "no_costs"]
@@ -33,8 +34,8 @@ class Setting:
         The table; with a target, that is its only sensitive attribute, else there is none.
     low, high
         The schemes to choose from: the nodes between these two.
-    beta, k
-        Of the operator.
+    operator
+        What will happen to the classes of the scheme.
     weights
         Importance of attributes; 1 for those not named.
     """
@@ -42,8 +43,7 @@ class Setting:
     frequencies: Frequencies
     low: Levels
     high: Levels
-    beta: Fraction
-    k: int
+    operator: Operator
     weights: Mapping[str, float]
 
     @property
@@ -146,9 +146,10 @@ class Granularity(ExpectedScore):
     name = "granularity"
 
     def __init__(self, setting: Setting) -> None:
-        worth = surviving_records(setting.beta, setting.k)
         super().__init__(
-            setting, worth, *_qualities(setting, [hierarchy.shares for hierarchy in _hierarchies(setting)])
+            setting,
+            setting.operator.records,
+            *_qualities(setting, [hierarchy.shares for hierarchy in _hierarchies(setting)]),
         )
 
 
@@ -158,9 +159,10 @@ class Intensity(ExpectedScore):
     name = "intensity"
 
     def __init__(self, setting: Setting) -> None:
-        worth = surviving_records(setting.beta, setting.k)
         super().__init__(
-            setting, worth, *_qualities(setting, [_depths(hierarchy) for hierarchy in _hierarchies(setting)])
+            setting,
+            setting.operator.records,
+            *_qualities(setting, [_depths(hierarchy) for hierarchy in _hierarchies(setting)]),
         )
 
 
@@ -170,7 +172,7 @@ class GroupSize(ExpectedScore):
     name = "group-size"
 
     def __init__(self, setting: Setting) -> None:
-        super().__init__(setting, surviving_classes(setting.beta, setting.k), no_costs(setting), SCALE)
+        super().__init__(setting, setting.operator.classes, no_costs(setting), SCALE)
 
 
 class Classification(ExpectedScore):
@@ -188,7 +190,7 @@ class Classification(ExpectedScore):
     name = "classification"
 
     def __init__(self, setting: Setting) -> None:
-        super().__init__(setting, surviving_records(setting.beta, setting.k), no_costs(setting), SCALE)
+        super().__init__(setting, setting.operator.records, no_costs(setting), SCALE)
 
     def _of(self, node: Node) -> float:
         if not len(node.starts):

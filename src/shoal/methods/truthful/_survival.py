@@ -1,8 +1,8 @@
-"""What a class of c records is worth before it is sampled: integers that rise with c by steps that are known exactly.
+"""What a class of c records is worth before anything is drawn: integers that rise with c by steps known exactly.
 
 Scores of schemes are sums of such worths over classes. Two things about a table of worths matter for privacy: it never
 falls, and its largest step. Both are read off the finished table of integers, so it does not matter how its entries
-were computed, with floating point or otherwise: the table depends on beta and k, never on data.
+were computed, with floating point or otherwise: the table depends on the operator, never on data.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from shoal.errors import ParameterError
 
-__all__ = ["SCALE", "Survival", "sensitivity_range", "surviving_classes", "surviving_records"]
+__all__ = ["SCALE", "Survival", "surviving_classes", "surviving_records", "untrimmed_classes", "untrimmed_records"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -63,6 +63,13 @@ class Survival:
         """The largest rise when a record is added: over the table and over what lies beyond it."""
         return max(int(np.diff(self.table).max(initial=0)), self.slope)
 
+    def from_size(self, size: int) -> Survival:
+        """Return the largest worth below this one that is 0 for classes of fewer records and has no larger steps."""
+        last = len(self.table) - 1
+        sizes = np.arange(max(last, size) + 1, dtype=np.int64)
+        rising = float(self.step) * np.maximum(sizes - (size - 1), 0)
+        return Survival(table=np.minimum(self.of(sizes), rising), slope=self.slope)
+
     def of(self, sizes: Integers) -> Floats:
         """Return the worths of classes of these sizes."""
         last = len(self.table) - 1
@@ -104,29 +111,49 @@ def surviving_classes(beta: Fraction, k: int) -> Survival:
     return Survival(table=_integers(tail(k)), slope=0)
 
 
-def sensitivity_range(score: str, *, beta: Fraction, k: int, columns: int) -> tuple[Fraction, Fraction]:
-    """Return the least and the largest sensitivity that a score can have, whatever the weights of the columns.
+def untrimmed_records(epsilon: Fraction, m: int, least: int) -> Survival:
+    """Return SCALE times the expected number of records that trimming shows of a class of c, with limited steps.
 
-    Qualities are rounded down once per column, so that their sum is less than ``columns`` units below the scale
-    [`shoal.methods.truthful._scores`]; of the scores of [Bild24] the sensitivity is a formula [`_paper_scores`].
+    That number is h(c) = E[X] = sum over j <= c - least of (c - j) P[M = j], and its steps are h(c + 1) - h(c) =
+    P[M <= c - least] + least P[M = c + 1 - least]. For least = 1 that is P[M <= c] <= 1: one record more is shown at
+    most, and the table is h, rounded down, as it is. For a larger ``least`` the peak at c = m + least is cut off as in
+    `surviving_records`.
 
     Examples
     --------
-    >>> low, high = sensitivity_range("granularity", beta=Fraction(1, 2), k=50, columns=4)
-    >>> float(high / SCALE**2), high - low == 4 * 1.75 * SCALE
-    (1.75, True)
+    >>> worth = untrimmed_records(Fraction(9, 10), 12, 1)
+    >>> worth.step == SCALE, (worth.of(np.array([6, 13, 100])) / SCALE).round(2).tolist()
+    (True, [0.0, 1.2, 88.0])
     """
-    if score in ("granularity", "intensity", "classification"):
-        step = surviving_records(beta, k).step
-        return Fraction(step * (SCALE - (0 if score == "classification" else columns))), Fraction(step * SCALE)
-    if score == "group-size":
-        # these steps are probabilities in floating point, which another machine may round to the next unit
-        step = surviving_classes(beta, k).step
-        return Fraction(max(step - 1, 1) * SCALE), Fraction((step + 1) * SCALE)
-    terms = {"discernibility": 1, "non-uniform-entropy": columns}[score]
-    threshold = max(2, math.ceil(k / beta))
-    exact = terms * (Fraction(threshold**2, threshold - 1) + 1) + Fraction(terms**2, 2**22)
-    return exact, exact
+    sizes, shown = _untrimmed(epsilon, m, least)
+    # E[X] = sum of P[X >= x]: `least` times that anything is shown, and one for every count beyond
+    expected = least * shown + np.concatenate([[0.0], np.cumsum(shown)[:-1]])
+    limit = float(SCALE if least == 1 else math.floor(STEEPNESS * SCALE))
+    whole = _integers(expected)
+    limited = np.minimum.accumulate(whole - limit * sizes) + limit * sizes
+    return Survival(table=limited, slope=SCALE)
+
+
+def untrimmed_classes(epsilon: Fraction, m: int, least: int) -> Survival:
+    """Return SCALE times the probability that trimming shows a class of c records: P[M <= c - least]."""
+    _, shown = _untrimmed(epsilon, m, least)
+    return Survival(table=_integers(shown), slope=0)
+
+
+def _untrimmed(epsilon: Fraction, m: int, least: int) -> tuple[Floats, Floats]:
+    """Return c = 0, 1, ... and P[M <= c - least], up to where it is 1 in floating point."""
+    size = m + least + math.ceil(40 / epsilon) + 2
+    if size > _LARGEST_TABLE:
+        raise ParameterError(
+            f"classes would lose about {m:,} records, which no search is made for.",
+            hint="take a larger epsilon, or fix the `levels` of all columns",
+        )
+    rate = float(epsilon)
+    trimmed = np.exp(-rate * np.abs(np.arange(size - least) - m)) * math.tanh(rate / 2)
+    # Z = (1 + r - r^(m + 1)) / (1 - r) = (1 - r^(m + 1) / (1 + r)) / tanh(epsilon / 2)
+    trimmed /= 1 - math.exp(-rate * (m + 1)) / (1 + math.exp(-rate))
+    shown = np.concatenate([np.zeros(least), np.minimum(np.cumsum(trimmed), 1.0)])
+    return np.arange(size, dtype=np.float64), shown
 
 
 def _integers(worths: Floats) -> Floats:

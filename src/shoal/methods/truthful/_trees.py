@@ -16,16 +16,18 @@ below a region R,
     Z(R) = 1/2 exp(rate worth(|R|) q(R)) + 1/(2 a) sum over the a attributes of prod over children C of Z(C),
 
 computed from the finest regions up; then a tree is drawn from the top down, at each region one option with
-probability proportional to its term. A region with fewer than k records has Z(R) = 1: no cell inside it has a worth,
-and pi is a probability.
+probability proportional to its term. Regions of fewer records than a public number ``cut`` have Z(R) = 1: there the
+worth is set to 0 (`Survival.from_size`), so that no cell inside them has any, and pi is a probability. Hence a tree
+inside them is drawn from pi. Sampling shows nothing of a class of fewer than cut = k records; trimming, with cut = m +
+least, shows little of them, and seldom.
 
 **Theorem.** The draw is epsilon-differentially private (add or remove one record), with one epsilon for the whole tree.
 
 *Proof.* The exponential mechanism with base measure pi over the fixed set of trees: the score of every tree is monotone
 with sensitivity Delta, since a record lies in exactly one cell of each tree; rate = epsilon / Delta (McSherry and
 Talwar; [Bild24 Thm 2], seed 003; the argument for monotone scores is that of `ExponentialMechanism`). No budget is
-divided over depths or regions. What happens inside regions of fewer than k records is not drawn, because it does not
-change the release: nothing of such a region is ever released.
+divided over depths or regions. What happens inside regions of which nothing can be released, those of fewer records
+than the operator ever shows, is not drawn, because it does not change the release.
 
 *Several top regions*, where the level of some attributes is fixed: their trees are drawn independently, and a record
 lies in one of them (parallel composition).
@@ -56,7 +58,7 @@ from shoal.kernels.regions import Regions, large_regions, weigh_trees
 from shoal.kernels.walk import BoxAttribute
 from shoal.mechanisms import ExponentialMechanism, RandomSource
 from shoal.methods.truthful._scores import ExpectedScore
-from shoal.methods.truthful._survival import SCALE
+from shoal.methods.truthful._survival import SCALE, Survival
 
 __all__ = ["Cells", "draw_tree"]
 
@@ -69,7 +71,7 @@ UNIT_BITS = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cells:
-    """The cells of a drawn tree of which anything can be released.
+    """The cells of a drawn tree; those of which nothing can be released may be missing.
 
     Parameters
     ----------
@@ -91,7 +93,7 @@ def draw_tree(
 
     Notes
     -----
-    Cost O(regions of at least k records * attributes), after one walk over the lattice; 40 bytes per such region.
+    Cost O(regions of at least ``cut`` records * attributes), after one walk over the lattice; 40 bytes per such region.
     """
     if not score.box.fits:
         raise DataError(
@@ -108,19 +110,25 @@ class _Drawing:
         self, score: ExpectedScore, epsilon: Fraction, source: RandomSource, step: Callable[[], None] | None
     ) -> None:
         self._box, self._start, self._step = score.box, score.box.start, step
-        self._regions = large_regions(self._start, score.setting.k)
+        operator = score.setting.operator
+        self._regions = large_regions(self._start, operator.cut)
         self._shape = score.box.shape
         self._volumes = [math.prod(self._shape[number + 1 :]) for number in range(len(self._shape))]
         bits = UNIT_BITS - max(0, math.ceil(math.log2(epsilon / 8)))
-        self._stops = _worths(score, self._regions) * _weight(score, epsilon, bits)
+        worth = score.worth.from_size(operator.cut)
+        self._stops = _worths(score, worth, self._regions) * _weight(score, epsilon, bits)
         self._weights = weigh_trees(self._start, self._regions, self._stops, 2.0**-bits)
         self._lifts = [_lifts(axis) for axis in self._start.axes]
         # a rate of 2^-b: the exponent of an option is its integer, in units
         self._selection = ExponentialMechanism(epsilon=1, sensitivity=2**bits, monotone=True)
         self._source = source
+        self._all_shown = operator.least < operator.cut
+        # rows of small regions that may be released all the same, by the node that they were left at
+        self._small: list[tuple[int, Integers]] = []
 
     def cells(self) -> Cells:
         """Draw from the top down."""
+        self._small = []
         top = math.prod(self._shape) - 1
         keys = self._start.keys
         owners = np.full(len(keys), -1, dtype=np.int64)
@@ -139,7 +147,59 @@ class _Drawing:
             codes.append([self._code(number, self._regions.keys[region]) for number in range(len(self._shape))])
             if self._step is not None:
                 self._step()
-        return self._arranged(levels, codes, owners)
+        steps = np.array(levels, dtype=np.int64).reshape(-1, len(self._shape))
+        found = np.array(codes, dtype=np.int64).reshape(-1, len(self._shape))
+        if self._small:
+            more_steps, more_codes = self._from_base_measure(self._small, owners, len(levels))
+            steps, found = np.concatenate([steps, more_steps]), np.concatenate([found, more_codes])
+        return self._arranged(steps, found, owners)
+
+    def _from_base_measure(
+        self, small: list[tuple[int, Integers]], owners: Integers, first: int
+    ) -> tuple[Integers, Integers]:
+        """Draw trees inside small regions from pi, all regions at once; return steps and codes of their cells."""
+        rows = np.concatenate([own for _, own in small])
+        steps = np.repeat([self._steps(node) for node, _ in small], [len(own) for _, own in small], axis=0)
+        open_still = np.arange(len(rows))
+        while len(open_still):
+            current = steps[open_still]
+            places, groups = self._regions_of(rows[open_still], current)
+            chosen = self._from_pi(current[places])[groups]
+            going = np.flatnonzero(chosen >= 0)
+            open_still = open_still[going]
+            steps[open_still, chosen[going]] -= 1
+        places, groups = self._regions_of(rows, steps)
+        owners[rows] = first + groups
+        return steps[places], self._codes(rows[places], steps[places])
+
+    def _from_pi(self, steps: Integers) -> Integers:
+        """Draw from pi, for each region, the axis to specialise; -1 to stop."""
+        options = np.cumsum(steps > 0, axis=1)
+        number = options[:, -1]
+        stop = (self._source.uint8(len(steps)) < 128) | (number == 0)
+        wanted = _below(np.maximum(number, 1), self._source)
+        return np.where(stop, -1, (options <= wanted[:, None]).sum(axis=1))
+
+    def _regions_of(self, rows: Integers, steps: Integers) -> tuple[Integers, Integers]:
+        """Return the first place of every region that rows lie in, each on its own steps, and their regions."""
+        keys = np.zeros(len(rows), dtype=np.uint64)
+        for axis, codes in zip(self._start.axes, self._codes(rows, steps).T, strict=True):
+            keys |= codes.astype(np.uint64) << np.uint64(axis.shift)
+        nodes = steps @ np.array(self._volumes)
+        order = np.lexsort((keys, nodes))
+        new = np.append(True, (np.diff(nodes[order]) != 0) | (keys[order][1:] != keys[order][:-1]))
+        groups = np.empty(len(rows), dtype=np.int64)
+        groups[order] = np.cumsum(new) - 1
+        return order[new], groups
+
+    def _codes(self, rows: Integers, steps: Integers) -> Integers:
+        """Return the codes of rows, each on its own steps, one column per axis."""
+        keys = self._start.keys[rows]
+        columns = []
+        for axis, lift, step in zip(self._start.axes, self._lifts, steps.T, strict=True):
+            leaves = (keys >> np.uint64(axis.shift)) & np.uint64((1 << axis.bits) - 1)
+            columns.append(lift[step, leaves.astype(np.int64)].astype(np.int64))
+        return np.stack(columns, axis=1)
 
     def _options(self, node: int, region: int) -> dict[int, Sequence[int]]:
         """Return the large children of a region, by the axis that is specialised."""
@@ -184,6 +244,9 @@ class _Drawing:
         order = np.argsort(lifted, kind="stable")
         wanted = self._regions.keys[list(regions)]
         starts, ends = (np.searchsorted(lifted[order], wanted, side=side) for side in ("left", "right"))
+        if self._all_shown:
+            rest = rows[~np.isin(lifted, wanted)]
+            self._small += [(node, rest)] if len(rest) else []
         return [
             (node, region, rows[order[start:end]]) for region, start, end in zip(regions, starts, ends, strict=True)
         ]
@@ -198,30 +261,41 @@ class _Drawing:
         axis = self._start.axes[number]
         return int(key) >> axis.shift & ((1 << axis.bits) - 1)
 
-    def _arranged(self, levels: list[list[int]], codes: list[list[int]], owners: Integers) -> Cells:
+    def _arranged(self, steps: Integers, codes: Integers, owners: Integers) -> Cells:
         """Return the cells with attributes in the table's order."""
         places = np.argsort(self._box.order)
-        shape = (len(levels), len(places))
-        steps = np.array(levels, dtype=np.int32).reshape(shape)[:, places]
         return Cells(
-            levels=steps + np.array(self._box.low, dtype=np.int32),
-            codes=np.array(codes, dtype=np.int32).reshape(shape)[:, places],
+            levels=steps[:, places].astype(np.int32) + np.array(self._box.low, dtype=np.int32),
+            codes=codes[:, places].astype(np.int32),
             owners=owners,
         )
 
 
-def _lifts(axis: BoxAttribute) -> list[Keys]:
+def _below(bounds: Integers, source: RandomSource) -> Integers:
+    """Draw uniform integers in [0, bound), exactly: words beyond the last multiple of a bound are drawn again."""
+    found = np.zeros(len(bounds), dtype=np.int64)
+    open_still = np.arange(len(bounds))
+    while len(open_still):
+        words, own = source.uint64(len(open_still)), bounds[open_still].astype(np.uint64)
+        found[open_still] = (words % own).astype(np.int64)
+        # 2^64 mod bound, in 64 bits
+        rest = (np.uint64(2**64 - 1) % own + np.uint64(1)) % own
+        open_still = open_still[words > np.uint64(2**64 - 1) - rest]
+    return found
+
+
+def _lifts(axis: BoxAttribute) -> Keys:
     """Return, for every step, its codes for the codes of step 0."""
     size = len(axis.maps[0]) if axis.maps else 1 << axis.bits
     lifts = [np.arange(size, dtype=np.uint64)]
     for mapping in axis.maps:
         lifts.append(mapping.astype(np.uint64)[lifts[-1].astype(np.int64)])
-    return lifts
+    return np.stack(lifts)
 
 
-def _worths(score: ExpectedScore, regions: Regions) -> Integers:
+def _worths(score: ExpectedScore, worth: Survival, regions: Regions) -> Integers:
     """Return the scores of regions as cells, in whole records times base / SCALE, rounded down."""
-    exact = score.worth.of(regions.sizes) * (score.base - regions.costs)
+    exact = worth.of(regions.sizes) * (score.base - regions.costs)
     return np.asarray(exact.astype(np.int64) // SCALE)
 
 

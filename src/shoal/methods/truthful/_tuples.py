@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.hierarchies import Hierarchy
-from shoal.mechanisms import RandomSource, binomial
-from shoal.methods.truthful.parameters import Parameters
+from shoal.mechanisms import RandomSource
+from shoal.methods.truthful._operators import Operator
 from shoal.models import Classes, Model, keep
 from shoal.schema import Attribute, Kind, Schema
 from shoal.tables import Frequencies, SensitiveAttribute, group
 
-__all__ = ["Tuples", "as_frequencies", "filtered", "filters", "sample"]
+__all__ = ["Tuples", "as_frequencies", "draw_counts", "filtered", "filters"]
 
 Codes = npt.NDArray[np.int32]
 Integers = npt.NDArray[np.int64]
@@ -73,41 +73,30 @@ class Tuples:
         return np.asarray(np.concatenate(self.hierarchies[column].shares)[self.positions[:, column]])
 
 
-def sample(tuples: Tuples, parameters: Parameters, source: RandomSource) -> Tuples:
-    """Draw X ~ Bin(c, beta) for every class of c records; release X copies if X >= k, nothing otherwise.
+def draw_counts(tuples: Tuples, operator: Operator, source: RandomSource) -> Tuples:
+    """Draw how many copies of each tuple are released, and keep those of which any are.
 
     Guarantee
     ---------
-    (epsilon, delta)-differential privacy for the epsilon, delta and definition of ``parameters``, given the scheme:
-    [LQS10 Thm 1] (seed 002) = [Bild24 Thm 3] (seed 003). Sampling records one by one and counting them per class gives
-    independent binomial counts; which of the equal records of a class were sampled cannot be seen.
-
-    Assumptions
-    -----------
-    The scheme was chosen without these random bits. All released columns are part of the tuples.
-
-    Notes
-    -----
-    Exact (`shoal.mechanisms.binomial`); about two random bits per record. Classes of fewer than k records cannot
-    release anything and are not drawn.
+    That of the operator, if the scheme was chosen without these random bits. All released columns are part of the
+    tuples.
     """
-    possible = tuples.chosen(tuples.counts >= parameters.k)
-    drawn = possible.with_counts(binomial(possible.counts, parameters.beta, source=source))
-    return drawn.chosen(drawn.counts >= parameters.k)
+    drawn = tuples.with_counts(operator.shown(tuples.counts, source))
+    return drawn.chosen(drawn.counts > 0)
 
 
 def filters(models: Sequence[Model]) -> list[Model]:
-    """Return the models that may leave sampled classes out.
+    """Return the models that may leave drawn classes out.
 
-    One that asks for nothing but a size of classes raises k beforehand, and every sampled class satisfies it.
+    One that asks for nothing but a size of classes sets the least size beforehand, and every drawn class satisfies it.
     """
     return [model for model in models if not model.capabilities.decided_by_size]
 
 
 def filtered(tuples: Tuples, models: Sequence[Model], schema: Schema, sensitive: Sequence[str]) -> Tuples:
-    """Leave out the sampled classes that violate a model.
+    """Leave out the drawn classes that violate a model.
 
-    Which classes these are is a function of the sampled tuples and their counts alone. (epsilon, delta)-differential
+    Which classes these are is a function of the drawn tuples and their counts alone. (epsilon, delta)-differential
     privacy of the *standard* definition is closed under such post-processing, so the filter costs nothing, whatever
     the model. The probabilistic definition is not closed: a filter gives outcomes of different counts one result, the
     class left out, and merges a ratio that is too large with likely outcomes. So beside a filter the standard one is

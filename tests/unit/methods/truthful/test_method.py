@@ -13,6 +13,7 @@ from reference.truthful import Column, Record
 from shoal.errors import Cancelled, DataError, ParameterError
 from shoal.mechanisms import SeededSource
 from shoal.methods.truthful import DifferentialPrivacy, Drawn, Truthful
+from shoal.methods.truthful._operators import Sampling, Trimming
 from shoal.methods.truthful.parameters import satisfies
 from shoal.schema import Attribute, Role, Schema
 from shoal.tables import Frequencies
@@ -35,6 +36,7 @@ def draw(method: Truthful, wanted: DifferentialPrivacy = WANTED, *, seed: int = 
         {"scheme": "local"},
         {"search": "best"},
         {"steps": 0},
+        {"operator": "shuffle"},
         {"levels": {"c0": -1}},
         {"weights": {"c0": -1.0}},
         {"weights": {"c0": math.nan}},
@@ -60,7 +62,7 @@ def test_where_all_levels_are_fixed_the_operator_gets_the_whole_epsilon() -> Non
     drawn = draw(Truthful(levels={"c0": 1, "c1": 0}))
     assert drawn.searched.how == "fixed"
     assert drawn.searched.epsilon == 0
-    assert drawn.parameters.epsilon == 1
+    assert drawn.operator.epsilon == 1
     assert set(map(tuple, drawn.tuples.levels.tolist())) == {(1, 0)}
     sizes = reference.classes([TALL, FLAT], RECORDS, (1, 0))
     assert sorted(drawn.scheme.counts.tolist()) == sorted(sizes.values())
@@ -101,18 +103,31 @@ def test_the_target_is_never_generalised(scheme: str) -> None:
 
 
 def test_a_larger_k_is_kept_and_keeps_the_promise() -> None:
-    drawn = draw(Truthful(), k=50)
-    assert drawn.parameters.k == 50
+    drawn = draw(Truthful(operator="sampling"), k=50)
+    found = drawn.operator
+    assert isinstance(found, Sampling)
+    assert found.k == found.least == 50
     assert (drawn.tuples.counts >= 50).all()
-    found = drawn.parameters
     assert found.exact_delta <= found.delta
     assert satisfies(k=50, beta=found.beta, epsilon=found.epsilon, delta=found.delta)
-    assert draw(Truthful(), k=2).parameters.k > 2
+    assert draw(Truthful(operator="sampling"), k=2).operator.least > 2
+
+
+def test_a_least_size_costs_nothing_with_trimming() -> None:
+    drawn, bare = draw(Truthful(), k=50), draw(Truthful())
+    assert (drawn.tuples.counts >= 50).all()
+    assert isinstance(drawn.operator, Trimming)
+    assert isinstance(bare.operator, Trimming)
+    assert (drawn.operator.m, drawn.operator.least) == (bare.operator.m, 50)
+    assert bare.operator.least == 1
 
 
 def test_epsilon_and_candidates_are_told_exactly() -> None:
     searched = draw(Truthful()).searched
-    assert searched.epsilon == Fraction(1, 10)
+    assert searched.epsilon == Fraction(1, 50)
+    assert draw(Truthful(operator="sampling")).searched.epsilon == Fraction(1, 10)
+    asked = DifferentialPrivacy(epsilon=1, delta=0.01, search_share="1/3")
+    assert draw(Truthful(), asked).searched.epsilon == Fraction(1, 3)
     assert searched.candidates == 6
     assert searched.levels is not None
     assert draw(Truthful(scheme="multi-dimensional")).searched.levels is None

@@ -24,7 +24,7 @@ RECORDS: list[Record] = [(0, 0)] * 9 + [(1, 0)] * 7 + [(2, 1)] * 3 + [(3, 0)] * 
 
 
 def granularity(records: list[Record] = RECORDS) -> Granularity:
-    return Granularity(reference.setting([TALL, FLAT], records, beta=HALF, k=3))
+    return Granularity(reference.setting([TALL, FLAT], records, reference.sampling(HALF, 3)))
 
 
 def test_a_draw_has_the_probabilities_of_the_exponential_mechanism() -> None:
@@ -51,7 +51,7 @@ def test_a_large_budget_finds_the_best_node() -> None:
 
 
 def test_scores_that_are_not_monotone_are_drawn_with_permute_and_flip() -> None:
-    score = Discernibility(reference.setting([TALL, FLAT], RECORDS, beta=HALF, k=3))
+    score = Discernibility(reference.setting([TALL, FLAT], RECORDS, reference.sampling(HALF, 3)))
     found = Counter(draw(score, Fraction(1, 100), SeededSource(seed)).levels for seed in range(200))
     assert len(found) == 6, "with next to no budget every node comes up"
 
@@ -83,7 +83,7 @@ def test_the_published_walk_returns_the_best_of_what_it_saw() -> None:
 def test_more_attributes_than_fit_64_bits_are_scored_one_node_at_a_time() -> None:
     five = Column((tuple(range(5)), (0,) * 5))
     columns = [five] * 22
-    setting = reference.setting(columns, [(1,) * 22, (2,) * 22] * 4, beta=HALF, k=2)
+    setting = reference.setting(columns, [(1,) * 22, (2,) * 22] * 4, reference.sampling(HALF, 2))
     from dataclasses import replace
 
     score = Granularity(replace(setting, high=(1,) * 3 + (0,) * 19))

@@ -14,6 +14,7 @@ from reference import truthful as reference
 from reference.truthful import Cell, Column, Record
 from shoal.errors import DataError, ParameterError
 from shoal.mechanisms import SeededSource
+from shoal.methods.truthful._operators import Operator
 from shoal.methods.truthful._scores import Granularity
 from shoal.methods.truthful._survival import SCALE
 from shoal.methods.truthful._trees import _Drawing, _weight, draw_tree
@@ -25,44 +26,56 @@ K = 3
 RECORDS: list[Record] = [(0, 0)] * 9 + [(1, 0)] * 7 + [(2, 1)] * 3 + [(3, 1)] + [(3, 0)] * 12
 
 
-def score(records: list[Record], columns: list[Column] | None = None) -> Granularity:
-    return Granularity(reference.setting(columns or [TALL, FLAT], records, beta=HALF, k=K))
+SAMPLING = reference.sampling(HALF, K)
+OPERATORS = [SAMPLING, reference.trimming(3), reference.trimming(2, least=2)]
 
 
-def exact_probabilities(records: list[Record], epsilon: Fraction) -> dict[frozenset[Cell], float]:
-    """Return the probability of every scheme, by its cells of at least k records, from a list of all trees."""
-    columns, made = [TALL, FLAT], score(records)
+def score(records: list[Record], columns: list[Column] | None = None, operator: Operator = SAMPLING) -> Granularity:
+    return Granularity(reference.setting(columns or [TALL, FLAT], records, operator))
+
+
+def exact_probabilities(
+    records: list[Record], epsilon: Fraction, operator: Operator = SAMPLING
+) -> dict[frozenset[Cell], float]:
+    """Return the probability of every scheme, by its cells that may be shown, from a list of all trees."""
+    columns, made = [TALL, FLAT], score(records, operator=operator)
+    worth = made.worth.from_size(operator.cut)
     rate = _weight(made, epsilon, 32) * 2.0**-32
     found: dict[frozenset[Cell], float] = {}
     for prior, cells in reference.trees(columns, ((2, 0), (1, 0))):
         sizes = {cell: reference.inside(columns, records, cell) for cell in cells}
         total = sum(
-            reference.worth(made.worth, size)
+            reference.worth(worth, size)
             * reference.quality(columns, [level for level, _ in cell], [value for _, value in cell])
             // SCALE
             for cell, size in sizes.items()
         )
-        kept = frozenset(cell for cell, size in sizes.items() if size >= K)
+        kept = frozenset(cell for cell, size in sizes.items() if size >= operator.least)
         found[kept] = found.get(kept, 0.0) + float(prior) * math.exp(rate * total)
     everything = sum(found.values())
     return {kept: weight / everything for kept, weight in found.items()}
 
 
-def drawn_schemes(records: list[Record], epsilon: Fraction, number: int) -> Counter[frozenset[Cell]]:
-    drawing = _Drawing(score(records), epsilon, SeededSource(5), None)
+def drawn_schemes(
+    records: list[Record], epsilon: Fraction, number: int, operator: Operator
+) -> Counter[frozenset[Cell]]:
+    columns = [TALL, FLAT]
+    drawing = _Drawing(score(records, operator=operator), epsilon, SeededSource(5), None)
     found: Counter[frozenset[Cell]] = Counter()
     for _ in range(number):
         cells = drawing.cells()
         pairs = zip(cells.levels.tolist(), cells.codes.tolist(), strict=True)
-        found[frozenset(tuple(zip(*pair, strict=True)) for pair in pairs)] += 1
+        shown = (tuple(zip(*pair, strict=True)) for pair in pairs)
+        found[frozenset(cell for cell in shown if reference.inside(columns, records, cell) >= operator.least)] += 1
     return found
 
 
-def test_schemes_are_drawn_with_their_exact_probabilities() -> None:
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda each: f"{each.name} {each.least}")
+def test_schemes_are_drawn_with_their_exact_probabilities(operator: Operator) -> None:
     # chi-square at alpha = 1e-6; the same draws reject the probabilities of another rate
-    number, epsilon = 800, Fraction(3)
-    found = drawn_schemes(RECORDS, epsilon, number)
-    right, wrong = (exact_probabilities(RECORDS, each) for each in (epsilon, 2 * epsilon))
+    number, epsilon = 1500, Fraction(3)
+    found = drawn_schemes(RECORDS, epsilon, number, operator)
+    right, wrong = (exact_probabilities(RECORDS, each, operator) for each in (epsilon, 2 * epsilon))
     assert set(found) <= set(right)
     assert goodness(found, right, number) > 1e-6
     assert goodness(found, wrong, number) < 1e-6
@@ -88,6 +101,16 @@ def test_probabilities_change_by_at_most_the_factor_that_is_paid_for() -> None:
             assert abs(math.log(having[scheme] / without[scheme])) <= float(epsilon) + 1e-9
 
 
+@pytest.mark.parametrize("m", [0, 3, 100])
+def test_with_trimming_every_tuple_lies_in_one_cell(m: int) -> None:
+    made = score(RECORDS, operator=reference.trimming(m))
+    cells = draw_tree(made, Fraction(2), SeededSource(1))
+    assert set(cells.owners.tolist()) == set(range(len(cells.levels)))
+    found = [tuple(zip(*pair, strict=True)) for pair in zip(cells.levels.tolist(), cells.codes.tolist(), strict=True)]
+    for record in RECORDS:
+        assert sum(reference.inside([TALL, FLAT], [record], cell) for cell in found) == 1
+
+
 def test_every_tuple_lies_in_one_cell_or_can_release_nothing() -> None:
     made = score(RECORDS)
     cells = draw_tree(made, Fraction(2), SeededSource(1))
@@ -106,7 +129,7 @@ def test_a_large_budget_finds_the_best_tree() -> None:
 
 
 def test_columns_with_a_fixed_level_are_not_specialised_and_their_parts_are_drawn_apart() -> None:
-    setting = reference.setting([TALL, FLAT], RECORDS, beta=HALF, k=K)
+    setting = reference.setting([TALL, FLAT], RECORDS, reference.sampling(HALF, K))
     from dataclasses import replace
 
     made = Granularity(replace(setting, low=(0, 0), high=(2, 0)))

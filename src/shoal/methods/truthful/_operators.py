@@ -1,0 +1,369 @@
+"""What happens to the classes of a scheme: trimming, or sampling and suppression as published."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar, Literal, Self, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.errors import ParameterError
+from shoal.exact import fraction
+from shoal.guarantees import Event, Sampled, Trimmed
+from shoal.mechanisms import RandomSource, binomial, discrete_laplaces
+from shoal.methods.truthful import parameters, trimming
+from shoal.methods.truthful._survival import (
+    SCALE,
+    STEEPNESS,
+    Survival,
+    surviving_classes,
+    surviving_records,
+    untrimmed_classes,
+    untrimmed_records,
+)
+from shoal.methods.truthful._worst_case import Definition
+
+__all__ = ["OPERATORS", "Operator", "OperatorName", "Sampling", "Trimming", "figures", "sensitivity_range"]
+
+Integers = npt.NDArray[np.int64]
+OperatorName = Literal["trim", "sampling"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operator(ABC):
+    """What happens to the classes of a scheme, with the promise that this keeps.
+
+    Parameters
+    ----------
+    epsilon, delta
+        What is promised, given the scheme.
+    definition
+        What (epsilon, delta) means; see `shoal.methods.truthful.parameters.parameters`.
+    exact_delta
+        The smallest delta that is attained, rounded up to a float.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    exact_delta: float
+    definition: Definition = "probabilistic"
+    name: ClassVar[OperatorName]
+    doing: ClassVar[str]
+    step: ClassVar[str]
+
+    @classmethod
+    @abstractmethod
+    def of(cls, epsilon: Fraction, delta: Fraction, *, definition: Definition, least: int) -> Self:
+        """Return the operator that keeps the most records and shows classes of ``least`` records or more."""
+
+    @classmethod
+    @abstractmethod
+    def of_step(cls, step: Mapping[str, object], exact_delta: float) -> Self:
+        """Return the operator that a step of a certificate describes."""
+
+    @property
+    @abstractmethod
+    def least(self) -> int:
+        """The smallest class that is shown; a class of fewer records shows nothing."""
+
+    @property
+    @abstractmethod
+    def cut(self) -> int:
+        """The size from which on trees weigh a region, at least ``least``: smaller ones hardly show anything."""
+
+    @property
+    @abstractmethod
+    def likely(self) -> int:
+        """The size from which on a class is rather shown than not."""
+
+    @cached_property
+    @abstractmethod
+    def records(self) -> Survival:
+        """The worth of a class by the records that it is expected to show."""
+
+    @cached_property
+    @abstractmethod
+    def classes(self) -> Survival:
+        """The worth of a class by the probability that it is shown."""
+
+    @abstractmethod
+    def shown(self, counts: Integers, source: RandomSource) -> Integers:
+        """Draw how many copies classes of these sizes show; 0 for nothing."""
+
+    @abstractmethod
+    def event(self) -> Event:
+        """Return what is done, as a step."""
+
+    @abstractmethod
+    def figures(self) -> dict[str, object]:
+        """Return the figures of the promise."""
+
+    @abstractmethod
+    def holds(self, delta: Fraction | None = None) -> bool:
+        """Decide anew whether the promise, or one with another delta, is kept."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trimming(Operator):
+    """Show X = c - M of the c records of a class if that is at least ``least``, nothing otherwise.
+
+    Parameters
+    ----------
+    m
+        What a class loses on average: M = m + L, L discrete Laplace conditioned on L >= -m.
+    smallest
+        The smallest class that is shown.
+
+    Guarantee
+    ---------
+    (epsilon, delta)-differential privacy in both senses, given the scheme: see `shoal.methods.truthful.trimming`.
+    """
+
+    m: int
+    smallest: int = 1
+    name: ClassVar[OperatorName] = "trim"
+    doing: ClassVar[str] = "trimming"
+    step: ClassVar[str] = Trimmed.name
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.m <= trimming.LARGEST_M or self.smallest < 1:
+            raise ParameterError("`m` of `Trimming` must be at least 0, and `smallest` at least 1.")
+
+    @classmethod
+    def of(cls, epsilon: Fraction, delta: Fraction, *, definition: Definition, least: int) -> Self:
+        """Return the operator that takes the fewest records off."""
+        m = trimming.minimal_m(epsilon, delta)
+        attained = trimming.exact_delta(m, epsilon)
+        return cls(epsilon=epsilon, delta=delta, exact_delta=attained, definition=definition, m=m, smallest=least)
+
+    @classmethod
+    def of_step(cls, step: Mapping[str, object], exact_delta: float) -> Self:
+        """Return the operator that a step of a certificate describes."""
+        epsilon, delta, definition = _read(step)
+        return cls(
+            epsilon=epsilon,
+            delta=delta,
+            exact_delta=exact_delta,
+            definition=definition,
+            m=_whole(step["m"]),
+            smallest=_whole(step["least"]),
+        )
+
+    @property
+    def least(self) -> int:
+        """The smallest class that is shown."""
+        return self.smallest
+
+    @property
+    def cut(self) -> int:
+        """The size from which on trees weigh a region."""
+        return self.m + self.smallest
+
+    @property
+    def likely(self) -> int:
+        """The size from which on a class is rather shown than not: P[M <= m] > 1/2."""
+        return self.m + self.smallest
+
+    @cached_property
+    def records(self) -> Survival:
+        """The worth of a class by the records that it is expected to show."""
+        return untrimmed_records(self.epsilon, self.m, self.smallest)
+
+    @cached_property
+    def classes(self) -> Survival:
+        """The worth of a class by the probability that it is shown."""
+        return untrimmed_classes(self.epsilon, self.m, self.smallest)
+
+    def shown(self, counts: Integers, source: RandomSource) -> Integers:
+        """Draw how many copies classes of these sizes show; 0 for nothing.
+
+        Exact: discrete Laplace draws, those below -m drawn again. Classes below the least size are not drawn.
+        """
+        left = np.zeros_like(counts)
+        open_still = np.flatnonzero(counts >= self.smallest)
+        while len(open_still):
+            trimmed = self.m + discrete_laplaces(1 / self.epsilon, len(open_still), source=source)
+            left[open_still] = counts[open_still] - trimmed
+            open_still = open_still[trimmed < 0]
+        return np.where(left >= self.smallest, left, 0)
+
+    def event(self) -> Trimmed:
+        """Return what is done, as a step."""
+        return Trimmed(
+            m=self.m,
+            least=self.smallest,
+            epsilon_spent=self.epsilon,
+            delta_spent=self.delta,
+            definition=self.definition,
+        )
+
+    def figures(self) -> dict[str, object]:
+        """Return the figures of the promise."""
+        return {"m": self.m, "least class shown": self.smallest, "delta attained, rounded up": self.exact_delta}
+
+    def holds(self, delta: Fraction | None = None) -> bool:
+        """Decide anew whether the promise, or one with another delta, is kept."""
+        return trimming.satisfies(m=self.m, epsilon=self.epsilon, delta=self.delta if delta is None else delta)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling(Operator):
+    """Draw X ~ Bin(c, beta) for a class of c records; show X copies if X >= k, nothing otherwise.
+
+    Parameters
+    ----------
+    beta, k
+        The sampling rate and the threshold.
+
+    Guarantee
+    ---------
+    (epsilon, delta)-differential privacy given the scheme: [LQS10 Thm 1] (seed 002) = [Bild24 Thm 3] (seed 003), see
+    `shoal.methods.truthful.parameters`. Sampling records one by one and counting them per class gives independent
+    binomial counts; which of the equal records of a class were sampled cannot be seen. A larger k keeps the promise:
+    d(k, beta, epsilon) is a maximum over j >= k.
+    """
+
+    beta: Fraction
+    k: int
+    name: ClassVar[OperatorName] = "sampling"
+    doing: ClassVar[str] = "sampling"
+    step: ClassVar[str] = Sampled.name
+
+    @classmethod
+    def of(cls, epsilon: Fraction, delta: Fraction, *, definition: Definition, least: int) -> Self:
+        """Return the operator with the largest sampling rate and the smallest threshold."""
+        found = parameters.parameters(epsilon, delta, definition=definition)
+        k, attained = found.k, found.exact_delta
+        if least > k:
+            k, attained = least, parameters.exact_delta(least, found.beta, epsilon, definition=definition)
+        return cls(epsilon=epsilon, delta=delta, exact_delta=attained, definition=definition, beta=found.beta, k=k)
+
+    @classmethod
+    def of_step(cls, step: Mapping[str, object], exact_delta: float) -> Self:
+        """Return the operator that a step of a certificate describes."""
+        epsilon, delta, definition = _read(step)
+        return cls(
+            epsilon=epsilon,
+            delta=delta,
+            exact_delta=exact_delta,
+            definition=definition,
+            beta=fraction(str(step["beta"])),
+            k=_whole(step["k"]),
+        )
+
+    @property
+    def least(self) -> int:
+        """The smallest class that is shown."""
+        return self.k
+
+    @property
+    def cut(self) -> int:
+        """The size from which on trees weigh a region: smaller ones show nothing at all."""
+        return self.k
+
+    @property
+    def likely(self) -> int:
+        """The size from which on more than half of all samples keep a class."""
+        return math.ceil(self.k / self.beta)
+
+    @cached_property
+    def records(self) -> Survival:
+        """The worth of a class by the records that it is expected to show."""
+        return surviving_records(self.beta, self.k)
+
+    @cached_property
+    def classes(self) -> Survival:
+        """The worth of a class by the probability that it is shown."""
+        return surviving_classes(self.beta, self.k)
+
+    def shown(self, counts: Integers, source: RandomSource) -> Integers:
+        """Draw how many copies classes of these sizes show; 0 for nothing.
+
+        Exact (`shoal.mechanisms.binomial`); about two random bits per record. Classes below k are not drawn.
+        """
+        drawn = np.zeros_like(counts)
+        possible = counts >= self.k
+        drawn[possible] = binomial(counts[possible], self.beta, source=source)
+        return np.where(drawn >= self.k, drawn, 0)
+
+    def event(self) -> Sampled:
+        """Return what is done, as a step."""
+        return Sampled(
+            beta=self.beta,
+            k=self.k,
+            epsilon_spent=self.epsilon,
+            delta_spent=self.delta,
+            definition=self.definition,
+        )
+
+    def figures(self) -> dict[str, object]:
+        """Return the figures of the promise."""
+        return {"beta": str(self.beta), "k": self.k, "delta attained, rounded up": self.exact_delta}
+
+    def holds(self, delta: Fraction | None = None) -> bool:
+        """Decide anew whether the promise, or one with another delta, is kept."""
+        if (self.beta * 2**parameters.SAMPLER_BITS).denominator != 1:
+            return False
+        wanted = self.delta if delta is None else delta
+        return parameters.satisfies(
+            k=self.k, beta=self.beta, epsilon=self.epsilon, delta=wanted, definition=self.definition
+        )
+
+
+OPERATORS: dict[OperatorName, type[Operator]] = {kind.name: kind for kind in (Trimming, Sampling)}
+assert set(OPERATORS) == set(get_args(OperatorName))  # noqa: S101 - one class per name
+
+
+def figures(operator: Operator, *, sensitivity: Fraction, search_epsilon: Fraction) -> dict[str, object]:
+    """Return all figures that a promise was computed with, those of the search and those of the operator."""
+    return {
+        **operator.figures(),
+        "sensitivity of the score": str(sensitivity),
+        "epsilon of the scheme": str(search_epsilon),
+        f"epsilon of the {operator.doing}": str(operator.epsilon),
+    }
+
+
+def sensitivity_range(score: str, operator: Operator, *, columns: int) -> tuple[Fraction, Fraction]:
+    """Return the least and the largest sensitivity that a score can have, whatever the weights of the columns.
+
+    Qualities are rounded down once per column, so that their sum is less than ``columns`` units below the scale
+    [`shoal.methods.truthful._scores`]; of the scores of [Bild24] the sensitivity is a formula [`_paper_scores`].
+
+    Examples
+    --------
+    >>> operator = Sampling.of(Fraction(1), Fraction(1, 10**6), definition="probabilistic", least=1)
+    >>> low, high = sensitivity_range("granularity", operator, columns=4)
+    >>> float(high / SCALE**2), high - low == 4 * 1.75 * SCALE
+    (1.75, True)
+    """
+    if score in ("granularity", "intensity", "classification"):
+        step = operator.records.step
+        # other steps are sums of probabilities in floating point, which another machine may round to the next unit
+        loose = 0 if step in (SCALE, math.floor(STEEPNESS * SCALE)) else 1
+        units = SCALE - (0 if score == "classification" else columns)
+        return Fraction((step - loose) * units), Fraction((step + loose) * SCALE)
+    if score == "group-size":
+        step = operator.classes.step
+        return Fraction(max(step - 1, 1) * SCALE), Fraction((step + 1) * SCALE)
+    terms = {"discernibility": 1, "non-uniform-entropy": columns}[score]
+    threshold = max(2, operator.likely)
+    exact = terms * (Fraction(threshold**2, threshold - 1) + 1) + Fraction(terms**2, 2**22)
+    return exact, exact
+
+
+def _read(step: Mapping[str, object]) -> tuple[Fraction, Fraction, Definition]:
+    known: dict[object, Definition] = {each: each for each in get_args(Definition)}
+    return fraction(str(step["epsilon_spent"])), fraction(str(step["delta_spent"])), known[step["definition"]]
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError("not a whole number")
+    return value
