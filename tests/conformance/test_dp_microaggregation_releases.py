@@ -196,11 +196,12 @@ def test_measures_are_the_width_of_the_noise() -> None:
 def test_only_records_under_original_are_called_differentially_private(tmp_path: Path) -> None:
     for target in ("partition", "record-query"):
         folder = release(target=target, k=9, seed=None).write(tmp_path / target)
-        for name in ("summary.txt", "certificate.json", "plan.toml"):
+        for name in ("certificate.json", "plan.toml"):
             assert "differential" not in (folder / name).read_text().lower(), name
-        report = (folder / "report.html").read_text()
-        assert report.lower().count("differential") == 1
-        assert "This is not differential privacy of the" in report
+        for name in ("summary.txt", "report.html"):
+            text = (folder / name).read_text()
+            assert text.lower().count("differential") == 1
+            assert "This is not differential privacy of the" in " ".join(text.split())
     assert json.loads((tmp_path / "record-query" / "certificate.json").read_text()).get("budget") is None
 
 
@@ -400,13 +401,13 @@ def test_a_partition_or_a_query_that_calls_itself_more_fails(tmp_path: Path) -> 
         certificate = json.loads(path.read_text())
         certificate["promises"][0]["strength"] = "unconditional"
         path.write_text(json.dumps(certificate))
-        failed = [check.subject for check in shoal.verify(folder).checks if not check.passed]
+        failed = [check.subject for check in shoal.verify(folder, rendered=False).checks if not check.passed]
         assert len(failed) == 1
         assert failed[0].endswith(", words")
         certificate["promises"][0] |= {"model": "bounded-differential-privacy"}
         path.write_text(json.dumps(certificate))
-        failed = [check.subject for check in shoal.verify(folder).checks if not check.passed]
-        assert failed == ["bounded-differential-privacy (unconditional)"]
+        failed = [check.subject for check in shoal.verify(folder, rendered=False).checks if not check.passed]
+        assert "bounded-differential-privacy (unconditional)" in failed
 
 
 def test_a_table_as_it_is_does_not_verify(sound: Path, tmp_path: Path) -> None:
@@ -427,7 +428,7 @@ def test_without_its_plan_nothing_is_verified(sound: Path, tmp_path: Path) -> No
     (folder / "plan.toml").unlink()
     found = shoal.verify(folder)
     assert not found.passed
-    assert any(check.subject == "schema" and not check.passed for check in found.checks)
+    assert any(check.subject == "plan.toml" and not check.passed for check in found.checks)
     assert not any("differential-privacy" in check.subject for check in found.checks)
 
 

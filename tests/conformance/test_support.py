@@ -59,7 +59,7 @@ PRIVATE: dict[str, shoal.Plan] = {
     "truthful": shoal.Plan(
         schema=Schema(attributes=(AGE, TOWN, FELT)),
         models=(shoal.DifferentialPrivacy(epsilon=2, delta=1e-2),),
-        method=shoal.Truthful(),
+        method=shoal.Truthful(levels={"age": 1, "town": 1, "pain": 0}),
     ),
     "dp-microaggregation": shoal.Plan(
         schema=DAYS, models=(shoal.EpsilonBudget(2),), method=shoal.DPMicroaggregation(target="original", k=20)

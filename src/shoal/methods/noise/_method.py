@@ -182,6 +182,7 @@ class DPMicroaggregation(Method):
             [*(numbers[place].name for place in own.numeric), *(concepts[place].name for place in own.categorical)]
             for own in sets
         ]
+        named[0] += [each.name for each in Columns.of(schema).constants]  # without noise, so in no set
         return {f"set-{number}.parquet": tuple(names) for number, names in enumerate(named, start=1)}
 
     def domains(self, schema: Schema) -> tuple[Domain, ...]:

@@ -122,6 +122,7 @@ class Recode(Method):
         check_size(models, frequencies)
         found = method.recode(frequencies, models, progress=work.watch.progress, cancelled=work.watch.cancelled)
         after = _check_result(plan, frequencies, found)
+        compared = any(model.capabilities.population for model in models)  # else nobody needs its counts
         return Made(
             plan=plan,
             table=tables.apply(table, encoded, found.recoding, key=work.key),
@@ -138,7 +139,7 @@ class Recode(Method):
             sensitive_hierarchies=tuple(
                 attribute.hierarchy for attribute in frequencies.sensitive if attribute.hierarchy is not None
             ),
-            population=None if after.population is None else _population(found.recoding, after),
+            population=_population(found.recoding, after) if compared and after.population is not None else None,
             search=found,
         )
 
