@@ -37,7 +37,12 @@ _LISTED: list[type[Method]] = [
     for each in tuple(globals().values())
     if isinstance(each, type) and issubclass(each, Method) and each is not Method
 ]
-_METHODS = {method.name: method for method in sorted(_LISTED, key=lambda method: method.name)}
+#: families in the order in which people should look at them
+_FAMILIES = ("recode", "classes", "truthful", "noise")
+_METHODS = {
+    method.name: method
+    for method in sorted(_LISTED, key=lambda each: (_FAMILIES.index(each.__module__.split(".")[2]), each.name))
+}
 
 
 def names() -> tuple[str, ...]:
