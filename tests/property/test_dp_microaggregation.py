@@ -155,6 +155,10 @@ def ancestors(town: Attribute) -> dict[str | None, set[str | None]]:
         found[label] = path
     if town.missing is Missing.CATEGORY:
         found[None] = {None, "*"}
+    # the last level has one label: it is the top, whatever it is called, and holds the missing value as well
+    tops = {label for label in labels if label not in up}
+    if len(tops) == 1:
+        found = {label: path - {"*"} | tops for label, path in found.items() if label != "*"}
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections import Counter
@@ -188,7 +189,7 @@ def rarest_combination(release: Release, group: Group, m: int) -> int:
 
 def satisfied(model: Model, release: Release, group: Group) -> bool:
     """Return whether a class of the release satisfies a model whose verdict is on classes."""
-    given = {field: getattr(model, field) for field in model.__dataclass_fields__}
+    given = {field.name: getattr(model, field.name) for field in dataclasses.fields(model)}
     p, q = shares(group.values), shares(release.whole)
     match model.name:
         case "k-anonymity" | "probabilistic-k-anonymity":
