@@ -247,7 +247,9 @@ def table_of(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Html:
     """Return a table; long texts are shortened."""
     head = element("tr", [element("th", text, scope="col") for text in header])
     body = [element("tr", [element("td", element("bdi", shortened(text, 200))) for text in row]) for row in rows]
-    return element("div", element("table", element("thead", head), element("tbody", body)), class_="scroll")
+    table = element("table", element("thead", head), element("tbody", body))
+    # what scrolls can be reached with the keyboard
+    return element("div", table, class_="scroll", tabindex="0", role="region", aria_label="Table")
 
 
 def _checking(document: Document) -> Iterable[Html]:
