@@ -25,7 +25,7 @@ from shoal import methods, tables
 from shoal.errors import ParameterError, SchemaError
 from shoal.guarantees import Requirement
 from shoal.mechanisms import SYSTEM, RandomSource
-from shoal.methods import Method, Progress, Work
+from shoal.methods import Method, Progress, Work, check_unit
 from shoal.methods.base import Watch
 from shoal.methods.brief import Brief
 from shoal.release import Release
@@ -100,6 +100,9 @@ class Plan(Brief):
         ]
         if refused:
             raise ParameterError(f"method `{self.method.name}` cannot be combined with {' or '.join(refused)}.")
+        if self.schema.person is not None or self.schema.household is not None:
+            table = table.with_schema(self.schema)
+            check_unit(self.method.name, table, persons=keeps.persons)
         made = self.method.make(
             Work(
                 plan=self,

@@ -19,7 +19,6 @@ from shoal.models import Classes
 from shoal.plan import Plan
 from shoal.release import Release
 from shoal.risk import Pair, Reidentification
-from shoal.schema import Role
 from shoal.workers import Progress
 
 __all__ = ["Measured", "Settings", "answer", "as_json", "evaluate", "from_json"]
@@ -95,7 +94,7 @@ def evaluate(plan: Plan, settings: Settings) -> Measured:
 
 def _in_memory(plan: Plan, release: Release) -> Records:
     """Return the released records; lazy ones would be computed again for every figure."""
-    wanted = [attribute.name for attribute in plan.schema if attribute.role is not Role.IDENTIFIER]
+    wanted = [attribute.name for attribute in plan.schema if not attribute.role.names_someone]
     absent = [name for name in wanted if name not in release.table.columns]
     if absent and release.parts:
         raise DataError(

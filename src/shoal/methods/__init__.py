@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from shoal.errors import ParameterError, Problems
 from shoal.guarantees import Requirement
+from shoal.methods._preparation import check_unit as check_unit
 from shoal.methods.base import Keeps as Keeps
 from shoal.methods.base import Made as Made
 from shoal.methods.base import Method as Method

@@ -9,12 +9,13 @@ from shoal.errors import DataError, ParameterError, Problems
 from shoal.guarantees import Domain, Dropped, Event, LeftOut, Pseudonymized
 from shoal.hierarchies import provenance
 from shoal.models import Model
-from shoal.schema import Missing, Role, Schema
-from shoal.tables import Frequencies, Table
+from shoal.schema import Missing, Schema
+from shoal.tables import Frequencies, Table, people, schema_of
 
 __all__ = [
     "check_key",
     "check_size",
+    "check_unit",
     "domains",
     "domains_of_columns",
     "domains_of_schema",
@@ -35,6 +36,24 @@ def check_key(schema: Schema, key: bytes | None) -> None:
         )
     if key is not None and len(key) < 16:
         raise ParameterError("`pseudonym_key` must hold at least 16 bytes.")
+
+
+def check_unit(method: str, table: Table, *, persons: bool) -> None:
+    """Refuse to promise to persons what holds for records: where somebody has several, and a method counts records."""
+    schema = schema_of(table)
+    found = people(table)
+    if found.repeat and not persons:
+        raise ParameterError(
+            f"method `{method}` counts records, and column `{schema.person}` says that the {found.records:,} records "
+            f"are of {found.persons:,} persons; what it promises would not hold for persons."
+        )
+    for name, number in ((schema.person, found.persons), (schema.household, found.households)):
+        if name is not None and number is not None and schema[name].pseudonym and number < found.records:
+            raise ParameterError(
+                f"column `{name}` would link {found.records:,} records as those of {number:,} pseudonyms; no promise "
+                "about records covers what they tell together.",
+                hint=f"leave the pseudonym out: pseudonym = false under [columns.{name}]",
+            )
 
 
 def check_size(models: Sequence[Model], frequencies: Frequencies) -> None:
@@ -103,7 +122,7 @@ def unfit(schema: Schema, title: str) -> list[str]:
         f"`{title}`: column `{attribute.name}` asks for pseudonyms, which single records out; drop it "
         "(pseudonym = false)"
         for attribute in schema
-        if attribute.role is Role.IDENTIFIER and attribute.pseudonym
+        if attribute.pseudonym
     ]
 
 

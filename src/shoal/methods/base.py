@@ -76,6 +76,8 @@ class Keeps:
         Whether identifiers can be released as pseudonyms.
     several_tables
         Whether the release may be several tables.
+    persons
+        Whether the method can count persons where the table holds several records of some; others refuse such a table.
     steps
         Names of steps that every release of the method has.
     """
@@ -87,6 +89,7 @@ class Keeps:
     population: bool = False
     pseudonyms: bool = True
     several_tables: bool = False
+    persons: bool = False
     steps: tuple[str, ...] = ("ordered",)
 
 
@@ -172,7 +175,7 @@ def as_strong(name: str, given: object, asked: object) -> bool:
 
 def released_columns(schema: Schema) -> tuple[str, ...]:
     """Return the columns that leave: all but identifiers without a pseudonym."""
-    return tuple(each.name for each in schema if each.role is not Role.IDENTIFIER or each.pseudonym)
+    return tuple(each.name for each in schema if not each.role.names_someone or each.pseudonym)
 
 
 def plain_parameter(value: object) -> object:

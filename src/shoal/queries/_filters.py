@@ -25,7 +25,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from shoal.queries._conditions import FIRST, LAST, And, Condition, Cut, In, Not, Or, Ranges, Texts, ValueSet
-from shoal.schema import Attribute, Kind, Role, Schema
+from shoal.schema import Attribute, Kind, Schema
 from shoal.tables import FilterError
 
 __all__ = ["normal", "parse"]
@@ -169,7 +169,7 @@ class _Parser:
         if name not in self._schema:
             raise FilterError(f"the filter names an unknown column at character {token.place}.")
         attribute = self._schema[name]
-        if attribute.role is Role.IDENTIFIER:
+        if attribute.role.names_someone:
             raise FilterError(
                 f"column `{name}` identifies people and cannot be used in a filter.", hint="ask for a look-up"
             )

@@ -24,7 +24,7 @@ from shoal.queries._answers import CONFIDENCE, Accuracy, Value, within
 from shoal.queries._conditions import Texts
 from shoal.queries._query import Prepared, Query, as_value, attribute_of, bounds, declared_hierarchy, nice_step, values
 from shoal.queries._records import ExactFigures
-from shoal.schema import Attribute, Kind, Role, Schema
+from shoal.schema import Attribute, Kind, Schema
 from shoal.tables import FilterError
 
 __all__ = ["LookUp"]
@@ -70,7 +70,7 @@ class LookUp(Query):
         """Check the query against the schema and fix its cost."""
         if self.where is not None:
             raise ParameterError("a look-up takes no `where`.")
-        if self.identifier not in schema or schema[self.identifier].role is not Role.IDENTIFIER:
+        if self.identifier not in schema or not schema[self.identifier].role.names_someone:
             raise FilterError("a look-up needs a column with the role identifier.")
         if schema[self.identifier].kind in (Kind.NUMERIC, Kind.DATE):
             raise SchemaError(

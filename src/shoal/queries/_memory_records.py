@@ -15,7 +15,7 @@ from shoal.hierarchies import text
 from shoal.queries._conditions import Condition, attributes
 from shoal.queries._cubes import Codes, Column, Cube, CubeAxis, Kept, Mask, Numbers, axis_of, holds
 from shoal.queries._records import Scale
-from shoal.schema import Kind, Role
+from shoal.schema import Kind
 from shoal.tables import Table
 
 __all__ = ["MemoryRecords"]
@@ -55,7 +55,7 @@ class MemoryRecords:
             column = rows[attribute.name]
             if attribute.kind in (Kind.NUMERIC, Kind.DATE):
                 self._columns[attribute.name] = _numbers(column, dates=attribute.kind is Kind.DATE)
-            elif attribute.role is Role.IDENTIFIER:
+            elif attribute.role.names_someone:
                 self._identifiers[attribute.name] = text(column)
             else:
                 self._columns[attribute.name] = _coded(column)

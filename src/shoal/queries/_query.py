@@ -19,7 +19,7 @@ from shoal.queries._conditions import Region
 from shoal.queries._filters import normal
 from shoal.queries._loss import Loss, written
 from shoal.queries._records import LARGEST_UNITS, ExactFigures, Scale
-from shoal.schema import Attribute, Kind, Role, Schema
+from shoal.schema import Attribute, Kind, Schema
 from shoal.tables import FilterError
 
 __all__ = [
@@ -108,7 +108,7 @@ def attribute_of(schema: Schema, name: str, *kinds: Kind) -> Attribute:
     if name not in schema:
         raise FilterError("the query names an unknown column.")
     attribute = schema[name]
-    if attribute.role is Role.IDENTIFIER:
+    if attribute.role.names_someone:
         raise FilterError(f"column `{name}` identifies people and cannot be queried.")
     if kinds and attribute.kind not in kinds:
         raise FilterError(f"column `{name}` is {attribute.kind}; this query needs {' or '.join(kinds)} values.")

@@ -158,7 +158,7 @@ def _hidden_among(certificate: Certificate, data: Data) -> int | None:
 def _table(table: Table, data: Data, hidden_among: int | None) -> TableFigures:
     known = [column for column in data.columns if column.name in table.columns]
     # an identifier is here as a pseudonym, and numbers of classes are no property of anybody
-    shown = [column for column in known if column.role is not Role.IDENTIFIER and column.name != data.class_column]
+    shown = [column for column in known if not column.role.names_someone and column.name != data.class_column]
     by = [column.name for column in known if column.role is Role.QUASI_IDENTIFIER]
     if data.class_column is not None:
         by = [data.class_column]

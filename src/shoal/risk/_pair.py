@@ -151,7 +151,7 @@ def _columns(schema: Schema, original: Table, released: Table, columns: Sequence
     both = [
         attribute.name
         for attribute in sorted(schema, key=lambda each: each.role is not Role.QUASI_IDENTIFIER)
-        if attribute.role is not Role.IDENTIFIER and attribute.name in released.columns
+        if not attribute.role.names_someone and attribute.name in released.columns
     ]
     names = both if columns is None else [name for name in both if name in columns]
     absent = [] if columns is None else [name for name in columns if name not in both]

@@ -22,8 +22,10 @@ from shoal.schema._guess import (
     Guess,
     guess_hierarchy,
     guess_kind,
+    household_key,
     identifier_name,
     key_name,
+    person_key,
     quasi_identifier_name,
     sensitive_name,
 )
@@ -103,9 +105,11 @@ def draft(profiles: Sequence[ColumnProfile], records: int | None = None) -> Draf
     if not profiles:
         raise SchemaError("there are no columns to describe")
     attributes, reasons = [], {}
+    groups = _groups(profiles)
     for profile in profiles:
-        kind = guess_kind(profile)
-        role = _role(profile, kind.value)
+        grouping = groups.get(profile.name)
+        kind = Guess(Kind.CATEGORICAL) if grouping else guess_kind(profile)
+        role = grouping or _role(profile, kind.value)
         attribute = Attribute(name=profile.name, role=role.value, kind=kind.value)
         why = [f"{role.value}: {role.reason}", *([kind.reason] if kind.reason else [])]
         if role.value is Role.QUASI_IDENTIFIER:
@@ -121,6 +125,25 @@ def draft(profiles: Sequence[ColumnProfile], records: int | None = None) -> Draf
         ranking=_ranking(schema, profiles),
         records=profiles[0].records if records is None else records,
     )
+
+
+def _groups(profiles: Sequence[ColumnProfile]) -> dict[str, Guess[Role]]:
+    """Return the columns that say which records belong together: keys that repeat."""
+    keys = [profile for profile in profiles if profile.type in ("text", "integer") and _repeats(profile)]
+    found: dict[str, Guess[Role]] = {}
+    for role, named in ((Role.PERSON, person_key), (Role.HOUSEHOLD, household_key)):
+        ranked = sorted((each for each in keys if named(each.name)), key=lambda each: -each.distinct)
+        for place, profile in enumerate(ranked):
+            if place:
+                found[profile.name] = Guess(Role.IDENTIFIER, "its name suggests a key of people, and another is nearer")
+                continue
+            told = f"{profile.distinct:,} different values in {profile.records:,} records"
+            found[profile.name] = Guess(role, f"its name suggests the key of a {role}, and it repeats: {told}")
+    return found
+
+
+def _repeats(profile: ColumnProfile) -> bool:
+    return 1 < profile.distinct < profile.records - profile.missing and profile.separation >= _SEPARATING
 
 
 def _role(profile: ColumnProfile, kind: Kind) -> Guess[Role]:

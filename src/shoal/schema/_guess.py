@@ -20,8 +20,10 @@ __all__ = [
     "code_name",
     "guess_hierarchy",
     "guess_kind",
+    "household_key",
     "identifier_name",
     "key_name",
+    "person_key",
     "quasi_identifier_name",
     "sensitive_name",
 ]
@@ -201,7 +203,10 @@ _IDENTIFIERS = _set(
     "url ip ipaddress mac imei username login surname firstname lastname fullname forename address street insurance "
     "signature photo fingerprint"
 )
-_KEYS = _set("id uuid guid key identifier nr no number pid uid")
+_KEYS = _set("id uuid guid key identifier nr nbr no number pid uid")
+_HOUSEHOLDS = _set("household hh family dwelling home")
+_HOUSEHOLD_KEYS = _set("hid hhid householdid familyid")
+_PLAIN_KEYS = _set("id uuid guid key identifier pid uid")
 # `name` alone is a person's; `product name` and `drug name` are not
 _PEOPLE = _set(
     "first last full given family middle maiden patient person customer client employee user student mother father "
@@ -234,6 +239,19 @@ def identifier_name(name: str) -> bool:
 def key_name(name: str) -> bool:
     """Return whether a name means a key, which identifies persons where it is nearly unique."""
     return bool(_words(name) & _KEYS)
+
+
+def person_key(name: str) -> bool:
+    """Return whether a key stands for a person, not for a ward or a shop: `id`, `patient_nbr`, `customer id`."""
+    words = _words(name)
+    of_people = bool(words & _KEYS) and bool(words & _PEOPLE) and "of" not in words
+    return bool(words) and (words <= _PLAIN_KEYS or of_people) and not household_key(name)
+
+
+def household_key(name: str) -> bool:
+    """Return whether a name means the key of a household: `hid`, `household_id`."""
+    words = _words(name)
+    return bool(words & _HOUSEHOLD_KEYS) or (bool(words & _HOUSEHOLDS) and bool(words & _KEYS - {"number", "no"}))
 
 
 def quasi_identifier_name(name: str) -> bool:

@@ -6,7 +6,7 @@
     guessed = true                             # nobody has confirmed the roles yet; remove the line when you have
 
     [columns.age]                              # one table per column, in the order of the data's columns
-    role = "quasi-identifier"                  # identifier, quasi-identifier, sensitive or insensitive
+    role = "quasi-identifier"                  # or identifier, person, household, sensitive, insensitive
     kind = "numeric"                           # categorical (default), ordinal, numeric or date
     minimum = 0                                # bounds of a numeric or date column; dates as 2024-12-31
     maximum = 120
@@ -22,6 +22,9 @@
     [columns.record]
     role = "identifier"
     pseudonym = true                           # replaced by a keyed pseudonym instead of dropped
+
+    [columns.patient]
+    role = "person"                            # whose record it is: promises count persons, not records
 
 A hierarchy is a table with one rule, named by its key, and the rule's options:
 

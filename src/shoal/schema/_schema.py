@@ -19,15 +19,34 @@ __all__ = ["Attribute", "Missing", "Provenance", "Role", "Schema"]
 class Role(StrEnum):
     """What an attribute tells about a person.
 
-    ``IDENTIFIER`` names a person and is dropped or replaced by a keyed pseudonym. ``QUASI_IDENTIFIER`` is known
-    to an intruder from elsewhere and is generalised. ``SENSITIVE`` is what the intruder wants to learn; it is
-    released as it is. ``INSENSITIVE`` is neither; it is released as it is.
+    ``IDENTIFIER`` names a person and is dropped or replaced by a keyed pseudonym. ``PERSON`` says whose record it is,
+    in a table that may hold several records of a person, and ``HOUSEHOLD`` to which household (or another group of
+    persons) that person belongs; promises then count persons. Both leave as pseudonyms or not at all.
+    ``QUASI_IDENTIFIER`` is known to an intruder from elsewhere and is generalised. ``SENSITIVE`` is what the intruder
+    wants to learn; it is released as it is. ``INSENSITIVE`` is neither; it is released as it is.
     """
 
     IDENTIFIER = "identifier"
+    PERSON = "person"
+    HOUSEHOLD = "household"
     QUASI_IDENTIFIER = "quasi-identifier"
     SENSITIVE = "sensitive"
     INSENSITIVE = "insensitive"
+
+    @property
+    def names_someone(self) -> bool:
+        """Whether values stand for a person or a household: they are released as pseudonyms or not at all."""
+        return self in (Role.IDENTIFIER, Role.PERSON, Role.HOUSEHOLD)
+
+    @property
+    def tells_who(self) -> bool:
+        """Whether values help to find out whose record it is."""
+        return self.names_someone or self is Role.QUASI_IDENTIFIER
+
+    @property
+    def groups_records(self) -> bool:
+        """Whether values say which records belong together."""
+        return self in (Role.PERSON, Role.HOUSEHOLD)
 
 
 class Missing(StrEnum):
@@ -62,13 +81,14 @@ class Attribute:
     domain
         Declared values or bounds, or None where they are taken from the data (never under differential privacy).
     missing
-        See :class:`Missing`.
+        See :class:`Missing`. A person or household is never a missing one: by default, records without a key are
+        refused, for they may belong to somebody who is counted already.
     weight
         How much the analysts care about this attribute, in [0, inf); quality measures weigh with it.
     hierarchy
         How values generalise, or None for ``value -> *``.
     pseudonym
-        For an identifier: replace it by a keyed pseudonym instead of dropping it.
+        For an identifier, a person or a household: replace it by a keyed pseudonym instead of dropping it.
     """
 
     name: str
@@ -87,8 +107,10 @@ class Attribute:
             problems.add("a column must have a name")
         if not (math.isfinite(self.weight) and self.weight >= 0):
             problems.add(f"column `{self.name}`: `weight` must be in [0, inf); got {self.weight}")
-        if self.pseudonym and self.role is not Role.IDENTIFIER:
+        if self.pseudonym and not self.role.names_someone:
             problems.add(f"column `{self.name}`: `pseudonym` is for identifiers; this column is {self.role}")
+        if self.role.groups_records and self.missing is Missing.CATEGORY:
+            object.__setattr__(self, "missing", Missing.REFUSE)
         if self.kind is Kind.ORDINAL and (self.domain is None or self.domain.values is None):
             problems.add(f"column `{self.name}`: an ordinal column needs all its `values` in ascending order")
         self._check_domain(problems)
@@ -148,6 +170,10 @@ class Schema:
         names = [attribute.name for attribute in self.attributes]
         for name in sorted({name for name in names if names.count(name) > 1}):
             problems.add(f"column `{name}` appears twice in the schema")
+        for role in (Role.PERSON, Role.HOUSEHOLD):
+            if len(several := self.having(role)) > 1:
+                listed = ", ".join(f"`{name}`" for name in several)
+                problems.add(f"columns {listed} have the role {role}; one column says who it is, so at most one can")
         problems.raise_as(SchemaError)
 
     def __iter__(self) -> Iterator[Attribute]:
@@ -173,8 +199,18 @@ class Schema:
 
     @property
     def identifiers(self) -> tuple[str, ...]:
-        """The names of the identifiers."""
-        return self.having(Role.IDENTIFIER)
+        """The names of the columns that name someone: identifiers, the person and the household."""
+        return tuple(attribute.name for attribute in self.attributes if attribute.role.names_someone)
+
+    @property
+    def person(self) -> str | None:
+        """The column that says whose record it is; None where every record is a person of its own."""
+        return next(iter(self.having(Role.PERSON)), None)
+
+    @property
+    def household(self) -> str | None:
+        """The column that says to which household, or other group, the person of a record belongs, if there is one."""
+        return next(iter(self.having(Role.HOUSEHOLD)), None)
 
     @property
     def quasi_identifiers(self) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ from shoal.tables._encode import encode
 from shoal.tables._engine import ROW
 from shoal.tables._expressions import Filter, FilterError, filter_text
 from shoal.tables._keyed import bernoulli, sampling_threshold
+from shoal.tables._people import People, people, repeated_identifiers
 from shoal.tables._profile import profile
 from shoal.tables._read import read
 from shoal.tables._record_store import RecordStore, Selection
@@ -54,6 +55,7 @@ __all__ = [
     "FilterError",
     "Frequencies",
     "Mask",
+    "People",
     "Plane",
     "Recoding",
     "RecordStore",
@@ -74,11 +76,13 @@ __all__ = [
     "in_blocks",
     "join_classes",
     "numbered",
+    "people",
     "profile",
     "read",
     "records_from",
     "release_records",
     "repeat",
+    "repeated_identifiers",
     "sampling_threshold",
     "schema_of",
     "sorted_records",

@@ -25,6 +25,11 @@ _WRONG = {
     "not finite": ("not a finite number", "not finite numbers"),
     "outside": ("outside the declared bounds", "outside the declared bounds"),
 }
+# taking each for a person of its own would make crowds look larger than they are
+_NOBODY = (
+    "and a record without a {} may be of one that is counted already; fill the keys in, or leave these records out "
+    'with `missing = "drop"`'
+)
 # the engines' own conversions differ (Spark takes 1d for a number), so the text is looked at first
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _WHOLE = r"^[+-]?[0-9]{1,18}$"  # fits into 64 bits
@@ -53,6 +58,7 @@ def conform(table: Table, schema: Schema, *, allow_empty: bool) -> Table:
             _check_values(table, typed, attribute, problems)
     problems.raise_as(SchemaError, hint=_hint(table, schema, found))
     typed, left_out = _leave_out(table, typed, schema, found)
+    _check_households(table, typed, schema)
     hidden = [ROW] if ROW in typed.columns else []
     chosen = typed.select(*schema.names, *hidden)
     return replace(table, expression=chosen, schema=schema, left_out=table.left_out + left_out)
@@ -191,7 +197,29 @@ def _judge(table: Table, reading: _Reading, found: dict[str, int], problems: Pro
     missing = found[f"{name}/missing"]
     if 0 < missing < found["records"] and attribute.missing is Missing.REFUSE:
         first = _first(table, found.get(f"{name}/missing/first", -1))
-        problems.add(f"column `{name}`: {_are(missing)} missing, which the schema does not allow{first}")
+        why = (
+            f", {_NOBODY.format(attribute.role)}"
+            if attribute.role.groups_records
+            else ", which the schema does not allow"
+        )
+        problems.add(f"column `{name}`: {_are(missing)} missing{why}{first}")
+
+
+def _check_households(table: Table, typed: ir.Table, schema: Schema) -> None:
+    """Refuse persons that are in several households: risks and promises of a household would not add up."""
+    if schema.person is None or schema.household is None:
+        return
+    pairs = typed.select(person=key(typed[schema.person]), household=key(typed[schema.household])).distinct()
+    several = pairs.group_by("person").aggregate(households=pairs.count())
+    several = several.filter(several.households > 1)
+    with quiet(table.source.name):
+        number = int(table.engine.fetch(several.aggregate(persons=several.count()))["persons"][0].as_py())
+    if number:
+        who = "1 person is" if number == 1 else f"{number:,} persons are"
+        raise SchemaError(
+            f"column `{schema.household}`: {who} in several households; a household must hold its persons whole",
+            hint=f"give every value of `{schema.person}` one value of `{schema.household}`, such as the latest",
+        )
 
 
 def _check_values(table: Table, typed: ir.Table, attribute: Attribute, problems: Problems) -> None:

@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from shoal.errors import ParameterError
 from shoal.exact import fraction
-from shoal.schema import Role
 from shoal.tables._engine import OURS, ROW, Engine, builtin, quiet
 from shoal.tables._table import Table, numbered
 
@@ -38,7 +37,7 @@ _INNER, _OUTER = f"{OURS}inner_pad__", f"{OURS}outer_pad__"
 def pseudonyms(table: Table, records: ir.Table, chosen: list[str], key: bytes | None) -> ir.Table:
     """Return the records with a keyed digest in place of each identifier among the chosen columns."""
     assert table.schema is not None  # noqa: S101 - encode asks for it
-    names = [name for name in chosen if name in table.schema and table.schema[name].role is Role.IDENTIFIER]
+    names = [name for name in chosen if name in table.schema and table.schema[name].role.names_someone]
     if not names or key is None:
         return records
     records = records.cross_join(table.engine.stage(hmac_pads(key)))

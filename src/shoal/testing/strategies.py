@@ -14,11 +14,12 @@ Examples
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import functools
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -201,7 +202,7 @@ def attributes(
         missing=draw(st.sampled_from([Missing.CATEGORY, Missing.CATEGORY, Missing.DROP])),
         weight=draw(st.sampled_from([1.0, 1.0, 0.0, 0.5, 3.25])),
         hierarchy=rule,
-        pseudonym=role is Role.IDENTIFIER and draw(st.booleans()),
+        pseudonym=role.names_someone and draw(st.booleans()),
     )
 
 
@@ -227,7 +228,7 @@ def schemas(
     kinds: Sequence[Kind] = tuple(Kind),
     files: bool = False,
 ) -> Schema:
-    """Return a schema of columns with different names."""
+    """Return a schema of columns with different names; at most one of them is the person, and one the household."""
     found = draw(
         st.lists(
             attributes(names=names, roles=roles, kinds=kinds, files=files),
@@ -236,7 +237,16 @@ def schemas(
             unique_by=lambda attribute: attribute.name.casefold(),
         )
     )
-    return Schema(attributes=tuple(found), guessed=draw(st.booleans()))
+    return Schema(attributes=tuple(_one_each(found)), guessed=draw(st.booleans()))
+
+
+def _one_each(found: Sequence[Attribute]) -> Iterator[Attribute]:
+    """Make identifiers of all persons and households but the first of each."""
+    seen: set[Role] = set()
+    for attribute in found:
+        again = attribute.role.groups_records and attribute.role in seen
+        seen.add(attribute.role)
+        yield dataclasses.replace(attribute, role=Role.IDENTIFIER) if again else attribute
 
 
 # -- data ------------------------------------------------------------------------------------------------------------
@@ -283,13 +293,21 @@ def _leaves(attribute: Attribute) -> list[str] | None:
 
 @st.composite
 def tables(draw: Draw, schema: Schema, *, min_rows: int = 0, max_rows: int = 30) -> pa.Table:
-    """Return a table that fits a schema. Columns that refuse missing values have none."""
+    """Return a table that fits a schema: no missing values where they are refused, no person in two households."""
     rows = draw(st.integers(min_rows, max_rows))
     found = [
         draw(columns(attribute, min_rows=rows, max_rows=rows, missing=attribute.missing is not Missing.REFUSE))
         for attribute in schema
     ]
-    return pa.table(found, names=list(schema.names))
+    table = pa.table(found, names=list(schema.names))
+    if schema.person is None or schema.household is None:
+        return table
+    homes: dict[Any, Any] = {}
+    pairs = zip(table[schema.person].to_pylist(), table[schema.household].to_pylist(), strict=True)
+    moved = pa.array(
+        [homes.setdefault(person, home) for person, home in pairs], table.schema.field(schema.household).type
+    )
+    return table.set_column(table.column_names.index(schema.household), schema.household, moved)
 
 
 @st.composite

@@ -129,6 +129,8 @@ PRESETS: tuple[dict[str, Any], ...] = (
 
 ROLES: tuple[tuple[str, str, str], ...] = (
     ("identifier", "Names a person", "names, personal numbers: removed"),
+    ("person", "Whose record it is", "the same person may have several records; crowds count persons: removed"),
+    ("household", "Whose household it is", "which persons belong together: removed"),
     ("quasi-identifier", "Others may know it", "age, sex, place, dates: made coarser until people look alike"),
     ("sensitive", "Secret", "what nobody should learn about a person: kept as it is"),
     ("insensitive", "Neither", "kept as it is"),

@@ -25,7 +25,7 @@ from shoal.methods.classes._run import (
 )
 from shoal.models import Classes, Model
 from shoal.risk import reidentification
-from shoal.schema import Role, Schema
+from shoal.schema import Schema
 from shoal.tables import EncodedRecords, Table
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class PartitionMethod(Method):
         names = released_columns(schema)
         if self.form != "anatomy":
             return {DATA: names}
-        identifying = tuple(name for name in names if schema[name].role in (Role.IDENTIFIER, Role.QUASI_IDENTIFIER))
+        identifying = tuple(name for name in names if schema[name].role.tells_who)
         return {IDENTIFYING: identifying, CONFIDENTIAL: tuple(name for name in names if name not in identifying)}
 
     def answers(self, model: Requirement, entry: PromiseEntry) -> bool:

@@ -110,8 +110,7 @@ class Exchanged(ClassPromise):
         return self._together(evidence, data) if self.intruder == "uninformed" else self._apart(evidence, data)
 
     def _together(self, evidence: Evidence, data: Data) -> Decision:
-        stay = (Role.IDENTIFIER, Role.QUASI_IDENTIFIER)
-        others = {column.name for column in data.columns if column.role not in stay}
+        others = {column.name for column in data.columns if not column.role.tells_who}
         if {*self.columns} != others:
             return False, "columns that are not quasi-identifiers stay with the person"
         if not any({*texts_of(step["columns"])} == others for step in evidence.steps("permuted")):

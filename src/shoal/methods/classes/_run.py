@@ -114,8 +114,7 @@ class ClassRun:
     @property
     def identifying(self) -> tuple[str, ...]:
         """The released columns that tell who somebody is."""
-        roles = (Role.IDENTIFIER, Role.QUASI_IDENTIFIER)
-        return tuple(name for name in released_columns(self.schema) if self.schema[name].role in roles)
+        return tuple(name for name in released_columns(self.schema) if self.schema[name].role.tells_who)
 
     @property
     def confidential(self) -> tuple[str, ...]:

@@ -125,9 +125,7 @@ class Slice(Method):
             found.append(f"method `{self.name}` cannot compare with a population")
         if self.groups is None:
             return found
-        wanted = [
-            attribute.name for attribute in schema if attribute.role is not Role.IDENTIFIER or attribute.pseudonym
-        ]
+        wanted = [attribute.name for attribute in schema if not attribute.role.names_someone or attribute.pseudonym]
         named = [name for group in self.groups for name in group]
         for name in dict.fromkeys(named):
             if name not in wanted:
@@ -165,7 +163,7 @@ def _cut(work: Work, method: Slice) -> Made:
 def _groups(plan: Brief, method: Slice, table: Table) -> tuple[tuple[str, ...], ...]:
     if method.groups is not None:
         return tuple(tuple(group) for group in method.groups)
-    released = [each.name for each in plan.schema if each.role is not Role.IDENTIFIER or each.pseudonym]
+    released = [each.name for each in plan.schema if not each.role.names_someone or each.pseudonym]
     codes = _codes(table, released)
     together = [
         [released.index(name) for name in model.capabilities.sensitive]

@@ -21,7 +21,7 @@ from shoal import hierarchies
 from shoal.errors import ParameterError
 from shoal.exact import fraction
 from shoal.hierarchies import Concepts, Hierarchy, text
-from shoal.schema import Attribute, Kind, Missing, Role, Schema
+from shoal.schema import Attribute, Kind, Missing, Schema
 
 __all__ = ["UNITS", "Columns", "ConceptColumn", "NumberColumn", "concept_columns", "covered", "number_columns"]
 
@@ -217,7 +217,7 @@ class Columns:
 
 def covered(schema: Schema) -> tuple[Attribute, ...]:
     """Return the columns that are released: all but the identifiers, all with noise."""
-    return tuple(attribute for attribute in schema if attribute.role is not Role.IDENTIFIER)
+    return tuple(attribute for attribute in schema if not attribute.role.names_someone)
 
 
 def number_columns(schema: Schema) -> tuple[NumberColumn, ...]:

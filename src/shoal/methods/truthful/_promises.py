@@ -29,7 +29,7 @@ from shoal.methods._preparation import unfit
 from shoal.methods.truthful._check import check_privacy
 from shoal.methods.truthful._operators import OPERATORS, Operator, OperatorName
 from shoal.methods.truthful._worst_case import LARGEST_EPSILON, Definition
-from shoal.schema import INEXACT, Attribute, Kind, Missing, Provenance, Role, Schema
+from shoal.schema import INEXACT, Attribute, Kind, Missing, Provenance, Schema
 
 __all__ = ["DifferentialPrivacy", "listed", "look_alike", "released"]
 
@@ -198,7 +198,7 @@ class DifferentialPrivacy(Requirement):
 
 def released(schema: Schema) -> tuple[Attribute, ...]:
     """Return the columns that a release under differential privacy holds: all but the identifiers."""
-    return tuple(attribute for attribute in schema if attribute.role is not Role.IDENTIFIER)
+    return tuple(attribute for attribute in schema if not attribute.role.names_someone)
 
 
 def listed(schema: Schema) -> dict[str, Hierarchy]:

@@ -28,6 +28,9 @@ const rules = {
   file: (c) => ({ file: text(c, "file"), ...(text(c, "delimiter") && { delimiter: text(c, "delimiter") }) }),
 };
 
+/** The roles of columns that name someone: removed, or replaced by pseudonyms. */
+const naming = ["identifier", "person", "household"];
+
 /** A number where it is one, a day or a mistake as it is. */
 const bound = (value) => (value === "" ? undefined : Number.isNaN(Number(value)) ? value : Number(value));
 
@@ -40,7 +43,7 @@ function gather(column) {
     kind,
     missing: text(column, "missing"),
     weight: Number(text(column, "weight") || 1),
-    pseudonym: field(column, "pseudonym").checked && text(column, "role") === "identifier",
+    pseudonym: field(column, "pseudonym").checked && naming.includes(text(column, "role")),
     minimum: ordered ? bound(text(column, "minimum")) : undefined,
     maximum: ordered ? bound(text(column, "maximum")) : undefined,
     values: !ordered && values.length ? values : undefined,
@@ -56,7 +59,7 @@ function arrange(column) {
   for (const part of column.querySelectorAll("[data-rule]")) part.hidden = part.dataset.rule !== rule;
   for (const part of column.querySelectorAll("[data-kind]")) part.hidden = !part.dataset.kind.split(" ").includes(kind);
   column.dataset.role = role;
-  field(column, "pseudonym").closest("label").hidden = role !== "identifier";
+  field(column, "pseudonym").closest("label").hidden = !naming.includes(role);
   column.querySelector(".levels").hidden = role === "insensitive";
 }
 

@@ -1,0 +1,85 @@
+"""Whose records a table holds: how many persons and households, counted on its engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shoal.schema import Role
+from shoal.tables._engine import key, quiet
+
+if TYPE_CHECKING:
+    from shoal.tables._table import Table
+
+__all__ = ["People", "people", "repeated_identifiers"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class People:
+    """The numbers of records, of the persons that they are of, and of these persons' households.
+
+    Parameters
+    ----------
+    records
+        The number of records.
+    persons
+        The number of persons; that of the records where the schema names no person column.
+    households
+        The number of households, or None where the schema names no household column.
+    column
+        The column that says whose record it is, or None where every record counts as a person of its own.
+    """
+
+    records: int
+    persons: int
+    households: int | None = None
+    column: str | None = None
+
+    @property
+    def repeat(self) -> bool:
+        """Whether somebody has several records."""
+        return self.persons < self.records
+
+
+def people(table: Table) -> People:
+    """Count the records, persons and households of a table with a schema. Cost: O(records), on the engine."""
+    schema = table.schema
+    person, household = (None, None) if schema is None else (schema.person, schema.household)
+    records = table.expression
+    asked = {"records": records.count()}
+    asked |= {"persons": key(records[person]).nunique()} if person else {}
+    asked |= {"households": key(records[household]).nunique()} if household else {}
+    with quiet(table.source.name):
+        found = {
+            name: int(value) for name, value in table.engine.fetch(records.aggregate(**asked)).to_pylist()[0].items()
+        }
+    return People(
+        records=found["records"],
+        persons=found.get("persons", found["records"]),
+        households=found.get("households"),
+        column=person,
+    )
+
+
+def repeated_identifiers(table: Table) -> dict[str, int]:
+    """Return the identifiers whose values repeat, each with its number of different values.
+
+    An identifier that stands for 15,659 people in 400,123 records says that promises about records are not promises to
+    people, unless the schema names a person column.
+    """
+    schema = table.schema
+    if schema is None or schema.person is not None:
+        return {}
+    records = table.expression
+    names = [name for name in schema.having(Role.IDENTIFIER) if not records[name].type().is_nested()]
+    if not names:
+        return {}
+    asked = {f"distinct{i}": key(records[name]).nunique() for i, name in enumerate(names)}
+    asked |= {f"present{i}": records[name].count() for i, name in enumerate(names)}
+    with quiet(table.source.name):
+        (found,) = table.engine.fetch(records.aggregate(**asked)).to_pylist()
+    return {
+        name: int(found[f"distinct{i}"])
+        for i, name in enumerate(names)
+        if 1 < int(found[f"distinct{i}"]) < int(found[f"present{i}"])
+    }
