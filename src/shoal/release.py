@@ -17,6 +17,7 @@ from shoal.guarantees import CERTIFICATE, POPULATION, Certificate, Data, File, c
 from shoal.methods.base import DATA, Made
 from shoal.methods.brief import Brief
 from shoal.report import REPORT, Plots, gather, listed, render_html, render_text, summary
+from shoal.schema.rules import text
 from shoal.verification import read_key, verify, write_signature
 
 __all__ = ["Release"]
@@ -143,7 +144,7 @@ class Release(Made):
         for file in [part.file for part in self.parts] or [DATA]:
             table = tables.read(staging / file)
             if column in table.columns:
-                found |= set(hierarchies.text(tables.distinct_values(table, column)).to_pylist())
+                found |= set(text(tables.distinct_values(table, column)).to_pylist())
         return found
 
 

@@ -17,8 +17,8 @@ import pytest
 
 from reference.tables import ascending, group, multiset_key, pseudonym, recode, sampled, separation
 from shoal.errors import DataError, HierarchyError, OutputError, ParameterError, SchemaError
-from shoal.hierarchies import text
 from shoal.schema import Attribute, Domain, Groups, Intervals, Kind, Missing, Role, Schema
+from shoal.schema.rules import text
 from shoal.tables import (
     Encoded,
     Recoding,

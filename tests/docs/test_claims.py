@@ -8,14 +8,11 @@ from pathlib import Path
 import pytest
 
 from shoal import models
-from shoal.methods import classes, noise, truthful
+from shoal.methods import promises
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "explanation" / "claims.md"
-KINDS = {
-    *models.MODELS,
-    *(kind.name for family in (truthful.PROMISES, noise.PROMISES, classes.PROMISES) for kind in family),
-}
+KINDS = {*models.MODELS, *promises.KINDS}
 
 
 def _rows() -> list[list[str]]:

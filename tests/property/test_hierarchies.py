@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 
 from reference import hierarchies as reference
 from shoal.errors import HierarchyError
-from shoal.hierarchies import TOP, build, leaf_codes, outside, read_arx, text, write_arx
+from shoal.hierarchies import TOP, build, leaf_codes, outside, read_arx, write_arx
 from shoal.schema import Attribute, Kind, Provenance, Quantiles
+from shoal.schema.rules import text
 from shoal.testing import strategies
 
 # building a case costs some ten milliseconds

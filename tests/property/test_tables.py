@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference.tables import ascending, group, multiset_key, pseudonym, recode, sampled
-from shoal.hierarchies import text
 from shoal.schema import Attribute, Kind, Role, Schema
+from shoal.schema.rules import text
 from shoal.tables import Encoded, Recoding, Table, apply, bernoulli, encode, read
 
 KEY = bytes(range(32))

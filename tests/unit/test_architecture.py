@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+
+import pytest
 
 import shoal
 
@@ -96,6 +99,32 @@ def test_kernels_import_nothing_of_ours() -> None:
 def test_no_module_is_called_utils() -> None:
     names = {path.stem.lstrip("_") for path in _modules()}
     assert not names & {"utils", "util", "helpers", "common", "misc"}
+
+
+@pytest.mark.parametrize("stub", sorted(SOURCE.rglob("*.pyi")), ids=lambda stub: str(stub.parent.relative_to(SOURCE)))
+def test_every_name_of_a_package_is_there_and_comes_from_its_own_modules(stub: Path) -> None:
+    package = import_module(".".join(("shoal", *stub.relative_to(SOURCE).parts[:-1])))
+    imported = [node for node in ast.parse(stub.read_text()).body if isinstance(node, ast.ImportFrom)]
+    assert {node.level for node in imported} == {1}
+    assert sorted(alias.name for node in imported for alias in node.names) == package.__all__
+    for name in package.__all__:
+        assert hasattr(package, name), f"{package.__name__} lists `{name}`, which its module does not have"
+
+
+def test_every_step_that_certificates_list_is_known_to_verification() -> None:
+    code = (
+        "import pkgutil, shoal\n"
+        "from importlib import import_module\n"
+        "from shoal.guarantees import Event\n"
+        "def kinds(kind): return {kind, *(each for below in kind.__subclasses__() for each in kinds(below))}\n"
+        "shoal.verify\n"
+        "known = kinds(Event)\n"
+        "for each in pkgutil.walk_packages(import_module('shoal.methods').__path__, 'shoal.methods.'):\n"
+        "    import_module(each.name)\n"
+        "print(sorted(kind.name for kind in kinds(Event) - known))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_importing_shoal_loads_nothing_heavy() -> None:

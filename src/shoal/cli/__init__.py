@@ -1,5 +1,5 @@
 """The command line: one file per command, on the public API only."""
 
-from shoal.cli._main import main
+from lazy_loader import attach_stub
 
-__all__ = ["main"]
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

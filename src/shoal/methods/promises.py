@@ -7,14 +7,36 @@ from collections.abc import Mapping
 from shoal import models
 from shoal.errors import ParameterError
 from shoal.guarantees import Check, Evidence, PromiseEntry, PromiseKind, Requirement, Strength
-from shoal.methods import classes, noise, truthful
+from shoal.methods.classes import (
+    Composition,
+    DrawnCloseness,
+    Exchanged,
+    HiddenClasses,
+    LocalPrivacy,
+    OfAttributeSet,
+    OfClusters,
+    ViewPrivacy,
+)
+from shoal.methods.noise import PROMISES as NOISY
+from shoal.methods.truthful import DifferentialPrivacy
 
-__all__ = ["check", "from_parameters", "kind", "names"]
+__all__ = ["KINDS", "check", "from_parameters", "kind", "names"]
 
-_KINDS: dict[str, type[PromiseKind]] = {
-    kind.name: kind for family in (truthful.PROMISES, noise.PROMISES, classes.PROMISES) for kind in family
-}
-_ASKED: dict[str, type[Requirement]] = {name: kind for name, kind in _KINDS.items() if issubclass(kind, Requirement)}
+_LISTED: tuple[type[PromiseKind], ...] = (
+    DifferentialPrivacy,
+    *NOISY,
+    ViewPrivacy,
+    HiddenClasses,
+    LocalPrivacy,
+    DrawnCloseness,
+    Exchanged,  # shares its name with the model that it is another form of
+    OfAttributeSet,
+    OfClusters,
+    Composition,
+)
+#: the kinds of promises that are no models, by name
+KINDS = {kind.name: kind for kind in _LISTED}
+_ASKED: dict[str, type[Requirement]] = {name: kind for name, kind in KINDS.items() if issubclass(kind, Requirement)}
 
 
 def names() -> tuple[str, ...]:
@@ -41,8 +63,8 @@ def kind(name: str) -> type[Requirement]:
 def check(entry: PromiseEntry, evidence: Evidence) -> list[Check]:
     """Decide a promise of a certificate again; raises KeyError where no kind of promises has its name."""
     # a model is a property of the table; of the same name there may be a promise that is more than that
-    plain = entry.model in models.MODELS and (entry.strength is Strength.SYNTACTIC or entry.model not in _KINDS)
-    known: type[PromiseKind] = models.MODELS[entry.model] if plain else _KINDS[entry.model]
+    plain = entry.model in models.MODELS and (entry.strength is Strength.SYNTACTIC or entry.model not in KINDS)
+    known: type[PromiseKind] = models.MODELS[entry.model] if plain else KINDS[entry.model]
     try:
         promise = known.from_parameters(entry.parameters)
     except ParameterError as error:

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.hierarchies import Hierarchy
+from shoal.kernels import Mask
 from shoal.models._ratios import LIMIT, Ratios
 from shoal.models._sensitive import Rows
-from shoal.tables import Mask, tally
+from shoal.tables import tally
 
 __all__ = ["EarthMover", "Equal", "Hierarchical", "Ordered"]
 

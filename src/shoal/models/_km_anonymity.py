@@ -13,8 +13,9 @@ import numpy.typing as npt
 from shoal.errors import ParameterError
 from shoal.exact import WHOLE
 from shoal.guarantees import CLASSES, Words
+from shoal.kernels import Counts
 from shoal.models._model import Achieved, Capabilities, Mask, Model, Scope, released_classes
-from shoal.tables import Classes, Counts, group, tally
+from shoal.tables import Classes, group, tally
 
 __all__ = ["KMAnonymity"]
 

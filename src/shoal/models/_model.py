@@ -16,9 +16,10 @@ import numpy.typing as npt
 from shoal.errors import ParameterError
 from shoal.exact import Arguments, Quantity, plain
 from shoal.guarantees import Check, Evidence, PromiseEntry, Requirement, Strength, Words, syntactic
+from shoal.kernels import Counts
 from shoal.kernels.walk import Proportions
 from shoal.schema import Schema
-from shoal.tables import Classes, Counts, SensitiveAttribute
+from shoal.tables import Classes, SensitiveAttribute
 
 __all__ = ["Achieved", "Capabilities", "Model", "Scope", "in_order", "keep"]
 

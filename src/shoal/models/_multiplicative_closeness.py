@@ -10,11 +10,12 @@ import numpy as np
 
 from shoal.exact import Number, Quantity, fraction, plain, within
 from shoal.guarantees import CLASSES, Words
+from shoal.kernels import Counts
 from shoal.kernels.walk import Proportions
 from shoal.models._model import KNOWN, PRIOR, REPLAY, Achieved, Capabilities, Mask, Scope
 from shoal.models._ratios import Ratios, arithmetic
 from shoal.models._sensitive import Rows, SensitiveModel
-from shoal.tables import Counts, SensitiveAttribute
+from shoal.tables import SensitiveAttribute
 
 __all__ = ["MultiplicativeCloseness", "close", "factor_of", "likelihood_ratios"]
 

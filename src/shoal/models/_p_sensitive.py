@@ -9,8 +9,9 @@ import numpy as np
 
 from shoal.exact import COLUMNS, WHOLE, Arguments
 from shoal.guarantees import CLASSES, Words
+from shoal.kernels import Counts
 from shoal.models._model import KNOWN, MEANING, REPLAY, Achieved, Capabilities, Mask, Model
-from shoal.tables import Classes, Counts
+from shoal.tables import Classes
 
 __all__ = ["PSensitive"]
 

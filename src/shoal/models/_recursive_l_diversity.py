@@ -9,10 +9,10 @@ import numpy as np
 
 from shoal.exact import WHOLE, Number, fraction, plain, within
 from shoal.guarantees import CLASSES, Words
+from shoal.kernels import Counts
 from shoal.models._model import KNOWN, MEANING, REPLAY, Achieved, Capabilities, Mask
 from shoal.models._ratios import LIMIT, Ratios
 from shoal.models._sensitive import Rows, SensitiveModel
-from shoal.tables import Counts
 
 __all__ = ["RecursiveLDiversity"]
 

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.exact import COLUMN
+from shoal.kernels import Counts
 from shoal.models._model import Achieved, Mask, Model
-from shoal.tables import Classes, Counts, SensitiveAttribute, tally
+from shoal.tables import Classes, SensitiveAttribute, tally
 
 __all__ = ["Rows", "SensitiveModel"]
 

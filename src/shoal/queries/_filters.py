@@ -28,7 +28,7 @@ from shoal.queries._conditions import FIRST, LAST, And, Condition, Cut, In, Not,
 from shoal.schema import Attribute, Kind, Schema
 from shoal.tables import FilterError
 
-__all__ = ["normal", "parse"]
+__all__ = ["FilterError", "normal", "parse"]
 
 LONGEST = 4096
 DEEPEST = 40

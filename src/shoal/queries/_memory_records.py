@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.hierarchies import text
 from shoal.queries._conditions import Condition, attributes
 from shoal.queries._cubes import Codes, Column, Cube, CubeAxis, Kept, Mask, Numbers, axis_of, holds
 from shoal.queries._records import Scale
 from shoal.schema import Kind
+from shoal.schema.rules import text
 from shoal.tables import Table
 
 __all__ = ["MemoryRecords"]

@@ -21,7 +21,7 @@ from shoal.queries._questions import Questions
 from shoal.schema import Kind
 from shoal.tables import FilterError
 
-__all__ = ["Client", "is_loopback"]
+__all__ = ["AccessError", "BudgetSpent", "Client", "LedgerError", "NotAnswered", "is_loopback"]
 
 
 class Client(Questions):

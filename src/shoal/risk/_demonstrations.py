@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from shoal import tables
 from shoal.errors import ParameterError
-from shoal.hierarchies import text
 from shoal.risk._axes import ColumnAxis
 from shoal.risk._boxes import Boxes
 from shoal.risk._pair import Pair
 from shoal.schema import Kind
+from shoal.schema.rules import text
 from shoal.tables import Table
 
 __all__ = ["Duplication", "ExtremeValue", "clustered", "extreme_values", "k_duplicated", "k_duplication"]

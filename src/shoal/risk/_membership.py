@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from shoal import tables
 from shoal.errors import Cancelled, ParameterError, RequirementError
-from shoal.hierarchies import text
 from shoal.kernels import Codes, Floats, Mask
 from shoal.risk._attack import Attack, Rate
 from shoal.risk._boxes import Rows
 from shoal.risk._pair import Pair, candidates
+from shoal.schema.rules import text
 from shoal.tables import Table, schema_of
 
 __all__ = ["membership"]

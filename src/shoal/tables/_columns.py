@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import HierarchyError, ParameterError, Problems
-from shoal.hierarchies import Hierarchy, build, leaf_codes, outside, text
+from shoal.hierarchies import Hierarchy, build, leaf_codes, outside
 from shoal.kernels import Codes, Counts
 from shoal.schema import Attribute, Kind, Schema
+from shoal.schema.rules import text
 from shoal.tables._classes import SensitiveAttribute
 from shoal.tables._engine import key, quiet
 from shoal.tables._table import Table

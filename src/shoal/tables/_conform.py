@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from shoal.errors import DataError, Problems, SchemaError
-from shoal.hierarchies import text
 from shoal.schema import Attribute, Kind, Missing, Role, Schema
+from shoal.schema.rules import text
 from shoal.tables._engine import ROW, key, quiet
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from shoal import tables
 from shoal.errors import ShoalError
 from shoal.guarantees import CERTIFICATE, POPULATION, Certificate, Check, File, fingerprint
-from shoal.hierarchies import text
 from shoal.methods.brief import Brief
+from shoal.schema.rules import text
 
 __all__ = ["JOINED", "PLAN", "REPORT", "SIGNATURE", "SUMMARY", "allowed_files", "check_copies", "check_files"]
 

@@ -11,6 +11,7 @@ from shoal.methods.brief import Brief
 from shoal.methods.classes import joined_view
 from shoal.report import gather, render_html, render_text
 from shoal.schema import Attribute, Flat, Role, Schema
+from shoal.schema.rules import text
 from shoal.verification._files import JOINED, REPORT, SUMMARY
 
 __all__ = ["check_hierarchies", "check_links", "check_rendered"]
@@ -96,7 +97,7 @@ def _rebuilt(plan: Brief, evidence: Evidence, data: Data, name: str) -> bytes:
     hierarchy = encoded.frequencies.sensitive[0].hierarchy
     if hierarchy is None:
         return b""
-    released = {*hierarchies.text(tables.distinct_values(table, name).combine_chunks()).to_pylist()}
+    released = {*text(tables.distinct_values(table, name).combine_chunks()).to_pylist()}
     with TemporaryDirectory() as scratch:
         hierarchies.write_arx(hierarchy, Path(scratch) / "again.csv", only=released)
         return (Path(scratch) / "again.csv").read_bytes()

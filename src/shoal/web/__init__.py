@@ -1,6 +1,5 @@
 """The app: the whole way from a table to a release, in a browser, on the public API only."""
 
-from shoal.web._app import create_app, default_folder, serve
-from shoal.web._guard import Access
+from lazy_loader import attach_stub
 
-__all__ = ["Access", "create_app", "default_folder", "serve"]
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

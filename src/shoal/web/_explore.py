@@ -20,6 +20,7 @@ from shoal.methods.recode import Lattice, SearchResult
 from shoal.models import Model
 from shoal.report import compared_tables, lattice_figures
 from shoal.risk import Reidentification
+from shoal.schema.rules import text
 from shoal.tables import Frequencies
 
 __all__ = ["explore"]
@@ -143,7 +144,7 @@ def _records(table: Table, release: Release, encoded: Frequencies) -> dict[str, 
     names = [name for name in table.columns if name not in release.plan.schema.identifiers]
     leaves = np.column_stack([hierarchies.leaf_codes(h, rows.column(h.attribute)) for h in encoded.hierarchies])
     classes = _classes(encoded.codes, recoding.classes, leaves)
-    before = [hierarchies.text(rows.column(name).combine_chunks()).to_pylist() for name in names]
+    before = [text(rows.column(name).combine_chunks()).to_pylist() for name in names]
     place = {name: j for j, name in enumerate(recoding.attributes)}
     shown = []
     for i, group in enumerate(classes):

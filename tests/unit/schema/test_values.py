@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from shoal.errors import DataError
-from shoal.hierarchies import text
+from shoal.schema.rules import text
 
 
 @pytest.mark.parametrize(

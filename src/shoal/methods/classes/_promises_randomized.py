@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol
 
-from shoal import hierarchies, tables
+from shoal import tables
 from shoal.exact import Arguments, fraction, plain
 from shoal.guarantees import (
     CLASSES,
@@ -28,6 +28,7 @@ from shoal.methods.classes._factors import RANDOMISED, stochastic_t
 from shoal.methods.classes._promises import SEED, ClassPromise, above, listed
 from shoal.models import Classes
 from shoal.schema import Attribute, Role, Schema
+from shoal.schema.rules import text
 
 __all__ = ["DrawnCloseness", "LocalPrivacy"]
 
@@ -199,7 +200,7 @@ def _strange(step: Step, entry: PromiseEntry, evidence: Evidence) -> str | None:
         _domain(name, schema, method),
         tables.distinct_values(evidence.tables[evidence.data(entry).file], name),
     )
-    found = domain.strange(hierarchies.text(values).to_pylist() if isinstance(domain, Listed) else values.to_pylist())
+    found = domain.strange(text(values).to_pylist() if isinstance(domain, Listed) else values.to_pylist())
     return f"`{name}` has {found:,} different values that are not of its declared domain" if found else None
 
 

@@ -14,10 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.hierarchies import Hierarchy, semantic_distance, text
+from shoal.hierarchies import Hierarchy, semantic_distance
 from shoal.kernels import Floats, Integers
 from shoal.methods.classes._partition import Partition, cluster_means
 from shoal.schema import Attribute, Kind
+from shoal.schema.rules import text
 
 __all__ = [
     "Errors",

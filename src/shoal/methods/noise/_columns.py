@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from shoal import hierarchies
 from shoal.errors import ParameterError
 from shoal.exact import fraction
-from shoal.hierarchies import Concepts, Hierarchy, text
+from shoal.hierarchies import Concepts, Hierarchy
 from shoal.schema import Attribute, Kind, Missing, Schema
+from shoal.schema.rules import text
 
 __all__ = ["UNITS", "Columns", "ConceptColumn", "NumberColumn", "concept_columns", "covered", "number_columns"]
 

@@ -82,14 +82,15 @@ def records(
     limit: Annotated[int, Query(ge=1, le=200)] = 20,
 ) -> dict[str, Any]:
     """Return some records as text."""
-    from shoal import hierarchies, tables
+    from shoal import tables
+    from shoal.schema.rules import text
 
     with here.table(table) as opened:
         rows = tables.records_from(opened, start, limit)
     columns = []
     for column in rows.columns:
         try:
-            texts = hierarchies.text(column).to_pylist()
+            texts = text(column).to_pylist()
         except DataError:
             texts = [None if cell is None else "(not text)" for cell in column.to_pylist()]
         columns.append([None if cell is None else cell[:_CELL] for cell in texts])

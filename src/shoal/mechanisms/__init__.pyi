@@ -1,0 +1,34 @@
+"""The names of this package; each is imported when it is first used."""
+
+from ._binomial import binomial as binomial
+from ._coins import below_real as below_real
+from ._coins import bernoulli as bernoulli
+from ._coins import bernoulli_exponential as bernoulli_exponential
+from ._coins import bernoulli_real as bernoulli_real
+from ._distances import AbsoluteDistance as AbsoluteDistance
+from ._distances import Distance as Distance
+from ._distances import NominalDistance as NominalDistance
+from ._distances import TaxonomyDistance as TaxonomyDistance
+from ._geometric import discrete_laplaces as discrete_laplaces
+from ._geometric import geometrics as geometrics
+from ._laplace import Laplace as Laplace
+from ._mechanism import Mechanism as Mechanism
+from ._mechanism import Neighbours as Neighbours
+from ._mechanism import NoiseGrid as NoiseGrid
+from ._optimal import OptimalNoise as OptimalNoise
+from ._optimal import interval_optimal_core as interval_optimal_core
+from ._optimal import variance_optimal_core as variance_optimal_core
+from ._optimal_box import OptimalBoxNoise as OptimalBoxNoise
+from ._priors import CategoricalPrior as CategoricalPrior
+from ._priors import NumericPrior as NumericPrior
+from ._priors import Prior as Prior
+from ._random import SYSTEM as SYSTEM
+from ._random import RandomSource as RandomSource
+from ._random import SeededSource as SeededSource
+from ._random import SystemSource as SystemSource
+from ._randomized_response import RandomizedResponse as RandomizedResponse
+from ._refinement import QueryKind as QueryKind
+from ._refinement import Refinement as Refinement
+from ._selection import ExponentialMechanism as ExponentialMechanism
+from ._selection import PermuteAndFlip as PermuteAndFlip
+from ._selection import Selection as Selection

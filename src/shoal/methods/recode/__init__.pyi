@@ -1,0 +1,16 @@
+"""The names of this package; each is imported when it is first used."""
+
+from ._generalize import Generalize as Generalize
+from ._iterate import Iterate as Iterate
+from ._lattice import Box as Box
+from ._lattice import Lattice as Lattice
+from ._lattice import Levels as Levels
+from ._lattice import Node as Node
+from ._lattice import Tables as Tables
+from ._method import Recode as Recode
+from ._mondrian import Mondrian as Mondrian
+from ._result import ExploredLattice as ExploredLattice
+from ._result import SearchResult as SearchResult
+from ._result import Solution as Solution
+from ._specialize import Specialize as Specialize
+from ._subtree import Subtree as Subtree

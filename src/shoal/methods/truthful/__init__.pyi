@@ -1,0 +1,8 @@
+"""The names of this package; each is imported when it is first used."""
+
+from ._method import Truthful as Truthful
+from ._promises import DifferentialPrivacy as DifferentialPrivacy
+from ._promises import released as released
+from ._scheme import Drawn as Drawn
+from ._scheme import Searched as Searched
+from ._tuples import Tuples as Tuples

@@ -1,0 +1,33 @@
+"""The names of this package; each is imported when it is first used."""
+
+from ._domain import INEXACT as INEXACT
+from ._domain import Bound as Bound
+from ._domain import Domain as Domain
+from ._domain import Kind as Kind
+from ._draft import Draft as Draft
+from ._draft import draft as draft
+from ._guess import ColumnProfile as ColumnProfile
+from ._read import from_document as from_document
+from ._read import load as load
+from ._read import loads as loads
+from ._read import read_rule as read_rule
+from ._rule import HierarchyRule as HierarchyRule
+from ._schema import Attribute as Attribute
+from ._schema import Missing as Missing
+from ._schema import Provenance as Provenance
+from ._schema import Role as Role
+from ._schema import Schema as Schema
+from ._write import dumps as dumps
+from ._write import save as save
+from ._write import toml_value as toml_value
+from .rules import DATE_LEVELS as DATE_LEVELS
+from .rules import RULES as RULES
+from .rules import Cuts as Cuts
+from .rules import Dates as Dates
+from .rules import Flat as Flat
+from .rules import FromFile as FromFile
+from .rules import Groups as Groups
+from .rules import Intervals as Intervals
+from .rules import Mask as Mask
+from .rules import Quantiles as Quantiles
+from .rules import Taxonomy as Taxonomy
