@@ -70,8 +70,8 @@ Put = Callable[[pa.Table, Schema], shoal.Table]
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Allow blocks that a test can afford."""
-    monkeypatch.setattr("shoal.methods.classes._clustering.LEAST_BLOCK", 1)
-    monkeypatch.setattr("shoal.methods.classes._blocked.LEAST_BLOCK", 1)
+    monkeypatch.setattr("shoal.methods.classes._microaggregation.LEAST_BLOCK", 1)
+    monkeypatch.setattr("shoal.methods.classes._blocks.LEAST_BLOCK", 1)
 
 
 @pytest.fixture

@@ -2,8 +2,9 @@
 
 from ._anatomy import Anatomy as Anatomy
 from ._anatomy import partition_by_confidential as partition_by_confidential
-from ._blocked import blocked_mdav as blocked_mdav
-from ._blocked import exchange as exchange
+from ._blocks import blocked_mdav as blocked_mdav
+from ._blocks import blocks as blocks
+from ._blocks import exchange as exchange
 from ._bridge import Bridge as Bridge
 from ._bridge import Statement as Statement
 from ._bridge import bridge as bridge
@@ -14,8 +15,6 @@ from ._buckets import clustered_buckets as clustered_buckets
 from ._buckets import make_buckets as make_buckets
 from ._buckets import ordered_buckets as ordered_buckets
 from ._closeness_first import rank_bound as rank_bound
-from ._clustering import Categories as Categories
-from ._clustering import Clustering as Clustering
 from ._columns import People as People
 from ._columns import QuasiIdentifier as QuasiIdentifier
 from ._columns import fine_points as fine_points
@@ -28,8 +27,9 @@ from ._forms import closeness as closeness
 from ._forms import joined_view as joined_view
 from ._mdav import mdav as mdav
 from ._mdav import vmdav as vmdav
-from ._median_cut import blocks as blocks
 from ._method import PartitionMethod as PartitionMethod
+from ._microaggregation import Categories as Categories
+from ._microaggregation import Clustering as Clustering
 from ._microaggregation import Mdav as Mdav
 from ._microaggregation import Microaggregation as Microaggregation
 from ._microaggregation import VMdav as VMdav

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
 from shoal.kernels import Floats, Integers
-from shoal.methods.classes._median_cut import lowest, widest_first
+from shoal.methods.classes._blocks import lowest, widest_first
 from shoal.methods.classes._quotas import Quotas
 
 __all__ = ["assign", "quota_blocks"]

@@ -13,13 +13,13 @@ from shoal.exact import Arguments
 from shoal.kernels import Floats, Integers
 from shoal.methods.classes._assignment import assign
 from shoal.methods.classes._buckets import make_buckets
+from shoal.methods.classes._closeness_first import TRIAL_WORK, best, class_sizes, sample
 from shoal.methods.classes._columns import People
 from shoal.methods.classes._events import Bucketized
 from shoal.methods.classes._method import PartitionMethod
 from shoal.methods.classes._partition import Partition
 from shoal.methods.classes._quotas import quotas
 from shoal.methods.classes._run import Classified, Form
-from shoal.methods.classes._shapes import TRIAL_WORK, best, class_sizes, sample
 from shoal.models import Model
 from shoal.schema import Schema
 

@@ -23,9 +23,9 @@ from shoal.guarantees import (
     Strength,
     Words,
 )
-from shoal.methods.classes._declared import Grid, Listed, Mechanism, declared_domain
 from shoal.methods.classes._factors import RANDOMISED, stochastic_t
 from shoal.methods.classes._promises import SEED, ClassPromise, above, listed
+from shoal.methods.classes._randomize import Grid, Listed, Mechanism, declared_domain
 from shoal.models import Classes
 from shoal.schema import Attribute, Role, Schema
 from shoal.schema.rules import text

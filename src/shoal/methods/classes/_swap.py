@@ -15,11 +15,11 @@ from shoal.exact import Arguments
 from shoal.guarantees import Event, Guarantee, randomness
 from shoal.kernels import Floats, Integers
 from shoal.methods.base import Keeps, Made, Work
-from shoal.methods.classes._clustering import Categories, Clustering, compared_as, mdav_clusters
 from shoal.methods.classes._columns import People
 from shoal.methods.classes._events import Permuted, Ranked
 from shoal.methods.classes._forms import classed, one_table
 from shoal.methods.classes._method import Opened, PartitionMethod, assembled, open_records, run_of
+from shoal.methods.classes._microaggregation import Categories, Clustering, compared_as, mdav_clusters
 from shoal.methods.classes._partition import Partition, permutation_within, require_size
 from shoal.methods.classes._promises_clusters import OfClusters
 from shoal.methods.classes._promises_exchange import Exchanged

@@ -13,7 +13,7 @@ from shoal.errors import RequirementError
 from shoal.exact import Arguments
 from shoal.kernels import Floats, Integers, Mask
 from shoal.kernels.nearest import nearest
-from shoal.methods.classes._blocked import blocked_mdav
+from shoal.methods.classes._blocks import blocked_mdav
 from shoal.methods.classes._closeness_first import closeness_first
 from shoal.methods.classes._columns import People
 from shoal.methods.classes._mdav import mdav

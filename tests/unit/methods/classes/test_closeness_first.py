@@ -10,8 +10,7 @@ import pytest
 
 from reference import closeness as reference
 from shoal.methods.classes import rank_bound
-from shoal.methods.classes._closeness_first import shapes
-from shoal.methods.classes._shapes import Dealt, Emphasis, RankGroups, class_sizes, dealt, rank_groups
+from shoal.methods.classes._closeness_first import Dealt, Emphasis, RankGroups, class_sizes, dealt, rank_groups, shapes
 from shoal.models import TCloseness
 from shoal.tables import SensitiveAttribute
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shoal.errors import HierarchyError
-from shoal.methods.classes._declared import Grid, Listed, declared_domain
+from shoal.methods.classes._randomize import Grid, Listed, declared_domain
 from shoal.schema import Attribute, Dates, Domain, FromFile, Intervals, Kind
 
 DAYS = Domain(minimum=dt.date(2020, 1, 1), maximum=dt.date(2020, 12, 31))

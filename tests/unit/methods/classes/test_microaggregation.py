@@ -10,8 +10,8 @@ import shoal
 from reference import microaggregation as reference
 from shoal.errors import ParameterError
 from shoal.hierarchies import Concepts
-from shoal.methods.classes import People, Space, _blocked, mdav, quasi_identifiers, standardize
-from shoal.methods.classes import _clustering as module
+from shoal.methods.classes import People, Space, _blocks, mdav, quasi_identifiers, standardize
+from shoal.methods.classes import _microaggregation as module
 from shoal.methods.classes._events import Averaged, Blocked, Compared, Ranked
 from shoal.models import KAnonymity
 from shoal.schema import Attribute, Kind, Role, Schema
@@ -75,7 +75,7 @@ def test_a_weight_makes_an_attribute_count_more() -> None:
 def test_large_tables_are_clustered_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     people = _people(**_numbers(200))
     monkeypatch.setattr(module, "LEAST_BLOCK", 20)
-    monkeypatch.setattr(_blocked, "LEAST_BLOCK", 20)
+    monkeypatch.setattr(_blocks, "LEAST_BLOCK", 20)
     found = shoal.Mdav(block=50).classify(people, [KAnonymity(4)])
     assert 4 <= found.partition.sizes.min() <= found.partition.sizes.max() <= 7
     (event,) = (event for event in found.events if isinstance(event, Blocked))

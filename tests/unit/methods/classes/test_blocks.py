@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from shoal.errors import ParameterError
-from shoal.methods.classes import Partition, _blocked, blocked_mdav, blocks, exchange, mdav, squared_error
+from shoal.methods.classes import Partition, _blocks, blocked_mdav, blocks, exchange, mdav, squared_error
 
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_blocked, "LEAST_BLOCK", 50)
+    monkeypatch.setattr(_blocks, "LEAST_BLOCK", 50)
 
 
 def test_few_records_are_one_block_of_plain_mdav() -> None:
@@ -48,7 +48,7 @@ def test_the_result_does_not_depend_on_the_number_of_threads(
     values = np.random.default_rng(3).normal(size=(1500, 3))
     results = []
     for threads in (1, 4):
-        monkeypatch.setattr(_blocked, "threads", lambda threads=threads: threads)
+        monkeypatch.setattr(_blocks, "threads", lambda threads=threads: threads)
         results.append(blocked_mdav(values, 5, block_rows=100).labels.tolist())
     assert results[0] == results[1]
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.methods.classes import blocks
-from shoal.methods.classes._median_cut import axes_cut, cut, recut, without_small
+from shoal.methods.classes._blocks import axes_cut, cut, recut, without_small
 from shoal.tables import Block, Plane
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from shoal.methods.classes import Mdav, Microaggregation, Partition, VMdav, exchange, mdav, standardize, vmdav
-from shoal.methods.classes._block_task import BlockTask, axes_of, released_types
+from shoal.methods.classes._by_block import BlockTask, axes_of, released_types
 from shoal.schema import Attribute, Domain, Kind, Role
 from shoal.tables import ColumnMoments
 from shoal.tables._engine import ROW
