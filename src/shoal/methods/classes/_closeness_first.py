@@ -168,7 +168,6 @@ def sample(points: Floats, codes: Codes, most: int = TRIAL_RECORDS) -> Integers:
     return np.sort(order[np.linspace(0, count - 1, most).round().astype(np.int64)])
 
 
-Codes = NDArray[np.integer]
 Verdict = Callable[[Classes], bool]
 Repair = Callable[[Floats, Integers, Partition], Partition]
 
