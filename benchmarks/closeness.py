@@ -23,7 +23,7 @@ import pyarrow as pa
 import shoal
 from shoal import tables
 from shoal.errors import RequirementError
-from shoal.methods.classes import Partition, People, cluster_means, make_buckets, quasi_identifiers
+from shoal.methods.classes import HeldRecords, Partition, cluster_means, make_buckets, quasi_identifiers
 from shoal.models import KAnonymity, Model, MultiplicativeCloseness, TCloseness
 from shoal.schema import Attribute, FromFile, Kind, Quantiles, Role, Schema
 from shoal.tables import EncodedRecords, SensitiveAttribute
@@ -39,7 +39,7 @@ class Case:
 
     name: str
     encoded: EncodedRecords
-    people: People
+    people: HeldRecords
 
     @property
     def codes(self) -> np.ndarray:
@@ -83,7 +83,7 @@ def multiplicative(case: Case, factor: str) -> None:
     bucket = SensitiveAttribute(name=attribute.name, size=size, ordered=attribute.ordered, labels=("",) * size)
     recode = recoded(case, promises, (bucket,), numbers[:, None])
     show(case, f"factor t = {factor}: recoding of buckets", recode, numbers)
-    bare = People(
+    bare = HeldRecords(
         quasi_identifiers=case.people.quasi_identifiers, sensitive=(bucket,), codes=numbers[:, None].astype(np.int32)
     )
     begin = time.process_time()
@@ -171,7 +171,7 @@ def ranks(leaves: np.ndarray) -> np.ndarray:
 def case_of(name: str, rows: pa.Table, schema: Schema) -> Case:
     table = shoal.read(rows).with_schema(schema)
     encoded = tables.encode_records(table, sensitive=schema.sensitive)
-    people = People(
+    people = HeldRecords(
         quasi_identifiers=quasi_identifiers(schema, encoded),
         sensitive=encoded.sensitive,
         codes=encoded.sensitive_codes,

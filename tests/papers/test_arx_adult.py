@@ -14,7 +14,7 @@ from reference import recoding as reference
 from shoal.hierarchies import Hierarchy, build, leaf_codes
 from shoal.methods.recode import Generalize, Mondrian, SearchResult, Specialize
 from shoal.models import Classes, EntropyLDiversity, KAnonymity, Model, TCloseness
-from shoal.quality import Loss
+from shoal.quality import InformationLoss
 from shoal.schema import Attribute, FromFile
 from shoal.tables import Frequencies, SensitiveAttribute
 
@@ -107,7 +107,7 @@ def test_the_optimum_of_four_attributes_is_that_of_brute_force(
     models: list[Model] = [KAnonymity(50)]
     if sensitive is not None:
         models += [TCloseness(sensitive, 0.3), EntropyLDiversity(sensitive, 4)]
-    expected = reference.best(table, models, Loss(), limit)
+    expected = reference.best(table, models, InformationLoss(), limit)
     found = Generalize(suppression_limit=limit).recode(table, models)
     assert expected is not None
     assert found.levels == expected[0]

@@ -13,7 +13,7 @@ from shoal import tables
 from shoal.mechanisms import SeededSource
 from shoal.methods.truthful import DifferentialPrivacy, Truthful
 from shoal.methods.truthful._operators import Sampling
-from shoal.methods.truthful._paper_scores import Discernibility, NonUniformEntropy
+from shoal.methods.truthful._paper_scores import DiscernibilityScore, NonUniformEntropyScore
 from shoal.methods.truthful._scores import Granularity, Setting
 from shoal.methods.truthful._survival import SCALE, STEEPNESS
 from shoal.schema import Attribute, FromFile, Kind, Role, Schema
@@ -83,10 +83,10 @@ def test_scores_are_far_less_sensitive_than_the_published_ones(adult: Frequencie
     assert published == 513
     ours = Granularity(made).sensitivity / SCALE**2  # in records of quality 1; the published unit is an attribute
     assert ours <= STEEPNESS < published / 9
-    threshold = Discernibility(made).threshold
+    threshold = DiscernibilityScore(made).threshold
     assert threshold == 98
-    assert Discernibility(made).sensitivity == pytest.approx(threshold**2 / (threshold - 1) + 1, rel=1e-6)  # Thm 7
-    assert NonUniformEntropy(made).sensitivity == pytest.approx(9 * (threshold**2 / (threshold - 1) + 1), rel=1e-6)
+    assert DiscernibilityScore(made).sensitivity == pytest.approx(threshold**2 / (threshold - 1) + 1, rel=1e-6)  # Thm 7
+    assert NonUniformEntropyScore(made).sensitivity == pytest.approx(9 * (threshold**2 / (threshold - 1) + 1), rel=1e-6)
 
 
 @pytest.mark.parametrize(("share", "within"), [("0.1", 0.01), ("0.05", 0.02)])

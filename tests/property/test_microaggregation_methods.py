@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.methods.classes import Clustering, People, fine_points, quasi_identifiers
+from shoal.methods.classes import Clustering, HeldRecords, fine_points, quasi_identifiers
 from shoal.schema import Attribute, Domain, Groups, Kind, Role, Schema
 from shoal.tables import encode_records
 
@@ -85,7 +85,9 @@ def test_k_records_share_their_quasi_identifiers_and_means_are_kept(
 def test_clusters_hold_k_to_2k_minus_1_records(categories: Any, drawn: tuple[pa.Table, int]) -> None:
     table, k = drawn
     encoded = encode_records(shoal.read(table).with_schema(SCHEMA), sensitive=())
-    people = People(quasi_identifiers=quasi_identifiers(SCHEMA, encoded), sensitive=(), codes=encoded.sensitive_codes)
+    people = HeldRecords(
+        quasi_identifiers=quasi_identifiers(SCHEMA, encoded), sensitive=(), codes=encoded.sensitive_codes
+    )
     sizes = shoal.Mdav(categories=categories).cluster(people, fine_points(people), k).sizes
     assert sizes.sum() == len(table)
     assert k <= sizes.min() <= sizes.max() <= 2 * k - 1

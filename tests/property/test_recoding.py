@@ -29,7 +29,7 @@ from shoal.models import (
     RecursiveLDiversity,
     TCloseness,
 )
-from shoal.quality import MEASURES, Loss, Measure
+from shoal.quality import MEASURES, InformationLoss, Measure
 from shoal.tables import Frequencies, Recoding
 
 QUICK = settings(max_examples=25)
@@ -124,7 +124,7 @@ limits = st.sampled_from([Fraction(0), Fraction(1, 20), Fraction(1, 3), Fraction
 def test_the_search_for_k_anonymity_finds_what_brute_force_finds(
     frequencies: Frequencies, model: KAnonymity, limit: Fraction
 ) -> None:
-    check_optimum(frequencies, [model], Loss(), limit)
+    check_optimum(frequencies, [model], InformationLoss(), limit)
 
 
 @given(reference.tables(sensitive=1), sensitive_models(), limits, st.integers(0, 200))
@@ -135,7 +135,7 @@ def test_the_search_under_sensitive_models_finds_what_brute_force_finds(
     before = any_time._PATIENCE
     any_time._PATIENCE = patience  # so that small lattices are swept as well
     try:
-        check_optimum(frequencies, models, Loss(), limit)
+        check_optimum(frequencies, models, InformationLoss(), limit)
     finally:
         any_time._PATIENCE = before
 
@@ -145,13 +145,13 @@ def test_the_search_under_sensitive_models_finds_what_brute_force_finds(
 def test_several_sensitive_attributes_are_searched_under_at_once(
     frequencies: Frequencies, models: list[Model], number: int, limit: Fraction
 ) -> None:
-    check_optimum(frequencies, [*models, DistinctLDiversity("s1", number)], Loss(), limit)
+    check_optimum(frequencies, [*models, DistinctLDiversity("s1", number)], InformationLoss(), limit)
 
 
 @given(reference.tables(population=True), st.integers(1, 6), st.booleans(), limits)
 @QUICK
 def test_the_search_reads_the_population(frequencies: Frequencies, k: int, risk: bool, limit: Fraction) -> None:
-    check_optimum(frequencies, [KMap(k), *([AverageRisk(0.3)] if risk else [])], Loss(), limit)
+    check_optimum(frequencies, [KMap(k), *([AverageRisk(0.3)] if risk else [])], InformationLoss(), limit)
 
 
 @pytest.mark.parametrize("name", sorted(set(MEASURES) - {"classification"}))
@@ -169,7 +169,7 @@ def test_every_measure_is_minimised(
 def test_weights_of_attributes_are_heeded(frequencies: Frequencies, model: KAnonymity, weights: list[float]) -> None:
     given_weights = dict(zip(frequencies.attributes, weights, strict=False))
     assume(any(given_weights.values()))
-    check_optimum(frequencies, [model], Loss(weights=given_weights), Fraction(1, 3))
+    check_optimum(frequencies, [model], InformationLoss(weights=given_weights), Fraction(1, 3))
 
 
 @given(reference.tables(), k_anonymity, st.integers(1, 6))
@@ -177,7 +177,7 @@ def test_weights_of_attributes_are_heeded(frequencies: Frequencies, model: KAnon
 def test_a_search_that_stops_early_says_how_far_it_is_from_the_best(
     frequencies: Frequencies, model: KAnonymity, steps: int
 ) -> None:
-    expected = reference.best(frequencies, [model], Loss(), Fraction(1))
+    expected = reference.best(frequencies, [model], InformationLoss(), Fraction(1))
     assume(expected is not None)
     found = Generalize(suppression_limit=1, steps=steps).recode(frequencies, [model])
     assert found.bound <= expected[1] + 1e-12
@@ -191,7 +191,7 @@ def test_a_search_that_stops_early_says_how_far_it_is_from_the_best(
 def test_local_recoding_keeps_k_and_never_loses_more_than_the_best_node(
     method: Recode, frequencies: Frequencies, model: KAnonymity
 ) -> None:
-    whole = reference.best(frequencies, [model], Loss(), Fraction(1))
+    whole = reference.best(frequencies, [model], InformationLoss(), Fraction(1))
     if whole is None:
         with pytest.raises(RequirementError):
             method.recode(frequencies, [model])
@@ -199,7 +199,7 @@ def test_local_recoding_keeps_k_and_never_loses_more_than_the_best_node(
     found = method.recode(frequencies, [model])
     check_release(frequencies, found.recoding, [model])
     assert found.value <= whole[1] + 1e-12
-    assert found.value == pytest.approx(Loss().value(found.recoding, frequencies))
+    assert found.value == pytest.approx(InformationLoss().value(found.recoding, frequencies))
     assert found.suppressed == reference.suppressed(frequencies, found.recoding)
 
 
@@ -207,7 +207,7 @@ def test_local_recoding_keeps_k_and_never_loses_more_than_the_best_node(
 @given(frequencies=reference.tables(sensitive=1), models=sensitive_models())
 @FEW
 def test_local_recoding_keeps_every_model(method: Recode, frequencies: Frequencies, models: list[Model]) -> None:
-    whole = reference.best(frequencies, models, Loss(), Fraction(1))
+    whole = reference.best(frequencies, models, InformationLoss(), Fraction(1))
     try:
         found = method.recode(frequencies, models)
     except RequirementError:

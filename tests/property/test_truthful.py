@@ -15,7 +15,7 @@ from reference.truthful import Column, Record
 from shoal.mechanisms import SeededSource
 from shoal.methods.truthful import DifferentialPrivacy, Truthful
 from shoal.methods.truthful._operators import Operator, sensitivity_range
-from shoal.methods.truthful._paper_scores import Discernibility, NonUniformEntropy
+from shoal.methods.truthful._paper_scores import DiscernibilityScore, NonUniformEntropyScore
 from shoal.methods.truthful._scheme import SCORES
 from shoal.methods.truthful._scores import ExpectedScore, Granularity, GroupSize, Intensity, Score, Setting
 from shoal.methods.truthful._survival import SCALE
@@ -97,7 +97,7 @@ def test_published_scores_are_those_of_their_definitions(
 ) -> None:
     described, records = table
     setting = reference.setting(described, records, operator)
-    discernibility, entropy = Discernibility(setting), NonUniformEntropy(setting)
+    discernibility, entropy = DiscernibilityScore(setting), NonUniformEntropyScore(setting)
     threshold = max(2, operator.likely)
     for number, (first, second) in enumerate(zip(discernibility.all(), entropy.all(), strict=True)):
         levels = discernibility.box.levels(number)

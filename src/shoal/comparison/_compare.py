@@ -19,7 +19,7 @@ from shoal.comparison._frontier import non_dominated
 from shoal.comparison._grid import DELTA, Candidate, Grid
 from shoal.comparison._point import RISKS, UTILITIES, Point, strengths
 from shoal.comparison._recommend import recommend
-from shoal.comparison._store import Store, input_fingerprint, point_key
+from shoal.comparison._store import PointStore, input_fingerprint, point_key
 from shoal.errors import Cancelled, MissingExtraError, ParameterError, Problems, SchemaError, ShoalError
 from shoal.tables import Table
 from shoal.workers import Pool, Progress, WorkFailed
@@ -104,7 +104,7 @@ def compare(
     )
     _check(table, risk, utility, highest_risk, target, processes)
     candidates = grid.candidates(table.schema)
-    store = Store(folder)
+    store = PointStore(folder)
     settings = {"target": target, "learn": learn, "seed": seed}
     fingerprint = input_fingerprint(table)
     points = [_point(number, candidate, fingerprint, settings) for number, candidate in enumerate(candidates, start=1)]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from shoal import risk, schema, tables, utility
-from shoal.comparison._joined import Records, joined
+from shoal.comparison._joined import JoinedRecords, joined
 from shoal.errors import DataError, MissingExtraError, RequirementError
 from shoal.models import Classes
 from shoal.plan import Plan
@@ -92,7 +92,7 @@ def evaluate(plan: Plan, settings: Settings) -> Measured:
     )
 
 
-def _in_memory(plan: Plan, release: Release) -> Records:
+def _in_memory(plan: Plan, release: Release) -> JoinedRecords:
     """Return the released records; lazy ones would be computed again for every figure."""
     wanted = [attribute.name for attribute in plan.schema if not attribute.role.names_someone]
     absent = [name for name in wanted if name not in release.table.columns]
@@ -105,7 +105,7 @@ def _in_memory(plan: Plan, release: Release) -> Records:
         raise RequirementError("the release has no records: all were suppressed")
     if len(release.parts) == 2:
         return joined(*release.parts)
-    return Records(table=tables.read(release.table.to_arrow()))
+    return JoinedRecords(table=tables.read(release.table.to_arrow()))
 
 
 @lru_cache(maxsize=1)

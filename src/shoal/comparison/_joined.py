@@ -12,7 +12,7 @@ from shoal.methods.base import Part
 from shoal.risk import UNIT, Pair
 from shoal.tables import Table
 
-__all__ = ["Records", "joined"]
+__all__ = ["JoinedRecords", "joined"]
 
 #: rows that a joined table has at most, but for a few values of everybody: joining a class of 1,000 gives a million
 _ROWS = 400_000
@@ -21,7 +21,7 @@ _LIKELY, _STANDS_FOR = "shoal: probability", "shoal: stands for"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Records:
+class JoinedRecords:
     """Released records in memory.
 
     Parameters
@@ -47,7 +47,7 @@ class Records:
         return candidates, original.with_release(self.table, weights=_LIKELY)
 
 
-def joined(identifying: Part, confidential: Part, *, rows: int = _ROWS, seed: int = 0) -> Records:
+def joined(identifying: Part, confidential: Part, *, rows: int = _ROWS, seed: int = 0) -> JoinedRecords:
     """Join two tables by their class: every person with every value of the class, or with some where that is too much.
 
     Where a class has more values than there is room for, a person gets every so many-th of the values in order, from a
@@ -72,4 +72,4 @@ def joined(identifying: Part, confidential: Part, *, rows: int = _ROWS, seed: in
     for name in columns:
         table = table.append_column(name, values[name].take(pa.array(chosen)))
     table = table.append_column(_LIKELY, pa.array(1 / number)).append_column(_STANDS_FOR, pa.array(size / number))
-    return Records(table=tables.read(table), separated=True)
+    return JoinedRecords(table=tables.read(table), separated=True)

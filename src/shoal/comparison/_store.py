@@ -20,13 +20,13 @@ from shoal.errors import OutputError
 from shoal.plan import Plan
 from shoal.tables import Table
 
-__all__ = ["Store", "input_fingerprint", "point_key"]
+__all__ = ["PointStore", "input_fingerprint", "point_key"]
 
 _FORMAT = 3
 _BLOCK = 1 << 20
 
 
-class Store:
+class PointStore:
     """A folder of finished points, or nothing that remembers nothing."""
 
     def __init__(self, folder: str | Path | None) -> None:

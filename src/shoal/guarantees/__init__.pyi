@@ -7,7 +7,7 @@ from ._certificate import WORDING as WORDING
 from ._certificate import Certificate as Certificate
 from ._certificate import Column as Column
 from ._certificate import Data as Data
-from ._certificate import Domain as Domain
+from ._certificate import DomainOrigin as DomainOrigin
 from ._certificate import File as File
 from ._certificate import PromiseEntry as PromiseEntry
 from ._certificate import certify as certify

@@ -20,7 +20,7 @@ from shoal.guarantees._guarantee import Guarantee
 from shoal.guarantees._promise import Neighbours, Promise, Strength
 from shoal.schema import Attribute, Kind, Provenance, Role
 
-__all__ = ["CERTIFICATE", "Certificate", "Column", "Domain", "File", "certify", "fingerprint", "load"]
+__all__ = ["CERTIFICATE", "Certificate", "Column", "DomainOrigin", "File", "certify", "fingerprint", "load"]
 
 CERTIFICATE = "certificate.json"
 #: released classes with their number of people in the population, where a promise speaks of a population
@@ -57,7 +57,7 @@ class Column(_Part):
     hierarchy: str | None = Field(default=None, description="the file of the release that holds its hierarchy")
 
 
-class Domain(_Part):
+class DomainOrigin(_Part):
     """Where the domain and hierarchy of a quasi-identifier came from."""
 
     column: str
@@ -135,7 +135,7 @@ class Certificate(_Part):
     randomness: str
     roles: Literal["declared", "guessed"]
     schema_sha256: Sha256
-    domains: tuple[Domain, ...]
+    domains: tuple[DomainOrigin, ...]
     measures: dict[str, float | None]
     data: Data
     further_data: tuple[Data, ...] = Field(default=(), description="more released tables, where there are several")
@@ -162,7 +162,7 @@ def certify(
     data: Data,
     further_data: tuple[Data, ...] = (),
     files: tuple[File, ...],
-    domains: tuple[Domain, ...],
+    domains: tuple[DomainOrigin, ...],
     schema_text: str,
     guessed: bool,
     measures: dict[str, float | None],

@@ -13,7 +13,7 @@ import pyarrow as pa
 from shoal.errors import OutputError
 from shoal.hierarchies._hierarchy import Hierarchy, grow
 from shoal.schema import Attribute, FromFile, Provenance
-from shoal.schema.rules import Column
+from shoal.schema.rules import RuledColumn
 
 __all__ = ["read_arx", "write_arx"]
 
@@ -50,7 +50,7 @@ def read_arx(
         attribute = Attribute(name=attribute or path.stem)
     rule = FromFile(path=path.name, delimiter=delimiter)
     none = pa.array([], pa.string())
-    column = Column(
+    column = RuledColumn(
         name=attribute.name,
         kind=attribute.kind,
         domain=attribute.domain,

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from shoal.errors import DataError, HierarchyError
 from shoal.hierarchies._hierarchy import Hierarchy, grow
 from shoal.schema import Attribute, Flat, HierarchyRule, Kind, Provenance
-from shoal.schema.rules import Column, Tree, days, is_text, numbers, plain, text
+from shoal.schema.rules import RuledColumn, Tree, days, is_text, numbers, plain, text
 
 __all__ = ["build", "declared_leaves", "leaves_declared", "provenance"]
 
@@ -178,7 +178,7 @@ def _all_days(attribute: Attribute) -> pa.Array | None:
     return pa.array(np.arange(first, last + 1), pa.date32())
 
 
-def _column(attribute: Attribute, values: pa.Array, counts: Counts | None, folder: Path) -> Column:
+def _column(attribute: Attribute, values: pa.Array, counts: Counts | None, folder: Path) -> RuledColumn:
     source = values.type
     weights = np.ones(len(values), dtype=np.int64) if counts is None else np.asarray(counts, dtype=np.int64)
     valid = pc.is_valid(values)
@@ -189,7 +189,7 @@ def _column(attribute: Attribute, values: pa.Array, counts: Counts | None, folde
         values, weights = _declared(attribute, values, weights)
     values, weights = _ascending(attribute, values, weights)
     leaves, values, weights = _once(values, weights)
-    return Column(
+    return RuledColumn(
         name=attribute.name,
         kind=attribute.kind,
         domain=attribute.domain,
@@ -249,7 +249,7 @@ def _once(values: pa.Array, counts: Counts) -> tuple[pa.StringArray, pa.Array, C
     return encoded.dictionary, values.take(pa.array(first)), total
 
 
-def _check_declared(column: Column, rule: HierarchyRule, tree: Tree) -> None:
+def _check_declared(column: RuledColumn, rule: HierarchyRule, tree: Tree) -> None:
     domain = column.domain
     if domain is None or domain.values is None:
         return
@@ -262,7 +262,7 @@ def _check_declared(column: Column, rule: HierarchyRule, tree: Tree) -> None:
         )
 
 
-def _positions(column: Column, hierarchy: Hierarchy) -> Floats | None:
+def _positions(column: RuledColumn, hierarchy: Hierarchy) -> Floats | None:
     """Return the positions of the leaves, or None where intervals of leaves would not be intervals of values."""
     if column.kind is Kind.CATEGORICAL or hierarchy.missing is not None or hierarchy.size < 2:
         return None
@@ -278,7 +278,7 @@ def _positions(column: Column, hierarchy: Hierarchy) -> Floats | None:
     return scaled if bool(np.all(np.diff(scaled) > 0)) else None
 
 
-def _places(column: Column, leaves: pa.StringArray) -> Floats:
+def _places(column: RuledColumn, leaves: pa.StringArray) -> Floats:
     if column.kind is Kind.NUMERIC:
         return numbers(leaves, column.name)
     if column.kind is Kind.DATE:
@@ -286,7 +286,7 @@ def _places(column: Column, leaves: pa.StringArray) -> Floats:
     return column.ranks(leaves).astype(np.float64)
 
 
-def _bounds(column: Column, places: Floats) -> tuple[float, float]:
+def _bounds(column: RuledColumn, places: Floats) -> tuple[float, float]:
     domain = column.domain
     low, high = float(places[0]), float(places[-1])
     if domain is not None and domain.minimum is not None:

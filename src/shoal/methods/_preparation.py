@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 
 from shoal.errors import DataError, ParameterError, Problems
-from shoal.guarantees import Domain, Dropped, Event, LeftOut, Pseudonymized
+from shoal.guarantees import DomainOrigin, Dropped, Event, LeftOut, Pseudonymized
 from shoal.hierarchies import provenance
 from shoal.models import Model
 from shoal.schema import Missing, Schema
@@ -84,10 +84,10 @@ def preparation(schema: Schema, table: Table) -> list[Event]:
     return events
 
 
-def domains(schema: Schema, frequencies: Frequencies) -> tuple[Domain, ...]:
+def domains(schema: Schema, frequencies: Frequencies) -> tuple[DomainOrigin, ...]:
     """Return where the domain of every generalised column came from."""
     return tuple(
-        Domain(
+        DomainOrigin(
             column=hierarchy.attribute,
             provenance=hierarchy.provenance,
             hierarchy_sha256=file_hash(schema, hierarchy.attribute),
@@ -96,15 +96,15 @@ def domains(schema: Schema, frequencies: Frequencies) -> tuple[Domain, ...]:
     )
 
 
-def domains_of_schema(schema: Schema) -> tuple[Domain, ...]:
+def domains_of_schema(schema: Schema) -> tuple[DomainOrigin, ...]:
     """As `domains`, of all quasi-identifiers, where no hierarchy was made of the values."""
     return domains_of_columns(schema, schema.quasi_identifiers)
 
 
-def domains_of_columns(schema: Schema, names: Sequence[str]) -> tuple[Domain, ...]:
+def domains_of_columns(schema: Schema, names: Sequence[str]) -> tuple[DomainOrigin, ...]:
     """Return where the domains of some columns came from."""
     return tuple(
-        Domain(column=name, provenance=provenance(schema[name]), hierarchy_sha256=file_hash(schema, name))
+        DomainOrigin(column=name, provenance=provenance(schema[name]), hierarchy_sha256=file_hash(schema, name))
         for name in names
     )
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from shoal.errors import Cancelled
 from shoal.exact import fraction
-from shoal.guarantees import Column, Data, Domain, Guarantee, PromiseEntry
+from shoal.guarantees import Column, Data, DomainOrigin, Guarantee, PromiseEntry
 from shoal.hierarchies import Hierarchy
 from shoal.mechanisms import RandomSource
 from shoal.methods._preparation import domains_of_schema
@@ -138,7 +138,7 @@ class Method(ABC):
         """Whether quasi-identifiers are released as they were, so that anybody sees who is in the table."""
         return False
 
-    def domains(self, schema: Schema) -> tuple[Domain, ...]:
+    def domains(self, schema: Schema) -> tuple[DomainOrigin, ...]:
         """Return where the domains of the generalised columns came from."""
         return domains_of_schema(schema)
 
@@ -344,7 +344,7 @@ class Made:
     before: Reidentification | None = None
     after: Reidentification
     records: int
-    domains: tuple[Domain, ...]
+    domains: tuple[DomainOrigin, ...]
     sensitive_hierarchies: tuple[Hierarchy, ...] = ()
     population: pa.Table | None = None
     search: SearchResult | None = None

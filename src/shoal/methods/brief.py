@@ -11,7 +11,7 @@ from typing import Self, TypeVar
 
 from shoal import methods, schema
 from shoal.errors import InputError, ParameterError, PlanError, Problems
-from shoal.guarantees import Domain, Requirement
+from shoal.guarantees import DomainOrigin, Requirement
 from shoal.methods import promises
 from shoal.methods.base import Method
 from shoal.methods.recode import Generalize
@@ -66,7 +66,7 @@ class Brief:
         return tuple(map(self._measure, self.measures))
 
     @property
-    def domains(self) -> tuple[Domain, ...]:
+    def domains(self) -> tuple[DomainOrigin, ...]:
         """Where the domains of the generalised columns came from."""
         return self.method.domains(self.schema)
 

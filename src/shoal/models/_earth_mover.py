@@ -19,7 +19,7 @@ from shoal.models._ratios import LIMIT, Ratios
 from shoal.models._sensitive import Rows
 from shoal.tables import tally
 
-__all__ = ["EarthMover", "Equal", "Hierarchical", "Ordered"]
+__all__ = ["EarthMover", "EqualDistance", "HierarchicalDistance", "OrderedDistance"]
 
 #: What sums are computed in: 64-bit integers, Python integers, or floats, with a bounded error.
 Arithmetic = type[np.int64] | type[object] | type[np.float64]
@@ -88,7 +88,7 @@ class EarthMover(ABC):
         return verdict
 
 
-class Equal(EarthMover):
+class EqualDistance(EarthMover):
     """Any two different values are at distance 1: ``1/2 sum |p - q|``, which is ``sum max(p - q, 0)``.
 
     The second form needs the values that are present in the class alone.
@@ -102,7 +102,7 @@ class Equal(EarthMover):
         return _surplus(rows.counts.astype(arithmetic), self.totals[rows.codes], sizes, self.records, rows.starts)
 
 
-class Hierarchical(EarthMover):
+class HierarchicalDistance(EarthMover):
     """Two values are at distance level(LCA) / height, LCA being their lowest common ancestor [Bild24, 2.1.4].
 
     This is a tree in which every edge has the length 1 / (2 height), and the earth mover's distance of a tree is the
@@ -133,7 +133,7 @@ class Hierarchical(EarthMover):
         return result
 
 
-class Ordered(EarthMover):
+class OrderedDistance(EarthMover):
     """Neighbours among the v values of the release, in their order, are at distance 1 / (v - 1) [Bild24, (2.1)].
 
     ``1/(v - 1) sum_r |sum_{s <= r} (p_s - q_s)|`` over the ranks r = 0..v-1 of the values. Let F_r = Q_0 + ... + Q_r

@@ -10,7 +10,7 @@ from shoal.errors import ParameterError
 from shoal.exact import Number, fraction, one_of, plain, within
 from shoal.guarantees import CLASSES, Words
 from shoal.kernels.walk import Proportions
-from shoal.models._earth_mover import EarthMover, Equal, Hierarchical, Ordered
+from shoal.models._earth_mover import EarthMover, EqualDistance, HierarchicalDistance, OrderedDistance
 from shoal.models._model import KNOWN, REPLAY, Achieved, Capabilities, Mask, Model, Scope
 from shoal.models._sensitive import Rows, SensitiveModel
 from shoal.schema import Kind, Schema
@@ -158,13 +158,13 @@ class TCloseness(SensitiveModel):
         attribute: SensitiveAttribute = rows.attribute
         match self._distance(attribute.ordered, attribute.hierarchy is not None):
             case "ordered":
-                return Ordered(rows)
+                return OrderedDistance(rows)
             case "hierarchical":
                 if attribute.hierarchy is None:
                     raise ParameterError(
                         f'`distance` of `{self.title}` must be "equal" or "ordered" for column `{self.attribute}`, '
                         'which has no hierarchy; got "hierarchical".'
                     )
-                return Hierarchical(rows, attribute.hierarchy)
+                return HierarchicalDistance(rows, attribute.hierarchy)
             case _:
-                return Equal(rows)
+                return EqualDistance(rows)

@@ -12,7 +12,7 @@ from shoal.quality._average_class_size import AverageClassSize as AverageClassSi
 from shoal.quality._classification import Classification as Classification
 from shoal.quality._discernibility import Discernibility as Discernibility
 from shoal.quality._kl_divergence import KLDivergence as KLDivergence
-from shoal.quality._loss import Loss as Loss
+from shoal.quality._loss import InformationLoss as InformationLoss
 from shoal.quality._measure import Measure as Measure
 from shoal.quality._measure import released as released
 from shoal.quality._non_uniform_entropy import NonUniformEntropy as NonUniformEntropy
@@ -35,7 +35,7 @@ def by_name(name: str) -> type[Measure]:
     Examples
     --------
     >>> by_name("loss").title
-    'Loss'
+    'InformationLoss'
     """
     if name in MEASURES:
         return MEASURES[name]

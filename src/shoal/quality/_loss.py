@@ -11,11 +11,11 @@ from shoal.quality._measure import Measure
 from shoal.quality._objective import CellObjective
 from shoal.tables import Frequencies, Recoding
 
-__all__ = ["Loss"]
+__all__ = ["InformationLoss"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loss(Measure):
+class InformationLoss(Measure):
     """The weighted mean, over records and attributes, of the share of the domain that the released value covers.
 
     ``value = 1/n * sum over records r of sum over attributes j of w_j share_j(r)``, w the weights scaled to the sum
@@ -25,7 +25,7 @@ class Loss(Measure):
 
     Examples
     --------
-    >>> Loss(weights={"age": 2.0}).parameters()["weights"]
+    >>> InformationLoss(weights={"age": 2.0}).parameters()["weights"]
     {'age': 2.0}
     """
 

@@ -21,8 +21,8 @@ class Precision(Measure):
     ``value = 1/n * sum over records r of sum over attributes j of w_j level_j(r) / height_j``, w the weights
     scaled to the sum 1; a suppressed record counts 1. In [0, 1]. This is the loss of precision: Sweeney's
     precision is 1 minus it, and [Bild24, 5.1] calls it generalisation intensity. It is the same for hierarchies of
-    any shape, so prefer :class:`Loss` where levels differ in how much they generalise. Cost of a value O(tuples +
-    classes * attributes).
+    any shape, so prefer :class:`InformationLoss` where levels differ in how much they generalise. Cost of a value
+    O(tuples + classes * attributes).
 
     As an objective it prunes: it is known from the levels alone, up to suppression.
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shoal.exact import share
-from shoal.report._document import Bar, Budget, ColumnFigures, Level, Risk, Step
+from shoal.report._document import Bar, BudgetFigures, ColumnFigures, LevelFigures, Risk, Step
 from shoal.report._markup import CHART_CSS, Html, element, join, shortened
 from shoal.report._words import band
 
@@ -166,7 +166,7 @@ def class_sizes_chart(after: Risk, before: Risk | None = None) -> Chart:
     )
 
 
-def levels_chart(levels: Sequence[Level]) -> Chart:
+def levels_chart(levels: Sequence[LevelFigures]) -> Chart:
     """Draw how far up its hierarchy every column went."""
     return Chart(
         name="levels",
@@ -181,7 +181,7 @@ def levels_chart(levels: Sequence[Level]) -> Chart:
     )
 
 
-def _ladder(number: int, level: Level) -> Html:
+def _ladder(number: int, level: LevelFigures) -> Html:
     y = number * _ROW + 2
     gap = (_BAR - 16) / max(level.height, 1)
     steps = join(
@@ -209,7 +209,7 @@ def _ladder(number: int, level: Level) -> Html:
     )
 
 
-def budget_chart(steps: Sequence[Step], total: Budget) -> Chart:
+def budget_chart(steps: Sequence[Step], total: BudgetFigures) -> Chart:
     """Draw what every step spent of epsilon."""
     spending = [step for step in steps if step.epsilon or step.delta]
     bars = [Bar(label=step.name, released=step.epsilon / (total.epsilon or 1)) for step in spending]

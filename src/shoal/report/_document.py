@@ -13,13 +13,13 @@ from shoal.schema import Role
 
 __all__ = [
     "Bar",
-    "Budget",
+    "BudgetFigures",
     "ColumnFigures",
     "Document",
     "FileFigures",
     "LatticeFigures",
     "LatticeNode",
-    "Level",
+    "LevelFigures",
     "PromiseFigures",
     "Risk",
     "Sizes",
@@ -40,11 +40,11 @@ class Variant(StrEnum):
     INTERNAL = "internal"
 
 
-class _Part(BaseModel):
+class _Figures(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class PromiseFigures(_Part):
+class PromiseFigures(_Figures):
     """One promise in words."""
 
     model: str
@@ -58,7 +58,7 @@ class PromiseFigures(_Part):
     exact: dict[str, str] = {}
 
 
-class Step(_Part):
+class Step(_Figures):
     """What was done, and the privacy budget that it spent."""
 
     name: str
@@ -67,14 +67,14 @@ class Step(_Part):
     delta: float = 0.0
 
 
-class Budget(_Part):
+class BudgetFigures(_Figures):
     """The total of what the steps spent."""
 
     epsilon: float
     delta: float
 
 
-class Level(_Part):
+class LevelFigures(_Figures):
     """How far a column was generalised: ``level`` of ``height``, with released values as examples."""
 
     column: str
@@ -83,7 +83,7 @@ class Level(_Part):
     examples: tuple[str, ...] = ()
 
 
-class Bar(_Part):
+class Bar(_Figures):
     """A value of a column, or several together, and the share of records that have it.
 
     ``kind`` is ``value``, ``missing`` or ``rest`` (all values without a bar of their own). ``original`` is None in
@@ -97,7 +97,7 @@ class Bar(_Part):
     original: float | None = None
 
 
-class ColumnFigures(_Part):
+class ColumnFigures(_Figures):
     """The distribution of a released column.
 
     ``total_variation`` is its distance from the original's, ``wasserstein`` the mean way of its values over its width.
@@ -111,7 +111,7 @@ class ColumnFigures(_Part):
     wasserstein: float | None = None
 
 
-class Sizes(_Part):
+class Sizes(_Figures):
     """How many classes and records have a size between ``smallest`` and ``largest``."""
 
     smallest: int
@@ -120,7 +120,7 @@ class Sizes(_Part):
     records: int
 
 
-class Risk(_Part):
+class Risk(_Figures):
     """The re-identification risk of a table; see :class:`shoal.risk.Reidentification`."""
 
     records: int
@@ -143,7 +143,7 @@ class Risk(_Part):
         return cls(**{name: getattr(risk, name) for name in names}, sizes=bands)
 
 
-class TableFigures(_Part):
+class TableFigures(_Figures):
     """A released table. ``classes_by`` says which records form a class; ``risk`` is None where none are formed.
 
     ``hidden_among`` is the least size of the classes, not published, inside which values were exchanged.
@@ -157,7 +157,7 @@ class TableFigures(_Part):
     hidden_among: int | None = None
 
 
-class LatticeNode(_Part):
+class LatticeNode(_Figures):
     """A combination of levels that the search looked at; ``value`` is None where it does not keep the promise."""
 
     levels: tuple[int, ...]
@@ -165,7 +165,7 @@ class LatticeNode(_Part):
     suppressed: int
 
 
-class LatticeFigures(_Part):
+class LatticeFigures(_Figures):
     """The combinations of levels that the search looked at, the best of them where there are very many."""
 
     columns: tuple[str, ...]
@@ -176,7 +176,7 @@ class LatticeFigures(_Part):
     nodes: tuple[LatticeNode, ...]
 
 
-class FileFigures(_Part):
+class FileFigures(_Figures):
     """A file of the release and its fingerprint."""
 
     name: str
@@ -184,7 +184,7 @@ class FileFigures(_Part):
     bytes: int
 
 
-class Document(_Part):
+class Document(_Figures):
     """A report on one release.
 
     Parameters
@@ -223,8 +223,8 @@ class Document(_Part):
     private: bool
     promises: tuple[PromiseFigures, ...]
     steps: tuple[Step, ...]
-    budget: Budget | None = None
-    levels: tuple[Level, ...] = ()
+    budget: BudgetFigures | None = None
+    levels: tuple[LevelFigures, ...] = ()
     tables: tuple[TableFigures, ...]
     measures: dict[str, float | None] = {}
     before: Risk | None = None

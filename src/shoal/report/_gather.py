@@ -13,11 +13,11 @@ from shoal.methods.noise import BOUNDED, NOISE
 from shoal.methods.truthful import DifferentialPrivacy
 from shoal.report._columns import column_figures
 from shoal.report._document import (
-    Budget,
+    BudgetFigures,
     ColumnFigures,
     Document,
     FileFigures,
-    Level,
+    LevelFigures,
     PromiseFigures,
     Risk,
     Step,
@@ -86,7 +86,7 @@ def gather(folder: Path, certificate: Certificate) -> Document:
         steps=tuple(_step(step) for step in certificate.steps),
         budget=None
         if certificate.budget is None
-        else Budget(epsilon=_number(certificate.budget.epsilon), delta=_number(certificate.budget.delta)),
+        else BudgetFigures(epsilon=_number(certificate.budget.epsilon), delta=_number(certificate.budget.delta)),
         levels=tuple(_levels(certificate.steps, [column for table in shown for column in table.columns])),
         tables=shown,
         # where there is noise or differential privacy, the certified measures are functions of the release
@@ -131,7 +131,7 @@ def _step(step: dict[str, Any]) -> Step:
     )
 
 
-def _levels(steps: Iterable[dict[str, Any]], columns: Sequence[ColumnFigures]) -> Iterable[Level]:
+def _levels(steps: Iterable[dict[str, Any]], columns: Sequence[ColumnFigures]) -> Iterable[LevelFigures]:
     released = {column.name: column for column in columns}
     for step in steps:
         if step.get("step") != "generalized":
@@ -140,7 +140,7 @@ def _levels(steps: Iterable[dict[str, Any]], columns: Sequence[ColumnFigures]) -
             bars = released[name].bars if name in released else ()
             common = sorted((bar for bar in bars if bar.kind == "value"), key=lambda bar: -bar.released)
             examples = tuple(bar.label for bar in common[:_EXAMPLES])
-            yield Level(column=name, level=level, height=height, examples=examples)
+            yield LevelFigures(column=name, level=level, height=height, examples=examples)
 
 
 def _hidden_among(certificate: Certificate, data: Data) -> int | None:

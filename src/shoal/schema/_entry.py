@@ -14,7 +14,19 @@ from typing import TypeVar, overload
 
 from shoal.errors import Problems
 
-__all__ = ["Entry", "Unlike", "day_or_number", "many", "nearest", "number", "pairs", "table", "text", "truth", "whole"]
+__all__ = [
+    "TomlTable",
+    "Unlike",
+    "day_or_number",
+    "many",
+    "nearest",
+    "number",
+    "pairs",
+    "table",
+    "text",
+    "truth",
+    "whole",
+]
 
 T = TypeVar("T")
 E = TypeVar("E", bound=enum.StrEnum)
@@ -29,7 +41,7 @@ class Unlike(Exception):
         super().__init__(expected)
 
 
-class Entry:
+class TomlTable:
     """One table of a document.
 
     Parameters

@@ -55,7 +55,7 @@ from typing import Any, TypeVar
 
 from shoal.errors import InputError, Problems, SchemaError
 from shoal.schema._domain import Bound, Domain, Kind
-from shoal.schema._entry import Entry, day_or_number, many, nearest, number, table, text, truth, whole
+from shoal.schema._entry import TomlTable, day_or_number, many, nearest, number, table, text, truth, whole
 from shoal.schema._rule import HierarchyRule
 from shoal.schema._schema import Attribute, Missing, Role, Schema
 from shoal.schema._write import VERSION
@@ -120,7 +120,7 @@ def from_document(document: dict[str, Any], folder: str | os.PathLike[str] = "."
 def _read(document: Mapping[str, object], folder: Path) -> Schema:
     """Return the schema that a parsed file describes, or raise with all of its problems."""
     problems = Problems()
-    entry = Entry(document, "the schema", problems)
+    entry = TomlTable(document, "the schema", problems)
     version = entry.get("shoal", whole, VERSION)
     if version != VERSION:
         problems.add(f"the schema: `shoal`, the version of the format, must be {VERSION}")
@@ -150,7 +150,7 @@ def _attribute(name: str, column: object, problems: Problems) -> Attribute | Non
     if not isinstance(column, dict):
         problems.add(f"{subject} must be a table")
         return None
-    entry = Entry(column, subject, problems)
+    entry = TomlTable(column, subject, problems)
     role = entry.word("role", Role)
     kind = entry.word("kind", Kind, Kind.CATEGORICAL)
     values = entry.get("values", many(text))
@@ -204,7 +204,7 @@ def _rule(subject: str, found: Mapping[str, object], problems: Problems) -> Hier
     if len(named) != 1:
         problems.add(f"{subject}: {_which_rule(found, named)}")
         return None
-    entry = Entry(found, f"{subject}: `hierarchy`", problems)
+    entry = TomlTable(found, f"{subject}: `hierarchy`", problems)
     return _noted(subject, problems, lambda: RULES[named[0]].read(entry))
 
 

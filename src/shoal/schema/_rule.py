@@ -22,16 +22,16 @@ import pyarrow.compute as pc
 
 from shoal.errors import HierarchyError, Problems
 from shoal.schema._domain import Domain, Kind
-from shoal.schema._entry import Entry
+from shoal.schema._entry import TomlTable
 from shoal.schema._values import Days, Floats, Integers, days, numbers
 
-__all__ = ["TEXT", "Column", "HierarchyRule", "Level", "Tree", "at"]
+__all__ = ["TEXT", "HierarchyRule", "Level", "RuledColumn", "Tree", "at"]
 
 TEXT = (Kind.CATEGORICAL, Kind.ORDINAL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Column:
+class RuledColumn:
     """What a rule is applied to.
 
     Parameters
@@ -175,7 +175,7 @@ class HierarchyRule(ABC):
         problems.raise_as(HierarchyError)
 
     @classmethod
-    def read(cls, entry: Entry) -> Self | None:
+    def read(cls, entry: TomlTable) -> Self | None:
         """Return the rule that a table of a schema file describes, or None and note why there is none."""
         found = {}
         for each in cls._places():
@@ -208,7 +208,7 @@ class HierarchyRule(ABC):
         """Say in a few words what the rule does to values."""
 
     @abstractmethod
-    def tree(self, column: Column) -> Tree:
+    def tree(self, column: RuledColumn) -> Tree:
         """Return the levels between the values of a column and ``*``."""
 
     @property

@@ -19,9 +19,9 @@ from shoal.errors import DataError, HierarchyError
 
 __all__ = [
     "Days",
+    "FileRows",
     "Floats",
     "Integers",
-    "Rows",
     "counted",
     "days",
     "file_problems",
@@ -184,7 +184,7 @@ def _timestamp(values: pa.Array) -> pa.StringArray:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Rows:
+class FileRows:
     """The rows of a file that are not blank, and where each stands in it, from 1."""
 
     cells: list[list[str]]
@@ -193,9 +193,9 @@ class Rows:
     def __len__(self) -> int:
         return len(self.cells)
 
-    def chosen(self, wanted: Sequence[bool]) -> Rows:
+    def chosen(self, wanted: Sequence[bool]) -> FileRows:
         """Return the rows that are wanted."""
-        return Rows(list(itertools.compress(self.cells, wanted)), list(itertools.compress(self.numbers, wanted)))
+        return FileRows(list(itertools.compress(self.cells, wanted)), list(itertools.compress(self.numbers, wanted)))
 
     def first(self, positions: Sequence[int]) -> str:
         """Say where the first few of some rows stand."""
@@ -203,7 +203,7 @@ class Rows:
         return f"row{'s' if len(positions) > 1 else ''} {shown}{', ...' if len(positions) > 5 else ''}"
 
 
-def read_rows(path: Path, *, delimiter: str, subject: str) -> Rows:
+def read_rows(path: Path, *, delimiter: str, subject: str) -> FileRows:
     """Return the rows of a UTF-8 file, blank lines left out.
 
     Parameters
@@ -234,7 +234,7 @@ def read_rows(path: Path, *, delimiter: str, subject: str) -> Rows:
     return rows
 
 
-def _parse(text: str, delimiter: str, subject: str) -> Rows:
+def _parse(text: str, delimiter: str, subject: str) -> FileRows:
     before = csv.field_size_limit(_LONGEST_FIELD)
     try:
         cells = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
@@ -242,10 +242,10 @@ def _parse(text: str, delimiter: str, subject: str) -> Rows:
         raise HierarchyError(f"{subject} is not a text file with the delimiter {delimiter!r}") from None
     finally:
         csv.field_size_limit(before)
-    return Rows(cells, list(range(1, len(cells) + 1))).chosen([bool(row) for row in cells])
+    return FileRows(cells, list(range(1, len(cells) + 1))).chosen([bool(row) for row in cells])
 
 
-def _other_delimiter(rows: Rows, delimiter: str) -> str | None:
+def _other_delimiter(rows: FileRows, delimiter: str) -> str | None:
     return next((d for d in _DELIMITERS if d != delimiter and all(d in row[0] for row in rows.cells)), None)
 
 

@@ -15,7 +15,7 @@ from ._buckets import clustered_buckets as clustered_buckets
 from ._buckets import make_buckets as make_buckets
 from ._buckets import ordered_buckets as ordered_buckets
 from ._closeness_first import rank_bound as rank_bound
-from ._columns import People as People
+from ._columns import HeldRecords as HeldRecords
 from ._columns import QuasiIdentifier as QuasiIdentifier
 from ._columns import fine_points as fine_points
 from ._columns import quasi_identifiers as quasi_identifiers

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from shoal.errors import RequirementError
 from shoal.exact import Arguments
-from shoal.methods.classes._columns import People
+from shoal.methods.classes._columns import HeldRecords
 from shoal.methods.classes._method import PartitionMethod
 from shoal.methods.classes._partition import Partition, require_size
 from shoal.methods.classes._run import Classified, Form, classes_of, satisfied
@@ -84,7 +84,7 @@ class Anatomy(PartitionMethod):
         """Return the sensitive columns that the method itself looks at."""
         return () if self.grouping != "confidential" else (self.attribute or schema.sensitive[0],)
 
-    def classify(self, people: People, models: Sequence[Model]) -> Classified:
+    def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:
         """Make classes by quasi-identifiers, or by the confidential attribute."""
         if self.grouping == "quasi-identifiers":
             made = microaggregate_points(people.points, people.sensitive, people.codes, models, "best")

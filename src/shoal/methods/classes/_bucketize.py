@@ -14,7 +14,7 @@ from shoal.kernels import Floats, Integers
 from shoal.methods.classes._assignment import assign
 from shoal.methods.classes._buckets import make_buckets
 from shoal.methods.classes._closeness_first import TRIAL_WORK, best, class_sizes, sample
-from shoal.methods.classes._columns import People
+from shoal.methods.classes._columns import HeldRecords
 from shoal.methods.classes._events import Bucketized
 from shoal.methods.classes._method import PartitionMethod
 from shoal.methods.classes._partition import Partition
@@ -93,7 +93,7 @@ class Bucketize(PartitionMethod):
             ]
         return found
 
-    def classify(self, people: People, models: Sequence[Model]) -> Classified:
+    def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:
         """Make buckets and classes."""
         close = [model for model in models if model.capabilities.factor is not None]
         t = min(model.capabilities.factor or Fraction(1) for model in close)

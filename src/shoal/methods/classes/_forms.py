@@ -16,7 +16,7 @@ from shoal.guarantees import CLASSES, Column, Event, Guarantee, Promise, Words, 
 from shoal.kernels import Integers
 from shoal.methods.base import DATA, Part, released_columns
 from shoal.methods.classes._buckets import Buckets
-from shoal.methods.classes._columns import People
+from shoal.methods.classes._columns import HeldRecords
 from shoal.methods.classes._events import Classed, Permuted, Separated
 from shoal.methods.classes._partition import Partition, permutation_within
 from shoal.methods.classes._promises import achieved, stated
@@ -45,7 +45,7 @@ Outcome = tuple[tuple[Part, ...], Guarantee, Mapping[str, str]]
 """The released tables, what they promise, and texts beside them by file name."""
 
 
-def formed(people: People, found: Classified, form: Form) -> Formed:
+def formed(people: HeldRecords, found: Classified, form: Form) -> Formed:
     """Give the quasi-identifiers of every class the form asked for, and confidential values their buckets."""
     columns = _bucket_columns(found.buckets, found.bucketized) if found.buckets is not None else {}
     partition, measures, errors = found.partition, {"loss": 0.0, "sse": 0.0, "sse/sst": 0.0}, Errors()

@@ -11,7 +11,7 @@ from shoal import tables
 from shoal.guarantees import Ordered, PromiseEntry, Requirement
 from shoal.methods._preparation import check_key, check_size, domains, preparation
 from shoal.methods.base import DATA, Made, Method, Part, Work, as_strong, released_columns
-from shoal.methods.classes._columns import People, quasi_identifiers
+from shoal.methods.classes._columns import HeldRecords, quasi_identifiers
 from shoal.methods.classes._forms import CONFIDENTIAL, IDENTIFYING, Outcome, formed, released
 from shoal.methods.classes._promises_closeness import HiddenClasses
 from shoal.methods.classes._run import (
@@ -41,7 +41,7 @@ class PartitionMethod(Method):
     form: Form = "microaggregated"
 
     @abstractmethod
-    def classify(self, people: People, models: Sequence[Model]) -> Classified:
+    def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:
         """Put every record into a class, so that every class satisfies every model.
 
         Raises
@@ -124,7 +124,7 @@ class Opened:
     method: PartitionMethod
     table: Table
     encoded: EncodedRecords
-    people: People
+    people: HeldRecords
 
 
 def open_records(work: Work) -> Opened:
@@ -137,7 +137,7 @@ def open_records(work: Work) -> Opened:
     work.watch.step(0, 3, "reading the records")
     encoded = tables.encode_records(table, sensitive=_wanted(plan, method))
     check_size(plan.class_models, encoded.frequencies)
-    people = People(
+    people = HeldRecords(
         quasi_identifiers=quasi_identifiers(plan.schema, encoded),
         sensitive=encoded.sensitive,
         codes=encoded.sensitive_codes,

@@ -17,7 +17,7 @@ from shoal.kernels import Floats
 from shoal.methods.base import Made, Work
 from shoal.methods.classes._blocks import LEAST_BLOCK, blocked_mdav, blocks, exchange
 from shoal.methods.classes._by_block import aggregate_by_block, suits_blocks
-from shoal.methods.classes._columns import People, few_concepts, fine_points, semantic_space
+from shoal.methods.classes._columns import HeldRecords, few_concepts, fine_points, semantic_space
 from shoal.methods.classes._events import Blocked, averaged, compared
 from shoal.methods.classes._forms import classed, formed, one_table
 from shoal.methods.classes._mdav import mdav, vmdav
@@ -61,14 +61,14 @@ class Clustering(PartitionMethod):
     repairs: ClassVar[bool] = True
 
     @abstractmethod
-    def cluster(self, people: People, places: Floats, k: int) -> Partition:
+    def cluster(self, people: HeldRecords, places: Floats, k: int) -> Partition:
         """Return clusters of at least k near records, which lie at ``places``."""
 
     @abstractmethod
-    def compared(self, people: People) -> str:
+    def compared(self, people: HeldRecords) -> str:
         """Say how categories are compared: ``"semantic"`` or ``"points"``."""
 
-    def classify(self, people: People, models: Sequence[Model]) -> Classified:
+    def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:
         """Cluster the records, and merge clusters until every model holds."""
         columns = [column.attribute for column in people.quasi_identifiers]
         events: list[Event] = [compared(columns, self.compared(people))]
@@ -95,7 +95,7 @@ class Clustering(PartitionMethod):
             )
 
 
-def compared_as(people: People, categories: Categories, block: int) -> str:
+def compared_as(people: HeldRecords, categories: Categories, block: int) -> str:
     """Say how categories are compared: ``"semantic"`` or ``"points"``; blocks are clustered as points."""
     if categories == "points" or 0 < block < len(people):
         return "points"
@@ -104,7 +104,7 @@ def compared_as(people: People, categories: Categories, block: int) -> str:
     return "semantic" if few and some else "points"
 
 
-def mdav_clusters(people: People, places: Floats, k: int, *, block: int, compared: str) -> Partition:
+def mdav_clusters(people: HeldRecords, places: Floats, k: int, *, block: int, compared: str) -> Partition:
     """Return MDAV clusters of k to 2k - 1 records, which lie at ``places``."""
     if 0 < block < len(people):
         return blocked_mdav(places, k, block_rows=block)
@@ -129,7 +129,7 @@ class Microaggregation(Clustering):
     groups: Sequence[Sequence[str]] | None = None
     decimals: int | None = None
 
-    def classify(self, people: People, models: Sequence[Model]) -> Classified:
+    def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:
         """Cluster the records by all quasi-identifiers of ``people``, and merge clusters until every model holds."""
         found = Clustering.classify(self, people, models)
         columns = [column.attribute for column in people.quasi_identifiers]
@@ -243,11 +243,11 @@ class Mdav(Microaggregation):
         arguments.choice("categories", self.categories, get_args(Categories))
         arguments.finish()
 
-    def compared(self, people: People) -> str:
+    def compared(self, people: HeldRecords) -> str:
         """Say how categories are compared: ``"semantic"`` or ``"points"``."""
         return compared_as(people, self.categories, self.block)
 
-    def cluster(self, people: People, places: Floats, k: int) -> Partition:
+    def cluster(self, people: HeldRecords, places: Floats, k: int) -> Partition:
         """Return clusters of k to 2k - 1 records, by MDAV."""
         return mdav_clusters(people, places, k, block=self.block, compared=self.compared(people))
 
@@ -301,12 +301,12 @@ class VMdav(Microaggregation):
             arguments.problems.add(f"`gamma` of `{self.title}` must be in [0, inf); got {self.gamma!r}.")
         arguments.finish()
 
-    def compared(self, people: People) -> str:
+    def compared(self, people: HeldRecords) -> str:
         """Say how categories are compared."""
         del people
         return "points"
 
-    def cluster(self, people: People, places: Floats, k: int) -> Partition:
+    def cluster(self, people: HeldRecords, places: Floats, k: int) -> Partition:
         """Return clusters of at least k records, by V-MDAV."""
         if not 0 < self.block < len(people):
             return vmdav(places, k, gamma=self.gamma)

@@ -25,7 +25,7 @@ from shoal.guarantees import (
 )
 from shoal.methods.classes._factors import RANDOMISED, stochastic_t
 from shoal.methods.classes._promises import SEED, ClassPromise, above, listed
-from shoal.methods.classes._randomize import Grid, Listed, Mechanism, declared_domain
+from shoal.methods.classes._randomize import Listed, Mechanism, NumberGrid, declared_domain
 from shoal.models import Classes
 from shoal.schema import Attribute, Role, Schema
 from shoal.schema.rules import text
@@ -187,7 +187,7 @@ class DrawnCloseness(ClassPromise):
         return (True, counted) if fraction(t) <= self.t else (False, f"{counted}, which is more than it says")
 
 
-def _domain(name: str, schema: Schema, method: Randomizes) -> Listed | Grid:
+def _domain(name: str, schema: Schema, method: Randomizes) -> Listed | NumberGrid:
     return declared_domain(schema[name], method.mechanism_for(schema[name]), folder=schema.folder)
 
 

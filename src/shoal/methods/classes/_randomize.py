@@ -32,7 +32,15 @@ from shoal.mechanisms import (
 )
 from shoal.schema import INEXACT, Attribute, Domain, Kind
 
-__all__ = ["Grid", "Listed", "Mechanism", "declared_domain", "mechanism_problems", "randomize", "randomized_responses"]
+__all__ = [
+    "Listed",
+    "Mechanism",
+    "NumberGrid",
+    "declared_domain",
+    "mechanism_problems",
+    "randomize",
+    "randomized_responses",
+]
 
 Mechanism = Literal["randomized-response", "refinement", "noise"]
 """``randomized-response``: the truth, or any other value alike. ``refinement``: near values more often than far ones.
@@ -64,7 +72,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grid:
+class NumberGrid:
     """The numbers ``start``, ``start`` +- ``step``, ... between two bounds, and the bounds themselves."""
 
     low: Fraction
@@ -91,7 +99,7 @@ class Grid:
         return {name: plain(getattr(self, name)) for name in ("low", "high", "step", "start")}
 
 
-def declared_domain(attribute: Attribute, mechanism: Mechanism, *, folder: Path = Path()) -> Listed | Grid:
+def declared_domain(attribute: Attribute, mechanism: Mechanism, *, folder: Path = Path()) -> Listed | NumberGrid:
     """Return all that a mechanism can release of a column, from its declaration alone.
 
     Parameters
@@ -111,7 +119,7 @@ def declared_domain(attribute: Attribute, mechanism: Mechanism, *, folder: Path 
     domain = attribute.domain
     if mechanism != "randomized-response" and domain is not None and domain.bounded and attribute.kind is Kind.NUMERIC:
         low, high, step = _grid(domain)
-        return Grid(low=low, high=high, step=step, start=Fraction(0) if mechanism == "noise" else low)
+        return NumberGrid(low=low, high=high, step=step, start=Fraction(0) if mechanism == "noise" else low)
     if domain is not None and domain.values is not None and attribute.kind in (Kind.CATEGORICAL, Kind.ORDINAL):
         return Listed(domain.values)
     return Listed(declared_leaves(attribute, folder=folder))
@@ -253,7 +261,7 @@ def _remedy(attribute: Attribute, mechanism: Mechanism) -> str:
 
 
 def _drawer(
-    attribute: Attribute, domain: Listed | Grid, epsilon: Fraction, mechanism: Mechanism, source: RandomSource
+    attribute: Attribute, domain: Listed | NumberGrid, epsilon: Fraction, mechanism: Mechanism, source: RandomSource
 ) -> Callable[[str], Any]:
     if isinstance(domain, Listed):
         by_order = AbsoluteDistance() if attribute.kind is Kind.ORDINAL else NominalDistance()

@@ -14,7 +14,7 @@ from shoal.errors import DataError
 from shoal.exact import Arguments, Number, fraction, plain
 from shoal.kernels import Codes
 from shoal.methods._preparation import drafted
-from shoal.methods.classes._columns import People
+from shoal.methods.classes._columns import HeldRecords
 from shoal.methods.classes._events import Randomized
 from shoal.methods.classes._factors import stochastic_epsilon
 from shoal.methods.classes._method import PartitionMethod
@@ -131,7 +131,7 @@ class StochasticCloseness(PartitionMethod):
         rounded = Fraction(math.floor(fraction(largest) * DIGITS), DIGITS)
         return rounded or fraction(largest)
 
-    def classify(self, people: People, models: Sequence[Model]) -> Classified:
+    def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:
         """Make classes by quasi-identifiers."""
         return Classified(
             partition=microaggregate_points(people.points, people.sensitive, people.codes, models, "merge-first")

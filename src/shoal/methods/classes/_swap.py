@@ -15,7 +15,7 @@ from shoal.exact import Arguments
 from shoal.guarantees import Event, Guarantee, randomness
 from shoal.kernels import Floats, Integers
 from shoal.methods.base import Keeps, Made, Work
-from shoal.methods.classes._columns import People
+from shoal.methods.classes._columns import HeldRecords
 from shoal.methods.classes._events import Permuted, Ranked
 from shoal.methods.classes._forms import classed, one_table
 from shoal.methods.classes._method import Opened, PartitionMethod, assembled, open_records, run_of
@@ -101,11 +101,11 @@ class Swap(Clustering):
         """Exchange all but the quasi-identifiers inside clusters of near records."""
         return _swap(work, self)
 
-    def compared(self, people: People) -> str:
+    def compared(self, people: HeldRecords) -> str:
         """Say how categories are compared: ``"semantic"`` or ``"points"``."""
         return compared_as(people, self.categories, self.block)
 
-    def cluster(self, people: People, places: Floats, k: int) -> Partition:
+    def cluster(self, people: HeldRecords, places: Floats, k: int) -> Partition:
         """Return clusters of k to 2k - 1 records, by MDAV."""
         return mdav_clusters(people, places, k, block=self.block, compared=self.compared(people))
 
@@ -199,7 +199,7 @@ class IndividualRankingSwap(PartitionMethod):
         """Exchange the values of every sensitive column between records of near ranks."""
         return _rank_and_swap(work)
 
-    def classify(self, people: People, models: Sequence[Model]) -> Classified:
+    def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:
         """Refuse: every sensitive column has clusters of its own."""
         del people, models
         raise ParameterError(f"method `{self.name}` makes clusters of ranks, one partition for each sensitive column.")

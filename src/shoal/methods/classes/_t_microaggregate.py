@@ -15,7 +15,7 @@ from shoal.kernels import Floats, Integers, Mask
 from shoal.kernels.nearest import nearest
 from shoal.methods.classes._blocks import blocked_mdav
 from shoal.methods.classes._closeness_first import closeness_first
-from shoal.methods.classes._columns import People
+from shoal.methods.classes._columns import HeldRecords
 from shoal.methods.classes._mdav import mdav
 from shoal.methods.classes._method import PartitionMethod
 from shoal.methods.classes._partition import Partition, cluster_means, squared_error
@@ -70,7 +70,7 @@ class TMicroaggregate(PartitionMethod):
         arguments.choice("strategy", self.strategy, get_args(Strategy))
         arguments.finish()
 
-    def classify(self, people: People, models: Sequence[Model]) -> Classified:
+    def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:
         """Make classes by the strategy."""
         partition = microaggregate_points(people.points, people.sensitive, people.codes, models, self.strategy)
         return Classified(partition=partition)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from shoal import tables
 from shoal.errors import DataError, ParameterError, Problems
-from shoal.guarantees import Domain, Dropped, Event, Guarantee, Ordered, column, randomness
+from shoal.guarantees import DomainOrigin, Dropped, Event, Guarantee, Ordered, column, randomness
 from shoal.mechanisms import RandomSource
 from shoal.methods._preparation import file_hash
 from shoal.methods.base import DATA, Made, Part, PrivateReport, Work
@@ -87,7 +87,9 @@ def _released(plan: Brief, table: Table, drawn: Perturbed, source: RandomSource,
         after=min((_risk(rows, schema) for rows in drawn.files.values()), key=lambda risk: risk.smallest),
         records=parts[0].records,
         domains=tuple(
-            Domain(column=each.name, provenance=Provenance.DECLARED, hierarchy_sha256=file_hash(schema, each.name))
+            DomainOrigin(
+                column=each.name, provenance=Provenance.DECLARED, hierarchy_sha256=file_hash(schema, each.name)
+            )
             for each in covered(schema)
         ),
         private=private,

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import ClassVar, Literal, get_args
 
 from shoal.exact import Arguments, Number, fraction, plain
-from shoal.guarantees import Domain, PromiseEntry, Requirement
+from shoal.guarantees import DomainOrigin, PromiseEntry, Requirement
 from shoal.hierarchies import provenance
 from shoal.methods._preparation import file_hash
 from shoal.methods.base import DATA, Keeps, Made, Method, Work
@@ -185,10 +185,12 @@ class DPMicroaggregation(Method):
         named[0] += [each.name for each in Columns.of(schema).constants]  # without noise, so in no set
         return {f"set-{number}.parquet": tuple(names) for number, names in enumerate(named, start=1)}
 
-    def domains(self, schema: Schema) -> tuple[Domain, ...]:
+    def domains(self, schema: Schema) -> tuple[DomainOrigin, ...]:
         """Return where the domains of the columns came from: all are declared."""
         return tuple(
-            Domain(column=each.name, provenance=Provenance.DECLARED, hierarchy_sha256=file_hash(schema, each.name))
+            DomainOrigin(
+                column=each.name, provenance=Provenance.DECLARED, hierarchy_sha256=file_hash(schema, each.name)
+            )
             for each in covered(schema)
         )
 

@@ -20,7 +20,7 @@ from shoal.methods.recode._judge import Limits
 from shoal.methods.recode._lattice import Box, Lattice, Levels, Mask, Tables, smallest_class
 from shoal.methods.recode._local import LocalMethod, LocalTask
 from shoal.models import Model
-from shoal.quality import CellObjective, Loss, Measure
+from shoal.quality import CellObjective, InformationLoss, Measure
 from shoal.tables import Frequencies
 
 __all__ = ["Iterate", "Prices", "rounds", "suppress_cells"]
@@ -223,7 +223,7 @@ def suppress_cells(
     narrow = _two_levels(frequencies, levels)
     objective = measure.objective(narrow)
     if not isinstance(objective, CellObjective) or not objective.monotone:
-        objective = Loss(weights=measure.weights).objective(narrow)
+        objective = InformationLoss(weights=measure.weights).objective(narrow)
     draft = LocalDraft(frequencies)
     draft.generalize(kept, levels)
     for starred, released in rounds(narrow, ~kept, models, objective.tables, Prices(), watch):

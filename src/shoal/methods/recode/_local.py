@@ -22,7 +22,7 @@ from shoal.methods.recode._lattice import Lattice
 from shoal.methods.recode._method import Recode, check_time_limit
 from shoal.methods.recode._result import SearchResult
 from shoal.models import Model
-from shoal.quality import CellObjective, Loss, Measure
+from shoal.quality import CellObjective, InformationLoss, Measure
 from shoal.tables import Frequencies
 
 __all__ = ["ENDS", "LocalMethod", "LocalTask", "covers", "ordered"]
@@ -129,7 +129,7 @@ class LocalTask:
         objective = self.measure.objective(self.frequencies)
         if isinstance(objective, CellObjective) and objective.monotone:
             return objective
-        return Loss(weights=self.measure.weights).objective(self.frequencies)
+        return InformationLoss(weights=self.measure.weights).objective(self.frequencies)
 
     def result(self, draft: LocalDraft) -> SearchResult:
         """Suppress what violates a model, and measure what is left."""

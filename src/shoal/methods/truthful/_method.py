@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, Self, get_args
 
 from shoal.errors import DataError, ParameterError, Problems
 from shoal.exact import Arguments
-from shoal.guarantees import Domain
+from shoal.guarantees import DomainOrigin
 from shoal.mechanisms import SYSTEM, RandomSource
 from shoal.methods._preparation import domains_of_columns
 from shoal.methods.base import Keeps, Made, Method, Progress, Watch, Work
@@ -19,7 +19,7 @@ from shoal.methods.truthful._make import draw
 from shoal.methods.truthful._operators import OperatorName
 from shoal.methods.truthful._promises import DifferentialPrivacy, released
 from shoal.methods.truthful._scheme import EXPECTED, SCORES, Chooser, Drawn
-from shoal.methods.truthful._scores import Classification
+from shoal.methods.truthful._scores import ClassificationScore
 from shoal.methods.truthful._tuples import draw_counts
 from shoal.models import Model
 from shoal.schema import Schema
@@ -117,7 +117,7 @@ class Truthful(Method):
         for column, weight in self.weights.items():
             if not (isinstance(weight, int | float) and math.isfinite(weight) and weight >= 0):
                 arguments.problems.add(f"the weight of column `{column}` of `{self.title}` must be in [0, inf).")
-        if (self.target is not None) != (self.score == Classification.name):
+        if (self.target is not None) != (self.score == ClassificationScore.name):
             arguments.problems.add(f"`target` of `{self.title}` goes with score `classification`, and only with it.")
         if self.scheme == "multi-dimensional" and self.search == "walk":
             arguments.problems.add(f"`search` of `{self.title}` must be `draw` for a multi-dimensional scheme.")
@@ -141,7 +141,7 @@ class Truthful(Method):
         given = {name: weight for name, weight in weights.items() if weight != 1}
         return replace(self, weights=given) if given and not self.weights else self
 
-    def domains(self, schema: Schema) -> tuple[Domain, ...]:
+    def domains(self, schema: Schema) -> tuple[DomainOrigin, ...]:
         """Return where the domains of all released columns came from."""
         return domains_of_columns(schema, [attribute.name for attribute in released(schema)])
 

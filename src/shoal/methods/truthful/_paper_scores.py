@@ -17,7 +17,7 @@ from shoal.methods.recode import Node
 from shoal.methods.truthful._scores import Score, Setting, no_costs
 from shoal.tables import tally
 
-__all__ = ["Discernibility", "NonUniformEntropy"]
+__all__ = ["DiscernibilityScore", "NonUniformEntropyScore"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -86,7 +86,7 @@ class _Homogeneity(Score):
         """
 
 
-class Discernibility(_Homogeneity):
+class DiscernibilityScore(_Homogeneity):
     """Minus the discernibility of [Bild24 Def. 5]."""
 
     name = "discernibility"
@@ -98,7 +98,7 @@ class Discernibility(_Homogeneity):
         return -(tally(nodes, sizes**2, number) / records + (records - tally(nodes, sizes, number)))
 
 
-class NonUniformEntropy(_Homogeneity):
+class NonUniformEntropyScore(_Homogeneity):
     """Minus the homogeneity of the attributes one by one [Bild24 Def. 6]; ``*`` counts as suppressed."""
 
     name = "non-uniform-entropy"

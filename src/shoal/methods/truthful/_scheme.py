@@ -16,9 +16,9 @@ from shoal.mechanisms import RandomSource
 from shoal.methods.base import Watch
 from shoal.methods.recode import Lattice, Levels
 from shoal.methods.truthful._operators import Operator
-from shoal.methods.truthful._paper_scores import Discernibility, NonUniformEntropy
+from shoal.methods.truthful._paper_scores import DiscernibilityScore, NonUniformEntropyScore
 from shoal.methods.truthful._scores import (
-    Classification,
+    ClassificationScore,
     ExpectedScore,
     Granularity,
     GroupSize,
@@ -38,12 +38,12 @@ Integers = npt.NDArray[np.int64]
 
 #: Scores that add up over cells, so that trees can be drawn with them.
 EXPECTED: dict[str, Callable[[Setting], ExpectedScore]] = {
-    score.name: score for score in (Granularity, Intensity, GroupSize, Classification)
+    score.name: score for score in (Granularity, Intensity, GroupSize, ClassificationScore)
 }
 SCORES: dict[str, Callable[[Setting], Score]] = {
     **EXPECTED,
-    Discernibility.name: Discernibility,
-    NonUniformEntropy.name: NonUniformEntropy,
+    DiscernibilityScore.name: DiscernibilityScore,
+    NonUniformEntropyScore.name: NonUniformEntropyScore,
 }
 
 

@@ -19,7 +19,16 @@ from shoal.methods.truthful._operators import Operator
 from shoal.methods.truthful._survival import SCALE, Survival
 from shoal.tables import Frequencies
 
-__all__ = ["Classification", "ExpectedScore", "Granularity", "GroupSize", "Intensity", "Score", "Setting", "no_costs"]
+__all__ = [
+    "ClassificationScore",
+    "ExpectedScore",
+    "Granularity",
+    "GroupSize",
+    "Intensity",
+    "Score",
+    "Setting",
+    "no_costs",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -175,7 +184,7 @@ class GroupSize(ExpectedScore):
         super().__init__(setting, setting.operator.classes, no_costs(setting), SCALE)
 
 
-class Classification(ExpectedScore):
+class ClassificationScore(ExpectedScore):
     """Expected number of released records that have the most frequent target value among those with equal features.
 
     The sum over tuples of features of max_v worth(c_v), c_v the records with target value v; [Bild24 Def. 8] counts on

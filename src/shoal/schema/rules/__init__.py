@@ -1,6 +1,6 @@
 """How values generalise, as plain data: one class per rule kind. A new kind is one file, and its line in ``RULES``."""
 
-from shoal.schema._rule import Column, HierarchyRule, Level, Tree
+from shoal.schema._rule import HierarchyRule, Level, RuledColumn, Tree
 from shoal.schema._values import counted, days, is_text, numbers, plain, text
 from shoal.schema.rules._cuts import Cuts, Quantiles
 from shoal.schema.rules._dates import DATE_LEVELS, Dates
@@ -14,7 +14,6 @@ from shoal.schema.rules._taxonomy import Taxonomy
 __all__ = [
     "DATE_LEVELS",
     "RULES",
-    "Column",
     "Cuts",
     "Dates",
     "Flat",
@@ -25,6 +24,7 @@ __all__ = [
     "Level",
     "Mask",
     "Quantiles",
+    "RuledColumn",
     "Taxonomy",
     "Tree",
     "counted",

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from shoal.schema._domain import Kind
 from shoal.schema._entry import many, number, whole
-from shoal.schema._rule import Column, HierarchyRule, Level, Tree, at
+from shoal.schema._rule import HierarchyRule, Level, RuledColumn, Tree, at
 from shoal.schema._values import listed, text
 
 __all__ = ["Cuts", "Quantiles"]
@@ -46,7 +46,7 @@ class Cuts(HierarchyRule):
         levels = (listed(f"{cut:g}" for cut in level) for level in self.levels)
         return f"intervals cut at {', then at '.join(levels)}"
 
-    def tree(self, column: Column) -> Tree:
+    def tree(self, column: RuledColumn) -> Tree:
         """Return the intervals between the declared cut points."""
         return _between(column, self.levels)
 
@@ -70,7 +70,7 @@ class Quantiles(HierarchyRule):
         numbers = ", then ".join(f"{count:,}" for count in self.counts)
         return f"{numbers} intervals with about the same number of records each, chosen from the data"
 
-    def tree(self, column: Column) -> Tree:
+    def tree(self, column: RuledColumn) -> Tree:
         """Return intervals that start at the quantiles of the records.
 
         The i-th of q cut points is the smallest value with more than ``i / q`` of the records at or below it. Values
@@ -92,7 +92,7 @@ class Quantiles(HierarchyRule):
         return _between(column, levels)
 
 
-def _between(column: Column, levels: Sequence[Sequence[float]]) -> Tree:
+def _between(column: RuledColumn, levels: Sequence[Sequence[float]]) -> Tree:
     """Return the intervals between the cut points of each level; the outer ones are open."""
     numbers = column.numbers
     found = []

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from shoal.schema._domain import Kind
 from shoal.schema._entry import many, text
-from shoal.schema._rule import Column, HierarchyRule, Level, Tree, at
+from shoal.schema._rule import HierarchyRule, Level, RuledColumn, Tree, at
 from shoal.schema._values import Days, Integers
 
 __all__ = ["DATE_LEVELS", "Dates"]
@@ -40,7 +40,7 @@ class Dates(HierarchyRule):
         """Say the levels."""
         return f"dates shortened to the {', then the '.join(self.levels)}"
 
-    def tree(self, column: Column) -> Tree:
+    def tree(self, column: RuledColumn) -> Tree:
         """Return the days truncated to each of the levels."""
         days = column.days
         levels = []

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from shoal.errors import HierarchyError, Problems
 from shoal.schema._domain import Kind
 from shoal.schema._entry import text as words
-from shoal.schema._rule import Column, HierarchyRule, Level, Tree, at
-from shoal.schema._values import Integers, Rows, counted, file_problems, is_text, numbers, read_rows, text
+from shoal.schema._rule import HierarchyRule, Level, RuledColumn, Tree, at
+from shoal.schema._values import FileRows, Integers, counted, file_problems, is_text, numbers, read_rows, text
 
 __all__ = ["FromFile"]
 
@@ -49,7 +49,7 @@ class FromFile(HierarchyRule):
         """Return the rule with its file at another place."""
         return replace(self, path=path)
 
-    def tree(self, column: Column) -> Tree:
+    def tree(self, column: RuledColumn) -> Tree:
         """Return the levels of the file; every problem of it is reported at once."""
         subject = f"column `{column.name}`: its hierarchy `{self.path}`"
         problems = Problems()
@@ -88,14 +88,14 @@ def _encode(column: pa.StringArray) -> _Encoded:
     return _Encoded(groups=groups, labels=encoded.dictionary, first=first)
 
 
-def _leaves(leaves: pa.StringArray, column: Column) -> pa.StringArray:
+def _leaves(leaves: pa.StringArray, column: RuledColumn) -> pa.StringArray:
     """Write numbers as the data's numbers are written: ``5.0`` in the file is ``5``."""
     if column.kind is not Kind.NUMERIC or is_text(column.source):
         return leaves
     return text(pa.array(numbers(leaves, column.name, _LEAVES)))
 
 
-def _even(rows: Rows, subject: str, problems: Problems) -> Rows:
+def _even(rows: FileRows, subject: str, problems: Problems) -> FileRows:
     """Return the rows that are as long as the first one."""
     expected = len(rows.cells[0])
     even = [len(row) == expected for row in rows.cells]
@@ -109,7 +109,7 @@ def _even(rows: Rows, subject: str, problems: Problems) -> Rows:
     return rows.chosen(even)
 
 
-def _check_labels(columns: list[pa.StringArray], rows: Rows, subject: str, problems: Problems) -> None:
+def _check_labels(columns: list[pa.StringArray], rows: FileRows, subject: str, problems: Problems) -> None:
     for number, column in enumerate(columns, start=1):
         empty = _places(pc.equal(column, "").to_numpy(zero_copy_only=False))
         if empty:
@@ -117,7 +117,7 @@ def _check_labels(columns: list[pa.StringArray], rows: Rows, subject: str, probl
             problems.add(f"{subject}: the label of level {number} is empty in {where}")
 
 
-def _check_nested(leaves: _Encoded, levels: list[_Encoded], rows: Rows, subject: str, problems: Problems) -> None:
+def _check_nested(leaves: _Encoded, levels: list[_Encoded], rows: FileRows, subject: str, problems: Problems) -> None:
     """Compare every row with the first row that has the same label one level below."""
     for number, (fine, coarse) in enumerate(itertools.pairwise([leaves, *levels]), start=1):
         apart = _places(coarse.groups != coarse.groups[fine.first][fine.groups])

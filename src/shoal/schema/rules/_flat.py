@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from shoal.schema._domain import Kind
-from shoal.schema._entry import Entry, Unlike
-from shoal.schema._rule import Column, HierarchyRule, Tree
+from shoal.schema._entry import TomlTable, Unlike
+from shoal.schema._rule import HierarchyRule, RuledColumn, Tree
 
 __all__ = ["Flat"]
 
@@ -20,7 +20,7 @@ class Flat(HierarchyRule):
     name: ClassVar[str] = "flat"
 
     @classmethod
-    def read(cls, entry: Entry) -> Self | None:
+    def read(cls, entry: TomlTable) -> Self | None:
         """Read ``flat = true``."""
         entry.get("flat", _true)
         return cls() if entry.close() else None
@@ -37,7 +37,7 @@ class Flat(HierarchyRule):
         """Say what the rule does."""
         return "the value, then *"
 
-    def tree(self, column: Column) -> Tree:
+    def tree(self, column: RuledColumn) -> Tree:
         """Return the values alone; declared values keep their declared order."""
         ascending = column.kind in (Kind.NUMERIC, Kind.DATE)
         return Tree(leaves=column.leaves, ranks=None if ascending else column.ranks(column.leaves))

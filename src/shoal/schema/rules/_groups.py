@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from shoal.schema._domain import Kind
 from shoal.schema._entry import many, pairs, text
-from shoal.schema._rule import TEXT, Column, HierarchyRule, Level, Tree, at
+from shoal.schema._rule import TEXT, HierarchyRule, Level, RuledColumn, Tree, at
 from shoal.schema._values import counted
 
 __all__ = ["Groups"]
@@ -53,7 +53,7 @@ class Groups(HierarchyRule):
         """Say how many groups there are."""
         return f"{', then '.join(counted(len(level), 'named group') for level in self.levels)}"
 
-    def tree(self, column: Column) -> Tree:
+    def tree(self, column: RuledColumn) -> Tree:
         """Return the groups of each level; the leaves are all members of the first level."""
         leaves = pa.array([member for _, members in self.levels[0] for member in members], pa.string())
         position = {member: place for place, member in enumerate(leaves.to_pylist())}

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from shoal.errors import HierarchyError
 from shoal.schema._domain import Kind
 from shoal.schema._entry import many, number
-from shoal.schema._rule import Column, HierarchyRule, Level, Tree, at
+from shoal.schema._rule import HierarchyRule, Level, RuledColumn, Tree, at
 from shoal.schema._values import Floats, Integers, counted, listed, text
 
 __all__ = ["Intervals"]
@@ -52,7 +52,7 @@ class Intervals(HierarchyRule):
         start = f", counted from {self.origin:g}" if self.origin else ""
         return f"intervals of width {listed(f'{width:g}' for width in self.widths)}{start}"
 
-    def tree(self, column: Column) -> Tree:
+    def tree(self, column: RuledColumn) -> Tree:
         """Return the intervals of each width, from ``origin``, that hold a value."""
         decimals = max(0, *(-_exponent(each) for each in (self.origin, *self.widths)))
         scale = 10**decimals
@@ -73,7 +73,7 @@ def _exponent(number: float) -> int:
     return exponent if isinstance(exponent, int) else 0
 
 
-def _bins(column: Column, width: int, origin: int, scale: int, *, exact: bool) -> Integers:
+def _bins(column: RuledColumn, width: int, origin: int, scale: int, *, exact: bool) -> Integers:
     """Return the number of the interval of every value: floor((value - origin) / width), in decimal arithmetic."""
     numbers = column.numbers
     if exact and scale == 1 and pa.types.is_integer(column.values.type) and np.all(np.abs(numbers) < 2.0**62):

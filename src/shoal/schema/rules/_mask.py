@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from shoal.schema._domain import Domain, Kind
 from shoal.schema._entry import many, text, whole
-from shoal.schema._rule import TEXT, Column, HierarchyRule, Level, Tree, at
+from shoal.schema._rule import TEXT, HierarchyRule, Level, RuledColumn, Tree, at
 from shoal.schema._values import listed
 
 __all__ = ["Mask"]
@@ -56,7 +56,7 @@ class Mask(HierarchyRule):
         """Say that the rule itself leaves codes out: those that are too long."""
         return "its hierarchy"
 
-    def tree(self, column: Column) -> Tree:
+    def tree(self, column: RuledColumn) -> Tree:
         """Return the codes with ever more characters hidden.
 
         Codes longer than ``length`` are left out. Shorter ones are filled up with blanks on the masked side; whole

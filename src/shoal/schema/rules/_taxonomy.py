@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from shoal.errors import HierarchyError, Problems
 from shoal.schema._domain import Kind
-from shoal.schema._entry import Entry, pairs, text
-from shoal.schema._rule import TEXT, Column, HierarchyRule, Level, Tree
+from shoal.schema._entry import TomlTable, pairs, text
+from shoal.schema._rule import TEXT, HierarchyRule, Level, RuledColumn, Tree
 from shoal.schema._values import Integers, counted, file_problems, read_rows
 
 __all__ = ["Taxonomy"]
@@ -37,7 +37,7 @@ class Taxonomy(HierarchyRule):
     delimiter: str = ";"
 
     @classmethod
-    def read(cls, entry: Entry) -> Self | None:
+    def read(cls, entry: TomlTable) -> Self | None:
         """Read a path or a table of pairs."""
         tree = entry.get("taxonomy", _path_or_pairs, required=True)
         delimiter = entry.get("delimiter", text, ";") or ""
@@ -77,7 +77,7 @@ class Taxonomy(HierarchyRule):
         """Return the rule with its file, if it has one, at another place."""
         return self if self.path is None else replace(self, path=path)
 
-    def tree(self, column: Column) -> Tree:
+    def tree(self, column: RuledColumn) -> Tree:
         """Return the levels of a tree of concepts; values are its leaves.
 
         Levels are counted from the root, so that concepts of one level are as general as each other; a leaf nearer to
@@ -96,7 +96,7 @@ class Taxonomy(HierarchyRule):
         values = names.take(pa.array(leaves))
         return Tree(leaves=values, levels=levels, ranks=column.ranks(values))
 
-    def _pairs(self, column: Column, subject: str) -> list[tuple[str, str]]:
+    def _pairs(self, column: RuledColumn, subject: str) -> list[tuple[str, str]]:
         if self.path is None:
             return list(self.pairs)
         rows = read_rows(column.folder / self.path, delimiter=self.delimiter, subject=subject)

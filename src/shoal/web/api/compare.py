@@ -30,7 +30,7 @@ Values = Annotated[list[float], Field(max_length=12)]
 Number = Annotated[int, Path(ge=1, le=10**6)]
 
 
-class Comparison(BaseModel):
+class ComparisonChoice(BaseModel):
     """Every method with every combination of k, l and t, and differential privacy with every epsilon."""
 
     model_config = ConfigDict(extra="forbid")
@@ -47,7 +47,7 @@ class Comparison(BaseModel):
 
 
 @router.post("/tables/{table}/comparisons", status_code=201)
-def start(here: Here, table: str, comparison: Comparison) -> dict[str, Any]:
+def start(here: Here, table: str, comparison: ComparisonChoice) -> dict[str, Any]:
     """Start a comparison; it is a run whose exploration holds all points, the frontier and a recommendation."""
     from shoal import schema
 
@@ -102,7 +102,7 @@ def compared(here: Context, run: str) -> shoal.Comparison:
     return shoal.Comparison.from_json(exploration(here, run), folder=here.store.tables.path(about["table"]))
 
 
-def _sorted(comparison: Comparison) -> dict[str, Any]:
+def _sorted(comparison: ComparisonChoice) -> dict[str, Any]:
     """Return the choice as plain values, every number once."""
     found = comparison.model_dump()
     for name in ("k", "epsilon"):

@@ -17,7 +17,7 @@ from shoal.web._words import HELP, PRESETS
 if TYPE_CHECKING:
     from shoal import Plan
 
-__all__ = ["Choice", "catalogue", "choice_of", "make_plan", "router"]
+__all__ = ["PlanChoice", "catalogue", "choice_of", "make_plan", "router"]
 
 router = APIRouter()
 
@@ -25,7 +25,7 @@ router = APIRouter()
 _POPULATION = ("k-map", "delta-presence")
 
 
-class Promise(BaseModel):
+class PromiseChoice(BaseModel):
     """A model by its name, with its parameters as in plan files."""
 
     model_config = ConfigDict(extra="forbid")
@@ -41,11 +41,11 @@ class MethodChoice(BaseModel):
     parameters: dict[str, Any] = {}
 
 
-class Choice(BaseModel):
+class PlanChoice(BaseModel):
     """What to promise and how to get there."""
 
     model_config = ConfigDict(extra="forbid")
-    promises: list[Promise] = Field(max_length=20)
+    promises: list[PromiseChoice] = Field(max_length=20)
     method: MethodChoice = MethodChoice()
     measures: list[str] = Field(default=["loss"], max_length=20)
     weights: dict[str, float] = Field(default={}, description="importance of columns by name, instead of the schema's")
@@ -67,14 +67,14 @@ def catalogue() -> dict[str, Any]:
 
 
 @router.post("/tables/{table}/plan")
-def plan(here: Here, table: str, choice: Choice) -> dict[str, Any]:
+def plan(here: Here, table: str, choice: PlanChoice) -> dict[str, Any]:
     """Check a choice against the schema and return its plan file and the equivalent Python and shell."""
     made = make_plan(here, table, choice)
     name = here.store.tables.about(table)["name"]
     return {"plan": made.dumps(), "python": python(made, name), "shell": shell(made, name)}
 
 
-def make_plan(here: Context, table: str, choice: Choice) -> Plan:
+def make_plan(here: Context, table: str, choice: PlanChoice) -> Plan:
     """Return the plan of a choice, or raise with all of its problems."""
     import shoal
     from shoal import methods

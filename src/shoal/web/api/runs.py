@@ -13,7 +13,7 @@ from fastapi.responses import StreamingResponse
 from shoal.web._commands import python, shell
 from shoal.web._context import Here
 from shoal.web._jobs import ENDED, status
-from shoal.web.api.plans import Choice, make_plan
+from shoal.web.api.plans import PlanChoice, make_plan
 
 __all__ = ["router"]
 
@@ -33,7 +33,7 @@ def every_run(here: Here, table: str | None = None) -> list[dict[str, Any]]:
 
 
 @router.post("/tables/{table}/runs", status_code=201)
-def start(here: Here, table: str, choice: Choice) -> dict[str, Any]:
+def start(here: Here, table: str, choice: PlanChoice) -> dict[str, Any]:
     """Anonymise a table; the answer comes at once, the work goes on."""
     plan = make_plan(here, table, choice)
     name = here.store.tables.about(table)["name"]

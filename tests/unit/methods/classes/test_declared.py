@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shoal.errors import HierarchyError
-from shoal.methods.classes._randomize import Grid, Listed, declared_domain
+from shoal.methods.classes._randomize import Listed, NumberGrid, declared_domain
 from shoal.schema import Attribute, Dates, Domain, FromFile, Intervals, Kind
 
 DAYS = Domain(minimum=dt.date(2020, 1, 1), maximum=dt.date(2020, 12, 31))
@@ -49,7 +49,7 @@ def test_numbers_between_bounds_are_no_list() -> None:
 
 def test_grids_follow_from_the_bounds_alone() -> None:
     noise, refined = declared_domain(PAY, "noise"), declared_domain(PAY, "refinement")
-    assert isinstance(noise, Grid)
+    assert isinstance(noise, NumberGrid)
     assert noise.plain() == {"low": -1, "high": 2.5, "step": 0.0035, "start": 0}
     assert refined.plain() == {"low": -1, "high": 2.5, "step": 0.0035, "start": -1}
     assert noise.strange([-1.0, 2.5, 0, 0.0035, -0.007]) == 0

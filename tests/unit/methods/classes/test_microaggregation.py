@@ -10,7 +10,7 @@ import shoal
 from reference import microaggregation as reference
 from shoal.errors import ParameterError
 from shoal.hierarchies import Concepts
-from shoal.methods.classes import People, Space, _blocks, mdav, quasi_identifiers, standardize
+from shoal.methods.classes import HeldRecords, Space, _blocks, mdav, quasi_identifiers, standardize
 from shoal.methods.classes import _microaggregation as module
 from shoal.methods.classes._events import Averaged, Blocked, Compared, Ranked
 from shoal.models import KAnonymity
@@ -18,7 +18,7 @@ from shoal.schema import Attribute, Kind, Role, Schema
 from shoal.tables import encode_records
 
 
-def _people(*weights: float, **columns: list[Any]) -> People:
+def _people(*weights: float, **columns: list[Any]) -> HeldRecords:
     """Return records whose columns are quasi-identifiers: texts are categories, all else numbers."""
     kinds = {name: Kind.CATEGORICAL if isinstance(values[0], str) else Kind.NUMERIC for name, values in columns.items()}
     given = weights or (1.0,) * len(columns)
@@ -29,7 +29,9 @@ def _people(*weights: float, **columns: list[Any]) -> People:
         )
     )
     encoded = encode_records(shoal.read(pa.table(columns)).with_schema(schema), sensitive=())
-    return People(quasi_identifiers=quasi_identifiers(schema, encoded), sensitive=(), codes=encoded.sensitive_codes)
+    return HeldRecords(
+        quasi_identifiers=quasi_identifiers(schema, encoded), sensitive=(), codes=encoded.sensitive_codes
+    )
 
 
 def _numbers(rows: int = 60) -> dict[str, list[Any]]:

@@ -10,7 +10,7 @@ from shoal.methods.recode import Generalize, Lattice
 from shoal.methods.recode._descent import Descent
 from shoal.methods.recode._judge import Judge, Limits
 from shoal.models import DistinctLDiversity, KAnonymity, Model
-from shoal.quality import Discernibility, Loss, Measure
+from shoal.quality import Discernibility, InformationLoss, Measure
 from shoal.tables import Frequencies, SensitiveAttribute
 
 
@@ -47,7 +47,7 @@ def searched(
 @pytest.mark.parametrize("models", [[KAnonymity(5)], [KAnonymity(3), DistinctLDiversity("s", 2)]], ids=repr)
 def test_local_search_finds_the_best_of_4096_nodes(models: list[Model], suppressed: int) -> None:
     frequencies = table()
-    found = searched(frequencies, models, Loss(), suppressed=suppressed)
+    found = searched(frequencies, models, InformationLoss(), suppressed=suppressed)
     share = min(1.0, suppressed / frequencies.records)
     best = Generalize(suppression_limit=share).recode(frequencies, models)
     assert found.best == pytest.approx(best.value, rel=1e-12)
@@ -63,7 +63,7 @@ def test_measures_that_do_not_add_up_over_cells_are_searched_node_by_node() -> N
 
 def test_the_same_search_finds_the_same_nodes() -> None:
     frequencies = table(columns=8)
-    first, second = (searched(frequencies, [KAnonymity(5)], Loss(), looks=100) for _ in range(2))
+    first, second = (searched(frequencies, [KAnonymity(5)], InformationLoss(), looks=100) for _ in range(2))
     assert first.solutions == second.solutions
 
 
@@ -76,8 +76,8 @@ def test_a_step_may_leave_levels_out() -> None:
         counts=np.array([9, 9, 9, 1]),
         sensitive_codes=np.zeros((4, 0), dtype=np.int32),
     )
-    assert searched(frequencies, [KAnonymity(2)], Loss()).solutions[0].levels == (0,)
+    assert searched(frequencies, [KAnonymity(2)], InformationLoss()).solutions[0].levels == (0,)
 
 
 def test_nothing_is_found_where_even_the_top_fails() -> None:
-    assert not searched(table(rows=10), [KAnonymity(11)], Loss()).solutions
+    assert not searched(table(rows=10), [KAnonymity(11)], InformationLoss()).solutions

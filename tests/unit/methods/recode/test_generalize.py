@@ -9,7 +9,7 @@ from reference.recoding import hierarchy
 from shoal.errors import Cancelled, ParameterError, RequirementError
 from shoal.methods.recode import Generalize
 from shoal.models import EntropyLDiversity, KAnonymity
-from shoal.quality import Loss, Precision
+from shoal.quality import InformationLoss, Precision
 from shoal.tables import Frequencies, SensitiveAttribute
 
 AGE = hierarchy("age", [[0, 1, 2, 3], [0, 0, 1, 1], [0, 0, 0, 0]])
@@ -98,7 +98,7 @@ def test_the_measure_and_its_weights_decide() -> None:
     cheap_age = Generalize(suppression_limit=0, weights={"age": 0.1}).recode(FOUR, [KAnonymity(8)])
     assert cheap_age.value == pytest.approx(1.0)
     crossed = table({(0, 0): 2, (0, 1): 2, (3, 0): 2, (3, 1): 2})
-    for measure, weight in ((Loss, "loss"), (Precision, "precision")):
+    for measure, weight in ((InformationLoss, "loss"), (Precision, "precision")):
         of_age = Generalize(quality=weight, suppression_limit=0, weights={"age": 0.01}).recode(crossed, [KAnonymity(4)])
         of_sex = Generalize(quality=measure(weights={"sex": 0.01}), suppression_limit=0).recode(
             crossed, [KAnonymity(4)]
@@ -190,7 +190,7 @@ def test_wrong_parameters_are_refused(parameters: dict[str, object], message: st
 
 
 def test_parameters_are_plain_values_that_make_the_method_again() -> None:
-    method = Generalize(quality=Loss(weights={"age": 2.0}), suppression_limit=Fraction(1, 3), steps=10)
+    method = Generalize(quality=InformationLoss(weights={"age": 2.0}), suppression_limit=Fraction(1, 3), steps=10)
     again = Generalize(**{name: value for name, value in method.parameters().items() if value is not None})
     assert again.recode(FOUR, [KAnonymity(4)]).value == method.recode(FOUR, [KAnonymity(4)]).value
     assert method.parameters()["suppression_limit"] == "1/3"

@@ -13,7 +13,7 @@ from scipy import stats
 from reference import truthful as reference
 from reference.truthful import Column, Record
 from shoal.mechanisms import SeededSource
-from shoal.methods.truthful._paper_scores import Discernibility
+from shoal.methods.truthful._paper_scores import DiscernibilityScore
 from shoal.methods.truthful._scores import Granularity
 from shoal.methods.truthful._search import draw, published_walk, split_walk
 
@@ -51,7 +51,7 @@ def test_a_large_budget_finds_the_best_node() -> None:
 
 
 def test_scores_that_are_not_monotone_are_drawn_with_permute_and_flip() -> None:
-    score = Discernibility(reference.setting([TALL, FLAT], RECORDS, reference.sampling(HALF, 3)))
+    score = DiscernibilityScore(reference.setting([TALL, FLAT], RECORDS, reference.sampling(HALF, 3)))
     found = Counter(draw(score, Fraction(1, 100), SeededSource(seed)).levels for seed in range(200))
     assert len(found) == 6, "with next to no budget every node comes up"
 
