@@ -99,8 +99,8 @@ class DuckDBEngine:
             self._execute(f"CREATE TABLE {quoted(name)} AS SELECT * FROM {quoted(stream)}")  # noqa: S608
         finally:
             self.connection.unregister(stream)
-        table = self.table(name)
-        return table.mutate(**{ROW: table.rowid()})
+        # a view, not an expression of every column: that would make each query take time in proportion to all of them
+        return self.view(f"SELECT *, rowid AS {quoted(ROW)} FROM {quoted(name)}")  # noqa: S608
 
     # -- out
 
