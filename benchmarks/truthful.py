@@ -21,8 +21,6 @@ import shoal
 from shoal import tables
 from shoal.mechanisms import ExponentialMechanism, PermuteAndFlip, binomial
 from shoal.methods.truthful import DifferentialPrivacy, Drawn, Truthful
-from shoal.methods.truthful._scores import Granularity, Setting
-from shoal.methods.truthful._survival import SCALE
 from shoal.methods.truthful.parameters import Definition, minimal_epsilon, parameters, sampling_rate
 from shoal.schema import Attribute, FromFile, Kind, Role, Schema
 from shoal.tables import Frequencies
@@ -40,6 +38,8 @@ COLUMNS = (
     "salary-class",
 )
 RUNS = 20
+BUDGETS = (("0.1", "1e-5"), ("0.5", "1e-5"), ("1", "1e-5"), ("1", "1e-6"), ("2", "1e-6"))
+SHARES = {"full-domain": ("0.01", "0.02", "0.05", "0.1"), "multi-dimensional": ("0.1", "0.2", "0.3", "0.4")}
 EPSILONS = (0.01, 0.1, 0.5, math.log(2), 0.75, 1.0, math.log(3), 1.25, 1.5, 2.0)
 DELTAS = tuple(f"1e-{i}" for i in range(4, 21))
 
@@ -71,25 +71,32 @@ def adult_schema() -> Schema:
 
 
 def losses() -> None:
-    """Mean loss over runs; records that are not released count as lost."""
+    """Loss of releases of Adult, trimming beside sampling; records that are not released count as lost."""
     table = shoal.read(DATA / "adult.csv").with_schema(adult_schema())
     frequencies = tables.encode(table).frequencies
-    print(f"Adult, 9 columns, epsilon = 1, delta = 1e-5: mean loss of {RUNS} runs (sampling alone loses 1 - beta)")
-    for share in ("0.1", "0.05", "0.02"):
-        wanted = DifferentialPrivacy(epsilon=1, delta="1e-5", search_share=share)
-        operator = wanted.operator(searching=True)
-        best = best_node_loss(frequencies, wanted)
-        print(
-            f"  search {share}: beta = {float(operator.beta):.4f}, k = {operator.k}; best full-domain node {best:.4f}"
-        )
-        for label, method in (
-            ("one draw", Truthful()),
-            ("published walk", Truthful(search="walk")),
-            ("multi-dimensional", Truthful(scheme="multi-dimensional")),
-        ):
-            found = [loss(method.draw(frequencies, wanted), frequencies) for _ in range(RUNS)]
-            mean, error = np.mean(found), np.std(found) / math.sqrt(RUNS)
-            print(f"    {label:<18} {mean:.4f} +- {error:.4f}  ({100 * (mean / best - 1):+.1f} % of the best node)")
+    print(f"Adult, 9 columns: loss (mean of {RUNS} runs +- deviation of a run) and records kept")
+    for epsilon, delta in BUDGETS:
+        for operator in ("sampling", "trim"):
+            for scheme in ("full-domain", "multi-dimensional"):
+                method, wanted = (
+                    Truthful(scheme=scheme, operator=operator),
+                    DifferentialPrivacy(epsilon=epsilon, delta=delta),
+                )
+                print(f"  epsilon {epsilon:<4} delta {delta} {operator:<9} {shown(method, wanted, frequencies)}")
+    print("  by the share of epsilon that chooses the scheme, delta = 1e-5")
+    for scheme, shares in SHARES.items():
+        for epsilon in ("0.1", "1"):
+            for share in shares:
+                wanted = DifferentialPrivacy(epsilon=epsilon, delta="1e-5", search_share=share)
+                found = shown(Truthful(scheme=scheme), wanted, frequencies)
+                print(f"  epsilon {epsilon:<4} share {share:<5} trim {found}")
+
+
+def shown(method: Truthful, wanted: DifferentialPrivacy, frequencies: Frequencies) -> str:
+    runs = [method.draw(frequencies, wanted) for _ in range(RUNS)]
+    found = [loss(drawn, frequencies) for drawn in runs]
+    kept = np.mean([drawn.tuples.counts.sum() for drawn in runs]) / frequencies.records
+    return f"{method.scheme:<18} {np.mean(found):.4f} +- {np.std(found):.4f}, {100 * kept:.0f} % kept"
 
 
 def loss(drawn: Drawn, frequencies: Frequencies) -> float:
@@ -97,40 +104,8 @@ def loss(drawn: Drawn, frequencies: Frequencies) -> float:
     return 1 - float((drawn.tuples.counts * (1 - shares)).sum()) / frequencies.records
 
 
-def best_node_loss(frequencies: Frequencies, wanted: DifferentialPrivacy) -> float:
-    """Return the expected loss of the node with the best expected quality, found without privacy."""
-    operator = wanted.operator(searching=True)
-    score = Granularity(
-        Setting(
-            frequencies=frequencies,
-            low=(0,) * len(COLUMNS),
-            high=frequencies.heights,
-            beta=operator.beta,
-            k=operator.k,
-            weights={},
-        )
-    )
-    beta, k = float(operator.beta), operator.k
-    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, frequencies.records + 1)))])
-    best = 1.0
-    for number in np.argsort(-score.all())[:50]:
-        node = score.lattice.node(score.box.levels(int(number)))
-        quality = (score.base - node.costs) / SCALE
-        kept = np.array([size * beta * _tail(int(size) - 1, k - 1, beta, log_factorial) for size in node.sizes])
-        best = min(best, 1 - float((kept * quality).sum()) / frequencies.records)
-    return best
-
-
-def _tail(n: int, j: int, beta: float, log_factorial: np.ndarray) -> float:
-    if n < j:
-        return 0.0
-    i = np.arange(j, n + 1)
-    logs = log_factorial[n] - log_factorial[i] - log_factorial[n - i] + i * math.log(beta) + (n - i) * math.log1p(-beta)
-    return min(1.0, float(np.exp(logs).sum()))
-
-
 def whole_runs() -> None:
-    """Read, choose, sample, write and verify."""
+    """Read, choose, trim, write and verify."""
     schema = adult_schema()
     with tempfile.TemporaryDirectory() as folder:
         large = Path(folder) / "large.parquet"

@@ -44,7 +44,7 @@ def parameters(
     plot: Annotated[bool, typer.Option("--plot", help="Show how fast worse breaches become less likely.")] = False,
     json: _source.Json = False,
 ) -> None:
-    """Find the sampling rate and threshold of truthful releases.
+    """Find how many records of every class a truthful release leaves out, and what sampling would need.
 
     They give (EPSILON, DELTA)-differential privacy without noise.
     """
@@ -64,8 +64,9 @@ def parameters(
 
 def _show(epsilon: str, delta: str, definition: Definition, *, plot: bool, json: bool) -> None:
     from shoal.methods.truthful.parameters import parameters as find
+    from shoal.methods.truthful.trimming import minimal_m
 
-    found = find(epsilon, delta, definition=definition)
+    found, trimmed = find(epsilon, delta, definition=definition), minimal_m(epsilon, delta)
     curve = _curve(found)
     if json:
         _output.print_json(
@@ -73,6 +74,7 @@ def _show(epsilon: str, delta: str, definition: Definition, *, plot: bool, json:
                 "epsilon": str(found.epsilon),
                 "delta": str(found.delta),
                 "definition": definition,
+                "m": trimmed,
                 "beta": str(found.beta),
                 "k": found.k,
                 "exact_delta": found.exact_delta,
@@ -82,6 +84,7 @@ def _show(epsilon: str, delta: str, definition: Definition, *, plot: bool, json:
         return
     needed = math.ceil(found.k / found.beta)
     for name, value in (
+        ("trimming (m)", f"{trimmed:,} records of every class are left out, on average; or by sampling:"),
         ("sampling rate (beta)", f"{float(found.beta):.10g}"),
         ("threshold (k)", f"{found.k:,}"),
         ("delta attained", f"{found.exact_delta:.4g}  ({delta} was asked for)"),

@@ -109,7 +109,7 @@ def _resolved(plan: Brief, method: Truthful) -> Brief:
     def spelt(model: Requirement) -> Requirement:
         if not isinstance(model, DifferentialPrivacy):
             return model.resolved(plan.schema)
-        shared = model.sharing(method.search_share)
+        shared = model.sharing(method.search_share(model.total))
         return shared.post_processed() if merged else shared
 
     return replace(

@@ -38,6 +38,9 @@ SHARES: dict[tuple[OperatorName, Scheme], Fraction] = {
     ("sampling", "multi-dimensional"): Fraction(1, 10),
 }
 
+#: The search gets this epsilon where its share would be less, but no more than a tenth of all.
+LEAST_SEARCH = Fraction(1, 50)
+
 #: From so many records on, scores would no longer be exact.
 LARGEST_TABLE = 1 << 28
 
@@ -127,10 +130,10 @@ class Truthful(Method):
             )
         arguments.finish()
 
-    @property
-    def search_share(self) -> Fraction:
-        """The part of epsilon that chooses the scheme where the promise names none: measured, see the benchmarks."""
-        return SHARES[self.operator, self.scheme]
+    def search_share(self, epsilon: Fraction) -> Fraction:
+        """Return the part of epsilon that chooses the scheme where the promise names none: measured, see benchmarks."""
+        measured = SHARES[self.operator, self.scheme]
+        return max(measured, min(LEAST_SEARCH / epsilon, Fraction(1, 10)))
 
     def make(self, work: Work) -> Made:
         """Choose a scheme privately and release the classes that were drawn."""
@@ -195,7 +198,7 @@ class Truthful(Method):
             raise DataError(f"the table has {LARGEST_TABLE:,} records or more, too many for exact scores.")
         low, high = self._bounds(frequencies)
         searching = low != high
-        wanted = wanted.sharing(self.search_share)
+        wanted = wanted.sharing(self.search_share(wanted.total))
         operator = wanted.operator(self.operator, searching=searching, least=k)
         watch = Watch(progress, cancelled)
         watch.step(0, 0, "scoring schemes")
