@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections import Counter
@@ -105,18 +106,27 @@ def node(frequencies: Frequencies, levels: Sequence[int]) -> tuple[list[tuple[in
     return found, [found.index(entry) for entry in generalized]
 
 
+def people(frequencies: Frequencies, labels: Sequence[int]) -> Counter[int]:
+    """Count the persons of every class, or its records where these have no holders."""
+    holders = frequencies.holders
+    if holders is None:
+        pairs = zip(labels, frequencies.counts.tolist(), strict=True)
+        return sum((Counter({label: count}) for label, count in pairs), Counter())
+    return Counter(
+        label
+        for label, _ in {(labels[row], person) for row, person in zip(holders.tuples, holders.persons, strict=True)}
+    )
+
+
 def release(frequencies: Frequencies, levels: Sequence[int], models: Sequence[Model]) -> Recoding:
     """Return the release of a node: small classes are suppressed first, then those that violate a model."""
     found, labels = node(frequencies, levels)
-    sizes = Counter()
-    for label, count in zip(labels, frequencies.counts.tolist(), strict=True):
-        sizes[label] += count
+    sizes = people(frequencies, labels)
     smallest = max([1, *(model.capabilities.minimal_class_size for model in models)])
     large = [label for label in range(len(found)) if sizes[label] >= smallest]
     rows = np.array([large.index(label) if label in large else -1 for label in labels])
     codes = np.array([found[label] for label in large], dtype=np.int32).reshape(len(large), len(levels))
-    classes = Classes.of(frequencies, rows, number=len(large))
-    classes = Classes(sizes=classes.sizes, sensitive=classes.sensitive, codes=codes, population=classes.population)
+    classes = dataclasses.replace(Classes.of(frequencies, rows, number=len(large)), codes=codes)
     kept = keep(models, classes)
     numbers = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
     return Recoding(

@@ -59,13 +59,20 @@ def check_unit(method: str, table: Table, *, persons: bool) -> None:
 def check_size(models: Sequence[Model], frequencies: Frequencies) -> None:
     """Refuse classes that are larger than the table."""
     problems = Problems()
-    records = frequencies.records
-    if not records:
+    if not frequencies.records:
         raise DataError("the table has no records")
+    people = "records" if frequencies.holders is None else "persons"
     for model in models:
         size = model.capabilities.minimal_class_size
-        if size > records:
-            problems.add(f"`{model.title}` asks for classes of {size:,} records; the table has {records:,}")
+        if size > frequencies.persons:
+            problems.add(
+                f"`{model.title}` asks for classes of {size:,} {people}; the table has {frequencies.persons:,}"
+            )
+        if model.capabilities.codes and frequencies.holders is not None:
+            problems.add(
+                f"`{model.title}` counts records, and the {frequencies.records:,} records are of "
+                f"{frequencies.persons:,} persons; what it promises would not hold for persons"
+            )
     problems.raise_as(ParameterError)
 
 

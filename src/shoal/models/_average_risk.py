@@ -66,10 +66,10 @@ class AverageRisk(Model):
         """Return the kept classes without as few of the smallest ones as needed."""
         result = released_classes(classes, kept)
         numbers = np.flatnonzero(result)
-        numbers = numbers[np.argsort(classes.sizes[numbers], kind="stable")]
+        numbers = numbers[np.argsort(classes.crowds[numbers], kind="stable")]
         # What is left after removing none, one, two, ... of the smallest classes
         left = np.arange(len(numbers), 0, -1)
-        records = np.cumsum(classes.sizes[numbers][::-1])[::-1]
+        records = np.cumsum(classes.crowds[numbers][::-1])[::-1]
         enough = np.flatnonzero(Ratios(left, records).at_most(fraction(self.risk)))
         removed = int(enough[0]) if len(enough) else len(numbers)
         result[numbers[:removed]] = False
@@ -77,7 +77,7 @@ class AverageRisk(Model):
 
     def strongest(self, classes: Classes, released: Mask) -> Achieved:
         """Return the number of classes over the number of their records."""
-        sizes = classes.sizes[released]
+        sizes = classes.crowds[released]
         return Achieved(risk=Fraction(len(sizes), int(sizes.sum())))
 
     def statement(self, words: Words = CLASSES) -> str:

@@ -77,13 +77,13 @@ class DeltaPresence(Model):
     def keep(self, classes: Classes, kept: Mask) -> Mask:
         """Return the kept classes whose share of the population lies between the bounds."""
         result = released_classes(classes, kept)
-        shares = Ratios(classes.sizes[result], population(classes, self.title)[result])
+        shares = Ratios(classes.crowds[result], population(classes, self.title)[result])
         result[result] = shares.at_least(fraction(self.minimum)) & shares.at_most(fraction(self.maximum))
         return result
 
     def strongest(self, classes: Classes, released: Mask) -> Achieved:
         """Return the least and the greatest share; above 1 if the population table does not hold the release."""
-        shares = Ratios(classes.sizes[released], population(classes, self.title)[released])
+        shares = Ratios(classes.crowds[released], population(classes, self.title)[released])
         return Achieved(minimum=shares.smallest(), maximum=shares.largest())
 
     def statement(self, words: Words = CLASSES) -> str:

@@ -65,12 +65,12 @@ class DistinctLDiversity(SensitiveModel):
         )
 
     def satisfied(self, rows: Rows) -> Mask:
-        """Return the rows with at least l values."""
-        return np.asarray(rows.lengths >= self.l)
+        """Return the rows with at least l values, and l people to have them."""
+        return np.asarray(np.minimum(rows.lengths, rows.crowds) >= self.l)
 
     def strongest_of(self, rows: Rows) -> Achieved:
         """Return the least number of values in a row."""
-        return Achieved(l=int(rows.lengths.min()))
+        return Achieved(l=int(np.minimum(rows.lengths, rows.crowds).min()))
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""

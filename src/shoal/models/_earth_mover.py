@@ -181,7 +181,7 @@ class OrderedDistance(EarthMover):
         start = self.ranks[rows.codes]
         end = np.append(start[1:], self.values)
         end[rows.offsets[1:] - 1] = self.values
-        crossing = np.searchsorted(self.cumulative, (level // sizes).astype(np.int64), side="right")
+        crossing = np.searchsorted(self.cumulative, (level // sizes).astype(self.cumulative.dtype), side="right")
         crossing = np.clip(crossing, start, end)
         prefix = self.prefix.astype(exact)
         above = level.astype(arithmetic) * (2 * crossing - start - end)

@@ -74,7 +74,7 @@ class EntropyLDiversity(SensitiveModel):
         )
 
     def satisfied(self, rows: Rows) -> Mask:
-        """Return the rows whose entropy is at least ln l."""
+        """Return the rows whose entropy is at least ln l, and that have l people or more."""
         threshold = fraction(self.l)
         difference = _entropies(rows) - (math.log(threshold.numerator) - math.log(threshold.denominator))
         verdict = difference > 0
@@ -84,13 +84,14 @@ class EntropyLDiversity(SensitiveModel):
             if counts not in known:
                 known[counts] = _compare(counts, threshold) >= 0
             verdict[row] = known[counts]
-        return verdict
+        return np.asarray(verdict & (rows.crowds >= self.capabilities.minimal_class_size))
 
     def strongest_of(self, rows: Rows) -> Achieved:
         """Return the least exponential of an entropy: an integer where it is one, else a float on the safe side."""
         entropies = _entropies(rows)
         near = np.flatnonzero(entropies <= entropies.min() + 2 * _margin(rows)).tolist()
-        return Achieved(l=min(_effective(counts) for counts in {_counts(rows, row) for row in near}))
+        effective = min(_effective(counts) for counts in {_counts(rows, row) for row in near})
+        return Achieved(l=min(effective, int(rows.crowds.min())))
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
@@ -102,6 +103,9 @@ class EntropyLDiversity(SensitiveModel):
 
 def _entropies(rows: Rows) -> npt.NDArray[np.float64]:
     """Return ``ln e - (sum c ln c) / e`` per row: the entropy of the shares c / e."""
+    if rows.counts.dtype == object:  # beyond floats: their shares are not
+        shares = (rows.counts / np.repeat(rows.sizes, rows.lengths)).astype(np.float64)
+        return -np.add.reduceat(shares * np.log(shares), rows.starts)
     counts = rows.counts.astype(np.float64)
     return np.log(rows.sizes) - np.add.reduceat(counts * np.log(counts), rows.starts) / rows.sizes
 
@@ -114,7 +118,9 @@ def _margin(rows: Rows) -> float:
 
 
 def _counts(rows: Rows, row: int) -> tuple[int, ...]:
-    return tuple(sorted(rows.counts[rows.offsets[row] : rows.offsets[row + 1]].tolist()))
+    counts = rows.counts[rows.offsets[row] : rows.offsets[row + 1]].tolist()
+    common = math.gcd(*counts)
+    return tuple(sorted(count // common for count in counts))
 
 
 def _compare(counts: tuple[int, ...], threshold: Fraction) -> int:

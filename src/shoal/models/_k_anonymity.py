@@ -36,11 +36,11 @@ class SizeModel(Model):
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
         """Return the kept classes of at least k records."""
-        return np.asarray(kept & (classes.sizes >= self.k))
+        return np.asarray(kept & (classes.crowds >= self.k))
 
     def strongest(self, classes: Classes, released: Mask) -> Achieved:
         """Return the size of the smallest class."""
-        return Achieved(k=int(classes.sizes[released].min()))
+        return Achieved(k=int(classes.crowds[released].min()))
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -76,7 +76,7 @@ class PSensitive(Model):
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
         """Return the kept classes with enough records and enough different values of every attribute."""
-        satisfied = kept & (classes.sizes >= self.k)
+        satisfied = kept & (classes.crowds >= self.k)
         for distinct in self._distinct(classes):
             satisfied = satisfied & (distinct >= self.p)
         return np.asarray(satisfied)
@@ -84,7 +84,8 @@ class PSensitive(Model):
     def strongest(self, classes: Classes, released: Mask) -> Achieved:
         """Return the size of the smallest class and the least number of different values in one."""
         p = min(int(distinct[released].min()) for distinct in self._distinct(classes))
-        return Achieved(p=p, k=int(classes.sizes[released].min()))
+        k = int(classes.crowds[released].min())
+        return Achieved(p=min(p, k), k=k)
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""

@@ -78,8 +78,19 @@ class Ratios:
 
     def quotients(self) -> npt.NDArray[np.float64]:
         """Return the ratios as floats with a relative error below 2^-51."""
+        if self.numerators.dtype == object or self.denominators.dtype == object:
+            return self._long_division()
         with np.errstate(divide="ignore"):
             return self.numerators.astype(np.float64) / self.denominators.astype(np.float64)
+
+    def _long_division(self) -> npt.NDArray[np.float64]:
+        """Return the ratios of Python integers, which may be beyond every float, as floats rounded once."""
+        found = np.full(len(self), math.inf)
+        finite = self.denominators != 0
+        found[finite] = (self.numerators[finite].astype(object) / self.denominators[finite].astype(object)).astype(
+            float
+        )
+        return found
 
     def _candidates(self, chosen: Mask) -> set[Fraction]:
         pairs = {*zip(self.numerators[chosen].tolist(), self.denominators[chosen].tolist(), strict=True)}

@@ -65,15 +65,16 @@ class RecursiveLDiversity(SensitiveModel):
         )
 
     def satisfied(self, rows: Rows) -> Mask:
-        """Return the rows that are (c, l)-diverse."""
+        """Return the rows that are (c, l)-diverse, and have l people."""
+        people = rows.crowds >= self.l
         if self.l > 2:
-            return np.asarray(self._diversities(rows) >= self.l)
+            return np.asarray(people & (self._diversities(rows) >= self.l))
         most = np.maximum.reduceat(rows.counts, rows.starts)
-        return Ratios(most, rows.sizes - (self.l - 1) * most).below(fraction(self.c))
+        return np.asarray(people & Ratios(most, rows.sizes - (self.l - 1) * most).below(fraction(self.c)))
 
     def strongest_of(self, rows: Rows) -> Achieved:
         """Return the greatest l that holds for c; 0 where not even l = 1 does."""
-        return Achieved(l=int(self._diversities(rows).min()))
+        return Achieved(l=int(np.minimum(self._diversities(rows), rows.crowds).min()))
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
@@ -103,7 +104,8 @@ def _descending(rows: Rows) -> Counts:
     owners = np.repeat(np.arange(len(rows)), rows.lengths)
     largest = int(rows.counts.max())
     if (largest + 1) * len(rows) >= LIMIT:
-        return rows.counts[np.lexsort((-rows.counts, owners))]
+        ranks = np.unique(rows.counts, return_inverse=True)[1]
+        return rows.counts[np.lexsort((-ranks, owners))]
     # One sort of one key: the row, then how much the count falls short of the largest one
     keys = owners * (largest + 1)
     shortfalls = np.sort(keys + (largest - rows.counts), kind="stable") - keys

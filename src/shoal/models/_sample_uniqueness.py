@@ -63,8 +63,8 @@ class SampleUniqueness(Model):
     def keep(self, classes: Classes, kept: Mask) -> Mask:
         """Return the kept classes without as few of the unique records as needed."""
         result = released_classes(classes, kept)
-        unique = np.flatnonzero(result & (classes.sizes == 1))
-        others = int(classes.sizes[result].sum()) - len(unique)
+        unique = np.flatnonzero(result & (classes.crowds == 1))
+        others = int(classes.crowds[result].sum()) - len(unique)
         share = fraction(self.share)
         # u unique records are allowed where u / (u + others) <= share
         allowed = len(unique) if share == 1 else int(others * share / (1 - share))
@@ -73,7 +73,7 @@ class SampleUniqueness(Model):
 
     def strongest(self, classes: Classes, released: Mask) -> Achieved:
         """Return the share of unique records."""
-        sizes = classes.sizes[released]
+        sizes = classes.crowds[released]
         return Achieved(share=Fraction(int((sizes == 1).sum()), int(sizes.sum())))
 
     def statement(self, words: Words = CLASSES) -> str:

@@ -47,12 +47,15 @@ class SensitiveModel(Model):
 class Rows:
     """The histogram of one sensitive attribute, for the classes of a release alone; no row is empty.
 
-    Row ``i`` is the class ``classes[i]``; it has ``sizes[i]`` records, with the values ``codes[offsets[i]:offsets[i +
-    1]]``, ascending, each ``counts[...]`` times.
+    Row ``i`` is the class ``classes[i]``; it has ``sizes[i]`` votes, with the values ``codes[offsets[i]:offsets[i +
+    1]]``, ascending, each ``counts[...]`` times. A vote is a record, or where a person may have several, a share of the
+    person's one vote in the class, so small that all are whole; these may be Python integers.
     """
 
     attribute: SensitiveAttribute
     classes: Counts
+    #: the people of every row
+    crowds: Counts
     sizes: Counts
     offsets: Counts
     codes: npt.NDArray[np.int32]
@@ -65,10 +68,13 @@ class Rows:
         rows = cls(
             attribute=histogram.attribute,
             classes=np.arange(len(classes)),
-            sizes=classes.sizes,
+            crowds=classes.crowds,
+            sizes=classes.sizes
+            if histogram.votes is None
+            else classes.crowds.astype(histogram.votes.dtype) * classes.vote,
             offsets=histogram.offsets,
             codes=histogram.codes,
-            counts=histogram.counts,
+            counts=histogram.counts if histogram.votes is None else histogram.votes,
         )
         return rows.select(kept & (classes.sizes > 0))
 
@@ -87,11 +93,11 @@ class Rows:
 
     @property
     def records(self) -> int:
-        """The number of records of the release."""
+        """The number of votes of the release."""
         return int(self.sizes.sum())
 
     def totals(self) -> Counts:
-        """Return the number of records of the release per value: the reference distribution of closeness."""
+        """Return the number of votes of the release per value: the reference distribution of closeness."""
         return tally(self.codes, self.counts, self.attribute.size)
 
     def select(self, chosen: Mask) -> Rows:
@@ -104,6 +110,7 @@ class Rows:
         return Rows(
             attribute=self.attribute,
             classes=self.classes[chosen],
+            crowds=self.crowds[chosen],
             sizes=self.sizes[chosen],
             offsets=offsets,
             codes=self.codes[entries],

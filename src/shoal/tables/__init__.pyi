@@ -35,6 +35,8 @@ from ._engine import ROW as ROW
 from ._expressions import Filter as Filter
 from ._expressions import FilterError as FilterError
 from ._expressions import filter_text as filter_text
+from ._holders import Holders as Holders
+from ._holders import Votes as Votes
 from ._keyed import bernoulli as bernoulli
 from ._keyed import sampling_threshold as sampling_threshold
 from ._people import People as People

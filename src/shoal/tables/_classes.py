@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from shoal.hierarchies import Hierarchy
 from shoal.kernels import Counts, Mask
+from shoal.tables._holders import Ballot, Holders, Votes
 
 __all__ = [
     "ClassHistogram",
@@ -58,6 +59,8 @@ class Frequencies:
         The sensitive attributes and their codes, shape ``(tuples, sensitive attributes)``.
     population
         Records per tuple of the population table, where one was given.
+    holders
+        Whose records they are, where a person may have several; None where every record is of a person of its own.
     """
 
     hierarchies: tuple[Hierarchy, ...]
@@ -66,6 +69,7 @@ class Frequencies:
     sensitive: tuple[SensitiveAttribute, ...] = ()
     sensitive_codes: npt.NDArray[np.int32]
     population: npt.NDArray[np.int64] | None = None
+    holders: Holders | None = None
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -78,6 +82,22 @@ class Frequencies:
         return int(self.counts.sum())
 
     @property
+    def persons(self) -> int:
+        """The number of persons that the records are of."""
+        return self.records if self.holders is None else self.holders.number
+
+    def only(self, chosen: Mask) -> Frequencies:
+        """Return some of the tuples."""
+        return replace(
+            self,
+            codes=np.asfortranarray(self.codes[chosen]),
+            counts=self.counts[chosen],
+            sensitive_codes=np.asfortranarray(self.sensitive_codes[chosen]),
+            population=None if self.population is None else self.population[chosen],
+            holders=None if self.holders is None else self.holders.only(chosen),
+        )
+
+    @property
     def heights(self) -> tuple[int, ...]:
         """The top level of every quasi-identifier."""
         return tuple(hierarchy.height for hierarchy in self.hierarchies)
@@ -88,13 +108,27 @@ class ClassHistogram:
     """The values of one sensitive attribute in every class, as compressed rows.
 
     Class ``i`` holds the values ``codes[offsets[i]:offsets[i + 1]]`` (ascending), each ``counts[...]`` times; only
-    values that are present are stored.
+    values that are present are stored. ``votes`` are what the persons of the class give to each value, in whole
+    numbers (see :class:`Ballot`); None where every record is of a person of its own and votes once.
     """
 
     attribute: SensitiveAttribute
     offsets: Counts
     codes: npt.NDArray[np.int32]
     counts: Counts
+    votes: Votes | None = None
+
+    def only(self, chosen: Mask) -> ClassHistogram:
+        """Return the values of some of the classes."""
+        lengths = np.diff(self.offsets)
+        rows = np.repeat(chosen, lengths)
+        return replace(
+            self,
+            offsets=np.concatenate([[0], np.cumsum(lengths[chosen])]),
+            codes=self.codes[rows],
+            counts=self.counts[rows],
+            votes=None if self.votes is None else self.votes[rows],
+        )
 
     def total(self, kept: Mask | None = None) -> Counts:
         """Return the number of records per value over all classes, or over the kept ones."""
@@ -116,15 +150,37 @@ class Classes:
         The generalised quasi-identifiers of each class, for models that look at combinations of attributes.
     population
         Records per class of the population table, where one was given.
+    persons
+        Persons per class; None where every record is of a person of its own.
+    vote
+        What the whole vote of a person counts in the ``votes`` of histograms.
     """
 
     sizes: Counts
     sensitive: Mapping[str, ClassHistogram] = field(default_factory=dict)
     codes: npt.NDArray[np.int32] | None = None
     population: Counts | None = None
+    persons: Counts | None = None
+    vote: int = 1
 
     def __len__(self) -> int:
         return len(self.sizes)
+
+    @property
+    def crowds(self) -> Counts:
+        """The people of every class: its persons, or its records where nobody has several."""
+        return self.sizes if self.persons is None else self.persons
+
+    def only(self, chosen: Mask) -> Classes:
+        """Return some of the classes."""
+        return Classes(
+            sizes=self.sizes[chosen],
+            sensitive={name: histogram.only(chosen) for name, histogram in self.sensitive.items()},
+            codes=None if self.codes is None else self.codes[chosen],
+            population=None if self.population is None else self.population[chosen],
+            persons=None if self.persons is None else self.persons[chosen],
+            vote=self.vote,
+        )
 
     @property
     def records(self) -> int:
@@ -156,7 +212,27 @@ class Classes:
             attribute.name: _histogram(attribute, owners, frequencies.sensitive_codes[chosen, column], counts, number)
             for column, attribute in enumerate(frequencies.sensitive)
         }
-        return cls(sizes=sizes, sensitive=sensitive, population=population)
+        return cls(sizes=sizes, sensitive=sensitive, population=population).voted(frequencies, labels)
+
+    def voted(self, frequencies: Frequencies, labels: npt.NDArray[np.integer]) -> Classes:
+        """Return the classes with their persons, and histograms with the votes of these, where records have holders.
+
+        Parameters
+        ----------
+        labels
+            The class of every tuple; negative for tuples that belong to none.
+        """
+        if frequencies.holders is None:
+            return self
+        if not frequencies.sensitive:
+            return replace(self, persons=frequencies.holders.crowds(labels, len(self)))
+        ballot = frequencies.holders.ballot(labels, len(self))
+        sensitive = {
+            attribute.name: _with_votes(self.sensitive[attribute.name], ballot, frequencies.sensitive_codes[:, column])
+            for column, attribute in enumerate(frequencies.sensitive)
+            if attribute.name in self.sensitive
+        }
+        return replace(self, sensitive=sensitive, persons=ballot.persons, vote=ballot.unit)
 
     @classmethod
     def grouped(cls, frequencies: Frequencies) -> Classes:
@@ -197,8 +273,18 @@ def _histogram(
     )
 
 
+def _with_votes(histogram: ClassHistogram, ballot: Ballot, values: npt.NDArray[np.int32]) -> ClassHistogram:
+    size = histogram.attribute.size
+    owners = np.repeat(np.arange(len(histogram.offsets) - 1), np.diff(histogram.offsets))
+    return replace(histogram, votes=ballot.votes(values, size, owners * size + histogram.codes))
+
+
 def tally(codes: npt.NDArray[np.integer], counts: Counts, size: int) -> Counts:
     """Add up ``counts`` per code, exactly; a table has fewer than 2^63 records."""
+    if counts.dtype == object:
+        result = np.zeros(size, dtype=object)
+        np.add.at(result, codes, counts)
+        return result
     # Sums of integers below 2^53 are exact in floating point, in which NumPy counts fastest.
     if int(counts.sum()) < 2**53:
         return np.bincount(codes, weights=counts, minlength=size).astype(np.int64)

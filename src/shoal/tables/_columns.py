@@ -114,14 +114,16 @@ def leaves_of(column: TupleColumn, hierarchy: Hierarchy) -> tuple[Codes, int]:
     return leaf_codes(hierarchy, column.values)[column.indices], hierarchy.size
 
 
-def merged(columns: list[tuple[Codes, int]], counts: Counts) -> tuple[Codes, Counts]:
-    """Sort the tuples by their codes and add up those that are the same."""
+def merged(columns: list[tuple[Codes, int]], counts: Counts) -> tuple[Codes, Counts, Counts]:
+    """Sort the tuples by their codes and add up those that are the same; also return where each went."""
     order, new = Packing.of([size for _, size in columns]).order([codes for codes, _ in columns])
     starts = np.flatnonzero(new)
     merged = np.empty((len(starts), len(columns)), dtype=np.int32, order="F")
     for number, (codes, _) in enumerate(columns):
         merged[:, number] = codes[order[starts]]
-    return merged, np.add.reduceat(counts[order], starts) if len(starts) else counts[:0]
+    places = np.empty(len(order), dtype=np.int64)
+    places[order] = np.cumsum(new) - 1
+    return merged, np.add.reduceat(counts[order], starts) if len(starts) else counts[:0], places
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

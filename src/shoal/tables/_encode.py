@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from shoal.tables._columns import (
     schema_of,
     sensitive_codes,
 )
+from shoal.tables._holders import Holders
+from shoal.tables._people import people
 from shoal.tables._table import Table
 
 __all__ = ["encode", "population_tuples", "with_population"]
@@ -62,27 +65,38 @@ def encode(
     names = tuple(schema.quasi_identifiers if quasi_identifiers is None else quasi_identifiers)
     others = tuple(schema.sensitive if sensitive is None else sensitive)
     check_columns(table, names, others)
-    columns, counts = distinct_tuples(table, (*names, *others))
+    person = person_of(table)
+    columns, counts = distinct_tuples(table, (*names, *others, *([] if person is None else [person])))
+    keys, columns = columns[len(names) + len(others) :], columns[: len(names) + len(others)]
     known, known_counts = ([], None) if population is None else population_tuples(population, schema, names)
     hierarchies = column_hierarchies(schema, columns[: len(names)], known)
     coded = [leaves_of(column, hierarchy) for column, hierarchy in zip(columns, hierarchies, strict=False)]
     attributes, sensitive_columns = sensitive_codes(schema, columns[len(names) :])
-    codes, counts = merged([*coded, *sensitive_columns], counts)
+    pairs = counts
+    codes, counts, places = merged([*coded, *sensitive_columns], counts)
     frequencies = Frequencies(
         hierarchies=hierarchies,
         codes=codes[:, : len(names)],
         counts=counts,
         sensitive=attributes,
         sensitive_codes=codes[:, len(names) :],
+        holders=Holders.of(places, keys[0].indices, pairs, len(keys[0].values)) if keys else None,
     )
     if known_counts is not None:
         other = [leaves_of(column, hierarchy) for column, hierarchy in zip(known, hierarchies, strict=True)]
-        frequencies = with_population(frequencies, *merged(other, known_counts))
+        frequencies = with_population(frequencies, *merged(other, known_counts)[:2])
     dictionaries = tuple(
         Dictionary(name=column.name, values=column.values, codes=leaf_codes(hierarchy, column.values))
         for column, hierarchy in zip(columns, hierarchies, strict=False)
     )
     return Encoded(frequencies=frequencies, dictionaries=dictionaries)
+
+
+def person_of(table: Table) -> str | None:
+    """Return the column that says whose record it is, where somebody has several."""
+    schema = schema_of(table)
+    absent = schema.person is None or schema.person not in table.columns
+    return None if absent or not people(table).repeat else schema.person
 
 
 def population_tuples(population: Table, schema: Schema, names: tuple[str, ...]) -> tuple[list[TupleColumn], Counts]:
@@ -92,6 +106,15 @@ def population_tuples(population: Table, schema: Schema, names: tuple[str, ...])
         raise DataError(
             f"the population {population.source.name} has no column {', '.join(f'`{name}`' for name in absent)}."
         )
+    if schema.person is not None and schema.person in population.columns:
+        whole = Schema(attributes=tuple(schema[name] for name in (*names, schema.person)), folder=schema.folder)
+        found = people(population.select(*names, schema.person).with_schema(whole))
+        if found.repeat:
+            raise DataError(
+                f"the population {population.source.name} has {found.records:,} records of {found.persons:,} persons; "
+                "it must count every person once.",
+                hint="keep one record per person, such as the latest",
+            )
     wanted = Schema(attributes=tuple(schema[name] for name in names), folder=schema.folder)
     return distinct_tuples(population.select(*names).with_schema(wanted), names)
 
@@ -114,11 +137,10 @@ def with_population(frequencies: Frequencies, codes: Codes, counts: Counts) -> F
     sensitive = np.concatenate(
         [frequencies.sensitive_codes, np.zeros((added, len(frequencies.sensitive)), dtype=np.int32)]
     )
-    return Frequencies(
-        hierarchies=frequencies.hierarchies,
+    return replace(
+        frequencies,
         codes=np.asfortranarray(every[kept]),
         counts=np.concatenate([frequencies.counts, np.zeros(added, dtype=np.int64)]),
-        sensitive=frequencies.sensitive,
         sensitive_codes=np.asfortranarray(sensitive),
         population=population[kept],
     )

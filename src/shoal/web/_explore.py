@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal import Release, Table, hierarchies, tables
-from shoal.methods.recode import Lattice, SearchResult
+from shoal.methods.recode import Lattice, SearchResult, smallest_class
 from shoal.models import Model
 from shoal.report import compared_tables, lattice_figures
 from shoal.risk import Reidentification
@@ -104,7 +104,7 @@ def _frontier(found: SearchResult, frequencies: Frequencies, models: Sequence[Mo
     explored, started = found.lattice, time.monotonic()
     order = np.argsort(explored.values, kind="stable")[: int(np.isfinite(explored.values).sum())]
     spread = order[np.linspace(0, len(order) - 1, min(len(order), _POINTS)).astype(int)]
-    lattice, points = Lattice(frequencies), []
+    lattice, points = Lattice(frequencies, enough=smallest_class(models)), []
     for i in dict.fromkeys([*order[:_SOLUTIONS].tolist(), *spread.tolist()]):
         node = lattice.node(tuple(map(int, explored.levels[i])))
         kept = node.keep(models)
@@ -112,7 +112,7 @@ def _frontier(found: SearchResult, frequencies: Frequencies, models: Sequence[Mo
             {
                 "levels": explored.levels[i].tolist(),
                 "value": _number(float(explored.values[i])),
-                "risk": float(kept.sum() / max(node.sizes[kept].sum(), 1)),
+                "risk": float(kept.sum() / max(node.classes(kept, votes=True).crowds.sum(), 1)),
                 "suppressed": int(explored.suppressed[i]),
             }
         )

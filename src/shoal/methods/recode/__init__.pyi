@@ -7,6 +7,7 @@ from ._lattice import Lattice as Lattice
 from ._lattice import Levels as Levels
 from ._lattice import Node as Node
 from ._lattice import Tables as Tables
+from ._lattice import smallest_class as smallest_class
 from ._method import Recode as Recode
 from ._mondrian import Mondrian as Mondrian
 from ._result import ExploredLattice as ExploredLattice

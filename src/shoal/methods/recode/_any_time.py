@@ -75,6 +75,8 @@ class BranchAndBound:
 
         It is asked about the classes that are large enough, provided that no other model is asked before.
         """
+        if self._lattice.frequencies.holders is not None:  # proportions of records are not those of votes
+            return None
         ordered = sorted(self._models, key=lambda model: model.capabilities.scope)
         unstable = [model for model in ordered if not model.capabilities.monotone_suppression]
         if not unstable or not all(m.capabilities.decided_by_size for m in ordered if m not in unstable):
@@ -161,7 +163,7 @@ class BranchAndBound:
         for bound, number in sorted(zip(bounds.tolist(), found.tolist(), strict=True)):
             if not self._judge.beaten(bound):
                 node = self._lattice.node(box.levels(number))
-                self._judge.check(node, node.sizes, node.sizes >= self._smallest)
+                self._judge.check(node, node.sizes, node.large(self._smallest))
         self._checked += volume - 1  # the highest node was checked before
         if everything:
             self._boxes.clear()
@@ -182,7 +184,7 @@ class BranchAndBound:
         """Check ``high`` and keep the box unless it is ruled out."""
         node = self._lattice.node(high, low=low)
         sizes = node.sizes
-        large = sizes >= self._smallest
+        large = node.large(self._smallest)
         lost = self._records - int(sizes[large].sum())
         excess = self._judge.excess(node, sizes, ~large) if lost else 0.0
         self._checked += 1

@@ -11,7 +11,7 @@ import numpy as np
 from shoal.kernels import Floats
 from shoal.kernels.moves import Moves
 from shoal.methods.recode._judge import Judge
-from shoal.methods.recode._lattice import Levels
+from shoal.methods.recode._lattice import Levels, by_size
 from shoal.quality import CellObjective
 
 __all__ = ["Descent", "Place"]
@@ -57,11 +57,12 @@ class Descent:
         self._objective = judge.objective
         self._low = judge.lattice.bottom
         self._generator = np.random.default_rng(0)
-        by_size = all(model.capabilities.decided_by_size for model in judge.models)
+        # the kernel counts records: where these are more than persons, it suppresses too little
+        counted = by_size(judge.models) and judge.lattice.frequencies.holders is None
         cells = self._objective if isinstance(self._objective, CellObjective) else None
         #: whether the kernel's values are those of the nodes; else they are bounds
-        self._exact = by_size and cells is not None
-        self._cells = cells if cells is not None and (by_size or cells.superadditive) else None
+        self._exact = counted and cells is not None
+        self._cells = cells if cells is not None and (counted or cells.superadditive) else None
         self._moves = None if self._cells is None else self._prepared(self._cells)
         heights = judge.lattice.heights
         self._starts = np.cumsum([0, *(height + 1 for height in heights)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from shoal.hierarchies import Hierarchy
 from shoal.kernels.recoding import group
 from shoal.methods.recode._lattice import Codes, Counts, Mask, smallest_class
-from shoal.models import Classes, ClassHistogram, Model, keep
+from shoal.models import Classes, Model, keep
 from shoal.tables import Frequencies, Recoding, tally
 
 __all__ = ["LocalDraft", "OccupiedTuples", "Vocabulary"]
@@ -159,15 +159,13 @@ class LocalDraft:
         labels[rows] = groups.labels
         classes = Classes.of(self.frequencies, labels, number=len(groups.first))
         codes = self.values[rows[groups.first]]
-        return labels, Classes(
-            sizes=classes.sizes, sensitive=classes.sensitive, codes=codes, population=classes.population
-        )
+        return labels, replace(classes, codes=codes)
 
     def settle(self, models: Sequence[Model]) -> LocalDraft:
         """Return the draft in which the classes that violate a model are suppressed."""
         labels, classes = self.classes()
-        kept = classes.sizes >= smallest_class(models)
-        kept[kept] = keep(models, _chosen(classes, kept))
+        kept = classes.crowds >= smallest_class(models)
+        kept[kept] = keep(models, classes.only(kept))
         result = self.copy()
         result.released &= np.append(kept, False)[labels]
         return result
@@ -194,24 +192,3 @@ class LocalDraft:
     def suppressed(self) -> int:
         """The number of records that are not released."""
         return int(self.frequencies.counts[~self.released].sum())
-
-
-def _chosen(classes: Classes, chosen: Mask) -> Classes:
-    """Return some of the classes."""
-    sensitive = {}
-    for name, histogram in classes.sensitive.items():
-        lengths = np.diff(histogram.offsets)
-        rows = np.repeat(chosen, lengths)
-        offsets = np.concatenate([[0], np.cumsum(lengths[chosen])])
-        sensitive[name] = ClassHistogram(
-            attribute=histogram.attribute,
-            offsets=offsets,
-            codes=histogram.codes[rows],
-            counts=histogram.counts[rows],
-        )
-    return Classes(
-        sizes=classes.sizes[chosen],
-        sensitive=sensitive,
-        codes=None if classes.codes is None else classes.codes[chosen],
-        population=None if classes.population is None else classes.population[chosen],
-    )

@@ -14,7 +14,7 @@ from shoal.methods.base import Progress, Watch
 from shoal.methods.recode._any_time import BranchAndBound
 from shoal.methods.recode._iterate import suppress_cells
 from shoal.methods.recode._judge import Limits, no_solution
-from shoal.methods.recode._lattice import Lattice
+from shoal.methods.recode._lattice import Lattice, smallest_class
 from shoal.methods.recode._method import Recode, check_time_limit
 from shoal.methods.recode._result import SearchResult
 from shoal.models import Model
@@ -111,7 +111,9 @@ class Generalize(Recode):
         """Find the best node under which every released class satisfies every model."""
         measure = self.measure
         objective = measure.objective(frequencies)
-        lattice = Lattice(frequencies, objective.tables if isinstance(objective, CellObjective) else ())
+        lattice = Lattice(
+            frequencies, objective.tables if isinstance(objective, CellObjective) else (), enough=smallest_class(models)
+        )
         limits = self.limits(frequencies)
         watch = Watch(progress, cancelled)
         found = BranchAndBound(lattice, objective, models, limits, watch).run()

@@ -17,7 +17,7 @@ from shoal.methods.base import Watch
 from shoal.methods.recode._any_time import BranchAndBound
 from shoal.methods.recode._draft import LocalDraft
 from shoal.methods.recode._judge import Limits
-from shoal.methods.recode._lattice import Box, Lattice, Levels, Mask, Tables, smallest_class
+from shoal.methods.recode._lattice import Box, Lattice, Levels, Mask, Tables, by_size, smallest_class
 from shoal.methods.recode._local import LocalMethod, LocalTask
 from shoal.models import Model
 from shoal.quality import CellObjective, InformationLoss, Measure
@@ -156,8 +156,8 @@ def rounds(
 def _round(
     frequencies: Frequencies, remaining: Mask, models: Sequence[Model], costs: Tables, price: float, saving: float
 ) -> tuple[Levels, Mask] | None:
-    part = _part(frequencies, remaining)
-    lattice = Lattice(part, costs)
+    part = frequencies.only(remaining)
+    lattice = Lattice(part, costs, enough=smallest_class(models))
     found = _scored(lattice, models, costs, price)
     levels, value = _searched(lattice, models, costs, price) if found is None else found
     if value >= price * (1 - saving):
@@ -174,14 +174,15 @@ def _searched(lattice: Lattice, models: Sequence[Model], costs: Tables, price: f
     """Search for the node with the least value, if a suppressed record costs ``price``."""
     frequencies = lattice.frequencies
     objective = CellObjective.of(frequencies, costs, loss=price)
-    limits = Limits(suppressed=frequencies.records, steps=_STEPS[_by_size(models)], patience=0)
+    limits = Limits(suppressed=frequencies.records, steps=_STEPS[by_size(models)], patience=0)
     found = BranchAndBound(lattice, objective, models, limits, Watch(None, None)).run()
     return (found.solutions[0].levels, found.solutions[0].value) if found.solutions else (lattice.top, price)
 
 
 def _scored(lattice: Lattice, models: Sequence[Model], costs: Tables, price: float) -> tuple[Levels, float] | None:
     """Score all nodes, where they are few and the models ask for numbers of records alone."""
-    if lattice.nodes * lattice.leaves > _SCORED or not _by_size(models):
+    counted = by_size(models) and lattice.frequencies.holders is None
+    if lattice.nodes * lattice.leaves > _SCORED or not counted:
         return None
     box = Box(lattice, lattice.bottom, lattice.top, costs)
     if not box.fits:
@@ -191,20 +192,6 @@ def _scored(lattice: Lattice, models: Sequence[Model], costs: Tables, price: flo
     saved = score(box.start, gains, slope=1.0, base=price)
     best = int(np.argmax(saved))
     return box.levels(best), price - float(saved[best]) / max(lattice.frequencies.records, 1)
-
-
-def _by_size(models: Sequence[Model]) -> bool:
-    return all(model.capabilities.decided_by_size for model in models)
-
-
-def _part(frequencies: Frequencies, rows: Mask) -> Frequencies:
-    return replace(
-        frequencies,
-        codes=np.asfortranarray(frequencies.codes[rows]),
-        counts=frequencies.counts[rows],
-        sensitive_codes=np.asfortranarray(frequencies.sensitive_codes[rows]),
-        population=None if frequencies.population is None else frequencies.population[rows],
-    )
 
 
 def suppress_cells(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.errors import RequirementError
-from shoal.methods.recode._lattice import Counts, Lattice, Levels, Mask, Node, smallest_class
+from shoal.methods.recode._lattice import Counts, Lattice, Levels, Mask, Node, by_size, smallest_class
 from shoal.methods.recode._result import ExploredLattice, Solution
 from shoal.models import Classes, Model, in_order, keep
 from shoal.quality import CellObjective, Objective
@@ -59,7 +59,14 @@ class Judge:
         self._sensitive = {name for c in wanted for name in c.sensitive} | set(objective.sensitive)
         self._reads_codes = any(capabilities.codes for capabilities in wanted)
         self._reads_population = any(capabilities.population for capabilities in wanted)
-        self._monotone = [model for model in models if model.capabilities.monotone_generalization]
+        # a merged class is no mixture of its parts where a person is in both, so only numbers of persons are monotone
+        self._votes = not by_size(models)
+        counted = lattice.frequencies.holders is not None
+        self._monotone = [
+            model
+            for model in models
+            if model.capabilities.monotone_generalization and (not counted or model.capabilities.decided_by_size)
+        ]
         # as plain numbers, which add up faster than entries of arrays
         self.floors: list[list[float]] = []
         if isinstance(objective, CellObjective):
@@ -104,7 +111,7 @@ class Judge:
         """Return the value of the release of a node; infinite if it suppresses too much."""
         if levels not in self._values:
             node = self.lattice.node(levels)
-            large = node.sizes >= self.smallest
+            large = node.large(self.smallest)
             self._values[levels] = self._decide(node, node.sizes, large, self._classes(node, large))
         return self._values[levels]
 
@@ -135,7 +142,11 @@ class Judge:
 
     def _classes(self, node: Node, large: Mask) -> Classes:
         return node.classes(
-            large, sensitive=self._sensitive, codes=self._reads_codes, population=self._reads_population
+            large,
+            sensitive=self._sensitive,
+            codes=self._reads_codes,
+            population=self._reads_population,
+            votes=self._votes,
         )
 
     def _decide(self, node: Node, sizes: Counts, large: Mask, classes: Classes) -> float:
@@ -194,7 +205,7 @@ def no_solution(lattice: Lattice, models: Sequence[Model], allowed: int, least: 
     records = frequencies.records
     everything = np.ones(1, dtype=np.bool_)
     names = [attribute.name for attribute in frequencies.sensitive]
-    top = lattice.node(lattice.top).classes(everything, sensitive=names)
+    top = lattice.node(lattice.top).classes(everything, sensitive=names, votes=True)
     problems = [f"No generalisation keeps the promise while suppressing at most {allowed:,} of {records:,} records."]
     for model in models:
         if not model.keep(top, everything).all():

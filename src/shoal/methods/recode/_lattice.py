@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +13,11 @@ import numpy.typing as npt
 from shoal.hierarchies import Hierarchy
 from shoal.kernels.recoding import ChosenTuples, choose, group, roll_up
 from shoal.kernels.walk import BoxAttribute, Start
+from shoal.methods.recode._crowds import Crowd
 from shoal.models import Classes, ClassHistogram, Model, keep
 from shoal.tables import Frequencies, Recoding, tally
 
-__all__ = ["Box", "Counts", "Lattice", "Levels", "Mask", "Node", "Tables", "recoding_of", "smallest_class"]
+__all__ = ["Box", "Counts", "Lattice", "Levels", "Mask", "Node", "Tables", "by_size", "recoding_of", "smallest_class"]
 
 Levels = tuple[int, ...]
 Codes = npt.NDArray[np.int32]
@@ -38,16 +39,19 @@ class Lattice:
         The table.
     costs
         ``costs[attribute][level][code]``, to be added up for every class; or nothing.
+    enough
+        The number of persons up to which those of classes are counted, where persons have several records.
     """
 
-    def __init__(self, frequencies: Frequencies, costs: Tables = ()) -> None:
+    def __init__(self, frequencies: Frequencies, costs: Tables = (), *, enough: int = 1) -> None:
         self.frequencies = frequencies
+        self._enough = enough
         self.heights = frequencies.heights
         self.nodes = math.prod(height + 1 for height in self.heights)
         self._costs = costs
         self._maps: dict[tuple[int, int, int], Codes] = {}
         self._identities = [np.arange(attribute.size, dtype=np.int32) for attribute in frequencies.sensitive]
-        self._leaves = self._rolled_up(self._unordered(), self.bottom)
+        self._leaves = self._start()
         self._known: OrderedDict[Levels, Node] = OrderedDict()
         self._stored = 0
         self._asked: dict[Levels, int] = {}
@@ -78,10 +82,7 @@ class Lattice:
     def recoding(self, levels: Levels, models: Sequence[Model]) -> Recoding:
         """Return the release of a node, in which the classes that violate a model are suppressed."""
         node = self._rolled_up(self._leaves, levels)
-        maps = self._maps_between(self.bottom, levels)
-        codes = np.array([mapping[column] for mapping, column in zip(maps, self.frequencies.codes.T, strict=True)])
-        labels = group(codes.reshape(len(levels), -1), self.widths(levels)).labels
-        return recoding_of(self.frequencies, levels, labels, node.codes(), node.keep(models))
+        return recoding_of(self.frequencies, levels, node.labels, node.codes(), node.keep(models))
 
     def _below(self, levels: Levels, low: Levels | None) -> Node:
         """Return the smallest known node among the next ones below, ``low`` and the leaves."""
@@ -97,10 +98,15 @@ class Lattice:
     def _keep(self, node: Node) -> Node:
         if node.rows < self._leaves.rows:
             self._known[node.levels] = node
-            self._stored += node.columns.size
+            self._stored += node.weight
             while self._stored > _STORE:
-                self._stored -= self._known.popitem(last=False)[1].columns.size
+                self._stored -= self._known.popitem(last=False)[1].weight
         return node
+
+    def _start(self) -> Node:
+        leaves = self._rolled_up(self._unordered(), self.bottom)
+        crowd = Crowd.of(self.frequencies, leaves.labels, len(leaves.starts), self._enough)
+        return leaves if crowd is None else replace(leaves, crowd=crowd)
 
     def _unordered(self) -> Node:
         frequencies = self.frequencies
@@ -110,6 +116,7 @@ class Lattice:
         return Node(
             frequencies=frequencies,
             levels=self.bottom,
+            maps=(),
             columns=np.concatenate([frequencies.codes.T, frequencies.sensitive_codes.T]),
             counts=np.array(counts),
             starts=np.zeros(0, dtype=np.int64),
@@ -125,11 +132,13 @@ class Lattice:
         return Node(
             frequencies=self.frequencies,
             levels=levels,
+            maps=tuple(self._maps_between(self.bottom, levels)),
             columns=rolled.columns,
             counts=rolled.counts,
             starts=rolled.starts,
             totals=rolled.sizes,
             costs=rolled.costs,
+            crowd=source.raised(maps, len(rolled.starts)),
         )
 
     def _maps_between(self, low: Levels, high: Levels) -> list[Codes]:
@@ -156,6 +165,8 @@ class Node:
 
     Parameters
     ----------
+    maps
+        The codes of the leaves of every quasi-identifier.
     columns
         Codes of the quasi-identifiers at ``levels``, then of the sensitive attributes; one column per row.
     counts
@@ -166,15 +177,40 @@ class Node:
         The sums of the counts of every class, likewise.
     costs
         What a record of every class costs, where the lattice knows costs.
+    crowd
+        The persons of the classes, where persons have several records.
     """
 
     frequencies: Frequencies
     levels: Levels
+    maps: tuple[Codes, ...]
     columns: Codes
     counts: Counts
     starts: Counts
     totals: Counts
     costs: Floats
+    crowd: Crowd | None = None
+
+    @property
+    def weight(self) -> int:
+        """How many numbers the node keeps."""
+        return self.columns.size + (0 if self.crowd is None else 2 * self.crowd.keys.size)
+
+    @property
+    def labels(self) -> Codes:
+        """The class of every row of the frequencies."""
+        return _grouped(self.frequencies.codes.T, self.maps)
+
+    def raised(self, maps: Sequence[Codes], classes: int) -> Crowd | None:
+        """Return the crowd of a node above, given what becomes of the codes and how many classes it has."""
+        return None if self.crowd is None else self.crowd.rolled_up(_grouped(self.codes().T, maps), classes)
+
+    def large(self, smallest: int) -> Mask:
+        """Return the classes of at least so many people."""
+        if self.crowd is None or smallest <= 1:
+            return np.asarray(self.sizes >= smallest)
+        assert smallest == self.crowd.enough  # noqa: S101 - the lattice was made for these models
+        return self.crowd.full.copy()
 
     @property
     def rows(self) -> int:
@@ -192,11 +228,20 @@ class Node:
         return np.asarray(self.columns[: len(self.levels), starts].T)
 
     def classes(
-        self, chosen: Mask, *, sensitive: Iterable[str] = (), codes: bool = True, population: bool = True
+        self,
+        chosen: Mask,
+        *,
+        sensitive: Iterable[str] = (),
+        codes: bool = True,
+        population: bool = True,
+        votes: bool = False,
     ) -> Classes:
-        """Return the ``chosen`` classes with what is asked for."""
+        """Return the ``chosen`` classes with what is asked for.
+
+        ``votes`` counts persons to the end and lets them vote; else there are at least as many as the classes say.
+        """
         wanted = set(sensitive)
-        return Classes(
+        found = Classes(
             sizes=self.sizes[chosen],
             sensitive={
                 attribute.name: self._histogram(number, chosen)
@@ -205,13 +250,18 @@ class Node:
             },
             codes=self.codes(chosen) if codes else None,
             population=self.totals[1, chosen] if population and len(self.totals) > 1 else None,
+            persons=None if self.crowd is None else self.crowd.persons[chosen],
         )
+        if not votes or self.crowd is None:
+            return found
+        places = np.where(chosen, np.cumsum(chosen) - 1, -1)
+        return found.voted(self.frequencies, places[self.labels])
 
     def keep(self, models: Sequence[Model]) -> Mask:
         """Return which classes are released: those that are large enough, and then those that satisfy all models."""
-        chosen = self.sizes >= smallest_class(models)
+        chosen = self.large(smallest_class(models))
         names = [attribute.name for attribute in self.frequencies.sensitive]
-        chosen[chosen] = keep(models, self.classes(chosen, sensitive=names))
+        chosen[chosen] = keep(models, self.classes(chosen, sensitive=names, votes=not by_size(models)))
         return chosen
 
     def _histogram(self, number: int, chosen: Mask) -> ClassHistogram:
@@ -230,6 +280,18 @@ def _merged(values: ChosenTuples, size: int) -> ChosenTuples:
     pairs = group(np.stack([owners, values.codes]), (classes, size))
     offsets = np.searchsorted(owners[pairs.first], np.arange(classes + 1))
     return ChosenTuples(offsets, values.codes[pairs.first], tally(pairs.labels, values.counts, len(pairs.first)))
+
+
+def _grouped(columns: Codes, maps: Sequence[Codes]) -> Codes:
+    """Return the number of every row among the distinct rows of mapped codes, in lexicographic order."""
+    mapped = np.array([mapping[column] for mapping, column in zip(maps, columns, strict=True)], dtype=np.int32)
+    sizes = [int(mapping.max(initial=0)) + 1 for mapping in maps]
+    return group(mapped.reshape(len(maps), -1), sizes).labels
+
+
+def by_size(models: Sequence[Model]) -> bool:
+    """Return whether models ask for numbers of people alone."""
+    return all(model.capabilities.decided_by_size for model in models)
 
 
 def smallest_class(models: Sequence[Model]) -> int:

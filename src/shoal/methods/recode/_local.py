@@ -18,7 +18,7 @@ from shoal.methods.base import Progress, Watch
 from shoal.methods.recode._any_time import BranchAndBound
 from shoal.methods.recode._draft import LocalDraft
 from shoal.methods.recode._judge import Limits, no_solution
-from shoal.methods.recode._lattice import Lattice
+from shoal.methods.recode._lattice import Lattice, smallest_class
 from shoal.methods.recode._method import Recode, check_time_limit
 from shoal.methods.recode._result import SearchResult
 from shoal.models import Model
@@ -155,7 +155,8 @@ class LocalTask:
     def full_domain(self, *, to_beat: float = math.inf) -> tuple[SearchResult | None, bool]:
         """Search for the best node among those better than ``to_beat``; say whether no other is better for sure."""
         objective = self.measure.objective(self.frequencies)
-        lattice = Lattice(self.frequencies, objective.tables if isinstance(objective, CellObjective) else ())
+        costs = objective.tables if isinstance(objective, CellObjective) else ()
+        lattice = Lattice(self.frequencies, costs, enough=smallest_class(self.models))
         cells = max(lattice.leaves * len(lattice.heights), 1)
         steps = min(_STEPS, max(_FEWEST, _WORK // cells))
         limits = Limits(self.allowed, deadline=self.deadline, steps=steps, value=to_beat, patience=_PATIENCE)

@@ -45,7 +45,9 @@ class Recode(Method):
     __slots__ = ()
     #: whether regions are divided first, and the values that cover them chosen last
     top_down: ClassVar[bool] = False
-    keeps: ClassVar[Keeps] = Keeps(as_asked=True, population=True, steps=("generalized", "suppressed", "ordered"))
+    keeps: ClassVar[Keeps] = Keeps(
+        as_asked=True, population=True, persons=True, steps=("generalized", "suppressed", "ordered")
+    )
     quality: str | Mapping[str, object] | Measure
     weights: Mapping[str, float]
     balance: float

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from shoal.kernels.partition import LEAST_GAIN, AttributeCover
 from shoal.kernels.recoding import group
 from shoal.methods.recode._draft import LocalDraft, OccupiedTuples
-from shoal.methods.recode._lattice import Codes, Counts, Mask, smallest_class
+from shoal.methods.recode._lattice import Codes, Counts, Mask, by_size, smallest_class
 from shoal.methods.recode._local import ENDS, LocalMethod, LocalTask, covers, ordered
 from shoal.models import Classes
 from shoal.tables import tally
@@ -107,7 +107,7 @@ class TopDown:
         self._task, self._tuples, self._covers = task, tuples, covers
         self._relaxed, self._prefer = relaxed, prefer
         self._smallest = smallest_class(task.models)
-        self._by_size = all(model.capabilities.decided_by_size for model in task.models)
+        self._by_size = by_size(task.models)
         self.labels = np.zeros(len(tuples.counts), dtype=np.int32)
         self._regions = 1
         self._closed = np.array([not len(tuples.counts)])
@@ -190,8 +190,13 @@ class TopDown:
     def _verdict(self, rows: Counts, labels: Codes, number: int, weights: Counts) -> Mask:
         """Return which parts satisfy the models in a release of all parts and all other regions."""
         good = weights >= self._smallest
-        if self._by_size or not good.any():
+        holders = self._task.frequencies.holders
+        if not good.any() or (self._by_size and holders is None):
             return good
+        if self._by_size and holders is not None:
+            parts_of = np.full(len(self.labels) + 1, -1, dtype=np.int64)
+            parts_of[rows] = np.where(good[labels], labels, -1)
+            return np.asarray(holders.crowds(parts_of[self._tuples.labels], number) >= self._smallest)
         everything = number + self.labels
         everything[rows] = labels
         present, places = np.unique(everything, return_inverse=True)

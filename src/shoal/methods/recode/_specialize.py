@@ -11,7 +11,7 @@ import numpy as np
 from shoal.errors import Problems
 from shoal.kernels.partition import partition
 from shoal.methods.recode._draft import LocalDraft, OccupiedTuples
-from shoal.methods.recode._lattice import smallest_class
+from shoal.methods.recode._lattice import by_size, smallest_class
 from shoal.methods.recode._local import ENDS, LocalMethod, LocalTask, covers, ordered
 from shoal.methods.recode._mondrian import TopDown
 
@@ -27,8 +27,8 @@ class Specialize(LocalMethod):
     spare records where they are still too few; of the attributes the one is taken that saves most for the information
     it uses up; in small groups every attribute is tried to the end. :mod:`shoal.kernels.partition` has the details.
 
-    Where models ask for more than a number of records, an attribute is only split if they hold in all parts, as in
-    :class:`Mondrian`, without borrowing and foresight.
+    Where models ask for more than a number of records, or persons have several of them, an attribute is only split if
+    they hold in all parts, as in :class:`Mondrian`, without borrowing and foresight.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Specialize(LocalMethod):
         tuples = OccupiedTuples.of(task.frequencies)
         intervals = ordered(task.frequencies, intervals=self.intervals)
         costs = covers(task, intervals)
-        if all(model.capabilities.decided_by_size for model in task.models):
+        if by_size(task.models) and task.frequencies.holders is None:
             size = smallest_class(task.models)
             window = self.foresight * size
             # half of the time for foresight: what is left to split, and the comparison, take some, too

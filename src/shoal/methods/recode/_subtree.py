@@ -15,7 +15,6 @@ from shoal.kernels.recoding import roll_up
 from shoal.methods.recode._draft import LocalDraft
 from shoal.methods.recode._lattice import Codes, Lattice, Levels, Node, smallest_class
 from shoal.methods.recode._local import LocalMethod, LocalTask
-from shoal.models import keep
 
 __all__ = ["Subtree"]
 
@@ -69,8 +68,7 @@ class _Cuts:
         self._task = task
         self._hierarchies = task.frequencies.hierarchies
         self._smallest = smallest_class(task.models)
-        self._names = [attribute.name for attribute in task.frequencies.sensitive]
-        lattice = Lattice(task.frequencies)
+        lattice = Lattice(task.frequencies, enough=self._smallest)
         self._leaves = lattice.node(lattice.bottom)
         self._depths: Depths = tuple(
             np.full(hierarchy.size, level, dtype=np.int32)
@@ -143,8 +141,7 @@ class _Cuts:
             first = np.flatnonzero(np.append(True, new[1:]))
             costs.append(np.array([table[column[leaf]][ancestors[leaf]] for leaf in first]))
         node = self._node(maps, costs)
-        kept = node.sizes >= self._smallest
-        kept[kept] = keep(self._task.models, node.classes(kept, sensitive=self._names))
+        kept = node.keep(self._task.models)
         objective, records = self._task.objective, self._task.frequencies.records
         suppressed = records - int(node.sizes[kept].sum())
         if suppressed > self._task.allowed:
@@ -164,11 +161,13 @@ class _Cuts:
         return Node(
             frequencies=self._task.frequencies,
             levels=self._leaves.levels,
+            maps=tuple(maps),
             columns=rolled.columns,
             counts=rolled.counts,
             starts=rolled.starts,
             totals=rolled.sizes,
             costs=rolled.costs,
+            crowd=self._leaves.raised(maps, len(rolled.starts)),
         )
 
 

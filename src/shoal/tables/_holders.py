@@ -1,0 +1,139 @@
+"""Whose records the tuples hold: pairs of tuple and person, and what classes of tuples make of them, exactly."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.kernels import Counts, Mask
+
+__all__ = ["Ballot", "Holders", "Votes"]
+
+Labels = npt.NDArray[np.integer]
+#: 64-bit integers, or Python integers (dtype object) where those would overflow
+Votes = npt.NDArray[np.int64] | npt.NDArray[np.object_]
+#: sums of votes below this are exact in floating point, in which NumPy counts fastest
+_EXACT = 2**53
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Holders:
+    """The distinct pairs of a tuple and a person who has records there.
+
+    The number of persons of a class is not the sum over its tuples, as a person may hold several of them; but it is
+    decided by the pairs.
+
+    Parameters
+    ----------
+    tuples
+        The tuple of every pair, ascending.
+    persons
+        The person of every pair, in ``[0, number)``.
+    counts
+        Records per pair, at least 1.
+    number
+        The number of persons.
+    """
+
+    tuples: Counts
+    persons: Counts
+    counts: Counts
+    number: int
+
+    @classmethod
+    def of(cls, tuples: Labels, persons: Labels, counts: Counts, number: int) -> Holders:
+        """Gather equal pairs."""
+        keys, labels = np.unique(tuples.astype(np.int64) * number + persons, return_inverse=True)
+        records = np.bincount(labels, weights=counts, minlength=len(keys)).astype(np.int64)
+        return cls(tuples=keys // max(number, 1), persons=keys % max(number, 1), counts=records, number=number)
+
+    def only(self, chosen: Mask) -> Holders:
+        """Return the pairs of some tuples, which are numbered anew."""
+        kept = chosen[self.tuples]
+        places = np.cumsum(chosen) - 1
+        return Holders(
+            tuples=places[self.tuples[kept]], persons=self.persons[kept], counts=self.counts[kept], number=self.number
+        )
+
+    def grouped(self, labels: Labels) -> tuple[Counts, Counts]:
+        """Return the distinct pairs of class and person, given the class of every tuple; negative is no class."""
+        owners = labels[self.tuples].astype(np.int64)
+        keys = distinct(owners[owners >= 0] * self.number + self.persons[owners >= 0])
+        return keys // max(self.number, 1), keys % max(self.number, 1)
+
+    def crowds(self, labels: Labels, number: int) -> Counts:
+        """Return the number of persons of every class."""
+        return np.bincount(self.grouped(labels)[0], minlength=number).astype(np.int64)
+
+    def ballot(self, labels: Labels, number: int) -> Ballot:
+        """Return the persons of every class, and with how many records each votes."""
+        owners = labels[self.tuples].astype(np.int64)
+        chosen = np.flatnonzero(owners >= 0)
+        keys, voters = np.unique(owners[chosen] * self.number + self.persons[chosen], return_inverse=True)
+        records = np.bincount(voters, weights=self.counts[chosen], minlength=len(keys)).astype(np.int64)
+        persons = np.bincount(keys // max(self.number, 1), minlength=number).astype(np.int64)
+        unit = math.lcm(*np.unique(records).tolist())
+        return Ballot(
+            persons=persons,
+            unit=unit,
+            owners=owners[chosen],
+            tuples=self.tuples[chosen],
+            counts=self.counts[chosen],
+            records=records[voters],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ballot:
+    """One vote for every person of every class: a person with r records in a class gives 1/r to the value of each.
+
+    Parameters
+    ----------
+    persons
+        The number of persons of every class.
+    unit
+        What a whole vote counts, so that all votes are whole numbers: the least common multiple of all r.
+    owners, tuples, counts
+        Pairs of tuple and person: the class, the tuple and the number of records.
+    records
+        The r of every pair: all records that its person has in the class.
+    """
+
+    persons: Counts
+    unit: int
+    owners: Counts
+    tuples: Counts
+    counts: Counts
+    records: Counts
+
+    def votes(self, values: npt.NDArray[np.int32], size: int, keys: Counts) -> Votes:
+        """Return the votes for entries of a histogram.
+
+        Parameters
+        ----------
+        values
+            The value of every tuple.
+        size
+            The number of values.
+        keys
+            ``class * size + value`` of every entry, ascending.
+        """
+        entries = np.searchsorted(keys, self.owners * size + values[self.tuples])
+        wide = int(self.records.max(initial=0)) + 1
+        shares, places = np.unique(entries * wide + self.records, return_inverse=True)
+        records = np.bincount(places, weights=self.counts, minlength=len(shares)).astype(np.int64)
+        fits = self.unit * max(int(self.persons.sum()), 1) < _EXACT
+        kind = np.int64 if fits else object
+        parts = records.astype(kind) * np.array([self.unit // r for r in (shares % wide).tolist()], dtype=kind)
+        votes = np.zeros(len(keys), dtype=kind)
+        np.add.at(votes, shares // wide, parts)
+        return votes
+
+
+def distinct(keys: Counts) -> Counts:
+    """Return the distinct keys in order."""
+    keys = np.sort(keys)
+    return keys[np.append(True, keys[1:] != keys[:-1])] if len(keys) else keys

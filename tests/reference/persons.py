@@ -1,0 +1,91 @@
+"""Persons counted literally: every record with its person, every vote a fraction, one class at a time."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import strategies as st
+
+from reference import models as reference
+from reference import recoding
+from shoal.models import Model
+from shoal.tables import Frequencies, Holders
+
+#: what asks for so many people beside so many values
+DIVERSE = ("distinct-l-diversity", "entropy-l-diversity", "recursive-l-diversity")
+
+
+@st.composite
+def tables(draw: st.DrawFn, *, people: int = 12, most: int = 5, **options: object) -> Frequencies:
+    """Draw a small table in which persons have several records, or may have."""
+    found = draw(recoding.tables(**options))
+    number = draw(st.integers(1, people))
+    counts = np.array([draw(st.integers(1, most)) if count else 0 for count in found.counts.tolist()])
+    rows = np.repeat(np.arange(len(counts)), counts)
+    persons = np.array([draw(st.integers(0, number - 1)) for _ in rows], dtype=np.int64)
+    known, persons = np.unique(persons, return_inverse=True)
+    holders = Holders.of(rows, persons, np.ones(len(rows), dtype=np.int64), len(known))
+    population = None if found.population is None else found.population + counts
+    return dataclasses.replace(found, counts=counts.astype(np.int64), holders=holders, population=population)
+
+
+def records(frequencies: Frequencies, labels: Sequence[int]) -> dict[int, list[tuple[int, tuple[int, ...]]]]:
+    """Return the person and the sensitive values of every record of every class."""
+    holders = frequencies.holders
+    found: dict[int, list[tuple[int, tuple[int, ...]]]] = defaultdict(list)
+    for row, person, count in zip(holders.tuples, holders.persons, holders.counts, strict=True):
+        if labels[row] >= 0:
+            values = tuple(frequencies.sensitive_codes[row].tolist())
+            found[int(labels[row])] += [(int(person), values)] * int(count)
+    return found
+
+
+def votes(of_class: Sequence[tuple[int, tuple[int, ...]]], column: int) -> dict[int, Fraction]:
+    """Give every person of a class one vote, in equal parts to the values of the person's records."""
+    found: dict[int, Fraction] = defaultdict(Fraction)
+    for person, values in of_class:
+        found[values[column]] += Fraction(1, sum(other == person for other, _ in of_class))
+    return dict(found)
+
+
+def holds(model: Model, frequencies: Frequencies, labels: Sequence[int]) -> bool:
+    """Return whether the classes of a release satisfy a model, in persons."""
+    return all(verdicts(model, frequencies, labels).values())
+
+
+def verdicts(model: Model, frequencies: Frequencies, labels: Sequence[int]) -> dict[int, bool]:
+    """Return which classes satisfy a model in a release of all of them."""
+    classes = records(frequencies, labels)
+    names = [attribute.name for attribute in frequencies.sensitive]
+    column = names.index(model.attribute) if hasattr(model, "attribute") else 0
+    attribute = frequencies.sensitive[column] if frequencies.sensitive else None
+    domain = reference.Domain(size=1) if attribute is None else reference.Domain(attribute.size, attribute.ordered)
+    people = {label: len({person for person, _ in found}) for label, found in classes.items()}
+    population = defaultdict(int)
+    if frequencies.population is not None:
+        for label, count in zip(labels, frequencies.population.tolist(), strict=True):
+            population[int(label)] += count
+    groups = {
+        label: reference.Group(
+            votes(found, column) if names else {0: Fraction(people[label])}, population=population[label]
+        )
+        for label, found in classes.items()
+    }
+    release = reference.Release(list(groups.values()), domain, [True] * len(groups))
+    if model.name in ("average-risk", "sample-uniqueness"):
+        return dict.fromkeys(groups, reference.release_satisfies(model, release))
+    return {label: _satisfied(model, release, group, people[label]) for label, group in groups.items()}
+
+
+def _satisfied(model: Model, release: reference.Release, group: reference.Group, people: int) -> bool:
+    if model.name in DIVERSE and people < model.l:
+        return False
+    if model.name == "entropy-l-diversity":
+        common = math.lcm(*(share.denominator for share in group.values.values()))
+        return reference.entropy_at_least({v: int(s * common) for v, s in group.values.items()}, Fraction(model.l))
+    return reference.satisfied(model, release, group)
