@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,7 @@ __all__ = ["Ballot", "Holders", "Votes"]
 
 Labels = npt.NDArray[np.integer]
 #: 64-bit integers, or Python integers (dtype object) where those would overflow
-Votes = npt.NDArray[np.int64] | npt.NDArray[np.object_]
+Votes = npt.NDArray[Any]
 #: sums of votes below this are exact in floating point, in which NumPy counts fastest
 _EXACT = 2**53
 
