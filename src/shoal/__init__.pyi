@@ -65,6 +65,7 @@ from .schema import Attribute as Attribute
 from .schema import Cuts as Cuts
 from .schema import Dates as Dates
 from .schema import Domain as Domain
+from .schema import Draft as Draft
 from .schema import Flat as Flat
 from .schema import FromFile as FromFile
 from .schema import Groups as Groups
@@ -73,6 +74,7 @@ from .schema import Kind as Kind
 from .schema import Mask as Mask
 from .schema import Missing as Missing
 from .schema import Quantiles as Quantiles
+from .schema import Regions as Regions
 from .schema import Role as Role
 from .schema import Schema as Schema
 from .schema import Taxonomy as Taxonomy

@@ -93,6 +93,7 @@ def anonymize(
     ] = None,
     plan: Annotated[Path | None, typer.Option(help="A plan file, in place of promises, method and schema.")] = None,
     schema: _source.SchemaOption = None,
+    undecided: _source.Undecided = None,
     csv: Annotated[bool, typer.Option("--csv", help="Also write data.csv.")] = False,
     pseudonym_key: Annotated[
         Path | None, typer.Option(help="The file with the secret key for pseudonyms; created if it does not exist.")
@@ -152,7 +153,7 @@ def anonymize(
     else:
         privacy = {"epsilon": epsilon, "delta": delta, "search_share": search_share, "definition": definition}
         models = _models(k, l or [], t or [], promise or [], privacy, method)
-        described = _source.find_schema(data, source, schema)
+        described = _source.decided(_source.find_schema(data, source, schema), source, undecided)
         chosen = _plan(described, models, _method(method, models, option or [], suppression_limit), measure or ["loss"])
     with _output.progress("Searching") as progress:
         release = chosen.run(data, progress=progress, pseudonym_key=key, population=people)

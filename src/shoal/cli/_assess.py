@@ -61,6 +61,10 @@ def assess(
         raise ParameterError(f"`--output` must end in .html; got `{output.suffix}`.")
     data = _source.read(source, table=table, delimiter=delimiter, encoding=encoding, decimal=decimal)
     data = _source.with_schema(data, source, schema)
+    if open_ := data.schema.having(shoal.Role.DECIDE) if data.schema else ():
+        _output.warning(
+            f"{len(open_)} {'column' if len(open_) == 1 else 'columns'} with the role `decide` left out of the picture."
+        )
     found = shoal.assess(
         data,
         population=None if population is None else shoal.read(population),

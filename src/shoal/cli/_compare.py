@@ -76,6 +76,7 @@ def compare(
         Path | None, typer.Option(metavar="FILE", help="Draw the frontier into a new .svg or .png file.")
     ] = None,
     schema: _source.SchemaOption = None,
+    undecided: _source.Undecided = None,
     table: _source.TableName = None,
     delimiter: _source.Delimiter = None,
     encoding: _source.Encoding = None,
@@ -102,7 +103,7 @@ def compare(
         problems.add(f"--picture takes a .svg or .png file; got `{picture.suffix}`")
     problems.raise_as(ParameterError)
     data = _source.read(source, table=table, delimiter=delimiter, encoding=encoding, decimal=decimal)
-    data = _source.with_schema(data, source, schema)
+    data = data.with_schema(_source.decided(_source.find_schema(data, source, schema), source, undecided))
     with _output.progress("Comparing") as progress, _kept(folder):
         found = shoal.compare(
             data,

@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+import sys
+import textwrap
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shoal.cli import _output, _source
 
+if TYPE_CHECKING:
+    from shoal import Draft
+
 __all__ = ["EXAMPLES", "draft"]
 
 EXAMPLES = """\b
-Example:
-  shoal draft patients.csv        then review patients.schema.toml
+Examples:
+  shoal draft patients.csv            then review patients.schema.toml
+  shoal draft patients.csv --edit     and be asked about what is not known
 """
+
+_TITLES = {
+    "identifier": "Names people: removed",
+    "person": "Says whose record it is: removed, and crowds count persons",
+    "household": "Says whose household it is: removed",
+    "drop": "Left out",
+    "insensitive": "Harmless: released as it is",
+    "sensitive": "Secret (sensitive): released as it is",
+    "quasi-identifier": "Others may know (quasi-identifiers): made coarser",
+    "decide": "To decide: nothing is released before you have",
+}
+_ANSWERS = {"k": "quasi-identifier", "s": "sensitive", "n": "identifier", "h": "insensitive", "d": "drop"}
+_QUESTION = "[k]nown to others  [s]ecret  [n]ames people  [h]armless  [d]rop"
 
 
 def draft(
@@ -22,6 +41,9 @@ def draft(
     *,
     output: Annotated[Path | None, typer.Option(help="Where to write the schema; next to FILE by default.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing schema file.")] = False,
+    edit: Annotated[
+        bool, typer.Option("--edit", help="Ask about every column of which the draft does not know what it is.")
+    ] = False,
     table: _source.TableName = None,
     delimiter: _source.Delimiter = None,
     encoding: _source.Encoding = None,
@@ -34,22 +56,89 @@ def draft(
     """
     _output.json_wanted(wanted=json)
     import shoal
+    from shoal.errors import OutputError
 
     target = output or _source.default_schema(source)
+    if target.exists() and not overwrite:
+        raise OutputError(f"`{target}` already exists", hint="choose another name with --output, or use --overwrite")
     drafted = shoal.draft(_source.read(source, table=table, delimiter=delimiter, encoding=encoding, decimal=decimal))
+    if not json:
+        _show(drafted)
+    if edit:
+        drafted = _asked(drafted)
     drafted.save(target, overwrite=overwrite)
     if json:
         columns = [
             {"column": each.name, "role": each.role, "kind": each.kind, "reason": drafted.reasons[each.name]}
             for each in drafted.schema
         ]
-        _output.print_json({"schema": target, "columns": columns})
+        _output.print_json({"schema": target, "summary": drafted.summary, "columns": columns})
         return
-    rows = [[each.name, each.role.value, each.kind.value] for each in drafted.schema]
-    width = max(len(row[0]) for row in rows)
-    for name, role, kind in rows:
+    _next_steps(drafted, source, target)
+
+
+def _show(drafted: Draft) -> None:
+    """Print the columns by role, each with its reason, within 80 characters."""
+    for role, title in _TITLES.items():
+        columns = [each for each in drafted.schema if each.role == role]
+        if not columns:
+            continue
+        _output.line(title, style="bold")
+        width = min(max(len(each.name) for each in columns), 20)
+        for each in columns:
+            reason = f"{each.kind}; {drafted.reasons[each.name].removeprefix(f'{role}: ')}"
+            start = f"  {each.name:<{width}}  "
+            first = start if len(start) <= width + 4 else f"{start.rstrip()}\n{' ' * (width + 4)}"
+            lines = textwrap.wrap(reason, 76 - width)
+            _output.line(first + f"\n{' ' * (width + 4)}".join(lines))
+        _output.line()
+
+
+def _asked(drafted: Draft) -> Draft:
+    """Ask about the open columns one by one; an empty answer keeps what was proposed, and the end of input all."""
+    questions = drafted.questions
+    for number, name in enumerate(questions, 1):
+        role = drafted.schema[name].role
+        _output.line(f"{number} of {len(questions)}: `{name}`", style="bold")
         reason = drafted.reasons[name].removeprefix(f"{role}: ")
-        _output.line(f"{name:<{width}}  {role:<17} {kind:<12} {reason}")
+        for line in textwrap.wrap(reason, 76):
+            _output.line(f"  {line}")
+        answer = _answer(f"  {_QUESTION}\n  [{role}] ", list(_ANSWERS))
+        if answer is None:
+            break
+        if answer:
+            drafted = drafted.with_role(name, _ANSWERS[answer])
+    if not drafted.undecided:
+        answer = _answer("Have you checked all the other roles above? [y/N] ", ["y", "n"])
+        if answer == "y":
+            drafted = drafted.confirmed()
+    return drafted
+
+
+def _answer(question: str, letters: list[str]) -> str | None:
+    """Return one of the letters, an empty text for none, or None at the end of input."""
+    while True:
+        sys.stdout.write(question)
+        sys.stdout.flush()
+        line = sys.stdin.readline()
+        if not line:
+            _output.line()
+            return None
+        if (answer := line.strip().lower()[:1]) in ("", *letters):
+            return answer
+
+
+def _next_steps(drafted: Draft, source: str, target: Path) -> None:
+    _output.line(f"{len(drafted.schema.names)} columns: {drafted.summary}.", style="bold")
+    if drafted.unknown:
+        count = len(drafted.unknown)
+        _output.line(
+            f"{'1 column is' if count == 1 else f'{count} columns are'} taken as known to others out of caution:\n"
+            "say which are not, and the release keeps more detail."
+        )
     _output.line()
-    _output.line(f"Wrote {target}. These are guesses: review and correct them, then run:", style="bold")
+    if drafted.questions:
+        _output.line(f"To be asked about {len(drafted.questions)} open columns one by one:")
+        _output.line(f"  shoal draft {source} --edit --overwrite")
+    _output.line(f"Wrote {target}. These are guesses: review and correct them, then run:")
     _output.line(f"  shoal anonymize {source} --k 5 --output release")

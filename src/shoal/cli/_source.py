@@ -20,6 +20,8 @@ __all__ = [
     "SchemaOption",
     "Source",
     "TableName",
+    "Undecided",
+    "decided",
     "default_schema",
     "find_schema",
     "read",
@@ -40,6 +42,10 @@ Decimal = Annotated[
 ]
 SchemaOption = Annotated[
     Path | None, typer.Option("--schema", help="The schema file; by default FILE with the ending .schema.toml.")
+]
+Undecided = Annotated[
+    str | None,
+    typer.Option(help="What to make of columns with the role `decide`: drop, or quasi-identifier; else they stop us."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -65,18 +71,38 @@ def with_schema(data: Table, source: str, schema: Path | None) -> Table:
 
 def find_schema(data: Table, source: str, schema: Path | None) -> Schema:
     """Return the schema of a file, or a drafted one with a note that nobody has confirmed it."""
-    import dataclasses
-
     import shoal
     from shoal.schema import load
 
     path = schema or default_schema(source)
     if schema is not None or path.is_file():
         return load(path)
+    drafted = shoal.draft(data)
     _output.warning(
-        f"there is no {path.name}, so roles are guessed; run `shoal draft` and review them before publishing anything."
+        f"there is no {path.name}, so roles are guessed ({drafted.summary}); run `shoal draft` and review them before "
+        "publishing anything."
     )
-    return dataclasses.replace(shoal.draft(data).schema, guessed=True)
+    return drafted.schema
+
+
+def decided(schema: Schema, source: str, undecided: str | None) -> Schema:
+    """Give the columns that nobody has decided on the role ``undecided``, or refuse to go on without one."""
+    import shoal
+    from shoal.errors import ParameterError, SchemaError
+
+    allowed = (shoal.Role.DROP, shoal.Role.QUASI_IDENTIFIER)
+    if undecided is not None and undecided not in allowed:
+        raise ParameterError(f"--undecided must be {' or '.join(allowed)}")
+    names = schema.having(shoal.Role.DECIDE)
+    if names and undecided is None:
+        shown = ", ".join(f"`{name}`" for name in names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+        raise SchemaError(
+            f"nobody has decided what {'this column is' if len(names) == 1 else 'these columns are'}: {shown}",
+            hint=f"`shoal draft {source} --edit` asks; or leave them out with `--undecided drop`",
+        )
+    for name in names:
+        schema = schema.with_role(name, undecided or shoal.Role.DECIDE)
+    return schema
 
 
 def default_schema(source: str) -> Path:

@@ -17,7 +17,7 @@ from shoal.methods.base import Method
 from shoal.methods.recode import Generalize
 from shoal.models import Model
 from shoal.quality import Measure, as_measure
-from shoal.schema import Schema
+from shoal.schema import Role, Schema
 
 __all__ = ["Brief"]
 
@@ -38,6 +38,9 @@ class Brief:
         problems = Problems()
         if not self.models:
             problems.add("a plan needs at least one promise, for example `KAnonymity(5)`")
+        if open_ := self.schema.having(Role.DECIDE):
+            listed = ", ".join(f"`{name}`" for name in open_)
+            problems.add(f'nobody has decided what these columns are: {listed}; give each a role, or `role = "drop"`')
         if not self.schema.quasi_identifiers:
             problems.add('the schema names no quasi-identifier; give at least one column `role = "quasi-identifier"`')
         for described in self.measures:

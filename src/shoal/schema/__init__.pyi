@@ -4,9 +4,6 @@ from ._domain import INEXACT as INEXACT
 from ._domain import Bound as Bound
 from ._domain import Domain as Domain
 from ._domain import Kind as Kind
-from ._draft import Draft as Draft
-from ._draft import draft as draft
-from ._guess import ColumnProfile as ColumnProfile
 from ._read import from_document as from_document
 from ._read import load as load
 from ._read import loads as loads
@@ -20,6 +17,10 @@ from ._schema import Schema as Schema
 from ._write import dumps as dumps
 from ._write import save as save
 from ._write import toml_value as toml_value
+from .drafts import ColumnProfile as ColumnProfile
+from .drafts import Draft as Draft
+from .drafts import draft as draft
+from .drafts import looks as looks
 from .rules import DATE_LEVELS as DATE_LEVELS
 from .rules import RULES as RULES
 from .rules import Cuts as Cuts
@@ -30,4 +31,5 @@ from .rules import Groups as Groups
 from .rules import Intervals as Intervals
 from .rules import Mask as Mask
 from .rules import Quantiles as Quantiles
+from .rules import Regions as Regions
 from .rules import Taxonomy as Taxonomy

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -23,7 +23,8 @@ class Role(StrEnum):
     in a table that may hold several records of a person, and ``HOUSEHOLD`` to which household (or another group of
     persons) that person belongs; promises then count persons. Both leave as pseudonyms or not at all.
     ``QUASI_IDENTIFIER`` is known to an intruder from elsewhere and is generalised. ``SENSITIVE`` is what the intruder
-    wants to learn; it is released as it is. ``INSENSITIVE`` is neither; it is released as it is.
+    wants to learn; it is released as it is. ``INSENSITIVE`` is neither; it is released as it is. ``DROP`` is left out,
+    whatever it tells. ``DECIDE`` waits for a person: nothing is released before its role is known.
     """
 
     IDENTIFIER = "identifier"
@@ -32,11 +33,21 @@ class Role(StrEnum):
     QUASI_IDENTIFIER = "quasi-identifier"
     SENSITIVE = "sensitive"
     INSENSITIVE = "insensitive"
+    DROP = "drop"
+    DECIDE = "decide"
 
     @property
     def names_someone(self) -> bool:
-        """Whether values stand for a person or a household: they are released as pseudonyms or not at all."""
-        return self in (Role.IDENTIFIER, Role.PERSON, Role.HOUSEHOLD)
+        """Whether values stand for a person or a household: they are released as pseudonyms or not at all.
+
+        So are columns that are dropped, or not yet decided: they count as if they named somebody.
+        """
+        return self in (Role.IDENTIFIER, Role.PERSON, Role.HOUSEHOLD, Role.DROP, Role.DECIDE)
+
+    @property
+    def left_out(self) -> bool:
+        """Whether values leave in no form at all."""
+        return self in (Role.DROP, Role.DECIDE)
 
     @property
     def tells_who(self) -> bool:
@@ -107,7 +118,7 @@ class Attribute:
             problems.add("a column must have a name")
         if not (math.isfinite(self.weight) and self.weight >= 0):
             problems.add(f"column `{self.name}`: `weight` must be in [0, inf); got {self.weight}")
-        if self.pseudonym and not self.role.names_someone:
+        if self.pseudonym and (not self.role.names_someone or self.role.left_out):
             problems.add(f"column `{self.name}`: `pseudonym` is for identifiers; this column is {self.role}")
         if self.role.groups_records and self.missing is Missing.CATEGORY:
             object.__setattr__(self, "missing", Missing.REFUSE)
@@ -193,13 +204,27 @@ class Schema:
         """The names of all columns."""
         return tuple(attribute.name for attribute in self.attributes)
 
+    def with_role(self, name: str, role: Role | str) -> Schema:
+        """Return the schema with another role for one column.
+
+        Examples
+        --------
+        >>> Schema(attributes=(Attribute(name="zip"),)).with_role("zip", "quasi-identifier").quasi_identifiers
+        ('zip',)
+        """
+        column = self[name]
+        changed = replace(column, role=role, pseudonym=False)  # type: ignore[arg-type]
+        if column.pseudonym and changed.role.names_someone and not changed.role.left_out:
+            changed = replace(changed, pseudonym=True)
+        return replace(self, attributes=tuple(changed if each is column else each for each in self.attributes))
+
     def having(self, role: Role) -> tuple[str, ...]:
         """Return the names of the columns with this role."""
         return tuple(attribute.name for attribute in self.attributes if attribute.role is role)
 
     @property
     def identifiers(self) -> tuple[str, ...]:
-        """The names of the columns that name someone: identifiers, the person and the household."""
+        """The names of the columns that name someone, and of those that are left out or not yet decided."""
         return tuple(attribute.name for attribute in self.attributes if attribute.role.names_someone)
 
     @property

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from shoal.schema import ColumnProfile
+from shoal.schema import ColumnProfile, looks
 from shoal.tables._conform import day_of, not_finite, number_of
 from shoal.tables._engine import quiet
 from shoal.tables._table import Table
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["profile"]
 
 _LEADING_ZERO = r"^0[0-9]+$"
+_SAMPLE = 2000  # distinct texts that are looked at, the most common first
 
 
 def profile(table: Table) -> tuple[ColumnProfile, ...]:
@@ -22,7 +24,8 @@ def profile(table: Table) -> tuple[ColumnProfile, ...]:
 
     Notes
     -----
-    Each column is grouped once; what is fetched is one row per column, and three for the lengths of its texts.
+    Each column is grouped once; what is fetched is one row per column, and its most common texts, to see what they look
+    like. No text is kept.
     """
     with quiet(table.source.name):
         records = table.count()
@@ -45,6 +48,7 @@ def _column(table: Table, name: str, records: int) -> ColumnProfile:
 
     numeric = kind in ("integer", "number", "boolean") or (kind == "text" and share("numbers") == 1)
     dated = kind in ("date", "timestamp") or (kind == "text" and share("dates") == 1)
+    texts = _texts(table, values) if distinct else []
     bounds = ("smallest_number", "largest_number") if numeric else ("first_day", "last_day") if dated else ("", "")
     return ColumnProfile(
         name=name,
@@ -59,9 +63,19 @@ def _column(table: Table, name: str, records: int) -> ColumnProfile:
         leading_zeros=share("leading_zeros"),
         minimum=row.get(bounds[0]),
         maximum=row.get(bounds[1]),
-        lengths=_lengths(table, values, distinct) if distinct else (),
+        lengths=_lengths(table, values, distinct, texts),
         longest=int(row["longest"] or 0),
+        singles=int(row["singles"] or 0),
+        looks=looks(texts) if kind == "text" else {},
     )
+
+
+def _texts(table: Table, values: ir.Table) -> list[str]:
+    import ibis
+
+    common = values.order_by([ibis.desc("times"), ibis.asc("value")]).limit(_SAMPLE)
+    rows = table.engine.fetch(common.select(text=common.value.cast("string")))
+    return [str(text) for text in rows["text"].to_pylist()]
 
 
 def _statistics(values: ir.Table, kind: str, decimal: str | None) -> dict[str, Any]:
@@ -70,6 +84,7 @@ def _statistics(values: ir.Table, kind: str, decimal: str | None) -> dict[str, A
         "distinct": values.count(),
         "present": values.times.sum(),
         "pairs": (times * (times - 1)).sum(),
+        "singles": (values.times == 1).sum(),
         "longest": value.cast("string").length().max(),
     }
     if kind == "text":
@@ -99,12 +114,17 @@ def _statistics(values: ir.Table, kind: str, decimal: str | None) -> dict[str, A
     }
 
 
-def _lengths(table: Table, values: ir.Table, distinct: int) -> tuple[tuple[int, float], ...]:
+def _lengths(table: Table, values: ir.Table, distinct: int, texts: list[str]) -> tuple[tuple[int, float], ...]:
+    """Return the most common lengths; the engine counts them where there are more texts than were fetched."""
     import ibis
 
+    if len(texts) == distinct:
+        times = Counter(map(len, texts))
+        common = sorted(times.items(), key=lambda each: (-each[1], each[0]))[:3]
+        return tuple((length, count / distinct) for length, count in common)
     lengths = values.group_by(length=values.value.cast("string").length()).aggregate(times=values.count())
-    common = lengths.order_by([ibis.desc("times"), ibis.asc("length")]).limit(3)
-    return tuple((int(row["length"]), row["times"] / distinct) for row in table.engine.fetch(common).to_pylist())
+    most = lengths.order_by([ibis.desc("times"), ibis.asc("length")]).limit(3)
+    return tuple((int(row["length"]), row["times"] / distinct) for row in table.engine.fetch(most).to_pylist())
 
 
 def _counted(table: Table, name: str, records: int) -> ColumnProfile:

@@ -41,6 +41,7 @@ from shoal.schema import (
     Mask,
     Missing,
     Quantiles,
+    Regions,
     Role,
     Schema,
     Taxonomy,
@@ -105,7 +106,7 @@ def rules(draw: Draw, kind: Kind, *, leaves: Sequence[str] | None = None, files:
         choices += [st.lists(st.sampled_from(DATE_LEVELS), min_size=1, unique=True).map(_dates)]
     else:
         named = st.lists(words(), min_size=1, max_size=8, unique=True) if leaves is None else st.just(list(leaves))
-        choices += [_mask(leaves), named.flatmap(_groups), named.flatmap(_taxonomy)]
+        choices += [_mask(leaves), st.just(Regions()), named.flatmap(_groups), named.flatmap(_taxonomy)]
     if files:
         path, delimiter = words(max_size=20), st.sampled_from(";,\t|")
         choices += [st.builds(FromFile, path=path, delimiter=delimiter)]
@@ -202,7 +203,7 @@ def attributes(
         missing=draw(st.sampled_from([Missing.CATEGORY, Missing.CATEGORY, Missing.DROP])),
         weight=draw(st.sampled_from([1.0, 1.0, 0.0, 0.5, 3.25])),
         hierarchy=rule,
-        pseudonym=role.names_someone and draw(st.booleans()),
+        pseudonym=role.names_someone and not role.left_out and draw(st.booleans()),
     )
 
 

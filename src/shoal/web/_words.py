@@ -134,4 +134,6 @@ ROLES: tuple[tuple[str, str, str], ...] = (
     ("quasi-identifier", "Others may know it", "age, sex, place, dates: made coarser until people look alike"),
     ("sensitive", "Secret", "what nobody should learn about a person: kept as it is"),
     ("insensitive", "Neither", "kept as it is"),
+    ("drop", "Not needed", "removed, whatever it tells"),
+    ("decide", "To decide", "nothing is released before you choose one of the others"),
 )

@@ -20,7 +20,8 @@ def test_wrong_words_are_all_reported_with_the_right_ones():
     with pytest.raises(SchemaError) as raised:
         Attribute(name="a", role="secret", kind="number", missing="ignore")
     assert raised.value.problems == (
-        "column `a`: `role` must be one of identifier, person, household, quasi-identifier, sensitive, insensitive",
+        "column `a`: `role` must be one of identifier, person, household, quasi-identifier, sensitive, "
+        "insensitive, drop, decide",
         "column `a`: `kind` must be one of categorical, ordinal, numeric, date",
         "column `a`: `missing` must be one of category, drop, refuse",
     )

@@ -5,7 +5,7 @@ import datetime as dt
 import pytest
 
 from shoal.errors import OutputError, ParameterError, SchemaError
-from shoal.schema import ColumnProfile, Dates, Intervals, Kind, Mask, Role, draft, load, loads
+from shoal.schema import ColumnProfile, Cuts, Dates, Intervals, Kind, Mask, Regions, Role, draft, load, loads
 
 
 def profile(name, type="text", *, records=1000, missing=0, distinct=100, separation=0.9, **more):  # noqa: A002
@@ -30,7 +30,7 @@ def test_names_of_identifiers_decide_alone(name):
 @pytest.mark.parametrize("name", ["id", "patient_id", "PatientID", "record key", "uuid"])
 def test_keys_are_identifiers_where_they_are_nearly_unique(name):
     assert guessed(name, distinct=1000, separation=1.0).role is Role.IDENTIFIER
-    assert guessed(name, distinct=3, separation=0.1).role is Role.INSENSITIVE
+    assert guessed(name, distinct=3, separation=0.1).role is Role.QUASI_IDENTIFIER
 
 
 @pytest.mark.parametrize(
@@ -49,16 +49,79 @@ def test_names_of_sensitive_values_win_over_uniqueness(name):
 
 @pytest.mark.parametrize("name", ["product name", "stage", "message", "zipper"])
 def test_names_that_only_look_alike_say_nothing(name):
-    assert guessed(name, distinct=2, separation=0.1).role is Role.INSENSITIVE
+    drafted = draft([profile(name, distinct=2, separation=0.1)])
+    assert drafted.unknown == (name,)
+    assert drafted.schema[name].role is Role.QUASI_IDENTIFIER
 
 
-def test_unnamed_columns_go_by_their_numbers():
+def test_what_is_not_known_is_taken_as_known_to_others():
     assert guessed("x", distinct=1000, separation=1.0).role is Role.IDENTIFIER
     assert guessed("x", "number", distinct=1000, separation=1.0).role is Role.QUASI_IDENTIFIER
+    assert guessed("x", numbers=1.0, integers=0.3, distinct=1000, separation=1.0).role is Role.QUASI_IDENTIFIER
     assert guessed("x", distinct=10, records=10, separation=1.0).role is Role.QUASI_IDENTIFIER
-    assert guessed("x", separation=0.5).role is Role.QUASI_IDENTIFIER
-    assert guessed("x", separation=0.49).role is Role.INSENSITIVE
+    assert guessed("x", separation=0.001, distinct=2).role is Role.QUASI_IDENTIFIER
     assert guessed("x", "date", separation=0.1).role is Role.QUASI_IDENTIFIER
+
+
+def test_what_cannot_be_made_coarser_and_singles_people_out_waits_for_a_person():
+    drafted = draft([profile("x", distinct=700, separation=0.99, singles=500), profile("age", "integer")])
+    assert drafted.undecided == ("x",)
+    assert drafted.questions == ("x",)
+    assert "50.0% of the records are alone with their value" in drafted.reasons["x"]
+    assert drafted.summary == "1 others may know, 1 to decide"
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [("sexo", "quasi-identifier"), ("Geschlecht", "quasi-identifier"), ("Género", "quasi-identifier"),
+     ("Staatsangehörigkeit", "quasi-identifier"), ("citizenship", "quasi-identifier"),
+     ("provincia", "quasi-identifier"),
+     ("Familienstand", "quasi-identifier"), ("nacionalidad", "quasi-identifier"), ("code_postal", "quasi-identifier"),
+     ("wiek", "quasi-identifier"), ("Geburtsdatum", "quasi-identifier"),
+     ("tuberculosis", "sensitive"), ("hepatitis", "sensitive"),
+     ("is_recid", "sensitive"), ("insulin", "sensitive"), ("enfermedad", "sensitive"), ("Krankheit", "sensitive"),
+     ("Einkommen", "sensitive"), ("revenu_mensuel", "sensitive"), ("Konfession", "sensitive"), ("partido", "sensitive"),
+     ("Nachname", "identifier"), ("prénom", "identifier"), ("apellidos", "identifier"), ("nombre", "identifier"),
+     ("codice fiscale", "identifier"), ("Telefonnummer", "identifier"), ("first", "identifier"), ("last", "identifier"),
+     ("fnlwgt", "decide"), ("pspwght", "decide")],
+)  # fmt: skip
+def test_names_in_other_languages(name, role):
+    assert guessed(name, distinct=12, separation=0.4).role == role
+
+
+def test_a_count_of_accounts_is_no_account():
+    assert guessed("num_accounts", "integer", distinct=9, minimum=0, maximum=9).role is Role.QUASI_IDENTIFIER
+
+
+@pytest.mark.parametrize(
+    ("look", "role"),
+    [("e-mail addresses", "identifier"), ("phone numbers", "identifier"), ("IP addresses", "identifier"),
+     ("national numbers of persons", "identifier"), ("coordinates", "quasi-identifier"), ("free texts", "decide")],
+)  # fmt: skip
+def test_looks_decide_whatever_the_name(look, role):
+    assert guessed("x7", distinct=900, separation=0.9, looks={look: 1.0}).role == role
+    assert guessed("note on income", distinct=900, separation=0.9, looks={look: 1.0}).role == role
+
+
+def test_secrets_that_single_people_out_are_not_released_without_a_word():
+    assert guessed("offence date", "date", separation=0.99, singles=600).role is Role.QUASI_IDENTIFIER
+    assert guessed("offence description", distinct=600, separation=0.99, singles=500).role is Role.DECIDE
+    drafted = draft([profile("charge", "number", distinct=900, separation=0.99, singles=800), profile("sex")])
+    assert "80.0% of the records are alone with their value" in drafted.reasons["charge"]
+
+
+@pytest.mark.parametrize("name", ["isco", "relation", "province", "ward_id", "Beruf", "ocupacion"])
+def test_codes_that_name_something_are_no_quantities(name):
+    assert guessed(name, "integer", distinct=40, separation=0.9, minimum=1, maximum=52).kind is Kind.CATEGORICAL
+
+
+def test_a_decision_of_a_person_is_kept():
+    drafted = draft([profile("x", distinct=700, separation=0.99), profile("age", "integer")])
+    decided = drafted.with_role("x", "drop")
+    assert decided.undecided == ()
+    assert decided.schema["x"].role is Role.DROP
+    assert "a person has decided" in decided.to_toml()
+    assert not decided.confirmed().schema.guessed
 
 
 def test_constant_and_empty_columns_are_insensitive():
@@ -68,7 +131,7 @@ def test_constant_and_empty_columns_are_insensitive():
 
 
 def test_nested_values_are_dropped():
-    assert guessed("x", "other").role is Role.IDENTIFIER
+    assert guessed("x", "other").role is Role.DROP
 
 
 @pytest.mark.parametrize(
@@ -105,6 +168,15 @@ def test_kinds(column, kind):
         (profile("zip", lengths=((5, 0.9),), longest=10), Mask(length=10, masked=tuple(range(1, 10)))),
         (profile("zip", lengths=((5, 0.9),), longest=40), None),
         (profile("city"), None),
+        (profile("country", distinct=30, looks={"countries": 0.8}), Regions()),
+        (profile("number of visits", "integer", minimum=0, maximum=12),
+         Cuts(levels=((1, 2, 3, 5, 10), (1, 3, 10), (1,)))),
+        (profile("turnus", "integer", minimum=0, maximum=2_000_000, lengths=((4, 0.9),)),
+         Cuts(levels=(
+             (100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000, 200000, 500000, 1000000, 2000000),
+             (100, 1000, 10000, 100000, 1000000), (10000,)))),
+        (profile("isco", "integer", distinct=300, lengths=((4, 1.0),), minimum=1111, maximum=9629),
+         Mask(length=4, masked=(1, 2, 3))),
         (profile("born", "date"), Dates()),
         (profile("born", "date", minimum=dt.date(1930, 1, 1), maximum=dt.date(2000, 1, 1)),
          Dates(levels=("month", "year", "decade"))),
@@ -132,8 +204,8 @@ def test_a_draft_is_marked_ranked_and_explained():
     assert drafted.schema.guessed
     assert drafted.ranking == ("town", "age", "sex")
     assert drafted.reasons["age"] == (
-        "quasi-identifier: its name suggests that others may know it; it distinguishes 98.0% of all pairs of records; "
-        "the interval widths fit its range."
+        "quasi-identifier: its name suggests a person's age, which others may know; it tells 98.0% of all pairs of "
+        "records apart."
     )
     assert "name a `file` that groups them" in drafted.reasons["town"]
 
@@ -144,7 +216,9 @@ def test_a_draft_is_a_commented_schema_that_can_be_read():
     assert loads(written) == drafted.schema
     assert written.startswith("# A draft made from 1,000 records.")
     assert "# Quasi-identifiers, most distinguishing first: town, age, sex.\n" in written
-    assert "# sensitive: its name suggests something people keep private.\n[columns.diagnosis]\n" in written
+    assert (
+        "# sensitive: its name suggests a person's health, which people keep private.\n[columns.diagnosis]\n" in written
+    )
 
 
 def test_no_smallest_or_largest_value_is_written_or_printed():

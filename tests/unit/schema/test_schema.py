@@ -43,3 +43,13 @@ def test_columns_described_twice_are_all_reported():
 
 def test_where_a_schema_was_read_from_is_no_part_of_what_it_says():
     assert Schema(attributes=SCHEMA.attributes, folder=Path("elsewhere")) == SCHEMA
+
+
+def test_a_role_can_be_changed():
+    schema = Schema(attributes=(Attribute(name="zip"), Attribute(name="name", role=Role.IDENTIFIER, pseudonym=True)))
+    assert schema.with_role("zip", "quasi-identifier").quasi_identifiers == ("zip",)
+    assert schema.with_role("name", "identifier") == schema
+    assert not schema.with_role("name", Role.DROP)["name"].pseudonym
+    assert schema.with_role("name", Role.DROP).identifiers == ("name",)
+    with pytest.raises(SchemaError, match="no column `age`"):
+        schema.with_role("age", "drop")

@@ -9,10 +9,12 @@ from shoal.schema.rules._flat import Flat
 from shoal.schema.rules._groups import Groups
 from shoal.schema.rules._intervals import Intervals
 from shoal.schema.rules._mask import Mask
+from shoal.schema.rules._regions import REGION_LEVELS, Regions, country
 from shoal.schema.rules._taxonomy import Taxonomy
 
 __all__ = [
     "DATE_LEVELS",
+    "REGION_LEVELS",
     "RULES",
     "Cuts",
     "Dates",
@@ -24,10 +26,12 @@ __all__ = [
     "Level",
     "Mask",
     "Quantiles",
+    "Regions",
     "RuledColumn",
     "Taxonomy",
     "Tree",
     "counted",
+    "country",
     "days",
     "is_text",
     "numbers",
@@ -37,5 +41,5 @@ __all__ = [
 
 #: all rule kinds by the key that names them in a schema file
 RULES: dict[str, type[HierarchyRule]] = {
-    rule.name: rule for rule in (Intervals, Cuts, Quantiles, Mask, Dates, Groups, Taxonomy, FromFile, Flat)
+    rule.name: rule for rule in (Intervals, Cuts, Quantiles, Mask, Dates, Regions, Groups, Taxonomy, FromFile, Flat)
 }

@@ -20,6 +20,7 @@ const rules = {
   quantiles: (c) => ({ quantiles: numbers(text(c, "quantiles")) }),
   mask: (c) => ({ mask: numbers(text(c, "mask")), length: numbers(text(c, "length"))[0], side: text(c, "side") }),
   dates: (c) => ({ dates: [...c.querySelectorAll("[name=dates]:checked")].map((box) => box.value) }),
+  regions: () => ({ regions: ["sub-region", "region"] }),
   groups: (c) => ({
     groups: text(c, "groups").split(/\n\s*\n/).map((level) =>
       Object.fromEntries(lines(level).filter(Boolean).map(pair).map(([name, of]) => [name, of.split("|").map((v) => v.trim()).filter(Boolean)]))),

@@ -1,7 +1,7 @@
 """Guess a schema from what the columns look like, and say why.
 
-The guesses err on the side of protection: a column that distinguishes most records is a quasi-identifier unless its
-name says otherwise.
+The guesses err on the side of protection: a column of which nothing is known is a quasi-identifier, and one that can
+neither be made coarser nor be released as it is waits for a person's decision.
 A drafted schema is marked ``guessed`` until a person has confirmed it.
 """
 
@@ -15,31 +15,28 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shoal.errors import OutputError, SchemaError
-from shoal.exact import share
 from shoal.schema._domain import Kind
-from shoal.schema._guess import (
-    ColumnProfile,
-    Guess,
-    guess_hierarchy,
-    guess_kind,
-    household_key,
-    identifier_name,
-    key_name,
-    person_key,
-    quasi_identifier_name,
-    sensitive_name,
-)
 from shoal.schema._schema import Attribute, Role, Schema
 from shoal.schema._write import dumps
+from shoal.schema.drafts._kinds import guess_hierarchy, guess_kind
+from shoal.schema.drafts._names import household_key, person_key, topic
+from shoal.schema.drafts._profile import ColumnProfile, Guess
+from shoal.schema.drafts._roles import guess_role
 
 __all__ = ["Draft", "draft"]
 
-# a column that distinguishes most pairs of records helps an intruder, whatever it is called
+# a key whose values hardly tell records apart is not one of people
 _SEPARATING = 0.5
-# fewer than one record in a hundred shares its value: a key of persons, not of wards or shops
-_NEARLY_UNIQUE = 0.99
-# uniqueness in a handful of records says nothing
-_ENOUGH = 20
+_SPOKEN = {
+    Role.QUASI_IDENTIFIER: "others may know",
+    Role.SENSITIVE: "secret",
+    Role.IDENTIFIER: "naming people",
+    Role.PERSON: "saying whose record it is",
+    Role.HOUSEHOLD: "saying whose household it is",
+    Role.DROP: "left out",
+    Role.INSENSITIVE: "harmless",
+    Role.DECIDE: "to decide",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,18 +53,61 @@ class Draft:
         The quasi-identifiers, most distinguishing first.
     records
         The number of records that were looked at.
+    unknown
+        The columns of which nothing is known, so that caution alone decided.
     """
 
     schema: Schema
     reasons: Mapping[str, str]
     ranking: tuple[str, ...] = ()
     records: int = 0
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """The columns that nobody but a person can decide."""
+        return self.schema.having(Role.DECIDE)
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """The columns that a person should be asked about: first those that nobody but a person can decide."""
+        return (*self.undecided, *self.unknown)
+
+    @property
+    def summary(self) -> str:
+        """How many columns are what: ``23 others may know, 13 secret, 4 to decide``."""
+        counts = ((len(self.schema.having(role)), words) for role, words in _SPOKEN.items())
+        return ", ".join(f"{count} {words}" for count, words in counts if count)
+
+    def with_role(self, name: str, role: Role | str) -> Draft:
+        """Return the draft after a person has decided what a column is."""
+        schema = self.schema.with_role(name, role)
+        if schema[name].role is not Role.QUASI_IDENTIFIER:
+            bare = tuple(dataclasses.replace(each, hierarchy=None) if each.name == name else each for each in schema)
+            schema = dataclasses.replace(schema, attributes=bare)
+        return dataclasses.replace(
+            self,
+            schema=schema,
+            reasons={**self.reasons, name: f"{schema[name].role}: a person has decided so."},
+            ranking=tuple(each for each in self.ranking if each in schema.quasi_identifiers),
+            unknown=tuple(each for each in self.unknown if each != name),
+        )
+
+    def confirmed(self) -> Draft:
+        """Return the draft after a person has looked at all of it: its schema is no longer marked as guessed."""
+        return dataclasses.replace(self, schema=dataclasses.replace(self.schema, guessed=False))
 
     def to_toml(self) -> str:
         """Return the schema as TOML, each guess with its reason as a comment."""
         head = [
-            f"A draft made from {self.records:,} records. Everything below is a guess: check the roles first.",
+            f"A draft made from {self.records:,} records. "
+            + (
+                "Everything below is a guess: check the roles first."
+                if self.schema.guessed
+                else "A person has checked it."
+            ),
             "A column that an intruder may know from elsewhere must be a quasi-identifier.",
+            f"Columns: {self.summary}.",
             "Domains (`minimum` and `maximum`, or `values`) are yours to declare; none is taken from the data.",
         ]
         if self.ranking:
@@ -99,32 +139,34 @@ def draft(profiles: Sequence[ColumnProfile], records: int | None = None) -> Draf
     Examples
     --------
     >>> age = ColumnProfile(name="age", type="integer", records=1000, missing=0, distinct=80, separation=0.98)
-    >>> draft([age]).reasons["age"]
-    'quasi-identifier: its name suggests that others may know it; it distinguishes 98.0% of all pairs of records.'
+    >>> print(draft([age]).schema["age"].role)
+    quasi-identifier
     """
     if not profiles:
         raise SchemaError("there are no columns to describe")
-    attributes, reasons = [], {}
     groups = _groups(profiles)
-    for profile in profiles:
-        grouping = groups.get(profile.name)
-        kind = Guess(Kind.CATEGORICAL) if grouping else guess_kind(profile)
-        role = grouping or _role(profile, kind.value)
-        attribute = Attribute(name=profile.name, role=role.value, kind=kind.value)
-        why = [f"{role.value}: {role.reason}", *([kind.reason] if kind.reason else [])]
-        if role.value is Role.QUASI_IDENTIFIER:
-            rule = guess_hierarchy(profile, kind.value)
-            attribute = dataclasses.replace(attribute, hierarchy=rule.value)
-            why += [rule.reason] if rule.reason else []
-        attributes.append(attribute)
-        reasons[profile.name] = "; ".join(why) + "."
-    schema = Schema(attributes=tuple(attributes), guessed=True)
+    guesses = [_guess(profile, groups.get(profile.name)) for profile in profiles]
+    schema = Schema(attributes=tuple(each.value for each in guesses), guessed=True)
     return Draft(
         schema=schema,
-        reasons=reasons,
+        reasons={each.value.name: each.reason for each in guesses},
         ranking=_ranking(schema, profiles),
         records=profiles[0].records if records is None else records,
+        unknown=tuple(each.value.name for each in guesses if not each.known),
     )
+
+
+def _guess(profile: ColumnProfile, grouping: Guess[Role] | None) -> Guess[Attribute]:
+    about = topic(profile.name, text=profile.type == "text" and not profile.numeric, many=profile.distinct > 2)
+    kind = Guess(Kind.CATEGORICAL) if grouping else guess_kind(profile, about)
+    role = grouping or guess_role(profile, kind.value, about)
+    attribute = Attribute(name=profile.name, role=role.value, kind=kind.value)
+    why = [f"{role.value}: {role.reason}", *([kind.reason] if kind.reason else [])]
+    if role.value in (Role.QUASI_IDENTIFIER, Role.DECIDE):
+        rule = guess_hierarchy(profile, kind.value, about)
+        attribute = dataclasses.replace(attribute, hierarchy=rule.value)
+        why += [rule.reason] if rule.reason else []
+    return Guess(attribute, "; ".join(why) + ".", known=role.known)
 
 
 def _groups(profiles: Sequence[ColumnProfile]) -> dict[str, Guess[Role]]:
@@ -144,35 +186,6 @@ def _groups(profiles: Sequence[ColumnProfile]) -> dict[str, Guess[Role]]:
 
 def _repeats(profile: ColumnProfile) -> bool:
     return 1 < profile.distinct < profile.records - profile.missing and profile.separation >= _SEPARATING
-
-
-def _role(profile: ColumnProfile, kind: Kind) -> Guess[Role]:
-    """Names decide before numbers: an income may be unique, and a key may be called `key` and be shared."""
-    apart = f"it distinguishes {share(profile.separation)} of all pairs of records"
-    if profile.type == "other":
-        return Guess(Role.IDENTIFIER, "its values are not text, numbers or dates, so it is dropped")
-    if identifier_name(profile.name):
-        return Guess(Role.IDENTIFIER, "its name suggests that it identifies a person")
-    if key_name(profile.name) and _unique(profile) >= _NEARLY_UNIQUE:
-        return Guess(Role.IDENTIFIER, "its name suggests a key, and almost no two records share a value")
-    if profile.distinct <= 1:
-        return Guess(Role.INSENSITIVE, "all its values are the same")
-    if sensitive_name(profile.name):
-        return Guess(Role.SENSITIVE, "its name suggests something people keep private")
-    if quasi_identifier_name(profile.name):
-        return Guess(Role.QUASI_IDENTIFIER, f"its name suggests that others may know it; {apart}")
-    if kind is Kind.DATE:
-        return Guess(Role.QUASI_IDENTIFIER, f"others may know when something happened; {apart}")
-    if _unique(profile) == 1 and profile.records >= _ENOUGH and profile.type in ("text", "integer"):
-        return Guess(Role.IDENTIFIER, "no two records have the same value")
-    if profile.separation >= _SEPARATING:
-        return Guess(Role.QUASI_IDENTIFIER, f"{apart}, and nothing suggests that others cannot know it")
-    return Guess(Role.INSENSITIVE, f"{apart}, and its name gives no hint")
-
-
-def _unique(profile: ColumnProfile) -> float:
-    present = profile.records - profile.missing
-    return profile.distinct / present if present else 0.0
 
 
 def _ranking(schema: Schema, profiles: Sequence[ColumnProfile]) -> tuple[str, ...]:

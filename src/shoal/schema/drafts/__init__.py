@@ -1,0 +1,7 @@
+"""Guess a schema: what names mean (a table of words), what values look like (detectors), and what follows from both."""
+
+from shoal.schema.drafts._detectors import DETECTORS, Detector, looks
+from shoal.schema.drafts._draft import Draft, draft
+from shoal.schema.drafts._profile import ColumnProfile
+
+__all__ = ["DETECTORS", "ColumnProfile", "Detector", "Draft", "draft", "looks"]

@@ -1,0 +1,165 @@
+"""What the name of a column means: topics and their words in the larger European languages, read from a table."""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+import unicodedata
+from dataclasses import dataclass
+from importlib import resources
+
+from shoal.schema._schema import Role
+
+__all__ = ["Topic", "household_key", "means_code", "means_count", "means_key", "person_key", "topic", "words"]
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_SETTINGS = ("role", "means", "nominal", "alone", "text", "many", "with")
+_KEYS = _set("id uuid guid key identifier nr nbr no number pid uid cod clave cle schluessel kennung numero num")
+_PLAIN_KEYS = _set("id uuid guid key identifier pid uid")
+_HOUSEHOLDS = _set("household hh family dwelling home")
+_HOUSEHOLD_KEYS = _set("hid hhid householdid familyid")
+_COUNTS = _set("count counts number num n nb nbr anzahl nombre numero cantidad total zahl aantal liczba many")
+_CODES = _set(
+    "zip zipcode postcode postal plz code codes kode codigo codice cod icd icd9 icd10 icd11 naics nace isco "
+    "isco08 soc fips cpt atc"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topic:
+    """What a name is about.
+
+    Parameters
+    ----------
+    role
+        What a column of this topic is drafted as.
+    means
+        How a draft calls it.
+    nominal
+        Whether numbers are codes that name something, not quantities.
+    """
+
+    role: Role
+    means: str
+    nominal: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    topic: Topic
+    whole: frozenset[str]
+    starts: tuple[str, ...]
+    ends: tuple[str, ...]
+    alone: bool
+    text: bool
+    many: bool
+    company: frozenset[str]
+
+    def has(self, found: frozenset[str], spelt: frozenset[str]) -> bool:
+        if self.alone:
+            return bool(found & self.whole) and found <= self.whole | self.company | _FILLERS
+        if (found | spelt) & self.whole:
+            return True
+        return any(word.startswith(self.starts) or word.endswith(self.ends) for word in found)
+
+
+_FILLERS = frozenset(("of", "the", "de", "la", "del", "des", "du", "des", "der", "van", "di", "1", "2", "y", "et", "e"))
+
+
+def topic(name: str, *, text: bool = True, many: bool = True) -> Topic | None:
+    """Return what a name is about, or None where no word of it is known.
+
+    Parameters
+    ----------
+    text
+        Whether the column holds text.
+    many
+        Whether the column holds more than a yes or no.
+
+    Examples
+    --------
+    >>> topic("Geschlecht").means
+    "a person's sex"
+    """
+    found, parts = words(name), _parts(name)
+    singular = found | {word[:-1] for word in found if word.endswith("s") and len(word) > 3}
+    # `e-mail` and `zip code` are also known as one word, and `icd10` with its number
+    spelt = frozenset((*parts, "".join(parts)))
+    entries = [each for each in _table() if (text or not each.text) and (many or not each.many)]
+    for spelling in (found, singular):
+        for entry in entries:
+            if entry.has(spelling, spelt):
+                return entry.topic
+    return None
+
+
+def means_key(name: str) -> bool:
+    """Return whether a name means a key, which identifies persons where it is nearly unique."""
+    return bool(words(name) & _KEYS)
+
+
+def person_key(name: str) -> bool:
+    """Return whether a key stands for a person, not for a ward or a shop: `id`, `patient_nbr`, `customer id`."""
+    found = words(name)
+    of_people = bool(found & _KEYS) and bool(found & _people()) and "of" not in found
+    return bool(found) and (found <= _PLAIN_KEYS or of_people) and not household_key(name)
+
+
+def household_key(name: str) -> bool:
+    """Return whether a name means the key of a household: `hid`, `household_id`."""
+    found = words(name)
+    return bool(found & _HOUSEHOLD_KEYS) or (
+        bool(found & _HOUSEHOLDS) and bool(found & _KEYS - {"number", "no", "num"})
+    )
+
+
+def means_count(name: str) -> bool:
+    """Return whether a name means how many of something there are."""
+    return bool(words(name) & _COUNTS)
+
+
+def means_code(name: str) -> bool:
+    """Return whether a name means a code: digits that are not a quantity."""
+    return bool(words(name) & _CODES)
+
+
+def words(name: str) -> frozenset[str]:
+    """Split ``admissionDate``, ``admission_date`` and ``Admission Date 2`` alike, without accents and capitals."""
+    return frozenset(word.rstrip("0123456789") or word for word in _parts(name))
+
+
+def _parts(name: str) -> list[str]:
+    plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
+    plain = plain.replace("ß", "ss").replace("ø", "o").replace("æ", "ae").replace("ł", "l")
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", plain)
+    return re.findall(r"[^\W_]+", parted.lower())
+
+
+@functools.cache
+def _people() -> frozenset[str]:
+    return next(each.company for each in _table() if each.alone)
+
+
+@functools.cache
+def _table() -> tuple[_Entry, ...]:
+    text = resources.files("shoal.schema.drafts").joinpath("names.toml").read_text(encoding="utf-8")
+    return tuple(_entry(each) for each in tomllib.loads(text).values())
+
+
+def _entry(found: dict[str, object]) -> _Entry:
+    listed = [word for key, value in found.items() if key not in _SETTINGS for word in str(value).split()]
+    return _Entry(
+        topic=Topic(role=Role(str(found["role"])), means=str(found["means"]), nominal=bool(found.get("nominal"))),
+        whole=frozenset(word for word in listed if "*" not in word),
+        starts=tuple(word[:-1] for word in listed if word.endswith("*")),
+        ends=tuple(word[1:] for word in listed if word.startswith("*")),
+        alone=bool(found.get("alone")),
+        text=bool(found.get("text")),
+        many=bool(found.get("many")),
+        company=frozenset(str(found.get("with", "")).split()),
+    )

@@ -1,0 +1,92 @@
+"""Countries by the regions of the world: ``Austria``, ``Western Europe``, ``Europe``; from a table that is built in."""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.schema._domain import Kind
+from shoal.schema._entry import many, text
+from shoal.schema._rule import TEXT, HierarchyRule, Level, RuledColumn, Tree, at
+from shoal.schema._values import listed
+
+__all__ = ["REGION_LEVELS", "Regions", "country"]
+
+REGION_LEVELS = ("sub-region", "region")
+_UNKNOWN = "elsewhere"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Regions(HierarchyRule):
+    """Group countries into ``sub-region`` and ``region``, as the United Nations do for statistics (M49).
+
+    Countries are known by their English names and by their codes of two or three letters (ISO 3166-1). What is none of
+    these is put together as ``elsewhere``.
+    """
+
+    name: ClassVar[str] = "regions"
+    kinds: ClassVar[tuple[Kind, ...]] = TEXT
+
+    levels: tuple[str, ...] = field(default=REGION_LEVELS, metadata=at("regions", many(text)))
+
+    def problems(self) -> Iterable[str]:
+        """Say what is wrong with the levels."""
+        places = [REGION_LEVELS.index(level) for level in self.levels if level in REGION_LEVELS]
+        if not self.levels or len(places) != len(self.levels) or places != sorted(set(places)):
+            yield f"`levels` of a `regions` hierarchy must be taken, in this order, from {', '.join(REGION_LEVELS)}"
+
+    def explain(self) -> str:
+        """Say the levels."""
+        return f"countries by {listed(self.levels)} of the world"
+
+    def tree(self, column: RuledColumn) -> Tree:
+        """Return the sub-regions and regions of the values."""
+        found = [country(value) for value in column.leaves.to_pylist()]
+        levels = []
+        for level in self.levels:
+            place = REGION_LEVELS.index(level)
+            labels, groups = np.unique(
+                [_UNKNOWN if each is None else each[place] for each in found], return_inverse=True
+            )
+            levels.append(Level(groups=groups.astype(np.int64), labels=pa.array(labels.tolist(), pa.string())))
+        return Tree(leaves=column.leaves, levels=levels, ranks=column.ranks(column.leaves))
+
+
+def country(value: str) -> tuple[str, str] | None:
+    """Return the sub-region and the region of a country, or None where the value is no country that is known.
+
+    Examples
+    --------
+    >>> country("United-States")
+    ('Northern America', 'Americas')
+    """
+    return _table().get(_plain(value))
+
+
+def _plain(value: str) -> str:
+    bare = "".join(c for c in unicodedata.normalize("NFKD", value) if not unicodedata.combining(c))
+    return re.sub(r"[\W_]+", " ", bare).strip().lower()
+
+
+@functools.cache
+def _table() -> dict[str, tuple[str, str]]:
+    lines = resources.files("shoal.schema.rules").joinpath("countries.txt").read_text(encoding="utf-8").splitlines()
+    found = {}
+    for line in lines:
+        if line.startswith("#"):
+            continue
+        place, _, countries = line.partition(": ")
+        region, _, part = place.partition(" / ")
+        for each in countries.split("; "):
+            short, long, names = each.split(" ", 2)
+            for name in (short, long, *names.split(" = ")):
+                found[_plain(name)] = (part, region)
+    return found

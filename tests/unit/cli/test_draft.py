@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import io
+import random
+
+import pytest
+
+from shoal.cli import _draft, _source
+from shoal.errors import ParameterError, SchemaError
+from shoal.schema import load
+
+
+@pytest.fixture
+def messy(tmp_path):
+    draw = random.Random(1)
+    words = ["came", "late", "left", "early", "with", "pain", "and", "fever", "again", "today"]
+    rows = [
+        f"{draw.randrange(20, 80)},{draw.choice('mw')},{' '.join(draw.sample(words, 6))},{draw.random():.4f}"
+        for _ in range(60)
+    ]
+    path = tmp_path / "people.csv"
+    path.write_text("\n".join(["Alter,Geschlecht,remarks,x9", *rows]) + "\n")
+    return path
+
+
+def drafted(path, **more):
+    _draft.draft(str(path), **more)
+    return load(path.with_name("people.schema.toml"))
+
+
+def test_a_draft_fits_a_terminal_and_ends_with_a_summary(messy, capsys):
+    schema = drafted(messy)
+    shown = capsys.readouterr().out
+    assert "4 columns: 3 others may know, 1 to decide." in shown
+    assert all(len(line) <= 80 for line in shown.splitlines() if "people" not in line)
+    assert schema["remarks"].role == "decide"
+
+
+def test_open_questions_are_asked_one_by_one(messy, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.StringIO("?\nd\ns\ny\n"))
+    schema = drafted(messy, edit=True)
+    assert (schema["remarks"].role, schema["x9"].role) == ("drop", "sensitive")
+    assert not schema.guessed
+    assert "1 of 2: `remarks`" in capsys.readouterr().out
+
+
+def test_no_answer_keeps_what_was_proposed(messy, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
+    schema = drafted(messy, edit=True)
+    assert (schema["remarks"].role, schema["x9"].role) == ("decide", "quasi-identifier")
+    assert schema.guessed
+
+
+def test_nothing_runs_before_a_person_has_decided(messy):
+    schema = drafted(messy)
+    with pytest.raises(SchemaError, match="nobody has decided what this column is: `remarks`") as raised:
+        _source.decided(schema, "people.csv", None)
+    assert "--undecided drop" in str(raised.value)
+    assert _source.decided(schema, "people.csv", "drop")["remarks"].role == "drop"
+    with pytest.raises(ParameterError, match="drop or quasi-identifier"):
+        _source.decided(schema, "people.csv", "insensitive")

@@ -1,0 +1,43 @@
+"""Columns that are dropped or not yet decided never leave."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import shoal
+from shoal import methods
+from shoal.errors import PlanError
+from shoal.methods import promises
+
+
+def table(role):
+    rows = pa.table({"age": [30, 30, 40, 40], "note": ["a", "b", "c", "d"], "pay": ["low", "high", "low", "high"]})
+    schema = shoal.Schema(
+        attributes=(
+            shoal.Attribute(name="age", role="quasi-identifier", kind="numeric"),
+            shoal.Attribute(name="note", role=role),
+            shoal.Attribute(name="pay", role="sensitive"),
+        )
+    )
+    return shoal.read(rows, schema=schema)
+
+
+def test_a_column_that_nobody_has_decided_on_stops_the_release():
+    with pytest.raises(PlanError, match="nobody has decided what these columns are: `note`"):
+        shoal.anonymize(table("decide"), shoal.KAnonymity(2))
+
+
+@pytest.mark.parametrize("name", ["generalize", "mondrian", "mdav", "swap", "bucketize"])
+def test_a_dropped_column_is_left_out(name, tmp_path):
+    promise = (
+        shoal.MultiplicativeCloseness("pay", 2)
+        if name == "bucketize"
+        else promises.from_parameters(methods.crowd(name), {"k": 2})
+    )
+    release = shoal.anonymize(table("drop"), promise, method=methods.from_parameters(name, {}))
+    release.write(tmp_path / "release")
+    assert shoal.verify(tmp_path / "release").passed
+    for data in (tmp_path / "release").glob("*.parquet"):
+        assert "note" not in pa.parquet.read_schema(data).names
