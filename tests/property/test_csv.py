@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from reference.tables import parse_csv
 from shoal.errors import DataError, ShoalError
-from shoal.tables import _csv as module
-from shoal.tables import _utf8, read
-from shoal.tables._csv import open_csv
-from shoal.tables._utf8 import WrongEncoding
+from shoal.tables import read
+from shoal.tables.formats import _csv as module
+from shoal.tables.formats import _utf8
+from shoal.tables.formats._csv import open_csv
+from shoal.tables.formats._utf8 import WrongEncoding
 
 NAMES = st.lists(
     st.text(st.characters(codec="utf-8", exclude_characters='\0\r\n",;|\t'), min_size=1, max_size=5),
@@ -92,10 +93,10 @@ def test_a_file_is_read_as_its_grammar_says_or_refused(folder: Path, text: str, 
         and len({str(name).lower() for name in header}) == len(header)
     )
     if regular:
-        assert rows_of(path, delimiter=delimiter) == rows
+        assert rows_of(path, delimiter=delimiter, encoding="utf-8") == rows
     else:
         with pytest.raises(DataError):
-            rows_of(path, delimiter=delimiter)
+            rows_of(path, delimiter=delimiter, encoding="utf-8")
 
 
 @given(HOSTILE.filter(lambda text: "\0" not in text), st.sampled_from(",;\t|"))

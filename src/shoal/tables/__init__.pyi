@@ -35,6 +35,10 @@ from ._engine import ROW as ROW
 from ._expressions import Filter as Filter
 from ._expressions import FilterError as FilterError
 from ._expressions import filter_text as filter_text
+from ._files import read as read
+from ._files import readable as readable
+from ._files import uploadable as uploadable
+from ._files import write as write
 from ._holders import Holders as Holders
 from ._holders import Votes as Votes
 from ._keyed import bernoulli as bernoulli
@@ -43,10 +47,8 @@ from ._people import People as People
 from ._people import people as people
 from ._people import repeated_identifiers as repeated_identifiers
 from ._profile import profile as profile
-from ._read import read as read
 from ._record_store import RecordStore as RecordStore
 from ._record_store import Selection as Selection
 from ._table import Source as Source
 from ._table import Table as Table
 from ._table import numbered as numbered
-from ._write import write as write

@@ -274,7 +274,7 @@ def _hint(table: Table, schema: Schema, found: dict[str, int]) -> str | None:
     hints = []
     if Kind.DATE in unreadable:
         hints.append("write dates as 2024-12-31")
-    if Kind.NUMERIC in unreadable and table.source.kind == "csv":
+    if Kind.NUMERIC in unreadable and table.source.detail("decimal"):
         mark = "comma" if table.source.detail("decimal") == "," else "point"
         hints.append(f"numbers were read with a decimal {mark}; if that is wrong, specify `decimal`")
     return "; ".join(hints) or None

@@ -10,46 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from shoal.errors import DataError, MissingExtraError, OutputError, ParameterError
+from shoal.errors import MissingExtraError
 from shoal.tables._duckdb import DuckDBEngine, literal
-from shoal.tables._engine import ROW, builtin, check_names, quiet, sorted_by_values
-from shoal.tables._table import Source, Table
+from shoal.tables._engine import ROW, builtin, sorted_by_values
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["SparkEngine", "read_spark", "write_spark_folder", "write_spark_table"]
+__all__ = ["SparkEngine", "plain_texts"]
 
 _BINARY = "UTF8_BINARY"  # the collation that compares bytes
 
 
-def read_spark(source: Any, table: str | None) -> Table:
-    """Read a Spark frame, or a table of a Spark session."""
-    session = source if hasattr(source, "catalog") else getattr(source, "sparkSession", None)
-    if session is None:
-        raise DataError(f"Shoal cannot read a {type(source).__name__}.", hint="pass a Spark DataFrame or SparkSession")
-    engine = SparkEngine(session)
-    if session is source:
-        if table is None:
-            raise ParameterError("reading from a Spark session requires `table`.")
-        try:
-            frame = session.table(table)
-        except Exception:
-            raise DataError(f"the Spark session has no table `{table}`.") from None
-        name = table
-    else:
-        if table is not None:
-            raise ParameterError("`table` of `read` applies only to databases and Spark sessions.")
-        frame, name = source, "Spark frame"
-    check_names(frame.columns, name)
-    with quiet(name):
-        expression = engine.view(_without_collations(frame))
-        if not engine.fetch(expression.limit(1)).num_rows:
-            raise DataError(f"{name} has no records.")
-    return Table(expression=expression, engine=engine, source=Source(kind="spark", name=name))
-
-
-def _without_collations(frame: Any) -> Any:
+def plain_texts(frame: Any) -> Any:
     """Return a frame whose texts are compared byte by byte, whatever Spark 4 was told to take for equal."""
     from pyspark.sql import functions
 
@@ -187,26 +160,6 @@ class SparkEngine:
         except BaseException:
             engine.close()
             raise
-
-
-def write_spark_folder(table: Table, path: Path) -> None:
-    """Write the parts of a table side by side into a folder of Parquet files."""
-    if not isinstance(table.engine, SparkEngine):
-        raise ParameterError(
-            "the format `parquet-folder` works only for tables on Spark.", hint="write one `parquet` file"
-        )
-    table.engine.frame(table.visible).write.parquet(path.absolute().as_uri())
-
-
-def write_spark_table(table: Table, name: str, *, overwrite: bool) -> None:
-    """Make a table of the Spark session."""
-    if not isinstance(table.engine, SparkEngine):
-        raise ParameterError("the format `spark` works only for tables on Spark.", hint="write a `parquet` file")
-    session = table.engine.session
-    with quiet(name, error=OutputError):
-        if session.catalog.tableExists(name) and not overwrite:
-            raise OutputError(f"the Spark table `{name}` already exists.", hint="choose another name, or overwrite it")
-        table.engine.frame(table.visible).write.mode("overwrite" if overwrite else "error").saveAsTable(name)
 
 
 def _drop(session: Any, views: list[str]) -> None:

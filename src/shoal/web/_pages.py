@@ -23,6 +23,7 @@ from shoal.report import (
     lattice_chart,
 )
 from shoal.schema import RULES
+from shoal.tables import uploadable
 from shoal.web._context import Context, Here
 from shoal.web._words import FILTERS, HELP, PRESETS, ROLES
 from shoal.web.api import compare, plans, releases, runs, schema, tables
@@ -48,7 +49,9 @@ def _page(name: str, **values: Any) -> HTMLResponse:
 @router.get("/")
 def home(here: Here) -> HTMLResponse:
     """Show all tables and the newest runs."""
-    return _page("home", tables=list(here.store.tables.all()), runs=runs.every_run(here)[:12])
+    endings = dict.fromkeys(f".{each.rpartition('.')[2]}" for each in uploadable())
+    known = list(here.store.tables.all())
+    return _page("home", tables=known, runs=runs.every_run(here)[:12], endings=",".join(endings))
 
 
 @router.get("/tables/{table}")

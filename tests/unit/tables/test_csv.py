@@ -10,9 +10,10 @@ import pyarrow as pa
 import pytest
 
 from shoal.errors import DataError, ParameterError
-from shoal.tables import _csv as module
-from shoal.tables import _utf8, read
-from shoal.tables._csv import open_csv
+from shoal.tables import read
+from shoal.tables.formats import _csv as module
+from shoal.tables.formats import _utf8
+from shoal.tables.formats._csv import open_csv
 
 SECRET = "Xq7canary"
 

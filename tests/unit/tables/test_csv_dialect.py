@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from shoal.tables._csv import detect_decimal, detect_delimiter
-from shoal.tables._utf8 import Encoding, detect_encoding
+from shoal.tables.formats._csv import detect_decimal, detect_delimiter
+from shoal.tables.formats._utf8 import Encoding, detect_encoding
 
 
 @pytest.mark.parametrize(

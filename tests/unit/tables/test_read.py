@@ -195,7 +195,7 @@ def test_how_a_csv_file_is_written_is_not_asked_of_others(option: str) -> None:
 def test_a_table_name_is_for_databases(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a\n1\n")
     for source in (ROWS, tmp_path / "a.csv"):
-        with pytest.raises(ParameterError, match="`table` of `read` applies only to databases"):
+        with pytest.raises(ParameterError, match="`table` of `read` applies only to DuckDB files, PostgreSQL"):
             read(source, table="a")
 
 

@@ -14,6 +14,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
 
 from shoal.errors import DataError
+from shoal.tables import readable, uploadable
 from shoal.web._context import SCHEMA, Context, Here, receive
 from shoal.web._store import now, read_json, write_json
 
@@ -22,8 +23,6 @@ __all__ = ["risk", "router"]
 router = APIRouter()
 
 UPLOAD = {"requestBody": {"required": True, "content": {"application/octet-stream": {}}}}
-#: endings that are kept, so that the file is read as what it is; the rest of a client's name is only shown
-_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".parquet", ".pq")
 _CELL = 200
 
 
@@ -40,11 +39,10 @@ async def upload(
     name: Annotated[str, Query(min_length=1, max_length=200, description="the file's name; its ending counts")],
 ) -> dict[str, Any]:
     """Take a CSV or Parquet file, profile its columns and draft a schema."""
-    ending = next((each for each in sorted(_ENDINGS, key=len, reverse=True) if name.lower().endswith(each)), None)
+    # the ending is kept, so that the file is read as what it is; the rest of a client's name is only shown
+    ending = next((each for each in sorted(uploadable(), key=len, reverse=True) if name.lower().endswith(each)), None)
     if ending is None:
-        raise DataError(
-            "files of this format are not supported.", hint="Shoal reads .csv, .tsv, .txt (also .gz) and .parquet files"
-        )
+        raise DataError("files of this format are not supported.", hint=f"Shoal reads {readable(uploaded=True)} files")
     identity = here.store.tables.new()
     folder = here.store.tables.path(identity)
     try:

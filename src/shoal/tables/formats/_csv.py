@@ -15,15 +15,18 @@ import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from shoal.errors import DataError
-from shoal.tables._engine import check_names
-from shoal.tables._utf8 import Encoding, Utf8Stream, find_encoding, first_text
+from shoal.errors import DataError, ParameterError
+from shoal.tables._duckdb import DuckDBEngine
+from shoal.tables._engine import check_names, quiet
+from shoal.tables._table import Source, Table
+from shoal.tables.formats._format import FileFormat, Options
+from shoal.tables.formats._utf8 import Encoding, Utf8Stream, WrongEncoding, find_encoding, first_text
 
-__all__ = ["DELIMITERS", "CsvText", "detect_decimal", "detect_delimiter", "open_csv", "rows_of"]
+__all__ = ["DELIMITERS", "Csv", "CsvText", "detect_decimal", "detect_delimiter", "open_csv", "rows_of"]
 
 BLOCK = 1 << 23  # bytes; no record may be longer
 _SAMPLE = 1 << 18
@@ -33,6 +36,48 @@ _ROWS = 1000  # looked at to find the delimiter and the decimal mark
 _COMMA = re.compile(r"[+-]?\d*(,\d+)?([eE][+-]?\d+)?")
 _POINT = re.compile(r"[+-]?\d*(\.\d+)?([eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
+
+
+class Csv(FileFormat):
+    """A CSV file: every field is text, in whatever encoding and with whatever delimiter."""
+
+    name: ClassVar[str] = "csv"
+    title: ClassVar[str] = "CSV files"
+    options: ClassVar[tuple[str, ...]] = ("delimiter", "encoding", "decimal")
+    endings: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".txt")
+    written: ClassVar[tuple[str, ...]] = (".csv",)
+    compressed: ClassVar[bool] = True
+
+    def open(self, path: Path, options: Options) -> Table:
+        """Read a file; text that is not in the encoding that its beginning shows is read again as Windows-1252."""
+        if options.delimiter is not None and (len(options.delimiter) != 1 or options.delimiter in '"\r\n\0'):
+            raise ParameterError("`delimiter` of `read` must be one character, not a quote or a line break.")
+        if options.decimal not in (None, ".", ","):
+            raise ParameterError("`decimal` of `read` must be `.` or `,`.")
+        try:
+            return self._opened(path, options, fall_back=False)
+        except WrongEncoding:
+            return self._opened(path, options, fall_back=True)
+
+    def _opened(self, path: Path, options: Options, *, fall_back: bool) -> Table:
+        text = open_csv(
+            path,
+            delimiter=options.delimiter,
+            encoding=options.encoding,
+            decimal=options.decimal,
+            fall_back=fall_back,
+        )
+        engine = DuckDBEngine()
+        with quiet(path.name):
+            expression = engine.ingest(text.records)
+        text.check()
+        details = (("encoding", text.encoding), ("delimiter", repr(text.delimiter)), ("decimal", text.decimal))
+        source = Source(kind=self.name, name=path.name, path=path, details=details, first_row=2)
+        return Table(expression=expression, engine=engine, source=source)
+
+    def save(self, table: Table, path: Path) -> None:
+        """Write a file in UTF-8, with commas."""
+        table.engine.write_csv(table.visible, path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,151 @@
+"""Read a table from wherever it lives, and write one so that it is there completely, or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import DataError, ParameterError
+from shoal.schema import Schema
+from shoal.tables._engine import quiet
+from shoal.tables._table import Table, load_schema
+from shoal.tables.formats import FORMATS, Format, Options, existing, files, unreadable
+
+__all__ = ["read", "readable", "uploadable", "write"]
+
+
+def read(
+    source: Any,
+    *,
+    schema: Schema | str | Path | None = None,
+    table: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+) -> Table:
+    """Read a table of records.
+
+    Parameters
+    ----------
+    source
+        The path of a CSV file (``.csv``, ``.tsv``, ``.txt``, also with ``.gz``), a Parquet file or folder, or a
+        DuckDB file; the address ``postgresql://...`` of a database; an Arrow table, a pandas or polars frame; a
+        Spark frame, or a Spark session together with ``table``.
+    schema
+        What the columns mean, or the path of a schema file: the records are checked against it.
+    table
+        The table of a database, ``name`` or ``schema.name``.
+    delimiter, encoding, decimal
+        How a CSV file is written. Detected automatically where not given, and kept in the table's ``source``: the
+        delimiter among comma, semicolon, tab and vertical bar; UTF-8, UTF-16 and UTF-32 (with and without byte order
+        mark), and Windows-1252 for text that is none of these; a decimal comma where numbers can be read no other
+        way.
+
+    Raises
+    ------
+    DataError
+        If the source cannot be read; the message names the file, column and row, never a value.
+    SchemaError
+        If the records do not fit the schema.
+    """
+    options = Options(table=table, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    reader = _reader(source)
+    for option in options.given:
+        if option not in reader.options:
+            raise ParameterError(f"`{option}` of `read` applies only to {_users(option)}.")
+    found = reader.read(source, options)
+    with quiet(found.source.name):
+        if not len(found.engine.fetch(found.expression.limit(1))):
+            raise DataError(f"{found.source.name} has no records.")
+    return found if schema is None else found.with_schema(load_schema(schema))
+
+
+def _reader(source: object) -> Format:
+    try:
+        reader = next((each for each in FORMATS.values() if each.takes(source)), None)
+        if reader is not None:
+            return reader
+        if not isinstance(source, str | Path):
+            raise unreadable(source)
+        path = existing(Path(source))
+    except OSError as error:
+        raise DataError(f"{source}: {(error.strerror or 'not readable').lower()}.") from None
+    kind = f"the format `{path.suffix.lower()}` is" if path.suffix else "files without an extension are"
+    raise DataError(f"{path.name}: {kind} not supported.", hint=f"Shoal reads {readable()} files")
+
+
+def readable(*, uploaded: bool = False) -> str:
+    """Return the endings of all files that are read, for messages.
+
+    Examples
+    --------
+    >>> readable(uploaded=True)
+    '.csv, .tsv, .txt (also .gz), .parquet and .pq'
+    """
+    listed = ", ".join(each.listed for each in files() if each.endings and (each.uploaded or not uploaded))
+    first, _, last = listed.rpartition(", ")
+    return f"{first} and {last}"
+
+
+def uploadable() -> tuple[str, ...]:
+    """Return the endings of files that may come from anyone."""
+    return tuple(found for each in files() if each.uploaded for found in each.every_ending)
+
+
+def _users(option: str) -> str:
+    *others, last = (each.title for each in FORMATS.values() if option in each.options)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def write(
+    table: Table,
+    destination: str | Path,
+    *,
+    format: str | None = None,  # noqa: A002 - the word users look for
+    name: str | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Write a table.
+
+    Parameters
+    ----------
+    destination
+        The path of a file; the address ``postgresql://...`` of a database; or the name of a Spark table.
+    format
+        ``csv``, ``parquet`` (one file), ``parquet-folder`` (files written side by side by Spark, in a folder that
+        all its machines see), ``postgresql`` or ``spark`` (a table of the session). Read off the destination where
+        not given.
+    name
+        The table to make in a PostgreSQL database, ``name`` or ``schema.name``.
+    overwrite
+        Replace what is there.
+
+    Raises
+    ------
+    OutputError
+        If the destination exists, may not be written, or the disk is full, or if the format cannot hold the table.
+        Nothing is left behind then.
+    Cancelled
+        If the user interrupts. Nothing is left behind.
+
+    Notes
+    -----
+    Files are written under a temporary name in the same folder, flushed to the disk, and renamed: a reader sees the
+    whole file or none. A database table is made in one transaction. Records stream from the
+    engine; memory stays bounded.
+    """
+    _writer(destination, format).write(table, destination, name=name, overwrite=overwrite)
+
+
+def _writer(destination: str | Path, asked: str | None) -> Format:
+    known = {name: each for name, each in FORMATS.items() if each.writable}
+    if asked is None:
+        found = next((each for each in known.values() if each.suits(destination)), None)
+        if found is None:
+            raise ParameterError(
+                "the name of the destination does not show which `format` to write.", hint=f"one of {', '.join(known)}"
+            )
+        return found
+    if asked not in known:
+        raise ParameterError(f"`format` of `write` must be one of {', '.join(known)}; got {asked!r}.")
+    return known[asked]

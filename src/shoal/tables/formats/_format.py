@@ -1,0 +1,238 @@
+"""What a format is: the sources it reads, how it opens them, what it writes, and what it cannot hold."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.errors import DataError, OutputError, ParameterError, Problems
+from shoal.tables._duckdb import DuckDBEngine
+from shoal.tables._engine import ROW, check_names, quiet
+from shoal.tables._table import Source, Table
+
+__all__ = ["FileFormat", "Format", "Options", "ending", "existing", "opening", "replacing", "staged"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How a source is to be read, as far as :func:`shoal.read` was told."""
+
+    table: str | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+
+    @property
+    def given(self) -> list[str]:
+        """The names of the options that were given."""
+        return [each.name for each in fields(self) if getattr(self, each.name) is not None]
+
+
+class Format(ABC):
+    """A place where tables live: which sources and destinations it stands for, and how it reads and writes them.
+
+    A file format is a :class:`FileFormat`. A new format is one file here, and its line in ``FORMATS``.
+    """
+
+    #: the word of ``format=``
+    name: ClassVar[str]
+    #: as messages call many of them: "CSV files"
+    title: ClassVar[str]
+    #: which of :class:`Options` its reader understands
+    options: ClassVar[tuple[str, ...]] = ()
+    writable: ClassVar[bool] = True
+
+    @abstractmethod
+    def takes(self, source: object) -> bool:
+        """Return whether a source is read by this format."""
+
+    @abstractmethod
+    def read(self, source: Any, options: Options) -> Table:
+        """Read a table from a source that it takes."""
+
+    def suits(self, destination: str | Path) -> bool:
+        """Return whether a destination shows by itself that this format is meant."""
+        return False
+
+    def write(self, table: Table, destination: str | Path, *, name: str | None, overwrite: bool) -> None:
+        """Write a table, completely or not at all."""
+        raise ParameterError(f"{self.title} cannot be written.")
+
+
+class FileFormat(Format):
+    """A file format, told by the ending of a file's name."""
+
+    #: the endings of files that it reads
+    endings: ClassVar[tuple[str, ...]] = ()
+    #: the endings of files that it writes
+    written: ClassVar[tuple[str, ...]] = ()
+    #: whether files are read with ``.gz`` after their ending too
+    compressed: ClassVar[bool] = False
+    #: whether a file that comes from anyone may be opened: nothing that it holds is run, nothing else is read
+    uploaded: ClassVar[bool] = True
+
+    @abstractmethod
+    def open(self, path: Path, options: Options) -> Table:
+        """Read a file that is there."""
+
+    def save(self, table: Table, path: Path) -> None:
+        """Write a file that is not there."""
+        raise ParameterError(f"{self.title} cannot be written.")
+
+    def unfit(self, table: Table) -> Iterable[str]:
+        """Return what the format cannot hold of a table: names, types, numbers of records. Nothing is written then."""
+        return ()
+
+    @property
+    def every_ending(self) -> tuple[str, ...]:
+        """The endings of files that it reads, with ``.gz`` and without."""
+        return (*self.endings, *(f"{each}.gz" for each in self.endings if self.compressed))
+
+    @property
+    def listed(self) -> str:
+        """The endings, as messages list them."""
+        return ", ".join(self.endings) + " (also .gz)" * self.compressed
+
+    def takes(self, source: object) -> bool:
+        """Return whether a source is a file with one of the endings."""
+        return isinstance(source, str | Path) and ending(source) in self.every_ending and not Path(source).is_dir()
+
+    def read(self, source: Any, options: Options) -> Table:
+        """Read a file."""
+        return self.open(existing(Path(source)), options)
+
+    def suits(self, destination: str | Path) -> bool:
+        """Return whether a destination has an ending of files that are written."""
+        return Path(destination).suffix.lower() in self.written
+
+    def write(self, table: Table, destination: str | Path, *, name: str | None, overwrite: bool) -> None:
+        """Write a file under a temporary name, flush it to the disk and rename it."""
+        path = Path(destination)
+        problems = Problems()
+        for problem in self.unfit(table):
+            problems.add(problem)
+        problems.raise_as(OutputError, hint="write another format, such as `parquet`")
+        with replacing(path, overwrite=overwrite) as temporary, quiet(path.name, error=OutputError):
+            self.save(table, temporary)
+
+
+def ending(path: str | Path) -> str:
+    """Return the ending of a file's name, in lower case.
+
+    Examples
+    --------
+    >>> ending("2024.Patients.CSV.gz"), ending("patients")
+    ('.csv.gz', '')
+    """
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    return "".join(suffixes[-2:] if suffixes[-1:] == [".gz"] else suffixes[-1:])
+
+
+def existing(path: Path) -> Path:
+    """Return the path of a file or folder, after checking that it is there."""
+    if not path.exists():
+        raise DataError(f"{path} does not exist.")
+    return path
+
+
+@contextmanager
+def opening(path: Path, what: str, *errors: type[Exception]) -> Iterator[None]:
+    """Turn what a library raises on a file that it cannot read into one error of ours; ``what`` is "a Parquet file"."""
+    try:
+        yield
+    except PermissionError:
+        raise DataError(f"{path.name} cannot be read: permission denied.") from None
+    except errors:
+        raise DataError(f"{path.name} is not {what}, or it is damaged.") from None
+
+
+def staged(rows: pa.Table, source: Source) -> Table:
+    """Return a table of records that are in memory, numbered in their order."""
+    check_names(rows.column_names, source.name)
+    rows = _supported(rows)
+    numbers = pa.array(np.arange(rows.num_rows, dtype=np.int64))
+    engine = DuckDBEngine()
+    with quiet(source.name):
+        expression = engine.stage(rows.append_column(ROW, numbers))
+    return Table(expression=expression, engine=engine, source=source)
+
+
+def _supported(rows: pa.Table) -> pa.Table:
+    """Cast the types that the engine does not know but can hold, and say which it cannot."""
+    problems = Problems()
+    columns = []
+    for name, column in zip(rows.column_names, rows.columns, strict=True):
+        if pa.types.is_null(column.type):
+            column = column.cast(pa.string())
+        elif pa.types.is_float16(column.type):
+            column = column.cast(pa.float32())
+        elif pa.types.is_decimal256(column.type):
+            problems.add(f"column `{name}`: the type {column.type} is not supported")
+        columns.append(column)
+    problems.raise_as(DataError, hint="cast it to a number with fewer digits, or to text")
+    return pa.table(columns, names=rows.column_names)
+
+
+@contextmanager
+def replacing(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
+    """Yield a temporary path beside ``path`` and give it the name ``path`` at the end; remove it if anything fails."""
+    if path.exists() and not overwrite:
+        raise OutputError(f"{path} already exists.", hint="choose another name, or overwrite it")
+    if not path.parent.is_dir():
+        raise OutputError(f"{path.parent} is not a folder.")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise OutputError(f"you have no permission to write to {path.parent}.")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+    try:
+        yield temporary
+        _flush(temporary)
+        _move(temporary, path)
+        _sync(path.parent)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {(error.strerror or 'unknown reason').lower()}.") from None
+    finally:
+        _remove(temporary)
+
+
+def _flush(path: Path) -> None:
+    for file in path.rglob("*") if path.is_dir() else [path]:
+        if file.is_file():
+            _sync(file)
+
+
+def _sync(path: Path) -> None:
+    if path.is_dir() and os.name == "nt":  # Windows has no handles of folders
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _move(temporary: Path, path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        # a folder cannot be replaced in one step: the old one steps aside first
+        aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.old")
+        path.rename(aside)
+        temporary.rename(path)
+        shutil.rmtree(aside)
+    else:
+        temporary.replace(path)
+
+
+def _remove(temporary: Path) -> None:
+    if temporary.is_dir():
+        shutil.rmtree(temporary, ignore_errors=True)
+    else:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,82 @@
+"""Parquet: a file, a folder of files, or a folder that the machines of a cluster write side by side."""
+
+from __future__ import annotations
+
+import glob
+from pathlib import Path
+from typing import ClassVar
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from shoal.errors import DataError, ParameterError
+from shoal.tables._duckdb import DuckDBEngine, literal, quoted
+from shoal.tables._engine import ROW, check_names, quiet
+from shoal.tables._table import Source, Table
+from shoal.tables.formats._format import FileFormat, Options, opening
+
+__all__ = ["Parquet", "ParquetFolder"]
+
+_FILE_STRIDE = 1 << 40  # rows; no Parquet file has more
+
+
+class Parquet(FileFormat):
+    """A Parquet file, or a folder of them."""
+
+    name: ClassVar[str] = "parquet"
+    title: ClassVar[str] = "Parquet files"
+    endings: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
+    written: ClassVar[tuple[str, ...]] = endings
+
+    def takes(self, source: object) -> bool:
+        """Return whether a source is a Parquet file or a folder."""
+        return super().takes(source) or (isinstance(source, str | Path) and Path(source).is_dir())
+
+    def open(self, path: Path, options: Options) -> Table:
+        """Read a file or a folder, lazily."""
+        files = sorted(str(file) for file in path.rglob("*.parquet")) if path.is_dir() else [str(path)]
+        if not files:
+            raise DataError(
+                f"{path.name} is a folder without Parquet files.", hint="pass one file or a folder of Parquet files"
+            )
+        # DuckDB renames columns that are there twice: the names are read off the file itself
+        with opening(path, "a Parquet file", pa.ArrowException, OSError):
+            names = list(parquet.read_schema(files[0]).names)
+        check_names(names, path.name)
+        taken = {name.lower() for name in names} & {"file_row_number", "file_index"}
+        engine = DuckDBEngine()
+        with quiet(path.name):
+            expression = engine.view(_scan(files, numbered=not taken))
+        first = 1 if len(files) == 1 and not taken else None
+        source = Source(kind=self.name, name=path.name, path=path, first_row=first)
+        return Table(expression=expression, engine=engine, source=source)
+
+    def save(self, table: Table, path: Path) -> None:
+        """Write one file."""
+        table.engine.write_parquet(table.visible, path)
+
+
+class ParquetFolder(Parquet):
+    """A folder of Parquet files, written side by side by Spark."""
+
+    name: ClassVar[str] = "parquet-folder"
+    title: ClassVar[str] = "folders of Parquet files"
+    endings: ClassVar[tuple[str, ...]] = ()
+    written: ClassVar[tuple[str, ...]] = ()
+
+    def save(self, table: Table, path: Path) -> None:
+        """Write the parts of a table side by side."""
+        from shoal.tables._spark import SparkEngine
+
+        if not isinstance(table.engine, SparkEngine):
+            raise ParameterError(
+                "the format `parquet-folder` works only for tables on Spark.", hint="write one `parquet` file"
+            )
+        table.engine.frame(table.visible).write.parquet(path.absolute().as_uri())
+
+
+def _scan(files: list[str], *, numbered: bool) -> str:
+    """Return a query for all records; `*` takes the column's own name where a file has one called file_row_number."""
+    row = f", (file_index::BIGINT * {_FILE_STRIDE} + file_row_number) AS {quoted(ROW)}" if numbered else ""
+    listed = ", ".join(literal(glob.escape(file)) for file in files)
+    return f"SELECT *{row} FROM read_parquet([{listed}], hive_types_autocast = false)"  # noqa: S608

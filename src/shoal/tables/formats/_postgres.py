@@ -1,0 +1,141 @@
+"""PostgreSQL: records stream in as Arrow batches, and out in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+from shoal.errors import DataError, MissingExtraError, OutputError, ParameterError, ShoalError
+from shoal.tables._duckdb import DuckDBEngine, quoted
+from shoal.tables._engine import check_names, quiet
+from shoal.tables._table import Source, Table
+from shoal.tables.formats._format import Format, Options
+
+__all__ = ["Postgres"]
+
+_COLUMNS = """
+    SELECT a.attname, format_type(a.atttypid, a.atttypmod), t.typtype::text
+    FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+    WHERE a.attrelid = $1::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+"""
+#: Types that arrive as Arrow types of their own; all others are read as text.
+_NATIVE = ("boolean", "smallint", "integer", "bigint", "real", "double precision", "date", "text", "bytea")
+_NATIVE_STARTS = ("character", "timestamp", "time ")
+
+
+class Postgres(Format):
+    """A table of a PostgreSQL database."""
+
+    name: ClassVar[str] = "postgresql"
+    title: ClassVar[str] = "PostgreSQL databases"
+    options: ClassVar[tuple[str, ...]] = ("table",)
+
+    def takes(self, source: object) -> bool:
+        """Return whether a source is the address of a database."""
+        return isinstance(source, str) and source.startswith(("postgresql://", "postgres://"))
+
+    def suits(self, destination: str | Path) -> bool:
+        """Return whether a destination is the address of a database."""
+        return self.takes(destination)
+
+    def read(self, source: Any, options: Options) -> Table:
+        """Read a table of a database.
+
+        The records are copied into the embedded engine as they arrive, so that later looks see the same records and
+        the server is asked once. Numbers of a declared precision keep it; others become floating point; types that
+        have no equal (enumerations, UUID, JSON) become text.
+        """
+        if options.table is None:
+            raise ParameterError("reading from a PostgreSQL database requires `table`.")
+        engine = DuckDBEngine()
+        with _connected(source, DataError) as connection, connection.cursor() as cursor:
+            relation = _relation(cursor, options.table)
+            columns = _columns(cursor, relation)
+            check_names([name for name, _, _ in columns], options.table)
+            chosen = ", ".join(f"{_expression(name, kind)} AS {quoted(name)}" for name, kind, _ in columns)
+            cursor.execute(f"SELECT {chosen} FROM {relation}")  # noqa: S608
+            with quiet(options.table):
+                expression = engine.ingest(cursor.fetch_record_batch())
+        exact = {name: _decimal(kind) for name, kind, _ in columns if kind.startswith("numeric(")}
+        expression = expression.mutate(**{name: expression[name].try_cast(kind) for name, kind in exact.items()})
+        where = Source(kind=self.name, name=options.table, details=(("database", _database(source)),))
+        return Table(expression=expression, engine=engine, source=where)
+
+    def write(self, table: Table, destination: str | Path, *, name: str | None, overwrite: bool) -> None:
+        """Make a table in a database, in one transaction."""
+        if name is None:
+            raise ParameterError("writing to a PostgreSQL database requires the `name` of the new table.")
+        schema, _, base = name.rpartition(".")
+        connected = _connected(str(destination), OutputError)
+        with connected as connection, connection.cursor() as cursor, quiet(name, error=OutputError):
+            cursor.execute("SELECT to_regclass($1) IS NOT NULL", (_relation_name(name),))
+            if cursor.fetchone()[0] and not overwrite:
+                raise OutputError(f"the table `{name}` already exists.", hint="choose another name, or overwrite it")
+            cursor.adbc_ingest(
+                base,
+                table.engine.batches(table.visible),
+                mode="replace" if overwrite else "create",
+                db_schema_name=schema or None,
+            )
+            connection.commit()
+
+
+@contextmanager
+def _connected(address: str, error: type[ShoalError]) -> Iterator[Any]:
+    try:
+        from adbc_driver_postgresql import dbapi
+    except ImportError:
+        raise MissingExtraError("PostgreSQL support", extra="postgres") from None
+    try:
+        connection = dbapi.connect(address)
+    except Exception:
+        # the driver's own words hold the address, and with it the password
+        raise error(
+            f"the PostgreSQL database {_database(address)} cannot be reached.",
+            hint="check the host, port, database, user and password of the address",
+        ) from None
+    try:
+        with connection, quiet(_database(address), error=error):
+            yield connection
+    finally:
+        connection.close()
+
+
+def _relation(cursor: Any, table: str) -> str:
+    name = _relation_name(table)
+    cursor.execute("SELECT to_regclass($1) IS NOT NULL", (name,))
+    if not cursor.fetchone()[0]:
+        raise DataError(f"the database has no table `{table}`.")
+    return name
+
+
+def _relation_name(table: str) -> str:
+    return ".".join(quoted(part) for part in table.split(".", 1))
+
+
+def _columns(cursor: Any, relation: str) -> list[tuple[str, str, str]]:
+    cursor.execute(_COLUMNS, (relation,))
+    return list(cursor.fetchall())
+
+
+def _expression(name: str, kind: str) -> str:
+    if kind == "numeric":
+        return f"{quoted(name)}::double precision"
+    if kind in _NATIVE or kind.startswith(_NATIVE_STARTS):
+        return quoted(name)
+    return f"{quoted(name)}::text"
+
+
+def _decimal(kind: str) -> str:
+    precision, _, scale = kind.removeprefix("numeric(").removesuffix(")").partition(",")
+    exact = int(precision) <= 38 and 0 <= int(scale or 0) <= int(precision)
+    return f"decimal({precision}, {scale or 0})" if exact else "float64"
+
+
+def _database(address: str) -> str:
+    """Return the host and database of an address, never its user or password."""
+    parts = urlsplit(address)
+    return f"{parts.hostname or 'localhost'}{parts.path}"
