@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 __all__ = [
+    "Bounded",
     "Budget",
     "Dropped",
     "Event",
@@ -109,6 +110,28 @@ class LeftOut(Event):
         """Say what was done, in one plain sentence."""
         records = "1 record" if self.records == 1 else f"{self.records:,} records"
         return f"Left out {records} with missing values in {_columns(self.columns)}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounded(Event):
+    """At most so many records of every person were kept, drawn at random among that person's own.
+
+    Parameters
+    ----------
+    column
+        The column that says whose record it is.
+    records
+        The most that is kept of a person.
+    """
+
+    name: ClassVar[str] = "bounded"
+    column: str
+    records: int
+
+    def describe(self) -> str:
+        """Say what was done, in one plain sentence."""
+        kept = "one record" if self.records == 1 else f"at most {self.records:,} records"
+        return f"Kept {kept} of every person (`{self.column}`), drawn at random among that person's records."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

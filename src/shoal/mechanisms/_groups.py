@@ -1,9 +1,9 @@
 """From the privacy of one record to that of a person with several: group privacy, rounded to the safe side.
 
 **Lemma.** If a mechanism is (e, d)-differentially private for neighbours that differ by one record, it is
-(r e, d (e^(r e) - 1) / (e^e - 1))-private for tables that differ by r records. *Proof.* Let D = D_0, ..., D_r = D' differ
-by one record each. P_i[S] <= e^e P_(i+1)[S] + d, applied r times, gives P_0[S] <= e^(r e) P_r[S] + d (1 + e^e + ... +
-e^((r-1) e)). QED
+(r e, d (e^(r e) - 1) / (e^e - 1))-private for tables that differ by r records. *Proof.* Let D = D_0, ..., D_r = D'
+differ by one record each. P_i[S] <= e^e P_(i+1)[S] + d, applied r times, gives P_0[S] <= e^(r e) P_r[S] + d (1 + e^e +
+... + e^((r-1) e)). QED
 
 So a person with at most r records is promised (epsilon, delta) where a record is promised
 

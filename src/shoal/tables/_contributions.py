@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from shoal.errors import DataError, ParameterError
+from shoal.errors import ParameterError
 from shoal.tables._engine import OURS, ROW, key, quiet
 from shoal.tables._keyed import check_sampling_key, hexadecimal
 from shoal.tables._table import Table, numbered
@@ -33,7 +33,8 @@ def at_most(table: Table, person: str, records: int, secret: bytes) -> Table:
     Parameters
     ----------
     person
-        The column that says whose record it is; it must have a value in every record.
+        The column that says whose record it is. Records without a value, which a schema refuses for such a column,
+        count as those of one person.
     records
         At least 1.
     secret
@@ -47,7 +48,6 @@ def at_most(table: Table, person: str, records: int, secret: bytes) -> Table:
         raise ParameterError(f"`records` of `at_most` must be an integer of at least 1; got {records!r}.")
     check_sampling_key(secret, "at_most")
     table = numbered(table)
-    _refuse_missing(table, person)
     import ibis
 
     with quiet(table.source.name):
@@ -58,16 +58,3 @@ def at_most(table: Table, person: str, records: int, secret: bytes) -> Table:
         ranked = drawn.mutate(**{_RANK: ibis.row_number().over(whose)})
         kept = ranked.filter(ranked[_RANK] < records)
         return replace(table, expression=kept.select(*table.expression.columns))
-
-
-def _refuse_missing(table: Table, person: str) -> None:
-    records = table.expression
-    with quiet(table.source.name):
-        missing = records.filter(records[person].isnull())
-        count = int(table.engine.fetch(missing.aggregate(records=missing.count()))["records"][0].as_py())
-    if count:
-        raise DataError(
-            f"column `{person}`: {count:,} records do not say whose they are, so the records of a person cannot be "
-            "counted.",
-            hint='give every record its person, or leave these records out (missing = "drop" in the schema)',
-        )
