@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import ParameterError
-from shoal.exact import fraction
+from shoal.exact import ball, below, fraction
 from shoal.guarantees import Event, Sampled, Trimmed
 from shoal.mechanisms import RandomSource, binomial, discrete_laplaces, person_delta, record_delta
 from shoal.methods.truthful import parameters, trimming
@@ -74,6 +74,15 @@ class Operator(ABC):
     def record_epsilon(self) -> Fraction:
         """What a record is promised, so that a person is promised epsilon: see `shoal.mechanisms.record_delta`."""
         return self.epsilon / self.per_person
+
+    def of_a_record(self) -> dict[str, object]:
+        """Return what a record is promised, as figures of the promise, where a person may have several."""
+        if self.per_person == 1:
+            return {}
+        return {
+            f"epsilon of a record in the {self.doing}": str(self.record_epsilon),
+            f"delta of a record in the {self.doing}, rounded down": below(lambda: ball(self._record_delta(None))),
+        }
 
     def _record_delta(self, delta: Fraction | None) -> Fraction:
         return record_delta(self.epsilon, self.delta if delta is None else delta, self.per_person)
@@ -357,6 +366,7 @@ def figures(operator: Operator, *, sensitivity: Fraction, search_epsilon: Fracti
     """Return all figures that a promise was computed with, those of the search and those of the operator."""
     return {
         **operator.figures(),
+        **operator.of_a_record(),
         "sensitivity of the score": str(sensitivity),
         "epsilon of the scheme": str(search_epsilon),
         f"epsilon of the {operator.doing}": str(operator.epsilon),
