@@ -28,7 +28,10 @@ import os
 import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Self
+
+from shoal import stopping
 
 __all__ = [
     "AccessError",
@@ -207,12 +210,15 @@ def presentable(error: BaseException) -> ShoalError:
     if isinstance(error, ShoalError):
         return error
     if isinstance(error, MemoryError):
-        return ShoalError("there is not enough memory for this table; nothing was written")
+        return ShoalError(f"there is not enough memory for this table; {stopping.left()}")
     if os.environ.get("SHOAL_DEBUG"):
         traceback.print_exception(error)
+    if isinstance(error, OSError) and error.strerror:
+        name = "" if error.filename is None else f"`{Path(str(error.filename)).name[:40]}`: "
+        return InputError(f"{name}{error.strerror.lower()}; {stopping.left()}")
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "shoal" in frame.filename]
     place = f"{frames[-1].filename.rsplit('shoal', 1)[-1].lstrip('/')}:{frames[-1].lineno}" if frames else "unknown"
     return ShoalError(
-        f"internal error: {type(error).__name__} at {place}; nothing was written",
+        f"internal error: {type(error).__name__} at {place}; {stopping.left()}",
         hint="please report this; SHOAL_DEBUG=1 shows the details, which may contain data",
     )
