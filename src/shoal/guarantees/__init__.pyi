@@ -16,6 +16,7 @@ from ._certificate import fingerprint as fingerprint
 from ._certificate import load as load
 from ._check import Check as Check
 from ._check import Verification as Verification
+from ._events import UNLESS_DEFAULT as UNLESS_DEFAULT
 from ._events import Bounded as Bounded
 from ._events import Budget as Budget
 from ._events import Dropped as Dropped

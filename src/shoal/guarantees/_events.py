@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 __all__ = [
+    "UNLESS_DEFAULT",
     "Bounded",
     "Budget",
     "Dropped",
@@ -25,6 +26,11 @@ __all__ = [
     "Trimmed",
     "budget",
 ]
+
+
+_UNLESS_DEFAULT = "unless default"
+UNLESS_DEFAULT: dict[str, bool] = {_UNLESS_DEFAULT: True}
+"""The metadata of a field that a certificate states only where it is not the default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +55,11 @@ class Event(ABC):
 
     def to_json(self) -> dict[str, object]:
         """Return the event as it stands in a certificate."""
-        values = {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
+        values = {
+            field.name: _plain(getattr(self, field.name))
+            for field in dataclasses.fields(self)
+            if not (field.metadata.get(_UNLESS_DEFAULT) and getattr(self, field.name) == field.default)
+        }
         spent = {"epsilon_spent": self.epsilon, "delta_spent": self.delta}
         known = {name: _plain(value) for name, value in spent.items() if value}
         return {"step": self.name, **known, **values, "description": self.describe()}
@@ -61,7 +71,11 @@ class Event(ABC):
         for kind in kinds:
             kinds += kind.__subclasses__()
         known = {getattr(kind, "name", ""): kind for kind in kinds}[str(step["step"])]
-        given = {field.name: (field.type, step[field.name]) for field in dataclasses.fields(known)}
+        given = {
+            field.name: (field.type, step[field.name])
+            for field in dataclasses.fields(known)
+            if field.name in step or not field.metadata.get(_UNLESS_DEFAULT)
+        }
         return known(
             **{
                 name: Fraction(str(value)) if kind == "Fraction" else _tuples(value)

@@ -8,9 +8,10 @@ from shoal.mechanisms import RandomSource
 from shoal.schema import Schema
 from shoal.tables import Table
 
-__all__ = ["bounded", "bounded_assumption", "bounded_steps", "check_bounded", "unit_problems"]
+__all__ = ["UNSEEN", "bounded", "bounded_assumption", "bounded_steps", "check_bounded", "unit_problems"]
 
 KEY = 32  # bytes
+UNSEEN = "no file can show"
 
 
 def unit_problems(schema: Schema, title: str, records: int | None) -> list[str]:
@@ -55,5 +56,5 @@ def check_bounded(records: int | None, evidence: Evidence) -> Decision:
         return False, "the steps do not keep as many records of a person as the promise says"
     if records is None:
         return True, "one record; the schema names no person"
-    most = "one record" if records == 1 else f"at most {records:,} records"
-    return True, f"one person; that {most} of each were kept, drawn at random, no file can show"
+    most = "one record of each was" if records == 1 else f"at most {records:,} records of each were"
+    return True, f"one person; that {most} kept, drawn at random, {UNSEEN}"

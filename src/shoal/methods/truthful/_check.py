@@ -35,7 +35,7 @@ from shoal.guarantees import (
     checked,
 )
 from shoal.hierarchies import Hierarchy
-from shoal.methods._persons import check_bounded
+from shoal.methods._persons import UNSEEN, check_bounded
 from shoal.methods.truthful._operators import OPERATORS, Operator, figures, sensitivity_range
 from shoal.schema import Provenance
 from shoal.tables import Classes
@@ -127,7 +127,8 @@ def check_privacy(
         "domains": _domains,
         "silence": _silence,
     }
-    return [checked(f"{promise.name}, {part}", _bound(decide, release)) for part, decide in parts.items()]
+    found = [checked(f"{promise.name}, {part}", _bound(decide, release)) for part, decide in parts.items()]
+    return [dataclasses.replace(each, shown=UNSEEN not in each.detail) for each in found]
 
 
 def _bound(decide: Callable[[_Release], Decision], release: _Release) -> Callable[[], Decision]:
