@@ -24,6 +24,7 @@ Messages name columns, counts and row numbers. They never hold a cell value of t
 
 from __future__ import annotations
 
+import difflib
 import os
 import traceback
 from collections.abc import Iterable
@@ -52,6 +53,7 @@ __all__ = [
     "ShoalError",
     "VerificationError",
     "presentable",
+    "unknown",
 ]
 
 
@@ -222,3 +224,16 @@ def presentable(error: BaseException) -> ShoalError:
         f"internal error: {type(error).__name__} at {place}; {stopping.left()}",
         hint="please report this; SHOAL_DEBUG=1 shows the details, which may contain data",
     )
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> ParameterError:
+    """Return the error for a name that is not known, with the one that was probably meant.
+
+    Examples
+    --------
+    >>> unknown("model", "k-anonimity", ["k-anonymity", "k-map"]).hint
+    'did you mean `k-anonymity`?'
+    """
+    near = difflib.get_close_matches(name, known := list(known), n=1)
+    hint = f"did you mean `{near[0]}`?" if near else f"the {what}s are {', '.join(f'`{each}`' for each in known)}"
+    return ParameterError(f"There is no {what} `{name}`.", hint=hint)

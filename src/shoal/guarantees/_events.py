@@ -35,19 +35,19 @@ UNLESS_DEFAULT: dict[str, bool] = {_UNLESS_DEFAULT: True}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event(ABC):
-    """Something that a step did; a step that spends privacy budget says how much."""
+    """Something that a step did; one that spends privacy budget has fields ``epsilon_spent`` and ``delta_spent``."""
 
     name: ClassVar[str]
 
     @property
     def epsilon(self) -> Fraction:
         """The epsilon that this step spends."""
-        return Fraction(0)
+        return Fraction(getattr(self, "epsilon_spent", 0))
 
     @property
     def delta(self) -> Fraction:
         """The delta that this step spends."""
-        return Fraction(0)
+        return Fraction(getattr(self, "delta_spent", 0))
 
     @abstractmethod
     def describe(self) -> str:
@@ -194,11 +194,6 @@ class SchemeChosen(Event):
     candidates: int
     epsilon_spent: Fraction
 
-    @property
-    def epsilon(self) -> Fraction:
-        """The epsilon that this step spends."""
-        return self.epsilon_spent
-
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
         if self.search == "fixed":
@@ -234,16 +229,6 @@ class Sampled(Event):
     delta_spent: Fraction
     definition: str
 
-    @property
-    def epsilon(self) -> Fraction:
-        """The epsilon that this step spends."""
-        return self.epsilon_spent
-
-    @property
-    def delta(self) -> Fraction:
-        """The delta that this step spends."""
-        return self.delta_spent
-
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
         return (
@@ -273,16 +258,6 @@ class Trimmed(Event):
     epsilon_spent: Fraction
     delta_spent: Fraction
     definition: str
-
-    @property
-    def epsilon(self) -> Fraction:
-        """The epsilon that this step spends."""
-        return self.epsilon_spent
-
-    @property
-    def delta(self) -> Fraction:
-        """The delta that this step spends."""
-        return self.delta_spent
 
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""

@@ -9,7 +9,7 @@ from enum import StrEnum
 from shoal.errors import ParameterError
 from shoal.guarantees._kind import CLASSES, PromiseKind, Words
 
-__all__ = ["Neighbours", "Promise", "Strength", "syntactic"]
+__all__ = ["Neighbours", "Promise", "Strength", "private", "syntactic"]
 
 
 class Strength(StrEnum):
@@ -83,4 +83,25 @@ def syntactic(model: PromiseKind, words: Words = CLASSES) -> Promise:
         strength=Strength.SYNTACTIC,
         statement=model.statement(words),
         assumptions=(*model.assumptions(), *words.assumptions),
+    )
+
+
+def private(
+    kind: PromiseKind,
+    doubts: tuple[str, ...],
+    *,
+    neighbours: Neighbours,
+    unit: str,
+    exact: Mapping[str, object] | None = None,
+) -> Promise:
+    """Return a promise of differential privacy: a conditional one where anything leaves doubts."""
+    return Promise(
+        model=kind.name,
+        parameters=kind.parameters(),
+        strength=Strength.CONDITIONAL if doubts else Strength.UNCONDITIONAL,
+        statement=kind.statement(),
+        assumptions=(*doubts, *kind.assumptions()),
+        neighbours=neighbours,
+        unit=unit,
+        exact=exact or {},
     )

@@ -11,6 +11,7 @@ from shoal.exact import Arguments, Number, plain
 from shoal.guarantees import (
     CLASSES,
     CRYPTOGRAPHIC,
+    SEED,
     Check,
     Evidence,
     Neighbours,
@@ -18,8 +19,8 @@ from shoal.guarantees import (
     PromiseEntry,
     PromiseKind,
     Requirement,
-    Strength,
     Words,
+    private,
 )
 from shoal.methods._persons import bounded_assumption, unit_problems
 from shoal.methods._preparation import unfit
@@ -188,17 +189,9 @@ class NoisyCentroidsPrivacy(PromiseKind):
 
     def promise(self, *, cryptographic: bool) -> Promise:
         """Return what is promised, given whether the random bits came from the operating system."""
-        seeded = ("Nobody knows the seed that the random numbers came from.",)
-        doubts = (*self.conditions, *(() if cryptographic else seeded))
-        return Promise(
-            model=self.name,
-            parameters=self.parameters(),
-            strength=Strength.CONDITIONAL if doubts else Strength.UNCONDITIONAL,
-            statement=self.statement(),
-            assumptions=(*doubts, *self.assumptions()),
-            neighbours=_NEIGHBOURS[self._unit],
-            unit="person" if self._unit else "record",
-        )
+        doubts = (*self.conditions, *(() if cryptographic else (SEED,)))
+        unit = "person" if self._unit else "record"
+        return private(self, doubts, neighbours=_NEIGHBOURS[self._unit], unit=unit)
 
     def check(self, entry: PromiseEntry, evidence: Evidence) -> list[Check]:
         """Say the promise again, compute again what its steps claim, and compare with what the data files show."""

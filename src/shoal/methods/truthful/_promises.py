@@ -15,14 +15,15 @@ from shoal.errors import ParameterError
 from shoal.exact import Arguments, Number, plain
 from shoal.guarantees import (
     CLASSES,
+    SEED,
     Check,
     Evidence,
     Neighbours,
     Promise,
     PromiseEntry,
     Requirement,
-    Strength,
     Words,
+    private,
 )
 from shoal.hierarchies import TOP, Hierarchy, build, leaves_declared, provenance
 from shoal.methods._persons import bounded_assumption, unit_problems
@@ -203,22 +204,14 @@ class DifferentialPrivacy(Requirement):
             What the promise was computed with.
         """
         doubts = self.doubts(covered=covered, cryptographic=cryptographic)
-        return Promise(
-            model=self.name,
-            parameters=self.parameters(),
-            strength=Strength.CONDITIONAL if doubts else Strength.UNCONDITIONAL,
-            statement=self.statement(),
-            assumptions=(*doubts, *self.assumptions()),
-            neighbours=Neighbours.ADD_REMOVE if self.records_per_person is None else Neighbours.ADD_REMOVE_PERSON,
-            unit="record" if self.records_per_person is None else "person",
-            exact=figures,
-        )
+        alone = self.records_per_person is None
+        neighbours = Neighbours.ADD_REMOVE if alone else Neighbours.ADD_REMOVE_PERSON
+        return private(self, doubts, neighbours=neighbours, unit="record" if alone else "person", exact=figures)
 
     def doubts(self, *, covered: bool, cryptographic: bool) -> tuple[str, ...]:
         """Say what makes the promise a conditional one: a search that no proof covers, random numbers from a seed."""
         walked = "The last step of the published walk, which compares exact scores, shows nothing: no proof covers it."
-        seeded = "Nobody knows the seed that the random numbers came from."
-        return (*(() if covered else (walked,)), *(() if cryptographic else (seeded,)))
+        return (*(() if covered else (walked,)), *(() if cryptographic else (SEED,)))
 
 
 def released(schema: Schema) -> tuple[Attribute, ...]:
