@@ -74,6 +74,7 @@ from .schema import Kind as Kind
 from .schema import Mask as Mask
 from .schema import Missing as Missing
 from .schema import Quantiles as Quantiles
+from .schema import Reading as Reading
 from .schema import Regions as Regions
 from .schema import Role as Role
 from .schema import Schema as Schema

@@ -21,6 +21,7 @@ __all__ = [
     "Source",
     "TableName",
     "Undecided",
+    "conformed",
     "decided",
     "default_schema",
     "find_schema",
@@ -61,12 +62,23 @@ def read(
     """Read a table as the options say, without a schema."""
     import shoal
 
-    return shoal.read(source, table=table, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    found = shoal.read(source, table=table, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    for note in found.notes:
+        _output.warning(f"{note}.")
+    return found
 
 
 def with_schema(data: Table, source: str, schema: Path | None) -> Table:
     """Give a table its schema; its records are checked against it."""
-    return data.with_schema(find_schema(data, source, schema))
+    return conformed(data, find_schema(data, source, schema))
+
+
+def conformed(data: Table, schema: Schema) -> Table:
+    """Check the records of a table against a schema, and say what a person should know of it."""
+    found = data.with_schema(schema)
+    for note in found.notes[len(data.notes) :]:
+        _output.warning(f"{note}.")
+    return found
 
 
 def find_schema(data: Table, source: str, schema: Path | None) -> Schema:

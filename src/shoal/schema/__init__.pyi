@@ -8,6 +8,8 @@ from ._read import from_document as from_document
 from ._read import load as load
 from ._read import loads as loads
 from ._read import read_rule as read_rule
+from ._reading import Reading as Reading
+from ._reading import date_pattern as date_pattern
 from ._rule import HierarchyRule as HierarchyRule
 from ._schema import Attribute as Attribute
 from ._schema import Missing as Missing
@@ -19,7 +21,9 @@ from ._write import save as save
 from ._write import toml_value as toml_value
 from .drafts import ColumnProfile as ColumnProfile
 from .drafts import Draft as Draft
+from .drafts import Guess as Guess
 from .drafts import draft as draft
+from .drafts import habits as habits
 from .drafts import looks as looks
 from .rules import DATE_LEVELS as DATE_LEVELS
 from .rules import RULES as RULES

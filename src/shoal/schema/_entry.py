@@ -26,6 +26,7 @@ __all__ = [
     "text",
     "truth",
     "whole",
+    "word_or_number",
 ]
 
 T = TypeVar("T")
@@ -131,6 +132,13 @@ def number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise Unlike("a number")
     return value
+
+
+def word_or_number(value: object) -> str:
+    """Read text, or a number as its text."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise Unlike("text or a number")
+    return str(value)
 
 
 def whole(value: object) -> int:

@@ -3,6 +3,7 @@
 ::
 
     shoal = 1                                  # version of the format; may be left out
+    missing_values = ["?", "NA"]               # what stands for a missing value in all columns; a column may say more
     guessed = true                             # nobody has confirmed the roles yet; remove the line when you have
 
     [columns.age]                              # one table per column, in the order of the data's columns
@@ -55,7 +56,19 @@ from typing import Any, TypeVar
 
 from shoal.errors import InputError, Problems, SchemaError
 from shoal.schema._domain import Bound, Domain, Kind
-from shoal.schema._entry import TomlTable, day_or_number, many, nearest, number, table, text, truth, whole
+from shoal.schema._entry import (
+    TomlTable,
+    day_or_number,
+    many,
+    nearest,
+    number,
+    table,
+    text,
+    truth,
+    whole,
+    word_or_number,
+)
+from shoal.schema._reading import Reading
 from shoal.schema._rule import HierarchyRule
 from shoal.schema._schema import Attribute, Missing, Role, Schema
 from shoal.schema._write import VERSION
@@ -64,6 +77,14 @@ from shoal.schema.rules import RULES
 __all__ = ["from_document", "load", "loads", "read_rule"]
 
 T = TypeVar("T")
+
+_WRITTEN: Mapping[str, Callable[[object], object]] = {
+    "missing_values": many(word_or_number),
+    "date_format": text,
+    "decimal": text,
+    "thousands": text,
+    "unreadable": number,
+}
 
 
 def load(path: str | os.PathLike[str]) -> Schema:
@@ -125,6 +146,7 @@ def _read(document: Mapping[str, object], folder: Path) -> Schema:
     if version != VERSION:
         problems.add(f"the schema: `shoal`, the version of the format, must be {VERSION}")
     guessed = entry.get("guessed", truth, False)
+    missing_values: tuple[str, ...] = entry.get("missing_values", many(word_or_number)) or ()
     columns: dict[str, object] = entry.get("columns", table) or {}
     entry.close()
     found = [_attribute(name, each, problems) for name, each in columns.items()]
@@ -132,7 +154,7 @@ def _read(document: Mapping[str, object], folder: Path) -> Schema:
         problems.add("the schema describes no columns")
     problems.raise_as(SchemaError)
     attributes = tuple(attribute for attribute in found if attribute is not None)
-    return Schema(attributes=attributes, folder=folder, guessed=guessed)
+    return Schema(attributes=attributes, folder=folder, guessed=guessed, missing_values=missing_values)
 
 
 def read_rule(found: Mapping[str, object]) -> HierarchyRule:
@@ -159,10 +181,12 @@ def _attribute(name: str, column: object, problems: Problems) -> Attribute | Non
     weight = entry.get("weight", number, 1.0)
     hierarchy = entry.get("hierarchy", table)
     pseudonym = entry.get("pseudonym", truth, False)
+    written = {key: entry.get(key, read) for key, read in _WRITTEN.items()}
     good = entry.close()
     rule = None if hierarchy is None else _rule(subject, hierarchy, problems)
     if role is None or not good:
         return None
+    reading = _noted(subject, problems, lambda: Reading(**{k: v for k, v in written.items() if v is not None}))  # type: ignore[arg-type]
     domain = _noted(subject, problems, lambda: _domain(values, minimum, maximum))
     if domain is None and values is not None:
         domain = Domain(values=("-",))  # a stand-in, so that the rest of the column is checked as well
@@ -178,6 +202,7 @@ def _attribute(name: str, column: object, problems: Problems) -> Attribute | Non
             weight=weight,
             hierarchy=rule,
             pseudonym=pseudonym,
+            reading=reading or Reading(),
         ),
     )
 

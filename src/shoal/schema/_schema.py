@@ -11,9 +11,12 @@ from pathlib import Path
 
 from shoal.errors import Problems, SchemaError
 from shoal.schema._domain import Domain, Kind
+from shoal.schema._reading import Reading
 from shoal.schema._rule import HierarchyRule
 
 __all__ = ["Attribute", "Missing", "Provenance", "Role", "Schema"]
+
+PLAIN = Reading()
 
 
 class Role(StrEnum):
@@ -98,6 +101,8 @@ class Attribute:
         How much the analysts care about this attribute, in [0, inf); quality measures weigh with it.
     hierarchy
         How values generalise, or None for ``value -> *``.
+    reading
+        How values are written, where that is not plain; see :class:`Reading`.
     pseudonym
         For an identifier, a person or a household: replace it by a keyed pseudonym instead of dropping it.
     """
@@ -110,6 +115,7 @@ class Attribute:
     weight: float = 1.0
     hierarchy: HierarchyRule | None = None
     pseudonym: bool = False
+    reading: Reading = PLAIN
 
     def __post_init__(self) -> None:
         problems = Problems()
@@ -125,6 +131,8 @@ class Attribute:
         if self.kind is Kind.ORDINAL and (self.domain is None or self.domain.values is None):
             problems.add(f"column `{self.name}`: an ordinal column needs all its `values` in ascending order")
         self._check_domain(problems)
+        for problem in self.reading.problems(self.kind) if not self.role.names_someone else ():
+            problems.add(f"column `{self.name}`: {problem}")
         if self.hierarchy is not None and not self.hierarchy.fits(self.kind):
             problems.add(
                 f"column `{self.name}`: the hierarchy rule `{self.hierarchy.name}` works on columns of kind "
@@ -161,6 +169,8 @@ class Schema:
         is released by accident.
     folder
         Where relative paths of hierarchy files start.
+    missing_values
+        What stands for a missing value in every column, besides what the columns say themselves.
     guessed
         True where roles were drafted and nobody confirmed them; the certificate then says so.
 
@@ -175,9 +185,11 @@ class Schema:
     attributes: tuple[Attribute, ...]
     folder: Path = field(default=Path(), compare=False)
     guessed: bool = False
+    missing_values: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         problems = Problems()
+        object.__setattr__(self, "missing_values", tuple(self.missing_values))
         names = [attribute.name for attribute in self.attributes]
         for name in sorted({name for name in names if names.count(name) > 1}):
             problems.add(f"column `{name}` appears twice in the schema")

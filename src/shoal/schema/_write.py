@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import json
 import os
@@ -9,9 +10,9 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from shoal.errors import OutputError
 from shoal.schema._domain import Kind
 from shoal.schema._schema import Attribute, Missing, Schema
-from shoal.writing import write_file
 
 __all__ = ["VERSION", "dumps", "save", "toml_value"]
 
@@ -32,6 +33,8 @@ def dumps(schema: Schema, *, head: Sequence[str] = (), comments: Mapping[str, Se
         Comment lines above the tables of columns.
     """
     lines = [*_comment(head), *([""] if head else []), f"shoal = {VERSION}"]
+    if schema.missing_values:
+        lines.append(f"missing_values = {toml_value(schema.missing_values)}")
     if schema.guessed:
         lines.append("guessed = true  # remove this line when you have confirmed the roles below")
     for attribute in schema:
@@ -42,7 +45,10 @@ def dumps(schema: Schema, *, head: Sequence[str] = (), comments: Mapping[str, Se
 
 def save(schema: Schema, path: str | os.PathLike[str]) -> None:
     """Write a schema to a TOML file. Paths in it stay as they are, so save it into ``schema.folder``."""
-    write_file(Path(path), dumps(schema).encode(), overwrite=True)
+    try:
+        Path(path).write_text(dumps(schema), encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"the schema cannot be written to `{path}`: {error.strerror}") from None
 
 
 def _comment(lines: Sequence[str]) -> list[str]:
@@ -89,6 +95,10 @@ def _settings(attribute: Attribute) -> list[str]:
         settings["weight"] = attribute.weight
     if attribute.pseudonym:
         settings["pseudonym"] = True
+    for each in dataclasses.fields(attribute.reading):
+        value = getattr(attribute.reading, each.name)
+        if value != each.default:
+            settings[each.name] = value
     return [f"{key} = {toml_value(value)}" for key, value in settings.items() if value is not None]
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from shoal.errors import DataError, Problems, SchemaError
-from shoal.schema import Attribute, Kind, Missing, Role, Schema
+from shoal.exact import share
+from shoal.schema import Attribute, Kind, Missing, Role, Schema, date_pattern
 from shoal.schema.rules import text
 from shoal.tables._engine import ROW, key, quiet
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
     from shoal.tables._table import Table
 
-__all__ = ["Number", "conform", "day_of", "not_finite", "number_of"]
+__all__ = ["Number", "conform", "day_of", "not_finite", "number_of", "without"]
 
 _WRONG = {
     "unreadable": ("not a {}", "not {}s"),
@@ -33,6 +36,8 @@ _NOBODY = (
 # the engines' own conversions differ (Spark takes 1d for a number), so the text is looked at first
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _WHOLE = r"^[+-]?[0-9]{1,18}$"  # fits into 64 bits
+_NUMBER_TEXT = re.compile(_NUMBER)
+_GROUPED = r"^[+-]?[0-9]{1,3}(%s[0-9]{3})+(\.[0-9]*)?$"
 _NOT_FINITE = r"^[+-]?(nan|inf|infinity)$"
 # figures asked for in one pass: an engine's planning takes time in proportion to their square
 _AT_ONCE = 128
@@ -47,14 +52,15 @@ def conform(table: Table, schema: Schema, *, allow_empty: bool) -> Table:
     whole.
     """
     _check_columns(table, schema)
-    readings = {attribute.name: _reading(table, attribute) for attribute in schema}
+    readings = {attribute.name: _reading(table, attribute, schema.missing_values) for attribute in schema}
     with quiet(table.source.name):
         found = _count(table, readings)
     problems = Problems()
     for attribute in schema:
         _judge(table, readings[attribute.name], found, problems)
-        if not allow_empty and found[f"{attribute.name}/missing"] == found["records"]:
-            problems.add(f"column `{attribute.name}` has no value in any record")
+        empty = found[f"{attribute.name}/missing"] == found["records"]
+        if empty and not allow_empty and not attribute.role.left_out:
+            problems.add(f'column `{attribute.name}` has no value in any record; `role = "drop"` leaves it out')
     typed = table.expression.mutate(**{name: key(reading.value(found)) for name, reading in readings.items()})
     for attribute in schema:
         if readings[attribute.name].problem is None:
@@ -64,7 +70,8 @@ def conform(table: Table, schema: Schema, *, allow_empty: bool) -> Table:
     _check_households(table, typed, schema)
     hidden = [ROW] if ROW in typed.columns else []
     chosen = typed.select(*schema.names, *hidden)
-    return replace(table, expression=chosen, schema=schema, left_out=table.left_out + left_out)
+    notes = (*table.notes, *_notes(schema, found))
+    return replace(table, expression=chosen, schema=schema, left_out=table.left_out + left_out, notes=notes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -98,14 +105,16 @@ def _check_columns(table: Table, schema: Schema) -> None:
     )
 
 
-def _reading(table: Table, attribute: Attribute) -> _Reading:
-    column = table.expression[attribute.name]
+def _reading(table: Table, attribute: Attribute, missing_values: tuple[str, ...]) -> _Reading:
+    column = without(table.expression[attribute.name], (*missing_values, *attribute.reading.missing_values))
     kind = column.type()
     conditions: dict[str, ir.BooleanValue] = {"missing": column.isnull()}
     if kind.is_nested() and attribute.role is not Role.IDENTIFIER:
         return _Reading(attribute=attribute, conditions=conditions, column=column, problem="holds lists or structures")
     if kind.is_binary() and attribute.role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
         return _Reading(attribute=attribute, conditions=conditions, column=column, problem="holds bytes")
+    if attribute.role.left_out:
+        return _Reading(attribute=attribute, conditions=conditions, column=column)
     if attribute.kind is Kind.NUMERIC:
         return _numeric(table, attribute, column, conditions)
     if attribute.kind is Kind.DATE:
@@ -116,9 +125,12 @@ def _reading(table: Table, attribute: Attribute) -> _Reading:
 def _numeric(table: Table, attribute: Attribute, column: Any, conditions: dict[str, Any]) -> _Reading:
     kind = column.type()
     if kind.is_string():
-        number = number_of(column, decimal=table.source.detail("decimal"))
+        written = attribute.reading
+        decimal = written.decimal or table.source.detail("decimal")
+        number = number_of(column, decimal=decimal, thousands=written.thousands)
+        unreadable = column.notnull() & number.value.isnull() & ~number.not_finite
         conditions |= {
-            "unreadable": column.notnull() & number.value.isnull() & ~number.not_finite,
+            **_tolerated(attribute, conditions["missing"], unreadable),
             "not finite": number.not_finite,
             "whole": number.whole,
         }
@@ -137,8 +149,8 @@ def _numeric(table: Table, attribute: Attribute, column: Any, conditions: dict[s
 def _date(attribute: Attribute, column: Any, conditions: dict[str, Any]) -> _Reading:
     kind = column.type()
     if kind.is_string():
-        day = day_of(column)
-        conditions["unreadable"] = column.notnull() & day.isnull()
+        day = day_of(column, attribute.reading.date_format)
+        conditions |= _tolerated(attribute, conditions["missing"], column.notnull() & day.isnull())
         return _bounded(_Reading(attribute=attribute, conditions=conditions, column=day))
     if kind.is_timestamp():
         column = column.date()
@@ -147,6 +159,13 @@ def _date(attribute: Attribute, column: Any, conditions: dict[str, Any]) -> _Rea
             attribute=attribute, conditions=conditions, column=column, problem=f"holds {_spoken(kind)}, not dates"
         )
     return _bounded(_Reading(attribute=attribute, conditions=conditions, column=column))
+
+
+def _tolerated(attribute: Attribute, missing: Any, unreadable: Any) -> dict[str, Any]:
+    """Return what counts as unreadable, and as missing: unreadable values too, where the schema allows some."""
+    if not attribute.reading.unreadable:
+        return {"unreadable": unreadable}
+    return {"unreadable": unreadable, "missing": missing | unreadable}
 
 
 def _bounded(reading: _Reading) -> _Reading:
@@ -198,7 +217,7 @@ def _judge(table: Table, reading: _Reading, found: dict[str, int], problems: Pro
         return
     for what, (one, several) in _WRONG.items():
         number = found.get(f"{name}/{what}", 0)
-        if number > 0:
+        if number > 0 and not (what == "unreadable" and _few(attribute, number, found)):
             wanted = (one if number == 1 else several).format(attribute.kind.replace("numeric", "number"))
             first = _first(table, found.get(f"{name}/{what}/first", -1))
             problems.add(f"column `{name}`: {_are(number)} {wanted}{first}")
@@ -228,6 +247,37 @@ def _check_households(table: Table, typed: ir.Table, schema: Schema) -> None:
             f"column `{schema.household}`: {who} in several households; a household must hold its persons whole",
             hint=f"give every value of `{schema.person}` one value of `{schema.household}`, such as the latest",
         )
+
+
+def _few(attribute: Attribute, unreadable: int, found: dict[str, int]) -> bool:
+    """Return whether the schema lets so many unreadable values count as missing."""
+    present = found["records"] - found[f"{attribute.name}/missing"] + unreadable
+    allowed = attribute.reading.unreadable
+    return attribute.missing is not Missing.REFUSE and 0 < unreadable <= Fraction(str(allowed)) * present
+
+
+def _notes(schema: Schema, found: dict[str, int]) -> tuple[str, ...]:
+    """Say in numbers which values were taken as missing because they could not be read."""
+    counts = ((each, found.get(f"{each.name}/unreadable", 0)) for each in schema if each.reading.unreadable)
+    return tuple(
+        f"column `{each.name}`: {_are(number)} not {'a date' if each.kind is Kind.DATE else 'a number'} and "
+        f"{'counts' if number == 1 else 'count'} as missing (the schema allows {share(each.reading.unreadable)})"
+        for each, number in counts
+        if number > 0
+    )
+
+
+def without(column: Any, missing_values: tuple[str, ...]) -> Any:
+    """Return a column with null where a value stands for a missing one; numbers are compared as numbers."""
+    if not missing_values:
+        return column
+    kind = column.type()
+    if kind.is_string():
+        return column.strip().isin(missing_values).ifelse(None, column)
+    numbers = [float(value) for value in missing_values if _NUMBER_TEXT.match(value)]
+    if kind.is_numeric() and numbers:
+        return column.cast("float64").isin(numbers).ifelse(None, column)
+    return column
 
 
 def _check_values(table: Table, typed: ir.Table, attribute: Attribute, problems: Problems) -> None:
@@ -273,7 +323,7 @@ def _hint(table: Table, schema: Schema, found: dict[str, int]) -> str | None:
     unreadable = {attribute.kind for attribute in schema if found.get(f"{attribute.name}/unreadable", 0) > 0}
     hints = []
     if Kind.DATE in unreadable:
-        hints.append("write dates as 2024-12-31")
+        hints.append("write dates as 2024-12-31, or say how they are written with `date_format`")
     if Kind.NUMERIC in unreadable and table.source.detail("decimal"):
         mark = "comma" if table.source.detail("decimal") == "," else "point"
         hints.append(f"numbers were read with a decimal {mark}; if that is wrong, specify `decimal`")
@@ -310,12 +360,21 @@ class Number:
     not_finite: Any
 
 
-def number_of(text: Any, *, decimal: str | None = None) -> Number:
-    """Read text as numbers with a decimal point, or comma; spaces around them do not matter."""
+def number_of(text: Any, *, decimal: str | None = None, thousands: str | None = None) -> Number:
+    """Read text as numbers with a decimal point, or comma; spaces around them do not matter.
+
+    Signs between thousands are taken out only where they stand before groups of three digits.
+    """
     text = text.strip()
     if decimal == ",":
-        # a point next to a decimal comma separates thousands or is a mistake: neither is read
-        text = text.contains(".").ifelse(None, text.replace(",", "."))
+        if thousands == ".":
+            text, thousands = text.replace(".", "'").replace(",", "."), "'"
+        else:
+            # a point next to a decimal comma separates thousands or is a mistake: neither is read
+            text = text.contains(".").ifelse(None, text.replace(",", "."))
+    if thousands is not None:
+        bare = text.replace(thousands, "")
+        text = text.re_search(_GROUPED % re.escape(thousands)).ifelse(bare, text)
     value = text.re_search(_NUMBER).ifelse(text.try_cast("float64"), None)
     whole = text.re_search(_WHOLE)
     return Number(
@@ -331,7 +390,13 @@ def not_finite(number: Any) -> Any:
     return number.abs() > sys.float_info.max
 
 
-def day_of(text: Any) -> Any:
-    """Read text as ISO days (a time of day after them is ignored); null where it is none."""
+def day_of(text: Any, date_format: str | None = None) -> Any:
+    """Read text as days, ISO days where no format is given (a time of day is ignored); null where it is none."""
     text = text.strip()
-    return text.re_search(_DAY).ifelse(text.substr(0, 10).try_cast("date"), None)
+    found = None if date_format is None else date_pattern(date_format)
+    if found is None:
+        return text.re_search(_DAY).ifelse(text.substr(0, 10).try_cast("date"), None)
+    pattern, groups = found
+    year, month, day = (text.re_extract(pattern, groups[part]) for part in ("yyyy", "mm", "dd"))
+    iso = year + "-" + month.lpad(2, "0") + "-" + day.lpad(2, "0")
+    return text.re_search(pattern).ifelse(iso.try_cast("date"), None)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from shoal.schema import ColumnProfile, looks
-from shoal.tables._conform import day_of, not_finite, number_of
+from shoal.schema import ColumnProfile, Guess, Reading, habits, looks
+from shoal.tables._conform import day_of, not_finite, number_of, without
 from shoal.tables._engine import quiet
 from shoal.tables._table import Table
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["profile"]
 
 _LEADING_ZERO = r"^0[0-9]+$"
+# so small a share of unreadable values is proposed to count as missing
+_FEW = 0.01
 _SAMPLE = 2000  # distinct texts that are looked at, the most common first
 
 
@@ -36,19 +38,46 @@ def _column(table: Table, name: str, records: int) -> ColumnProfile:
     kind = _kind(table.expression[name].type())
     if kind == "other":  # lists and structures: not every engine can group them
         return _counted(table, name, records)
-    counted = table.expression.group_by(value=table.expression[name]).aggregate(times=table.expression.count())
+    column = table.expression[name]
+    counted = table.expression.group_by(value=column).aggregate(times=table.expression.count())
     values = counted.filter(counted.value.notnull())
-    asked = _statistics(values, kind, table.source.detail("decimal"))
-    row = table.engine.fetch(values.aggregate(**asked)).to_pylist()[0]
-    distinct, missing = int(row["distinct"]), records - int(row["present"] or 0)
+    texts = _texts(table, values)
+    decimal = table.source.detail("decimal")
+    written = habits(texts, decimal=decimal) if kind in ("text", "integer", "number") else Guess(Reading())
+    if written.value.missing_values:
+        present = without(values.value, written.value.missing_values).notnull()
+        values, texts = values.filter(present), {t: n for t, n in texts.items() if _kept(t, written.value, kind)}
+    row = table.engine.fetch(values.aggregate(**_statistics(values, kind, written.value, decimal))).to_pylist()[0]
+    return _profile(name, kind, records, row, written, _looked_at(table, values, kind, texts, int(row["distinct"])))
+
+
+def _kept(text: str, written: Reading, kind: str) -> bool:
+    if kind == "text":
+        return text.strip() not in written.missing_values
+    return float(text) not in map(float, written.missing_values)
+
+
+def _looked_at(table: Table, values: ir.Table, kind: str, texts: dict[str, int], distinct: int) -> dict[str, Any]:
+    return {
+        "lengths": _lengths(table, values, distinct, list(texts)),
+        "looks": looks(texts) if kind == "text" else {},
+    }
+
+
+def _profile(
+    name: str, kind: str, records: int, row: dict[str, Any], written: Guess[Reading], looked_at: dict[str, Any]
+) -> ColumnProfile:
+    distinct, present = int(row["distinct"]), int(row["present"] or 0)
+    missing = records - present
     pairs = float(row["pairs"] or 0) + missing * (missing - 1)
 
     def share(of: str) -> float:
         return float(row.get(of) or 0) / distinct if distinct else 0.0
 
-    numeric = kind in ("integer", "number", "boolean") or (kind == "text" and share("numbers") == 1)
-    dated = kind in ("date", "timestamp") or (kind == "text" and share("dates") == 1)
-    texts = _texts(table, values) if distinct else []
+    unreadable = {what: present - int(row.get(f"{what}_records") or 0) for what in ("numbers", "dates")}
+    few = {what: kind == "text" and 0 <= number <= _FEW * present for what, number in unreadable.items()}
+    numeric = kind in ("integer", "number", "boolean") or few["numbers"]
+    dated = kind in ("date", "timestamp") or few["dates"]
     bounds = ("smallest_number", "largest_number") if numeric else ("first_day", "last_day") if dated else ("", "")
     return ColumnProfile(
         name=name,
@@ -63,22 +92,25 @@ def _column(table: Table, name: str, records: int) -> ColumnProfile:
         leading_zeros=share("leading_zeros"),
         minimum=row.get(bounds[0]),
         maximum=row.get(bounds[1]),
-        lengths=_lengths(table, values, distinct, texts),
         longest=int(row["longest"] or 0),
         singles=int(row["singles"] or 0),
-        looks=looks(texts) if kind == "text" else {},
+        reading=written.value,
+        written=written.reason,
+        unreadable=unreadable["numbers"] if few["numbers"] else unreadable["dates"] if few["dates"] else 0,
+        **looked_at,
     )
 
 
-def _texts(table: Table, values: ir.Table) -> list[str]:
+def _texts(table: Table, values: ir.Table) -> dict[str, int]:
+    """Return the most common values as text, each with its number of records."""
     import ibis
 
     common = values.order_by([ibis.desc("times"), ibis.asc("value")]).limit(_SAMPLE)
-    rows = table.engine.fetch(common.select(text=common.value.cast("string")))
-    return [str(text) for text in rows["text"].to_pylist()]
+    rows = table.engine.fetch(common.select(text=common.value.cast("string"), times=common.times))
+    return dict(zip(rows["text"].to_pylist(), rows["times"].to_pylist(), strict=True))
 
 
-def _statistics(values: ir.Table, kind: str, decimal: str | None) -> dict[str, Any]:
+def _statistics(values: ir.Table, kind: str, written: Reading, decimal: str | None) -> dict[str, Any]:
     value, times = values.value, values.times.cast("float64")
     asked: dict[str, Any] = {
         "distinct": values.count(),
@@ -88,10 +120,14 @@ def _statistics(values: ir.Table, kind: str, decimal: str | None) -> dict[str, A
         "longest": value.cast("string").length().max(),
     }
     if kind == "text":
-        number, day = number_of(value, decimal=decimal), day_of(value)
+        number = number_of(value, decimal=written.decimal or decimal, thousands=written.thousands)
+        day = day_of(value, written.date_format)
+        readable = number.value.notnull() & ~number.not_finite
         return asked | {
             "integers": number.whole.sum(),
-            "numbers": (number.value.notnull() & ~number.not_finite).sum(),
+            "numbers": readable.sum(),
+            "numbers_records": values.times.sum(where=readable),
+            "dates_records": values.times.sum(where=day.notnull()),
             "dates": day.notnull().sum(),
             "leading_zeros": value.re_search(_LEADING_ZERO).sum(),
             "smallest_number": number.value.min(),

@@ -69,6 +69,8 @@ class Table:
         What the columns mean, where it is known; see :meth:`with_schema`.
     left_out
         The number of records that the ``drop`` policy for missing values left out.
+    notes
+        What a person should know of how the records were read; column names and counts, never a value.
     """
 
     expression: ir.Table
@@ -76,6 +78,7 @@ class Table:
     source: Source
     schema: Schema | None = None
     left_out: int = 0
+    notes: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:

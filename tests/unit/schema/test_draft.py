@@ -124,10 +124,10 @@ def test_a_decision_of_a_person_is_kept():
     assert not decided.confirmed().schema.guessed
 
 
-def test_constant_and_empty_columns_are_insensitive():
+def test_constant_columns_are_insensitive_and_empty_ones_left_out():
     assert guessed("age", "integer", distinct=1, separation=0.0).role is Role.INSENSITIVE
-    assert guessed("x", distinct=0, missing=1000, separation=0.0).role is Role.INSENSITIVE
-    assert guessed("x", records=0, distinct=0, separation=0.0).role is Role.INSENSITIVE
+    assert guessed("x", distinct=0, missing=1000, separation=0.0).role is Role.DROP
+    assert guessed("x", records=0, distinct=0, separation=0.0).role is Role.DROP
 
 
 def test_nested_values_are_dropped():

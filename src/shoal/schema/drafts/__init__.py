@@ -2,6 +2,7 @@
 
 from shoal.schema.drafts._detectors import DETECTORS, Detector, looks
 from shoal.schema.drafts._draft import Draft, draft
-from shoal.schema.drafts._profile import ColumnProfile
+from shoal.schema.drafts._habits import habits
+from shoal.schema.drafts._profile import ColumnProfile, Guess
 
-__all__ = ["DETECTORS", "ColumnProfile", "Detector", "Draft", "draft", "looks"]
+__all__ = ["DETECTORS", "ColumnProfile", "Detector", "Draft", "Guess", "draft", "habits", "looks"]

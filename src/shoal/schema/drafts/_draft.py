@@ -10,19 +10,20 @@ from __future__ import annotations
 import dataclasses
 import os
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from shoal.errors import SchemaError
+from shoal.errors import OutputError, SchemaError
 from shoal.schema._domain import Kind
+from shoal.schema._reading import Reading
 from shoal.schema._schema import Attribute, Role, Schema
 from shoal.schema._write import dumps
 from shoal.schema.drafts._kinds import guess_hierarchy, guess_kind
 from shoal.schema.drafts._names import household_key, person_key, topic
 from shoal.schema.drafts._profile import ColumnProfile, Guess
 from shoal.schema.drafts._roles import guess_role
-from shoal.writing import write_file
 
 __all__ = ["Draft", "draft"]
 
@@ -118,7 +119,13 @@ class Draft:
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the commented schema to a file; an existing file is kept unless ``overwrite``."""
-        write_file(Path(path), self.to_toml().encode(), overwrite=overwrite)
+        try:
+            with Path(path).open("w" if overwrite else "x", encoding="utf-8") as file:
+                file.write(self.to_toml())
+        except FileExistsError:
+            raise OutputError(f"`{path}` already exists", hint="choose another name, or overwrite it") from None
+        except OSError as error:
+            raise OutputError(f"the schema cannot be written to `{path}`: {error.strerror}") from None
 
 
 def draft(profiles: Sequence[ColumnProfile], records: int | None = None) -> Draft:
@@ -141,7 +148,7 @@ def draft(profiles: Sequence[ColumnProfile], records: int | None = None) -> Draf
         raise SchemaError("there are no columns to describe")
     groups = _groups(profiles)
     guesses = [_guess(profile, groups.get(profile.name)) for profile in profiles]
-    schema = Schema(attributes=tuple(each.value for each in guesses), guessed=True)
+    schema = _shared(Schema(attributes=tuple(each.value for each in guesses), guessed=True))
     return Draft(
         schema=schema,
         reasons={each.value.name: each.reason for each in guesses},
@@ -155,13 +162,38 @@ def _guess(profile: ColumnProfile, grouping: Guess[Role] | None) -> Guess[Attrib
     about = topic(profile.name, text=profile.type == "text" and not profile.numeric, many=profile.distinct > 2)
     kind = Guess(Kind.CATEGORICAL) if grouping else guess_kind(profile, about)
     role = grouping or guess_role(profile, kind.value, about)
-    attribute = Attribute(name=profile.name, role=role.value, kind=kind.value)
-    why = [f"{role.value}: {role.reason}", *([kind.reason] if kind.reason else [])]
+    attribute = Attribute(name=profile.name, role=role.value, kind=kind.value, reading=_reading(profile, kind.value))
+    why = [f"{role.value}: {role.reason}", *(each for each in (kind.reason, profile.written) if each)]
+    if attribute.reading.unreadable:
+        why.append(f"{profile.unreadable:,} of {profile.records:,} values cannot be read and count as missing")
     if role.value in (Role.QUASI_IDENTIFIER, Role.DECIDE):
         rule = guess_hierarchy(profile, kind.value, about)
         attribute = dataclasses.replace(attribute, hierarchy=rule.value)
         why += [rule.reason] if rule.reason else []
     return Guess(attribute, "; ".join(why) + ".", known=role.known)
+
+
+def _shared(schema: Schema) -> Schema:
+    """Write what stands for a missing value in several columns once for all; a number may be a quantity elsewhere."""
+    times = Counter(value for each in schema for value in each.reading.missing_values)
+    shared = tuple(value for value, number in times.items() if number > 1 and not any(c.isdigit() for c in value))
+    attributes = []
+    for each in schema:
+        own = tuple(value for value in each.reading.missing_values if value not in shared)
+        attributes.append(dataclasses.replace(each, reading=dataclasses.replace(each.reading, missing_values=own)))
+    return dataclasses.replace(schema, attributes=tuple(attributes), missing_values=shared)
+
+
+def _reading(profile: ColumnProfile, kind: Kind) -> Reading:
+    """Return how values are written, as far as that goes with the kind."""
+    found = profile.reading
+    return Reading(
+        missing_values=found.missing_values,
+        date_format=found.date_format if kind is Kind.DATE else None,
+        decimal=found.decimal if kind is Kind.NUMERIC else None,
+        thousands=found.thousands if kind is Kind.NUMERIC else None,
+        unreadable=0.01 if profile.unreadable and kind in (Kind.NUMERIC, Kind.DATE) else 0.0,
+    )
 
 
 def _groups(profiles: Sequence[ColumnProfile]) -> dict[str, Guess[Role]]:

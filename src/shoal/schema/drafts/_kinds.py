@@ -26,8 +26,8 @@ def guess_kind(profile: ColumnProfile, topic: Topic | None) -> Guess[Kind]:
     """Return the kind of a column; ordinal columns need a declared order, which no statistic shows."""
     if profile.type in ("date", "timestamp"):
         return Guess(Kind.DATE)
-    if profile.type == "text" and profile.dates == 1:
-        return Guess(Kind.DATE, "all its values read as dates")
+    if profile.dated:
+        return Guess(Kind.DATE, "its values read as dates")
     if profile.type == "text" and profile.dates >= 0.9:
         return Guess(Kind.CATEGORICAL, f"{share(profile.dates)} of its values read as dates: correct the others")
     if not profile.numeric:

@@ -8,11 +8,15 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from shoal.errors import ParameterError, Problems
+from shoal.schema._reading import Reading
 
 __all__ = ["ColumnProfile", "Guess"]
 
 T = TypeVar("T")
 
+PLAIN = Reading()
+# of the distinct values, where a few records hold unreadable ones
+_MOST = 0.8
 TYPES = ("text", "integer", "number", "boolean", "date", "timestamp", "other")
 
 
@@ -51,6 +55,10 @@ class ColumnProfile:
         The greatest length; 0 where it was not computed.
     singles
         The number of records that are alone with their value.
+    reading, written
+        How the values are written, and what a person should know of it. Statistics are of values that were read so.
+    unreadable
+        The number of records whose text is no number, or no day, where only a few are not.
     looks
         What the values look like, by the names of the detectors, with the share of the distinct values that do.
     """
@@ -71,6 +79,9 @@ class ColumnProfile:
     lengths: tuple[tuple[int, float], ...] = ()
     longest: int = 0
     singles: int = 0
+    reading: Reading = PLAIN
+    written: str = field(default="", repr=False)
+    unreadable: int = 0
     looks: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -103,12 +114,19 @@ class ColumnProfile:
     @property
     def whole(self) -> bool:
         """Whether all values are whole numbers."""
-        return self.type == "integer" or (self.type in ("text", "number") and self.integers == 1)
+        return self.type == "integer" or (self.numeric and self.integers == (self.numbers or 1))
 
     @property
     def numeric(self) -> bool:
-        """Whether all values read as numbers."""
-        return self.type in ("integer", "number") or (self.type == "text" and self.numbers == 1)
+        """Whether all values read as numbers, but for a few that are unreadable."""
+        tolerated = self.unreadable > 0 and self.numbers > max(_MOST, self.dates)
+        return self.type in ("integer", "number") or (self.type == "text" and (self.numbers == 1 or tolerated))
+
+    @property
+    def dated(self) -> bool:
+        """Whether all values read as days, but for a few that are unreadable."""
+        tolerated = self.unreadable > 0 and self.dates > max(_MOST, self.numbers)
+        return self.type in ("date", "timestamp") or (self.type == "text" and (self.dates == 1 or tolerated))
 
     def looks_like(self, name: str, least: float = 0.9) -> bool:
         """Return whether at least so large a share of the distinct values looks so."""

@@ -24,6 +24,7 @@ from shoal.tables._duckdb import DuckDBEngine
 from shoal.tables._engine import check_names, quiet
 from shoal.tables._table import Source, Table
 from shoal.tables.formats._format import FileFormat, Options
+from shoal.tables.formats._header import header_of
 from shoal.tables.formats._utf8 import Encoding, Utf8Stream, WrongEncoding, find_encoding, first_text
 
 __all__ = ["DELIMITERS", "Csv", "CsvText", "detect_decimal", "detect_delimiter", "open_csv", "rows_of"]
@@ -72,8 +73,10 @@ class Csv(FileFormat):
             expression = engine.ingest(text.records)
         text.check()
         details = (("encoding", text.encoding), ("delimiter", repr(text.delimiter)), ("decimal", text.decimal))
-        source = Source(kind=self.name, name=path.name, path=path, details=details, first_row=2)
-        return Table(expression=expression, engine=engine, source=source)
+        source = Source(
+            kind=self.name, name=path.name, path=path, details=details, first_row=2 if text.watched.header else 1
+        )
+        return Table(expression=expression, engine=engine, source=source, notes=text.notes)
 
     def save(self, table: Table, path: Path) -> None:
         """Write a file in UTF-8, with commas."""
@@ -90,6 +93,7 @@ class CsvText:
     decimal: str
     records: pa.RecordBatchReader
     watched: _Watched
+    notes: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Raise what was wrong with the file, once its records were read (or reading them broke off)."""
@@ -126,9 +130,10 @@ def open_csv(
     rows = rows_of(sample, delimiter)
     if not rows:
         raise DataError(f"{path.name}: the first row is too long to be a header.")
-    columns = tuple(rows[0])
+    head = header_of(rows)
+    columns = head.columns
     check_names(columns, path.name)
-    watched = _Watched(path, chosen, columns, delimiter)
+    watched = _Watched(path, chosen, columns, delimiter, header=head.present)
     return CsvText(
         columns=columns,
         encoding="Windows-1252 (it is not UTF-8)" if fall_back else chosen.codec.upper(),
@@ -136,14 +141,17 @@ def open_csv(
         decimal=decimal or detect_decimal(rows[1:], delimiter),
         records=pa.RecordBatchReader.from_batches(watched.schema, watched.batches()),
         watched=watched,
+        notes=tuple(f"{path.name}: {note}" for note in head.notes),
     )
 
 
 class _Watched:
     """The records of a file, and what was wrong with them."""
 
-    def __init__(self, path: Path, encoding: Encoding, columns: tuple[str, ...], delimiter: str) -> None:
-        self.path, self.columns, self.delimiter = path, columns, delimiter
+    def __init__(
+        self, path: Path, encoding: Encoding, columns: tuple[str, ...], delimiter: str, *, header: bool
+    ) -> None:
+        self.path, self.columns, self.delimiter, self.header = path, columns, delimiter, header
         self.stream = Utf8Stream(path, encoding, end=self._end(token := secrets.token_hex(16)))
         self.token = token
         self.ragged: list[int] = []
@@ -158,7 +166,7 @@ class _Watched:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the records after the header."""
-        header = True
+        header = self.header
         try:
             for batch in self._parse():
                 kept = batch.slice(1) if header else batch

@@ -1,0 +1,85 @@
+"""The first row of a text file: names of columns, or a record that nobody named."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ["Header", "distinct_names", "header_of"]
+
+_VALUE = re.compile(r"[+-]?(\d+([.,]\d+)*|[.,]\d+)([eE][+-]?\d+)?|\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([T ].*)?")
+# so many of the values below a name are numbers or dates in a column of such
+_MOST = 0.9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """The names of columns, whether the file holds them, and what a person should know of them."""
+
+    columns: tuple[str, ...]
+    present: bool = True
+    notes: tuple[str, ...] = ()
+
+
+def header_of(rows: Sequence[Sequence[str]]) -> Header:
+    """Return the names of the columns of a file with these first rows.
+
+    A first row with numbers or dates above columns of numbers or dates is a record, not a header: its values must not
+    become names, which messages show. Years or numbers in a row, as ``2019, 2020, 2021``, are names.
+
+    Examples
+    --------
+    >>> header_of([["34", "Ada"], ["27", "Grace"]]).columns
+    ('column_1', 'column_2')
+    """
+    first = rows[0]
+    if _is_record(rows):
+        names = tuple(f"column_{number}" for number in range(1, len(first) + 1))
+        told = "the first row looks like a record, not like names, so columns are called column_1, column_2 and so on"
+        return Header(columns=names, present=False, notes=(told,))
+    columns = distinct_names(first)
+    changed = sum(new != old for new, old in zip(columns, first, strict=True))
+    told = f"{changed} column{' has no name or that' if changed == 1 else 's have no name or that'} of another"
+    renamed = " and got a new one: " + ", ".join(
+        f"`{new}`" for new, old in zip(columns, first, strict=True) if new != old
+    )
+    return Header(columns=columns, notes=(told + renamed,) if changed else ())
+
+
+def distinct_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names with a number after those that are there already, whatever the case of letters."""
+    named = [name if name.strip() else f"column_{place}" for place, name in enumerate(names, start=1)]
+    times = Counter(name.lower() for name in named)
+    taken, found = set(times), []
+    seen: set[str] = set()
+    for name in named:
+        new, number = name, 2
+        while new.lower() in seen or (new != name and new.lower() in taken):
+            new, number = f"{name}_{number}", number + 1
+        seen.add(new.lower())
+        found.append(new)
+    return tuple(found)
+
+
+def _is_record(rows: Sequence[Sequence[str]]) -> bool:
+    first = [cell.strip() for cell in rows[0]]
+    below = [row for row in rows[1:] if len(row) == len(first)]
+    if len(below) < 2:
+        return False
+    of_values = [place for place in range(len(first)) if _holds_values([row[place].strip() for row in below])]
+    values = [first[place] for place in of_values]
+    return bool(values) and all(map(_VALUE.fullmatch, values)) and not _in_a_row(values)
+
+
+def _holds_values(cells: Sequence[str]) -> bool:
+    filled = [cell for cell in cells if cell]
+    return bool(filled) and sum(_VALUE.fullmatch(cell) is not None for cell in filled) >= _MOST * len(filled)
+
+
+def _in_a_row(values: Sequence[str]) -> bool:
+    whole = [int(value) for value in values if value.isdigit()]
+    one_by_one = all(after - before == 1 for before, after in itertools.pairwise(whole))
+    return len(whole) == len(values) and len(values) > 1 and one_by_one

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import pytest
+
+import shoal
+from shoal.tables.formats._header import distinct_names, header_of
+
+
+@pytest.mark.parametrize(
+    ("names", "distinct"),
+    [
+        (["age", "age"], ("age", "age_2")),
+        (["age", "", "city"], ("age", "column_2", "city")),
+        (["age", "  "], ("age", "column_2")),
+        (["Age", "age", "AGE"], ("Age", "age_2", "AGE_3")),
+        (["a", "a", "a_2"], ("a", "a_3", "a_2")),
+        (["column_2", ""], ("column_2", "column_2_2")),
+    ],
+)
+def test_names_are_made_distinct(names, distinct):
+    assert distinct_names(names) == distinct
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [["34", "Ada"], ["27", "Grace"], ["51", "Emmy"]],
+        [["1912-06-23", "x"], ["1906-12-09", "y"], ["1882-03-23", "y"]],
+        [["Ada", "3,5"], ["Grace", "2,25"], ["Emmy", "1"]],
+    ],
+)
+def test_a_record_is_not_taken_for_names(rows):
+    assert not header_of(rows).present
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [["name", "age"], ["Ada", "36"], ["Grace", "85"]],
+        [["country", "2019", "2020", "2021"], ["AT", "1", "2", "3"], ["DE", "4", "5", "6"]],
+        [["a", "b"], ["x", "y"], ["z", "w"]],
+        [["x1", "age"], ["1", "2"], ["3", "4"]],
+        [["12"], ["x"], ["y"]],
+        [["1"]],
+    ],
+)
+def test_names_are_taken_for_names(rows):
+    assert header_of(rows).present
+
+
+def test_a_file_without_header_keeps_its_first_record_out_of_messages(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("4711,Lovelace,36\n4712,Hopper,85\n4713,Noether,53\n")
+    table = shoal.read(path)
+    assert table.columns == ("column_1", "column_2", "column_3")
+    assert table.count() == 3
+    assert "column_1" in table.notes[0]
+    assert not any(value in f"{table!r}{table.notes}" for value in ("4711", "Lovelace", "36"))
+
+
+def test_columns_with_the_same_name_are_said(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("age,age,\n1,2,3\n4,5,6\n")
+    table = shoal.read(path)
+    assert table.columns == ("age", "age_2", "column_3")
+    assert table.notes == (
+        "people.csv: 2 columns have no name or that of another and got a new one: `age_2`, `column_3`",
+    )
