@@ -24,11 +24,15 @@ Messages name columns, counts and row numbers. They never hold a cell value of t
 
 from __future__ import annotations
 
+import difflib
 import os
 import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Self
+
+from shoal import stopping
 
 __all__ = [
     "AccessError",
@@ -49,6 +53,7 @@ __all__ = [
     "ShoalError",
     "VerificationError",
     "presentable",
+    "unknown",
 ]
 
 
@@ -207,12 +212,28 @@ def presentable(error: BaseException) -> ShoalError:
     if isinstance(error, ShoalError):
         return error
     if isinstance(error, MemoryError):
-        return ShoalError("there is not enough memory for this table; nothing was written")
+        return ShoalError(f"there is not enough memory for this table; {stopping.left()}")
     if os.environ.get("SHOAL_DEBUG"):
         traceback.print_exception(error)
+    if isinstance(error, OSError) and error.strerror:
+        name = "" if error.filename is None else f"`{Path(str(error.filename)).name[:40]}`: "
+        return InputError(f"{name}{error.strerror.lower()}; {stopping.left()}")
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "shoal" in frame.filename]
     place = f"{frames[-1].filename.rsplit('shoal', 1)[-1].lstrip('/')}:{frames[-1].lineno}" if frames else "unknown"
     return ShoalError(
-        f"internal error: {type(error).__name__} at {place}; nothing was written",
+        f"internal error: {type(error).__name__} at {place}; {stopping.left()}",
         hint="please report this; SHOAL_DEBUG=1 shows the details, which may contain data",
     )
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> ParameterError:
+    """Return the error for a name that is not known, with the one that was probably meant.
+
+    Examples
+    --------
+    >>> unknown("model", "k-anonimity", ["k-anonymity", "k-map"]).hint
+    'did you mean `k-anonymity`?'
+    """
+    near = difflib.get_close_matches(name, known := list(known), n=1)
+    hint = f"did you mean `{near[0]}`?" if near else f"the {what}s are {', '.join(f'`{each}`' for each in known)}"
+    return ParameterError(f"There is no {what} `{name}`.", hint=hint)

@@ -11,7 +11,6 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from shoal import hierarchies, schema, tables
-from shoal._staging import staged
 from shoal.errors import ShoalError
 from shoal.guarantees import CERTIFICATE, POPULATION, Certificate, Data, File, certify, column, fingerprint
 from shoal.methods.base import DATA, Made
@@ -19,6 +18,7 @@ from shoal.methods.brief import Brief
 from shoal.report import REPORT, Plots, gather, listed, render_html, render_text, summary
 from shoal.schema.rules import text
 from shoal.verification import read_key, verify, write_signature
+from shoal.writing import staged
 
 __all__ = ["Release"]
 

@@ -12,7 +12,6 @@ import contextlib
 import json
 import os
 import queue
-import signal
 import subprocess
 import sys
 import threading
@@ -23,6 +22,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, TextIO
 
+from shoal import stopping
 from shoal.errors import Cancelled, ShoalError, presentable
 
 __all__ = ["Job", "Pool", "Progress", "WorkFailed"]
@@ -253,7 +253,6 @@ class _Worker:
 
 def _serve(work: Work, prepare: Callable[[], None] | None = None) -> None:
     """Do jobs from standard input until it ends: what a worker process does."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started us, who then ends us
     # whatever libraries print must not get between the answers
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
@@ -269,7 +268,7 @@ def _read(jobs: queue.SimpleQueue[str]) -> None:
     """Pass jobs on; when there can be no more, nobody waits for an answer either."""
     for line in sys.stdin:
         jobs.put(line)
-    signal.raise_signal(signal.SIGTERM)
+    stopping.stop()
 
 
 def _done(work: Work, job: dict[str, Any], progress: Progress) -> dict[str, Any]:
@@ -303,5 +302,11 @@ def _find(name: str) -> Any:
     return getattr(import_module(module), function)
 
 
-if __name__ == "__main__":
+def _main() -> int:
     _serve(*map(_find, sys.argv[1:]))
+    return 0
+
+
+if __name__ == "__main__":
+    # Ctrl-C is for whoever started us, who then ends us
+    sys.exit(stopping.run(_main, say=lambda _left: None, ignored=("SIGINT", "SIGHUP")))

@@ -59,7 +59,7 @@ def test_methods_release_what_verifies_and_their_plan_runs_again(
         (("--method", "mdav", "--k", "5", "--option", "gamma=1"), "has no parameter `gamma`"),
         (("--method", "mdav", "--k", "5", "--option", 'groups=[["age"]]'), "leaves out `sex`"),
         (("--method", "mdav", "--k", "5", "--option", "block=7"), "`block` of `Mdav`"),
-        (("--method", "mdva", "--k", "5"), "there is no method `mdva`"),
+        (("--method", "mdva", "--k", "5"), "There is no method `mdva`"),
         (("--method", "vmdav", "--k", "5", "--option", "gamma=-1"), "`gamma` of `VMdav`"),
         (("--method", "swap", "--promise", "k-anonymity k=5"), "cannot keep `KAnonymity`"),
         (("--method", "ir-swap", "--k", "5", "--l", "diagnosis=2"), "cannot keep `DistinctLDiversity`"),

@@ -1,7 +1,8 @@
 """Run ``shoal`` many times without starting Python anew: a process that has imported everything forks for each run.
 
 A run is a process of its own, with its own folder, output and exit code; only the imports, most of the time of a short
-command, are shared. Requests come as lines of JSON; the answer is the exit code.
+command, are shared. Requests come as lines of JSON; the answer is the exit code. With ``after`` a run is
+sent ``signal`` that many seconds later.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 import os
 import runpy
 import sys
+import time
 import traceback
 
 
@@ -24,9 +26,14 @@ def main() -> None:
         getattr(shoal, name)
     del ibis, pyarrow
     for line in sys.stdin:
+        request = json.loads(line)
+        number, after = request.pop("signal", None), request.pop("after", 0.0)
         child = os.fork()
         if not child:
-            _run(**json.loads(line))
+            _run(**request)
+        if number is not None:
+            time.sleep(after)
+            os.kill(child, number)  # not waited for yet, so the number is still its own
         _, status = os.waitpid(child, 0)
         print(os.waitstatus_to_exitcode(status), flush=True)  # noqa: T201
 
@@ -39,7 +46,10 @@ def _run(arguments: list[str], folder: str, output: str, errors: str) -> None:
         (1, output, os.O_WRONLY),
         (2, errors, os.O_WRONLY),
     ):
-        os.dup2(os.open(place, flags), target)
+        if place == "closed":
+            os.close(target)
+        else:
+            os.dup2(os.open(place, flags), target)
     sys.argv = ["shoal", *arguments]
     code = 0
     try:

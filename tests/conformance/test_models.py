@@ -176,7 +176,6 @@ def test_a_model_reads_what_it_declares_and_nothing_else(model: Model) -> None:
     assert model.keep(bare, everything(bare)).tolist() == model.keep(classes, everything(classes)).tolist()
     assert model.achieved(bare) == model.achieved(classes)
     assert isinstance(capabilities, Capabilities)
-    assert (capabilities.scope is Scope.CLASS) is capabilities.monotone_suppression
 
 
 @each_model

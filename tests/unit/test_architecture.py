@@ -21,7 +21,7 @@ LAYERS = [
     {"comparison", "queries"},
     {"plan"},
     {"release"},
-    {"verification", "_staging"},
+    {"verification"},
     {"report"},
     {"utility"},
     {"methods"},
@@ -33,7 +33,7 @@ LAYERS = [
     {"hierarchies"},
     {"schema"},
     {"exact"},
-    {"errors", "kernels", "workers"},
+    {"errors", "kernels", "stopping", "workers", "writing"},
 ]
 RANK = {name: rank for rank, names in enumerate(reversed(LAYERS)) for name in names}
 #: where each public name comes from

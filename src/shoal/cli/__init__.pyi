@@ -1,3 +1,3 @@
 """The names of this package; each is imported when it is first used."""
 
-from ._main import main as main
+from ._program import main as main

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from shoal import stopping
 from shoal.cli import _output, _source
 from shoal.errors import OutputError, ParameterError, Problems
+from shoal.writing import check_destination, write_file
 
 if TYPE_CHECKING:
     from shoal import Plan, Release, Schema
@@ -118,7 +120,6 @@ def anonymize(
     """
     _output.json_wanted(wanted=json)
     import shoal
-    from shoal._staging import check_destination
     from shoal.verification import read_key
 
     check_destination(output)
@@ -164,6 +165,7 @@ def anonymize(
                 "--private-report needs --epsilon; the summary of any other release already says everything"
             )
         release.write(output, csv=csv, sign=sign)
+        stopping.finishing()
     if private_report is not None and release.private is not None:
         _write_private(private_report, release.private.to_json())
     _show(release, output, json=json)
@@ -294,8 +296,7 @@ def _key(path: Path, output: Path) -> bytes:
         raise OutputError("the pseudonym key must not be inside the release folder")
     try:
         if not path.exists():
-            path.touch(mode=0o600)
-            path.write_bytes(secrets.token_bytes(32))
+            write_file(path, secrets.token_bytes(32), private=True)
             _output.warning(f"created a new secret key in {path.name}; keep it safe and away from the release.")
         return path.read_bytes()
     except OSError as error:
@@ -313,11 +314,5 @@ def _check_private(path: Path, output: Path) -> None:
 
 
 def _write_private(path: Path, text: str) -> None:
-    try:
-        path.touch(mode=0o600, exist_ok=False)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(
-            f"the private report cannot be written to `{path.name}`: {(error.strerror or 'the system refuses').lower()}"
-        ) from None
+    write_file(path, text.encode(), private=True)
     _output.warning(f"{path.name} contains unprotected figures of the input; do not publish it.")

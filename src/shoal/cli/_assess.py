@@ -55,7 +55,8 @@ def assess(
     _output.json_wanted(wanted=json)
     import shoal
     from shoal.errors import ParameterError
-    from shoal.report import assessment_text, render_assessment, write_file
+    from shoal.report import assessment_text, render_assessment
+    from shoal.writing import write_file
 
     if output is not None and output.suffix.lower() != ".html":
         raise ParameterError(f"`--output` must end in .html; got `{output.suffix}`.")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from shoal import stopping
 from shoal.cli import _output, _source
-from shoal.errors import Cancelled, ParameterError, Problems
+from shoal.errors import ParameterError, Problems
 
 if TYPE_CHECKING:
     from shoal import Comparison
@@ -104,7 +103,9 @@ def compare(
     problems.raise_as(ParameterError)
     data = _source.read(source, table=table, delimiter=delimiter, encoding=encoding, decimal=decimal)
     data = _source.conformed(data, _source.decided(_source.find_schema(data, source, schema), source, undecided))
-    with _output.progress("Comparing") as progress, _kept(folder):
+    if folder is not None:
+        stopping.happened(f"finished points are in {folder}: run the same command again to continue")
+    with _output.progress("Comparing") as progress:
         found = shoal.compare(
             data,
             **wanted,  # type: ignore[arg-type]
@@ -137,20 +138,9 @@ def compare(
         )
 
 
-@contextmanager
-def _kept(folder: Path | None) -> Iterator[None]:
-    """Say what is kept of a comparison that was stopped."""
-    try:
-        yield
-    except (_output.Stopped, KeyboardInterrupt):
-        left = "without --folder, no point is kept"
-        if folder is not None:
-            left = f"finished points are in {folder}; run the same command again to continue"
-        raise Cancelled(f"Stopped; {left}.") from None
-
-
 def _draw(found: Comparison, path: Path) -> None:
-    from shoal.report import svg_to_png, write_file
+    from shoal.report import svg_to_png
+    from shoal.writing import write_file
 
     chart = found.chart()
     write_file(path, svg_to_png(chart) if path.suffix.lower() == ".png" else chart.svg(alone=True).encode())

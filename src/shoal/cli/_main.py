@@ -1,15 +1,13 @@
 """The program ``shoal``: commands, exit codes and the one place where errors are shown.
 
 Exit codes: 0 done; 1 a requirement cannot be met or a verification failed; 2 wrong usage or input; 3 internal error;
-130 stopped by the user.
+130 stopped by the user. An output that cannot be printed is an error of the second kind, but the code of a pipe whose
+reader has gone is that of the command.
 """
 
 from __future__ import annotations
 
-import os
-import signal
-import sys
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
@@ -28,9 +26,9 @@ from shoal.cli import (
     _vault,
     _verify,
 )
-from shoal.errors import Cancelled, presentable
+from shoal.errors import presentable
 
-__all__ = ["main"]
+__all__ = ["command"]
 
 EXAMPLES = """\b
 Start with:
@@ -82,20 +80,14 @@ def _shoal(
     del version
 
 
-def main() -> NoReturn:
-    """Run the program and exit with its code."""
-    for interrupt in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(interrupt, _output.stop)
-    try:
-        code = app(standalone_mode=True)
-    except SystemExit as finished:
-        code = finished.code
-    except (_output.Stopped, KeyboardInterrupt):
-        code = _output.error(Cancelled())
-    except BrokenPipeError:
-        # the reader of a pipe went away: nothing is left to say, not even at interpreter shutdown
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
-    except Exception as error:
-        code = _output.error(presentable(error))
-    sys.exit(code)
+def command() -> int:
+    """Carry out what the command line asks for and return the exit code; nothing is raised."""
+    with _output.streams() as printed:
+        try:
+            app(standalone_mode=True)
+            code = 0
+        except SystemExit as finished:
+            code = finished.code if isinstance(finished.code, int) else 1 if finished.code else 0
+        except BaseException as error:
+            code = _output.error(presentable(error))
+    return printed.code(code)

@@ -3,51 +3,108 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
+import io
 import json
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import Enum
 from fractions import Fraction
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn
+from typing import Any
 
-from shoal.errors import ShoalError
+from shoal import stopping
+from shoal.errors import Cancelled, OutputError, ShoalError
 
 __all__ = [
-    "Stopped",
+    "Printed",
     "error",
     "json_wanted",
     "line",
     "print_json",
     "progress",
-    "raise_if_stopped",
-    "stop",
+    "stopped",
+    "streams",
     "table",
     "text",
     "warning",
 ]
 
 _JSON = {"wanted": False}
-_STOP = {"wanted": False}
+#: gives a terminal back as it was
+_TERMINAL: list[Callable[[], None]] = []
 
 
-class Stopped(BaseException):
-    """The user or the system asked us to stop; a command that catches it says what is left, and ends."""
+class _Descriptor(io.FileIO):
+    """Standard output or error; what cannot be written to it is dropped, and the reason kept."""
+
+    failure: OSError | None = None
+
+    def write(self, content: Any, /) -> int:
+        """Write what the descriptor takes."""
+        try:
+            return super().write(content) or 0
+        except OSError as error:
+            self.failure = self.failure or error
+            return len(content)
 
 
-def stop(_signal: int, _frame: FrameType | None) -> NoReturn:
-    """Note that we are asked to stop, and do."""
-    _STOP["wanted"] = True
-    raise Stopped
+class Printed:
+    """What became of the output."""
+
+    def __init__(self) -> None:
+        self._closed = _descriptors()
+        self._output = _replaced("stdout", 1)
+        _replaced("stderr", 2)
+
+    def code(self, code: int) -> int:
+        """Return the exit code: an output that got lost is an error, but not that its reader has enough."""
+        failure = self._closed or (None if self._output is None else self._output.failure)
+        if code or failure is None or failure.errno == errno.EPIPE:
+            return code
+        why = (failure.strerror or "the system refuses").lower()
+        return _to_stderr(OutputError(f"the output could not be printed: {why}; {stopping.left()}."))
 
 
-def raise_if_stopped() -> None:
-    """Stop if we were asked to and some library, in the middle of an import for example, swallowed that."""
-    if _STOP["wanted"]:
-        raise Stopped
+@contextmanager
+def streams() -> Iterator[Printed]:
+    """Print whatever the locale and the state of the descriptors; notes of the library become notes of ours."""
+    printed = Printed()
+    notes = logging.StreamHandler(sys.stderr)
+    notes.setFormatter(logging.Formatter("Note: %(message)s"))
+    logging.getLogger("shoal").addHandler(notes)
+    yield printed
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+
+
+def _descriptors() -> OSError | None:
+    """Open what is closed, lest a file of the release become the standard output; return the problem with that."""
+    found = None
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError as error:
+            os.open(os.devnull, os.O_RDWR)
+            found = error if number == 1 else found
+    return found
+
+
+def _replaced(name: str, number: int) -> _Descriptor | None:
+    before = getattr(sys, name)
+    if before is not None and before.isatty():
+        before.reconfigure(errors="backslashreplace")
+        return None
+    raw = _Descriptor(number, "w", closefd=False)
+    encoding = "utf-8" if before is None else before.encoding
+    stream = io.TextIOWrapper(
+        io.BufferedWriter(raw), encoding=encoding, errors="backslashreplace", line_buffering=number == 2
+    )
+    setattr(sys, name, stream)
+    return raw
 
 
 def json_wanted(*, wanted: bool) -> None:
@@ -71,10 +128,30 @@ def warning(text: str) -> None:
 
 
 def error(problem: ShoalError) -> int:
-    """Show an error and return its exit code."""
-    if _JSON["wanted"]:
-        print_json({"error": {"problems": list(problem.problems), "hint": problem.hint}})
-    elif _styled(sys.stderr):
+    """Show an error and return its exit code; one that a stop brought about is not shown."""
+    with stopping.held():
+        if not _JSON["wanted"]:
+            return _to_stderr(problem)
+        print_json(_as_json(problem))
+        return problem.exit_code
+
+
+def stopped(left: str) -> None:
+    """Say that the work was stopped, whatever the thread that worked is doing with the streams."""
+    problem = Cancelled(f"Stopped; {left}.")
+    line = json.dumps(_as_json(problem), ensure_ascii=True) if _JSON["wanted"] else f"Error: {problem}"
+    for restore in list(_TERMINAL):
+        restore()
+    with suppress(OSError):
+        os.write(1 if _JSON["wanted"] else 2, f"{line}\n".encode(errors="backslashreplace"))
+
+
+def _as_json(problem: ShoalError) -> dict[str, Any]:
+    return {"error": {"problems": list(problem.problems), "hint": problem.hint}}
+
+
+def _to_stderr(problem: ShoalError) -> int:
+    if _styled(sys.stderr):
         from rich.console import Console
 
         console = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -119,7 +196,11 @@ def progress(label: str) -> Iterator[Callable[[int, int, str], None] | None]:
         def show(done: int, total: int, message: str) -> None:
             bars.update(task, completed=done, total=total or None, note=message)
 
-        yield show
+        _TERMINAL.append(bars.stop)
+        try:
+            yield show
+        finally:
+            _TERMINAL.remove(bars.stop)
 
 
 def _styled(stream: object) -> bool:

@@ -98,7 +98,8 @@ def _check(folder: Path, output: Path | None, chart: str | None, *, public: bool
 
 
 def _write(document: Document, output: Path, chart: str | None) -> None:
-    from shoal.report import find_chart, render_html, render_text, svg_to_png, write_file
+    from shoal.report import find_chart, render_html, render_text, svg_to_png
+    from shoal.writing import write_file
 
     kind = output.suffix.lower()
     if chart is not None:

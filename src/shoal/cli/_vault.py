@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import signal
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from shoal import stopping
 from shoal.cli import _output, _source
 from shoal.errors import MissingExtraError, ParameterError
 
@@ -81,10 +80,15 @@ def analyst(
     if dismiss == (epsilon is not None):
         raise ParameterError("give the analyst a budget with --epsilon, or use --dismiss")
     if dismiss or epsilon is None:
-        opened.dismiss(name)
+        with stopping.held():
+            opened.dismiss(name)
+            stopping.happened(f"the token of {name} was revoked")
         _output.line(f"{name} can no longer ask; what was spent stays spent.")
         return
-    token = opened.admit(name, Loss.of(epsilon, delta))
+    given = Loss.of(epsilon, delta)
+    with stopping.held():
+        token = opened.admit(name, given)
+        stopping.happened(f"{name} was added, but the token was not shown: run the command again for a new one")
     if json:
         _output.print_json({"analyst": name, "token": token})
         return
@@ -112,7 +116,10 @@ def budget(
             raise ParameterError("say whose budget to set: an analyst's NAME, or --all")
         if name is not None:
             ledger.standing(name)
-        ledger.set_budget(name or "*", Loss.of(epsilon, delta))
+        given = Loss.of(epsilon, delta)
+        with stopping.held():
+            ledger.set_budget(name or "*", given)
+            stopping.happened("the budget was set")
     known = ledger.standings()
     if name is None:
         shown = {"all together" if each == "*" else each: standing for each, standing in known.items()}
@@ -148,7 +155,12 @@ def ledger(
 
     opened = Vault.open(folder)
     expected = None if expect is None else Head.parse(expect)
-    checked = opened.restore_anchor() if restore_anchor else opened.ledger(expect=expected)
+    if restore_anchor:
+        with stopping.held():
+            checked = opened.restore_anchor()
+            stopping.happened("a new anchor was made")
+    else:
+        checked = opened.ledger(expect=expected)
     entries, head = checked.entries(), checked.head
     checked.close()
     shown = entries[max(len(entries) - last, 0) :]
@@ -230,23 +242,16 @@ def serve(
 
 
 def _listen(config: uvicorn.Config) -> None:
-    """Serve until a signal comes; not at all where one came before, whoever swallowed it."""
+    """Serve until a signal comes."""
     import uvicorn
 
     server = uvicorn.Server(config)
-
-    def end(_signal: int, _frame: FrameType | None) -> None:
-        server.should_exit = True
-
-    # the server takes these signals over while it runs, then sends them once more to whoever was there before
-    for interrupt in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(interrupt, end)
-    _output.raise_if_stopped()
     try:
         config.load()
         scheme = "http" if config.ssl_certfile is None else "https"
-        _output.warning(f"the vault answers at {scheme}://{config.host}:{config.port}; stop it with Ctrl-C.")
-        server.run()
+        with stopping.gently(lambda: setattr(server, "should_exit", True)):
+            _output.warning(f"the vault answers at {scheme}://{config.host}:{config.port}; stop it with Ctrl-C.")
+            server.run()
     except OSError:
         # also what TLS says of files that hold something else
         raise ParameterError("--certificate and --private-key must be readable files of one PEM certificate.") from None
@@ -285,7 +290,9 @@ def ask(
             "there is no token.", hint="set the variable SHOAL_TOKEN to the token that the steward gave you"
         )
     client = Client(address, token, certificate=certificate)
-    answer = client.ask(parse_query(question, epsilon=epsilon, delta=delta))
+    query = parse_query(question, epsilon=epsilon, delta=delta)
+    stopping.happened("the question may have reached the vault, and then its cost is spent")
+    answer = client.ask(query)
     client.close()
     if json:
         _output.print_json(answer.to_json())

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
@@ -23,6 +21,7 @@ from shoal.comparison._store import PointStore, input_fingerprint, point_key
 from shoal.errors import Cancelled, MissingExtraError, ParameterError, Problems, SchemaError, ShoalError
 from shoal.tables import Table
 from shoal.workers import Pool, Progress, WorkFailed
+from shoal.writing import Scratch
 
 __all__ = ["compare"]
 
@@ -227,8 +226,9 @@ def _answered(point: Point, found: Future[Any]) -> Point:
 @contextmanager
 def _staged(table: Table, target: str | None, *, learn: bool, seed: int, needed: bool) -> Iterator[Settings]:
     """Put the records where all workers find them: a private folder that is removed at the end."""
-    folder = Path(tempfile.mkdtemp(prefix="shoal-compare-"))
+    scratch = Scratch()
     try:
+        folder = scratch.path
         data = folder / "data.parquet"
         settings = Settings(data=data, target=target, learn=learn, seed=seed)
         if needed:
@@ -240,4 +240,4 @@ def _staged(table: Table, target: str | None, *, learn: bool, seed: int, needed:
                 tables.write(test, folder / "test.parquet")
         yield settings
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        scratch.remove()

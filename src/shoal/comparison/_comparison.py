@@ -10,9 +10,10 @@ from typing import Any
 
 from shoal.comparison._frontier import comparable, values
 from shoal.comparison._point import RISKS, UTILITIES, Point
-from shoal.errors import OutputError, ParameterError
+from shoal.errors import ParameterError
 from shoal.plan import Plan
 from shoal.report import Axis, Chart, Dot, frontier_chart, frontier_text
+from shoal.writing import write_file
 
 __all__ = ["Comparison"]
 
@@ -71,13 +72,7 @@ class Comparison:
         """Write the plan of a point to a file for ``shoal anonymize --plan``; paths in it start at its folder."""
         path = Path(path)
         plan = _moved(self.plan(number), path.absolute().parent)
-        try:
-            with path.open("x", encoding="utf-8") as stream:
-                stream.write(plan.dumps())
-        except FileExistsError:
-            raise OutputError(f"`{path.name}` already exists; nothing was written") from None
-        except OSError as error:
-            raise OutputError(f"the plan cannot be written to `{path.name}`: {error.strerror}") from None
+        write_file(path, plan.dumps().encode())
         return path
 
     def text_plot(self, *, width: int = 64, height: int = 16) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from shoal.comparison._point import Point
 from shoal.errors import OutputError
 from shoal.plan import Plan
 from shoal.tables import Table
+from shoal.writing import write_file
 
 __all__ = ["PointStore", "input_fingerprint", "point_key"]
 
@@ -55,13 +55,8 @@ class PointStore:
         if self._folder is None:
             return
         path = self._folder / f"{point.key}.json"
-        draft = path.with_suffix(f".{os.getpid()}.draft")
-        try:
-            draft.write_text(json.dumps({"format": _FORMAT, **point.to_json()}, indent=2) + "\n", encoding="utf-8")
-            draft.replace(path)
-        except OSError as error:
-            draft.unlink(missing_ok=True)
-            raise OutputError(f"a point cannot be written to `{self._folder.name}`: {_reason(error)}") from None
+        content = json.dumps({"format": _FORMAT, **point.to_json()}, indent=2) + "\n"
+        write_file(path, content.encode(), overwrite=True, told=False)
 
 
 def _reason(error: OSError) -> str:

@@ -16,6 +16,8 @@ from ._certificate import fingerprint as fingerprint
 from ._certificate import load as load
 from ._check import Check as Check
 from ._check import Verification as Verification
+from ._events import UNLESS_DEFAULT as UNLESS_DEFAULT
+from ._events import Bounded as Bounded
 from ._events import Budget as Budget
 from ._events import Dropped as Dropped
 from ._events import Event as Event
@@ -36,6 +38,7 @@ from ._evidence import Step as Step
 from ._evidence import checked as checked
 from ._evidence import texts_of as texts_of
 from ._guarantee import CRYPTOGRAPHIC as CRYPTOGRAPHIC
+from ._guarantee import SEED as SEED
 from ._guarantee import Guarantee as Guarantee
 from ._guarantee import randomness as randomness
 from ._kind import CLASSES as CLASSES
@@ -45,4 +48,5 @@ from ._kind import Words as Words
 from ._promise import Neighbours as Neighbours
 from ._promise import Promise as Promise
 from ._promise import Strength as Strength
+from ._promise import private as private
 from ._promise import syntactic as syntactic

@@ -10,6 +10,8 @@ from fractions import Fraction
 from typing import ClassVar
 
 __all__ = [
+    "UNLESS_DEFAULT",
+    "Bounded",
     "Budget",
     "Dropped",
     "Event",
@@ -26,21 +28,26 @@ __all__ = [
 ]
 
 
+_UNLESS_DEFAULT = "unless default"
+UNLESS_DEFAULT: dict[str, bool] = {_UNLESS_DEFAULT: True}
+"""The metadata of a field that a certificate states only where it is not the default."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event(ABC):
-    """Something that a step did; a step that spends privacy budget says how much."""
+    """Something that a step did; one that spends privacy budget has fields ``epsilon_spent`` and ``delta_spent``."""
 
     name: ClassVar[str]
 
     @property
     def epsilon(self) -> Fraction:
         """The epsilon that this step spends."""
-        return Fraction(0)
+        return Fraction(getattr(self, "epsilon_spent", 0))
 
     @property
     def delta(self) -> Fraction:
         """The delta that this step spends."""
-        return Fraction(0)
+        return Fraction(getattr(self, "delta_spent", 0))
 
     @abstractmethod
     def describe(self) -> str:
@@ -48,7 +55,11 @@ class Event(ABC):
 
     def to_json(self) -> dict[str, object]:
         """Return the event as it stands in a certificate."""
-        values = {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
+        values = {
+            field.name: _plain(getattr(self, field.name))
+            for field in dataclasses.fields(self)
+            if not (field.metadata.get(_UNLESS_DEFAULT) and getattr(self, field.name) == field.default)
+        }
         spent = {"epsilon_spent": self.epsilon, "delta_spent": self.delta}
         known = {name: _plain(value) for name, value in spent.items() if value}
         return {"step": self.name, **known, **values, "description": self.describe()}
@@ -60,7 +71,11 @@ class Event(ABC):
         for kind in kinds:
             kinds += kind.__subclasses__()
         known = {getattr(kind, "name", ""): kind for kind in kinds}[str(step["step"])]
-        given = {field.name: (field.type, step[field.name]) for field in dataclasses.fields(known)}
+        given = {
+            field.name: (field.type, step[field.name])
+            for field in dataclasses.fields(known)
+            if field.name in step or not field.metadata.get(_UNLESS_DEFAULT)
+        }
         return known(
             **{
                 name: Fraction(str(value)) if kind == "Fraction" else _tuples(value)
@@ -112,6 +127,28 @@ class LeftOut(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Bounded(Event):
+    """At most so many records of every person were kept, drawn at random among that person's own.
+
+    Parameters
+    ----------
+    column
+        The column that says whose record it is.
+    records
+        The most that is kept of a person.
+    """
+
+    name: ClassVar[str] = "bounded"
+    column: str
+    records: int
+
+    def describe(self) -> str:
+        """Say what was done, in one plain sentence."""
+        kept = "one record" if self.records == 1 else f"at most {self.records:,} records"
+        return f"Kept {kept} of every person (`{self.column}`), drawn at random among that person's records."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Generalized(Event):
     """Quasi-identifiers were generalised; ``levels`` are those of a full-domain recoding, else empty."""
 
@@ -157,11 +194,6 @@ class SchemeChosen(Event):
     candidates: int
     epsilon_spent: Fraction
 
-    @property
-    def epsilon(self) -> Fraction:
-        """The epsilon that this step spends."""
-        return self.epsilon_spent
-
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
         if self.search == "fixed":
@@ -197,16 +229,6 @@ class Sampled(Event):
     delta_spent: Fraction
     definition: str
 
-    @property
-    def epsilon(self) -> Fraction:
-        """The epsilon that this step spends."""
-        return self.epsilon_spent
-
-    @property
-    def delta(self) -> Fraction:
-        """The delta that this step spends."""
-        return self.delta_spent
-
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
         return (
@@ -236,16 +258,6 @@ class Trimmed(Event):
     epsilon_spent: Fraction
     delta_spent: Fraction
     definition: str
-
-    @property
-    def epsilon(self) -> Fraction:
-        """The epsilon that this step spends."""
-        return self.epsilon_spent
-
-    @property
-    def delta(self) -> Fraction:
-        """The delta that this step spends."""
-        return self.delta_spent
 
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""

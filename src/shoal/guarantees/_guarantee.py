@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from shoal.guarantees._events import Budget, Event, budget
 from shoal.guarantees._promise import Promise
 
-__all__ = ["CRYPTOGRAPHIC", "Guarantee", "randomness"]
+__all__ = ["CRYPTOGRAPHIC", "SEED", "Guarantee", "randomness"]
 
 CRYPTOGRAPHIC = "the cryptographic generator of the operating system"
 """The only source of random numbers that an unconditional promise may rest on."""
+SEED = "Nobody knows the seed that the random numbers came from."
+"""What a promise rests on where the random numbers came from a seed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

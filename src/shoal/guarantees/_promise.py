@@ -9,7 +9,7 @@ from enum import StrEnum
 from shoal.errors import ParameterError
 from shoal.guarantees._kind import CLASSES, PromiseKind, Words
 
-__all__ = ["Neighbours", "Promise", "Strength", "syntactic"]
+__all__ = ["Neighbours", "Promise", "Strength", "private", "syntactic"]
 
 
 class Strength(StrEnum):
@@ -29,6 +29,9 @@ class Neighbours(StrEnum):
 
     ADD_REMOVE = "add or remove one record"
     REPLACE = "replace one record; the number of records is public"
+    ADD_REMOVE_PERSON = "add or remove one person with all records"
+    REPLACE_PERSON = "replace one person with all records; the number of persons is public"
+    REPLACE_RECORDS_OF_PERSON = "replace all records of one person by as many; the number of each person's is public"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +51,7 @@ class Promise:
     neighbours
         For differential privacy, the neighbour relation.
     unit
-        Whose privacy is meant; a person with several records has more than one unit.
+        Whose privacy is meant: a record, of which a person may have several, or a person with all records.
     exact
         Quantities the promise was computed with, as text where they are exact rationals.
     file
@@ -80,4 +83,25 @@ def syntactic(model: PromiseKind, words: Words = CLASSES) -> Promise:
         strength=Strength.SYNTACTIC,
         statement=model.statement(words),
         assumptions=(*model.assumptions(), *words.assumptions),
+    )
+
+
+def private(
+    kind: PromiseKind,
+    doubts: tuple[str, ...],
+    *,
+    neighbours: Neighbours,
+    unit: str,
+    exact: Mapping[str, object] | None = None,
+) -> Promise:
+    """Return a promise of differential privacy: a conditional one where anything leaves doubts."""
+    return Promise(
+        model=kind.name,
+        parameters=kind.parameters(),
+        strength=Strength.CONDITIONAL if doubts else Strength.UNCONDITIONAL,
+        statement=kind.statement(),
+        assumptions=(*doubts, *kind.assumptions()),
+        neighbours=neighbours,
+        unit=unit,
+        exact=exact or {},
     )

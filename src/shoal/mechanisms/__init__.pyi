@@ -11,6 +11,8 @@ from ._distances import NominalDistance as NominalDistance
 from ._distances import TaxonomyDistance as TaxonomyDistance
 from ._geometric import discrete_laplaces as discrete_laplaces
 from ._geometric import geometrics as geometrics
+from ._groups import person_delta as person_delta
+from ._groups import record_delta as record_delta
 from ._laplace import Laplace as Laplace
 from ._mechanism import Mechanism as Mechanism
 from ._mechanism import Neighbours as Neighbours

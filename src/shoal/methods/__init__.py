@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 
-from shoal.errors import ParameterError, Problems
+from shoal.errors import ParameterError, Problems, unknown
 from shoal.guarantees import Requirement
 from shoal.methods._preparation import check_unit as check_unit
 from shoal.methods.base import Keeps as Keeps
@@ -76,7 +76,7 @@ def crowd(name: str | None) -> str:
 def by_name(name: str) -> type[Method]:
     """Return the method of that name."""
     if name not in _METHODS:
-        raise ParameterError(f"there is no method `{name}`; there are {', '.join(f'`{each}`' for each in _METHODS)}.")
+        raise unknown("method", name, _METHODS)
     return _METHODS[name]
 
 

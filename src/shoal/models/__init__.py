@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 
-from shoal.errors import ParameterError
+from shoal.errors import unknown
 from shoal.models._model import REPLAY as REPLAY
 from shoal.models._model import Achieved as Achieved
 from shoal.models._model import Capabilities as Capabilities
@@ -58,9 +57,7 @@ def by_name(name: str) -> type[Model]:
     """
     if name in MODELS:
         return MODELS[name]
-    near = difflib.get_close_matches(name, MODELS, n=1)
-    hint = f"did you mean `{near[0]}`?" if near else f"the models are {', '.join(f'`{known}`' for known in MODELS)}"
-    raise ParameterError(f"There is no model `{name}`.", hint=hint)
+    raise unknown("model", name, MODELS)
 
 
 def from_parameters(name: str, parameters: Mapping[str, object]) -> Model:

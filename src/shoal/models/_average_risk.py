@@ -60,7 +60,7 @@ class AverageRisk(Model):
     @property
     def capabilities(self) -> Capabilities:
         """What a search may rely on."""
-        return Capabilities(monotone_generalization=True, monotone_suppression=False, scope=Scope.RELEASE)
+        return Capabilities(monotone_generalization=True, scope=Scope.RELEASE)
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
         """Return the kept classes without as few of the smallest ones as needed."""

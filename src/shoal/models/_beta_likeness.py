@@ -68,7 +68,6 @@ class BetaLikeness(SensitiveModel):
         """What a search may rely on."""
         return Capabilities(
             monotone_generalization=True,  # a mixture of probabilities does not exceed the greatest of them
-            monotone_suppression=False,
             scope=Scope.REFERENCE,
             sensitive=(self.attribute,),
         )

@@ -62,7 +62,6 @@ class DeltaDisclosure(SensitiveModel):
         """What a search may rely on."""
         return Capabilities(
             monotone_generalization=True,  # a mixture of probabilities stays between q / exp(delta) and q exp(delta)
-            monotone_suppression=False,
             scope=Scope.REFERENCE,
             sensitive=(self.attribute,),
         )

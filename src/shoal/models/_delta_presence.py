@@ -70,9 +70,7 @@ class DeltaPresence(Model):
     def capabilities(self) -> Capabilities:
         """What a search may rely on."""
         # The share of a merged class lies between those of its parts.
-        return Capabilities(
-            monotone_generalization=True, monotone_suppression=True, population=True, population_share=True
-        )
+        return Capabilities(monotone_generalization=True, population=True, population_share=True)
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
         """Return the kept classes whose share of the population lies between the bounds."""

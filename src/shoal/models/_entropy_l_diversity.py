@@ -68,7 +68,6 @@ class EntropyLDiversity(SensitiveModel):
         """What a search may rely on."""
         return Capabilities(
             monotone_generalization=True,  # entropy is concave: a mixture has at least the least entropy of its parts
-            monotone_suppression=True,
             minimal_class_size=math.ceil(fraction(self.l)),
             sensitive=(self.attribute,),
         )

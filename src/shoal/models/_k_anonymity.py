@@ -27,11 +27,7 @@ class SizeModel(Model):
     def capabilities(self) -> Capabilities:
         """What a search may rely on."""
         return Capabilities(
-            monotone_generalization=True,
-            monotone_suppression=True,
-            minimal_class_size=self.k,
-            decided_by_size=True,
-            linkage=self.linkage,
+            monotone_generalization=True, minimal_class_size=self.k, decided_by_size=True, linkage=self.linkage
         )
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:

@@ -59,7 +59,7 @@ class KMap(Model):
     @property
     def capabilities(self) -> Capabilities:
         """What a search may rely on."""
-        return Capabilities(monotone_generalization=True, monotone_suppression=True, population=True)
+        return Capabilities(monotone_generalization=True, population=True)
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
         """Return the kept classes that at least k people of the population fit."""

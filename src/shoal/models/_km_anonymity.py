@@ -71,12 +71,7 @@ class KMAnonymity(Model):
     @property
     def capabilities(self) -> Capabilities:
         """What a search may rely on."""
-        return Capabilities(
-            monotone_generalization=True,
-            monotone_suppression=False,
-            scope=Scope.RELEASE,
-            codes=True,
-        )
+        return Capabilities(monotone_generalization=True, scope=Scope.RELEASE, codes=True)
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
         """Return the largest set of kept classes that satisfies the model."""

@@ -58,8 +58,6 @@ class Capabilities:
     monotone_generalization
         Merging classes that satisfy the model gives a class that satisfies it. For a model of scope ``RELEASE``: if a
         release satisfies the model, so does every full-domain generalisation of it.
-    monotone_suppression
-        Removing other classes does not change whether a class satisfies the model.
     minimal_class_size
         No smaller class can satisfy the model.
     scope
@@ -88,7 +86,6 @@ class Capabilities:
     """
 
     monotone_generalization: bool
-    monotone_suppression: bool
     minimal_class_size: int = 1
     scope: Scope = Scope.CLASS
     sensitive: tuple[str, ...] = ()
@@ -100,6 +97,11 @@ class Capabilities:
     factor: Fraction | None = None
     earth_mover: Fraction | None = None
     linkage: bool = False
+
+    @property
+    def monotone_suppression(self) -> bool:
+        """Whether removing other classes never changes whether a class satisfies the model."""
+        return self.scope is Scope.CLASS
 
 
 class Achieved(dict[str, Quantity]):
@@ -249,7 +251,7 @@ def keep(models: Sequence[Model], classes: Classes) -> Mask:
 
 def in_order(models: Sequence[Model]) -> list[Model]:
     """Return the models as :func:`keep` asks them: those that judge a class alone first, wider scopes later."""
-    return sorted(models, key=lambda model: (not model.capabilities.monotone_suppression, model.capabilities.scope))
+    return sorted(models, key=lambda model: model.capabilities.scope)
 
 
 def released_classes(classes: Classes, kept: Mask | None) -> Mask:

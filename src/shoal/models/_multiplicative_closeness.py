@@ -62,7 +62,6 @@ class MultiplicativeCloseness(SensitiveModel):
         """What a search may rely on."""
         return Capabilities(
             monotone_generalization=True,  # a mixture of probabilities stays between q / t and t q
-            monotone_suppression=False,
             scope=Scope.REFERENCE,
             sensitive=(self.attribute,),
             factor=fraction(self.t),

@@ -67,12 +67,7 @@ class PSensitive(Model):
     @property
     def capabilities(self) -> Capabilities:
         """What a search may rely on."""
-        return Capabilities(
-            monotone_generalization=True,
-            monotone_suppression=True,
-            minimal_class_size=self.k,
-            sensitive=tuple(self.attributes),
-        )
+        return Capabilities(monotone_generalization=True, minimal_class_size=self.k, sensitive=tuple(self.attributes))
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
         """Return the kept classes with enough records and enough different values of every attribute."""

@@ -57,12 +57,7 @@ class RecursiveLDiversity(SensitiveModel):
     @property
     def capabilities(self) -> Capabilities:
         """What a search may rely on."""
-        return Capabilities(
-            monotone_generalization=True,
-            monotone_suppression=True,
-            minimal_class_size=self.l,
-            sensitive=(self.attribute,),
-        )
+        return Capabilities(monotone_generalization=True, minimal_class_size=self.l, sensitive=(self.attribute,))
 
     def satisfied(self, rows: Rows) -> Mask:
         """Return the rows that are (c, l)-diverse, and have l people."""

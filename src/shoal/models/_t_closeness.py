@@ -90,7 +90,6 @@ class TCloseness(SensitiveModel):
         """What a search may rely on."""
         return Capabilities(
             monotone_generalization=True,  # the distance to a fixed distribution is convex
-            monotone_suppression=False,
             scope=Scope.REFERENCE,
             sensitive=(self.attribute,),
             hierarchy=self.distance == "hierarchical",

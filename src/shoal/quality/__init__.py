@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Mapping
 
-from shoal.errors import ParameterError
+from shoal.errors import ParameterError, unknown
 from shoal.quality._ambiguity import Ambiguity as Ambiguity
 from shoal.quality._average_class_size import AverageClassSize as AverageClassSize
 from shoal.quality._classification import Classification as Classification
@@ -39,9 +38,7 @@ def by_name(name: str) -> type[Measure]:
     """
     if name in MEASURES:
         return MEASURES[name]
-    near = difflib.get_close_matches(name, MEASURES, n=1)
-    hint = f"did you mean `{near[0]}`?" if near else f"the measures are {', '.join(f'`{known}`' for known in MEASURES)}"
-    raise ParameterError(f"There is no quality measure `{name}`.", hint=hint)
+    raise unknown("quality measure", name, MEASURES)
 
 
 def as_measure(
@@ -63,8 +60,8 @@ def as_measure(
     given = {"name": described} if isinstance(described, str) else dict(described)
     parameters: dict[str, object] = {"weights": weights or {}, "balance": balance, **given}
     measure = by_name(str(parameters.pop("name", "loss")))
-    unknown = set(parameters) - {entry.name for entry in dataclasses.fields(measure)}
-    if unknown:
-        names = ", ".join(f"`{name}`" for name in sorted(unknown))
+    strange = set(parameters) - {entry.name for entry in dataclasses.fields(measure)}
+    if strange:
+        names = ", ".join(f"`{name}`" for name in sorted(strange))
         raise ParameterError(f"the measure `{measure.title}` of {owner} has no parameter {names}.")
     return measure(**parameters)  # type: ignore[arg-type]

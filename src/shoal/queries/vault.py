@@ -17,6 +17,7 @@ from shoal.queries.ledger import Ledger
 from shoal.queries.session import Desk, records_of
 from shoal.schema import Schema, dumps, load, toml_value
 from shoal.tables import read
+from shoal.writing import staged
 
 __all__ = ["Vault", "token_digest"]
 
@@ -64,15 +65,16 @@ class Vault:
         place = source if "://" in source else str(Path(source).absolute())
         read(place, schema=described, table=table)
         try:
-            folder.mkdir(mode=0o700, parents=True)
+            folder.absolute().parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise OutputError(f"the folder `{folder.name}` cannot be made: {reason(error)}.") from None
         made = cls(folder=folder, source=place, schema=schema, digest=_digest(described), table=table)
         settings = {"source": place, "schema": str(schema), "digest": made.digest}
         settings |= {} if table is None else {"table": table}
         text = "".join(f"{name} = {toml_value(value)}\n" for name, value in settings.items())
-        (folder / SETTINGS).write_text(text, encoding="utf-8")
-        Ledger.create(folder / LEDGER, budget=budget).close()
+        with staged(folder, private=True) as staging:
+            (staging / SETTINGS).write_text(text, encoding="utf-8")
+            Ledger.create(staging / LEDGER, budget=budget).close()
         return made
 
     @classmethod

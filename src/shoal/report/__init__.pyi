@@ -14,7 +14,6 @@ from ._document import TableFigures as TableFigures
 from ._document import Variant as Variant
 from ._export import find_chart as find_chart
 from ._export import svg_to_png as svg_to_png
-from ._export import write_file as write_file
 from ._frontier import Axis as Axis
 from ._frontier import Dot as Dot
 from ._frontier import frontier_chart as frontier_chart

@@ -8,12 +8,12 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from shoal.errors import InputError, OutputError, ParameterError
+from shoal.errors import InputError, ParameterError
 from shoal.report._charts import Chart
 from shoal.report._document import Document
 from shoal.report._html import charts
 
-__all__ = ["find_chart", "svg_to_png", "write_file"]
+__all__ = ["find_chart", "svg_to_png"]
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _OPTIONS = (
@@ -36,19 +36,6 @@ def find_chart(document: Document, name: str) -> Chart:
             f"the report has no chart `{name}`.", hint=f"it has {', '.join(f'`{each}`' for each in reversed(found))}"
         )
     return found[name]
-
-
-def write_file(path: Path, content: bytes) -> None:
-    """Write a new file; one that exists stays as it is."""
-    try:
-        with path.open("xb") as stream:
-            stream.write(content)
-    except FileExistsError:
-        raise OutputError(f"`{path.name}` already exists; nothing was written", hint="choose another name") from None
-    except OSError as error:
-        raise OutputError(
-            f"`{path.name}` could not be written: {(error.strerror or 'the system refuses').lower()}"
-        ) from None
 
 
 def svg_to_png(chart: Chart, *, scale: int = 3) -> bytes:

@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from shoal.errors import OutputError
 from shoal.schema._domain import Kind
 from shoal.schema._schema import Attribute, Missing, Schema
+from shoal.writing import write_file
 
 __all__ = ["VERSION", "dumps", "save", "toml_value"]
 
@@ -45,10 +45,7 @@ def dumps(schema: Schema, *, head: Sequence[str] = (), comments: Mapping[str, Se
 
 def save(schema: Schema, path: str | os.PathLike[str]) -> None:
     """Write a schema to a TOML file. Paths in it stay as they are, so save it into ``schema.folder``."""
-    try:
-        Path(path).write_text(dumps(schema), encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"the schema cannot be written to `{path}`: {error.strerror}") from None
+    write_file(Path(path), dumps(schema).encode(), overwrite=True)
 
 
 def _comment(lines: Sequence[str]) -> list[str]:

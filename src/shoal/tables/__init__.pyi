@@ -24,6 +24,7 @@ from ._classes import SensitiveAttribute as SensitiveAttribute
 from ._classes import group as group
 from ._classes import tally as tally
 from ._columns import schema_of as schema_of
+from ._contributions import at_most as at_most
 from ._counting import ValueCounts as ValueCounts
 from ._counting import class_sizes as class_sizes
 from ._counting import count_values as count_values

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import re
-import shutil
-import tempfile
+import threading
 import uuid
 import weakref
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,15 +16,14 @@ import pyarrow as pa
 
 from shoal.errors import ParameterError
 from shoal.tables._engine import ROW, builtin
+from shoal.writing import Scratch
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["DuckDBEngine", "Scratch", "literal", "quoted", "without_collations"]
+__all__ = ["DuckDBEngine", "literal", "quoted", "without_collations"]
 
 _GIGABYTE = 1 << 30
-_PREFIX = "shoal-"
-_LOCK = "owner.lock"
 
 
 class DuckDBEngine:
@@ -131,17 +128,19 @@ class DuckDBEngine:
         self._interruptible(lambda: self.connection.execute(statement))
 
     def _interruptible(self, work: Callable[[], Any]) -> Any:
-        """Do work in a thread of its own, so that Ctrl-C reaches this one; DuckDB itself would not look up."""
-        with ThreadPoolExecutor(max_workers=1) as pool:
-            future = pool.submit(work)
-            try:
-                while not wait([future], timeout=0.5).done:
-                    continue
-            except KeyboardInterrupt:
-                self.connection.interrupt()
-                wait([future])
-                raise
-            return future.result()
+        """Do work in a thread of its own, so that what is raised in this one, as by Ctrl-C, ends it at once."""
+        doing = _Doing(work)
+        try:
+            doing.start()
+            while doing.is_alive():
+                doing.join(0.5)
+        except BaseException:
+            doing.wanted = False
+            while doing.is_alive():
+                self.connection.interrupt()  # forgotten by a query that has not begun
+                doing.join(0.05)
+            raise
+        return doing.answer.result()
 
     # -- what Ibis does not say for all engines
 
@@ -165,6 +164,23 @@ class DuckDBEngine:
     def sha256(self, hexadecimal: ir.StringValue) -> ir.StringValue:
         """Return the SHA-256 digest of bytes; both are written in hexadecimal."""
         return builtin("sha256", ("binary",), "string")(builtin("unhex", ("string",), "binary")(hexadecimal))
+
+
+class _Doing(threading.Thread):
+    """A piece of work that is being done."""
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        super().__init__(daemon=True)
+        self.answer: Future[Any] = Future()
+        self.wanted, self._work = True, work
+
+    def run(self) -> None:
+        """Do the work."""
+        try:
+            if self.wanted:
+                self.answer.set_result(self._work())
+        except BaseException as error:
+            self.answer.set_exception(error)
 
 
 def without_collations(expression: ir.Table) -> dict[str, ir.StringValue]:
@@ -218,58 +234,3 @@ def _memory_limit() -> str:
     except (AttributeError, ValueError, OSError):  # not a POSIX system
         physical = 4 * _GIGABYTE
     return f"{min(physical // 2, 4 * _GIGABYTE) // (1 << 20)}MiB"
-
-
-class Scratch:
-    """A folder that only this user can look into: what spills there is personal data.
-
-    The owner holds a lock in it. A process that was killed cannot remove its folder, but its lock is free then, and
-    the next process that makes a scratch folder removes it.
-    """
-
-    def __init__(self) -> None:
-        _remove_abandoned(Path(tempfile.gettempdir()))
-        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
-        self._lock = _locked(self.path)
-
-    def remove(self) -> None:
-        """Remove the folder and all in it."""
-        shutil.rmtree(self.path, ignore_errors=True)
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
-
-
-def _locked(folder: Path) -> int | None:
-    """Lock a file in the folder; under another name first, so that nobody finds it before it is locked."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return None
-    waiting = folder / f"{_LOCK}.new"
-    lock = os.open(waiting, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    waiting.rename(folder / _LOCK)
-    return lock
-
-
-@functools.cache
-def _remove_abandoned(parent: Path) -> None:
-    """Remove the folders whose owners are gone; once in the life of a process."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return
-    for found in parent.glob(f"{_PREFIX}*/{_LOCK}"):
-        try:
-            lock = os.open(found, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except OSError:  # of another user, or removed meanwhile
-            continue
-        try:
-            if os.fstat(lock).st_uid == os.geteuid():
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(found.parent, ignore_errors=True)
-        except OSError:  # its owner lives
-            continue
-        finally:
-            os.close(lock)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 
 from shoal.errors import Cancelled, DataError, Problems, ShoalError
+from shoal.writing import SCRATCH
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -122,8 +123,10 @@ def _explain(raised: Exception) -> tuple[str | None, str | None]:
     kind, text = type(raised).__name__, str(raised)
     if _is_interrupt(raised):
         return None, None
-    if "No space left" in text or "max_temp_directory_size" in text:
-        return "the disk is full", "free some space, or point TMPDIR to a larger disk"
+    if "max_temp_directory_size" in text or ("No space left" in text and SCRATCH in text):
+        return "the disk for temporary files is full", "free some space there, or point TMPDIR to a larger disk"
+    if "No space left" in text:
+        return "the disk is full", "free some space on it, or use another"
     if kind == "OutOfMemoryException" or isinstance(raised, MemoryError) or "OutOfMemoryError" in text:
         return "there is not enough memory", "raise the limit, for example SHOAL_MEMORY=8GB"
     if isinstance(raised, PermissionError) or "Permission denied" in text:

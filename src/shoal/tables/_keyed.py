@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "bernoulli",
     "check_identifiers",
+    "check_sampling_key",
     "hexadecimal",
     "hmac_pads",
     "keyed_digest",
@@ -94,8 +95,7 @@ def bernoulli(table: Table, probability: float | Fraction, key: bytes) -> Table:
     """
     if not 0 <= probability <= 1:
         raise ParameterError(f"`probability` of `bernoulli` must be in [0, 1]; got {probability}.")
-    if len(key) != _KEY:
-        raise ParameterError(f"`key` of `bernoulli` must have {_KEY} bytes; got {len(key)}.")
+    check_sampling_key(key, "bernoulli")
     table = numbered(table)
     threshold = sampling_threshold(probability)
     if threshold == 1 << 64:
@@ -107,6 +107,12 @@ def bernoulli(table: Table, probability: float | Fraction, key: bytes) -> Table:
         # hexadecimal digits of equal length compare as the numbers do
         kept = records.filter(drawn < f"{threshold:0{_DIGITS}x}")
         return replace(table, expression=kept.select(*table.expression.columns))
+
+
+def check_sampling_key(key: bytes, owner: str) -> None:
+    """Refuse a key that is not as long as the keys of samples are."""
+    if len(key) != _KEY:
+        raise ParameterError(f"`key` of `{owner}` must have {_KEY} bytes; got {len(key)}.")
 
 
 def sampling_threshold(probability: float | Fraction) -> int:

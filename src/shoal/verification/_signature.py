@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal.errors import InputError, MissingExtraError, OutputError
 from shoal.guarantees import CERTIFICATE, Check
 from shoal.verification._files import SIGNATURE
+from shoal.writing import write_file
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -47,8 +47,8 @@ def new_key(name: str | Path) -> tuple[Path, Path]:
     for path in (private, public):
         if path.exists() or path.is_symlink():
             raise OutputError(f"`{path.name}` already exists; no key was made", hint="choose another name")
-    _create(private, secret, 0o600)
-    _create(public, shown, 0o644)
+    write_file(private, secret, private=True)
+    write_file(public, shown)
     return private, public
 
 
@@ -92,14 +92,7 @@ def write_signature(folder: Path, key: Ed25519PrivateKey) -> str:
     """Sign the certificate in ``folder`` in place of any signature that is there; return the key's fingerprint."""
     public = _PREFIX + key.public_key().public_bytes_raw()
     text = _text(public, key.sign((folder / CERTIFICATE).read_bytes()))
-    partial = folder / f".{SIGNATURE}.partial"
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(folder / SIGNATURE)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        reason = (error.strerror or "the system refuses").lower()
-        raise OutputError(f"the signature cannot be written into `{folder.name}`: {reason}") from None
+    write_file(folder / SIGNATURE, text.encode(), overwrite=True)
     return _fingerprint(public)
 
 
@@ -180,16 +173,6 @@ def _content(path: Path) -> bytes:
     except OSError as error:
         reason = (error.strerror or "the system refuses").lower()
         raise InputError(f"the key file `{path.name}` cannot be read: {reason}") from None
-
-
-def _create(path: Path, content: bytes, mode: int) -> None:
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-    except OSError as error:
-        reason = (error.strerror or "the system refuses").lower()
-        raise OutputError(f"the key cannot be written to `{path.name}`: {reason}") from None
 
 
 def _need_cryptography() -> None:

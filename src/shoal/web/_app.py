@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
-import signal
 import socket
 import sys
-import tempfile
 import threading
 import webbrowser
 from collections.abc import AsyncIterator
@@ -19,13 +16,14 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 from starlette.staticfiles import StaticFiles
 
-from shoal import __version__
+from shoal import __version__, stopping
 from shoal.errors import InputError
 from shoal.web import _errors, _pages, api
 from shoal.web._context import Context, OpenTables
 from shoal.web._guard import Access, Guard
 from shoal.web._jobs import Jobs, warm
 from shoal.web._store import Store
+from shoal.writing import Scratch
 
 __all__ = ["create_app", "default_folder", "serve"]
 
@@ -110,24 +108,24 @@ def serve(
     listener = _listen(port)
     port = listener.getsockname()[1]
     access = Access()
-    place = Path(tempfile.mkdtemp(prefix="shoal-")) if ephemeral else folder or default_folder()
+    scratch = Scratch() if ephemeral else None
+    place = folder or default_folder() if scratch is None else scratch.path
     try:
         app = create_app(place, access=access, port=port, upload_limit=upload_limit)
         address = f"http://127.0.0.1:{port}/?token={access.token}"
         kept = "nothing is kept" if ephemeral else f"tables and releases are kept in {place}"
         sys.stdout.write(f"Shoal is open at {address}\nThe address works once; {kept}. Stop with Ctrl-C.\n")
         sys.stdout.flush()
-        if browser:
-            webbrowser.open(address)
-        # the server stops on these signals, then sends them once more to whoever was there before
-        for interrupt in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(interrupt, lambda _number, _frame: None)
         config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=1)
-        uvicorn.Server(config).run(sockets=[listener])
+        server = uvicorn.Server(config)
+        with stopping.gently(lambda: setattr(server, "should_exit", True)):
+            if browser:
+                webbrowser.open(address)
+            server.run(sockets=[listener])
     finally:
         listener.close()
-        if ephemeral:
-            shutil.rmtree(place, ignore_errors=True)
+        if scratch is not None:
+            scratch.remove()
 
 
 def default_folder() -> Path:

@@ -10,12 +10,9 @@ import contextlib
 import os
 import secrets
 import shutil
-import signal
-import sys
 import threading
 from concurrent.futures import Future
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from shoal.errors import Cancelled, presentable
@@ -163,8 +160,6 @@ def _compare(about: dict[str, Any], wanted: dict[str, Any], progress: Progress) 
     import shoal
     from shoal import schema
 
-    # a copy of the table, and the processes that make the releases, are to go when this process is stopped
-    before = signal.signal(signal.SIGTERM, _leave)
     home = Path(about["table_folder"])
     table = shoal.read(home / about["file"]).with_schema(schema.loads(wanted["schema"], home))
     choice = wanted["choice"]
@@ -175,14 +170,9 @@ def _compare(about: dict[str, Any], wanted: dict[str, Any], progress: Progress) 
         folder=home / _POINTS,
         progress=lambda done, total, label: progress(done, total, _words(done, total, label)),
     )
-    signal.signal(signal.SIGTERM, before)
     return found.to_json()
 
 
 def _words(done: int, total: int, label: str) -> str:
     made = f"{done:,} of {total:,} releases have been made and measured"
     return f"{made}; the last was {label}" if label else made
-
-
-def _leave(_signal: int, _frame: FrameType | None) -> None:
-    sys.exit(1)

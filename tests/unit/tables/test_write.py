@@ -16,7 +16,7 @@ import pytest
 from shoal.errors import Cancelled, OutputError, ParameterError
 from shoal.tables import Table, read, write
 from shoal.tables._duckdb import DuckDBEngine
-from shoal.tables.formats._format import replacing
+from shoal.writing import replacing
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from typing import ClassVar
 from shoal.exact import fraction
 from shoal.guarantees import (
     CRYPTOGRAPHIC,
+    SEED,
     Check,
     Decision,
     Evidence,
@@ -32,7 +33,6 @@ from shoal.models import Achieved, Classes, Model
 
 __all__ = ["SEED", "ClassPromise", "above", "achieved", "listed", "of_file", "stated"]
 
-SEED = "Nobody knows the seed that the random numbers came from."
 DIGITS = 10_000
 
 

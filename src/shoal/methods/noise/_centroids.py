@@ -92,6 +92,7 @@ def dp_microaggregate(
     sets: Sequence[AttributeSet] | None = None,
     split: Split = "equal",
     reference_points: int | None = None,
+    records_per_person: int | None = None,
     source: RandomSource = SYSTEM,
 ) -> DPRelease:
     """Cluster records, replace each cluster by its centroid, and add noise to the centroids.
@@ -122,6 +123,9 @@ def dp_microaggregate(
         How epsilon is shared out over the attributes, numbers first; see `split_budget`.
     reference_points
         See `insensitive`; 1 for a set of one number under ``"original"``.
+    records_per_person
+        The most records that a person has among ``records``, if (ε, the promise) is one to persons. A record then has
+        ε / r: tables that differ by the r records of a person are r replacements of one record apart.
     source
         Where random bits come from; a seeded source is for tests only.
 
@@ -162,11 +166,16 @@ def dp_microaggregate(
     if sum(len(s.numeric) + len(s.categorical) for s in chosen) != numbers + categories:
         raise ParameterError("`sets` of `dp_microaggregate` must cover all attributes.")
     epsilons = split_budget(epsilon, widths(records), split)
-    size = _size(records, k, target, chosen, min(epsilons))
-    parts = tuple(
-        _release(records, attributes, size, target, epsilons, reference_points, source) for attributes in chosen
+    own = tuple(each / (records_per_person or 1) for each in epsilons)
+    size = _size(records, k, target, chosen, min(own))
+    parts = tuple(_release(records, attributes, size, target, own, reference_points, source) for attributes in chosen)
+    promise = privacy_promise(
+        target,
+        k=size,
+        epsilon=sum(epsilons, Fraction(0)),
+        cryptographic=source.cryptographic,
+        records_per_person=records_per_person,
     )
-    promise = privacy_promise(target, k=size, epsilon=sum(epsilons, Fraction(0)), cryptographic=source.cryptographic)
     return DPRelease(parts=parts, target=target, k=size, epsilons=epsilons, promise=promise)
 
 

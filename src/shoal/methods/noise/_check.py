@@ -29,6 +29,7 @@ from shoal.guarantees import (
     Suppressed,
     checked,
 )
+from shoal.methods._persons import UNSEEN, check_bounded
 from shoal.methods.noise._columns import UNITS, ConceptColumn, NumberColumn, concept_columns, number_columns
 from shoal.methods.noise._events import ConceptsDrawn, Noised
 from shoal.methods.noise._sensitivity import Target
@@ -37,7 +38,7 @@ from shoal.schema import Provenance
 __all__ = ["check_noise"]
 
 PLAN = "plan.toml"
-UNSEEN = "that they were drawn so, no file can show"
+DRAWN = f"that they were drawn so, {UNSEEN}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,6 +48,7 @@ class _Checked:
     entry: PromiseEntry
     target: Target
     again: Promise
+    per_person: int
     certificate: Certificate
     rows: Mapping[str, pa.Table]
     plan: Asked
@@ -62,15 +64,20 @@ class _Checked:
         return found
 
 
-def check_noise(entry: PromiseEntry, evidence: Evidence, *, target: Target, again: Promise) -> list[Check]:
+def check_noise(
+    entry: PromiseEntry, evidence: Evidence, *, target: Target, again: Promise, records_per_person: int | None
+) -> list[Check]:
     """Return one check per part of the promise, which must read as ``again`` does."""
     made: list[_Checked] = []
 
     def declared() -> Decision:
-        made.append(_read(entry, evidence, target, again))
+        made.append(_read(entry, evidence, target, again, records_per_person or 1))
         return _domains(made[0])
 
-    checks = [_check(f"{entry.model}, domains", declared)]
+    checks = [
+        _check(f"{entry.model}, unit", lambda: check_bounded(records_per_person, evidence)),
+        _check(f"{entry.model}, domains", declared),
+    ]
     if not made:
         return checks
     parts: dict[str, Callable[[_Checked], Decision]] = {
@@ -95,11 +102,12 @@ def _check(subject: str, decide: Callable[[], Decision]) -> Check:
     return replace(found, shown=UNSEEN not in found.detail)
 
 
-def _read(entry: PromiseEntry, evidence: Evidence, target: Target, again: Promise) -> _Checked:
+def _read(entry: PromiseEntry, evidence: Evidence, target: Target, again: Promise, per_person: int) -> _Checked:
     return _Checked(
         entry=entry,
         target=target,
         again=again,
+        per_person=per_person,
         certificate=evidence.certificate,
         rows={name: table.to_arrow() for name, table in evidence.tables.items()},
         plan=evidence.plan,
@@ -158,6 +166,7 @@ def _noise(checked: _Checked) -> Decision:
             target=checked.target,
             share=_fraction(step["share"]),
             clusters=_number(around),
+            per_person=checked.per_person,
             width=column.width,
             sizes=tuple(sizes),
             natural_order=natural,
@@ -166,7 +175,7 @@ def _noise(checked: _Checked) -> Decision:
         )
         if _facts(again.to_json()) != _facts(step):
             return False, f"the noise of `{column.name}` is not what its domain, its clusters and epsilon ask for"
-    return True, f"the scales of {len(steps):,} columns are as they must be; {UNSEEN}"
+    return True, f"the scales of {len(steps):,} columns are as they must be; {DRAWN}"
 
 
 def _choices(checked: _Checked) -> Decision:
@@ -180,16 +189,17 @@ def _choices(checked: _Checked) -> Decision:
             target=checked.target,
             share=share,
             clusters=clusters,
+            per_person=checked.per_person,
             concepts=column.taxonomy.count,
             missing=None in column.labels,
             sensitivity=column.taxonomy.sensitivity,
-            choice=share / clusters if checked.target == "original" else share,
+            choice=share / checked.per_person / (clusters if checked.target == "original" else 1),
         )
         if _facts(again.to_json()) != _facts(step):
             return False, f"the choices of `{column.name}` are not what its hierarchy and epsilon ask for"
     if not steps:
         return True, "there are none"
-    return True, f"the choices of {len(steps):,} columns are as they must be; {UNSEEN}"
+    return True, f"the choices of {len(steps):,} columns are as they must be; {DRAWN}"
 
 
 def _clusters(checked: _Checked) -> Decision:

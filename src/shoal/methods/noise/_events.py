@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
 from shoal.exact import plain
-from shoal.guarantees import Event
+from shoal.guarantees import UNLESS_DEFAULT, Event
 from shoal.mechanisms import Laplace
 from shoal.methods.noise._sensitivity import Clustering, Target, centroid_noise
 
@@ -68,13 +68,15 @@ class Clustered(Event):
 class _Spending(Event):
     """A step that has a part of epsilon: one column of all clusters.
 
-    Under ``record-query`` that part is no cost of the release, which it does not protect, so nothing is added up.
+    Under ``record-query`` that part is no cost of the release, which it does not protect, so nothing is added up. Where
+    a person has at most ``per_person`` records, a record has so much less of it (group privacy).
     """
 
     column: str
     target: Target
     share: Fraction
     clusters: int
+    per_person: int = field(default=1, metadata=UNLESS_DEFAULT)
 
     @property
     def epsilon(self) -> Fraction:
@@ -209,7 +211,7 @@ def _noise(event: Noised, size: int) -> Laplace:
         size=size,
         clusters=event.clusters,
         natural_order=event.natural_order,
-        epsilon=event.share,
+        epsilon=event.share / event.per_person,
     )
 
 

@@ -20,6 +20,7 @@ from shoal import tables
 from shoal.errors import DataError, ParameterError, Problems
 from shoal.guarantees import DomainOrigin, Dropped, Event, Guarantee, Ordered, column, randomness
 from shoal.mechanisms import RandomSource
+from shoal.methods._persons import bounded, bounded_steps
 from shoal.methods._preparation import file_hash
 from shoal.methods.base import DATA, Made, Part, PrivateReport, Work
 from shoal.methods.classes import QuasiIdentifier, quasi_identifiers
@@ -42,13 +43,14 @@ __all__ = ["Perturbed", "draw", "perturb"]
 
 def perturb(work: Work, method: DPMicroaggregation) -> Made:
     """Carry out a plan whose method adds noise to the centroids of clusters."""
-    plan, watch = work.plan, work.watch
+    plan, watch = replace(work.plan, models=tuple(each.resolved(work.schema) for each in work.plan.models)), work.watch
     table, left_out = work.table.with_schema(plan.schema), work.table.left_out
     columns = Columns.of(plan.schema)
     if not columns.names:
         raise ParameterError("no released column has more than one declared value: there is nothing to protect")
     watch.step(0, 3, "reading the records")
-    records = _records(method, _encoded(table), columns)
+    kept = bounded(table, plan.schema, _budget(plan).records_per_person, work.source)
+    records = _records(method, _encoded(kept), columns)
     if not len(records):
         raise DataError("there are no records to release")
     if isinstance(method.k, int) and method.k > len(records):
@@ -67,6 +69,7 @@ def _released(plan: Brief, table: Table, drawn: Perturbed, source: RandomSource,
         epsilon=sum(made.epsilons, Fraction(0)),
         cryptographic=source.cryptographic,
         left_out=tuple(each.name for each in covered(schema) if each.missing is Missing.DROP),
+        records_per_person=_budget(plan).records_per_person,
     )
     parts = tuple(
         Part(
@@ -178,8 +181,7 @@ def draw(
     plan: Brief, method: DPMicroaggregation, columns: Columns, records: Records, *, source: RandomSource
 ) -> Perturbed:
     """Cluster records and draw the noise of their centroids; all that is random or private happens here."""
-    (budget,) = plan.models
-    assert isinstance(budget, EpsilonBudget)  # noqa: S101 - the plan asks for it and for nothing else
+    budget = _budget(plan)
     made = dp_microaggregate(
         records,
         epsilon=budget.total,
@@ -188,12 +190,19 @@ def draw(
         sets=method.attribute_sets(columns.numbers, columns.concepts),
         split=method.shares(columns.names),
         reference_points=method.reference_points,
+        records_per_person=budget.records_per_person,
         source=source,
     )
     run = _Run(plan=plan, method=method, columns=columns, release=made, records=len(records))
     events = _events(run)
     steps = {event.column: event.rounded_to for event in events if isinstance(event, Noised)}
     return Perturbed(columns=columns, release=made, events=tuple(events), files=_files(run, steps))
+
+
+def _budget(plan: Brief) -> EpsilonBudget:
+    (budget,) = plan.models
+    assert isinstance(budget, EpsilonBudget)  # noqa: S101 - the plan asks for it and for nothing else
+    return budget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -209,6 +218,11 @@ class _Run:
         own = {self.columns.numbers[place].name for place in part.attributes.numeric}
         own |= {self.columns.concepts[place].name for place in part.attributes.categorical}
         return tuple(name for name in self.plan.schema.names if name in own)
+
+    @property
+    def per_person(self) -> int:
+        """How many records a person has at most; 1 where every record is a person of its own."""
+        return _budget(self.plan).records_per_person or 1
 
     def file(self, part: NoisyCentroids) -> str:
         """Return the data file of a set of attributes."""
@@ -241,6 +255,7 @@ def _sorted(columns: dict[str, pa.Array], schema: Schema) -> pa.Table:
 def _events(run: _Run) -> list[Event]:
     schema, made = run.plan.schema, run.release
     events: list[Event] = [Dropped(columns=schema.identifiers)] if schema.identifiers else []
+    events += bounded_steps(schema, _budget(run.plan).records_per_person)
     for part in made.parts:
         sizes, counts = np.unique(part.sizes, return_counts=True)
         events.append(
@@ -268,6 +283,7 @@ def _noised(run: _Run, part: NoisyCentroids, place: int) -> Noised:
         target=made.target,
         share=made.epsilons[place],
         clusters=len(part.sizes),
+        per_person=run.per_person,
         width=number.width,
         sizes=tuple(np.unique(part.sizes).tolist()) if made.target == "partition" else (made.k,),
         natural_order=part.clustering == "natural order",
@@ -287,10 +303,11 @@ def _drawn(run: _Run, part: NoisyCentroids, place: int) -> ConceptsDrawn:
         target=made.target,
         share=share,
         clusters=clusters,
+        per_person=run.per_person,
         concepts=concept.taxonomy.count,
         missing=None in concept.labels,
         sensitivity=concept.taxonomy.sensitivity,
-        choice=share / clusters if made.target == "original" else share,
+        choice=share / run.per_person / (clusters if made.target == "original" else 1),
     )
 
 

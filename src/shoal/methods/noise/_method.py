@@ -91,7 +91,9 @@ class DPMicroaggregation(Method):
     fill: Mapping[str, object] = field(default_factory=dict)
     name: ClassVar[str] = "dp-microaggregation"
     title: ClassVar[str] = "DPMicroaggregation"
-    keeps: ClassVar[Keeps] = Keeps(private=EpsilonBudget.name, models=False, pseudonyms=False, several_tables=True)
+    keeps: ClassVar[Keeps] = Keeps(
+        private=EpsilonBudget.name, models=False, pseudonyms=False, several_tables=True, persons=True
+    )
 
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)
@@ -163,13 +165,20 @@ class DPMicroaggregation(Method):
                 f"method `{self.name}` keeps one promise, `{EpsilonBudget.title}` (--epsilon without --delta), and no "
                 "other; the least size of its clusters is its parameter `k` (--option k=...)"
             )
+        if self.target == "record-query" and schema.person is not None:
+            found.append(
+                f"target `record-query` of `{self.title}` protects the answer for one record, which is no promise to a "
+                "person; use `original`, or `partition`"
+            )
         found += [problem for attribute in covered(schema) if (problem := self._undeclared(attribute))]
         return [*found, *self._misnamed(schema)]
 
     def answers(self, model: Requirement, entry: PromiseEntry) -> bool:
         """Return whether a promise of a certificate is what was asked for: that of the target."""
-        asked = model.parameters()["epsilon"]
-        return NOISE.get(entry.model) == self.target and fraction(entry.parameters["epsilon"]) <= fraction(asked)  # type: ignore[arg-type]
+        asked, given = model.parameters(), entry.parameters
+        if asked.get("records_per_person") != given.get("records_per_person"):
+            return False
+        return NOISE.get(entry.model) == self.target and fraction(given["epsilon"]) <= fraction(asked["epsilon"])  # type: ignore[arg-type]
 
     def files(self, schema: Schema) -> dict[str, tuple[str, ...]]:
         """Return the columns of every released table: one for each set that was clustered apart."""

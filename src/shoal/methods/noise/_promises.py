@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from shoal.exact import Arguments, Number, plain
 from shoal.guarantees import (
     CLASSES,
     CRYPTOGRAPHIC,
+    SEED,
     Check,
     Evidence,
     Neighbours,
@@ -18,9 +19,10 @@ from shoal.guarantees import (
     PromiseEntry,
     PromiseKind,
     Requirement,
-    Strength,
     Words,
+    private,
 )
+from shoal.methods._persons import bounded_assumption, unit_problems
 from shoal.methods._preparation import unfit
 from shoal.methods.noise._check import check_noise
 from shoal.methods.noise._columns import covered
@@ -57,6 +59,9 @@ class EpsilonBudget(Requirement):
     ----------
     epsilon : number in (0, 100]
         For all columns together. A float means its decimal notation: 0.1 is 1/10. Beyond 10 hardly anything is hidden.
+    records_per_person : integer, at least 1, or None
+        Where the schema says whose record it is: at most so many records of a person are used, drawn at random; 1
+        unless it is given. With r of them, a record has epsilon / r.
 
     Guarantee
     ---------
@@ -69,12 +74,15 @@ class EpsilonBudget(Requirement):
     """
 
     epsilon: Number
+    records_per_person: int | None = None
     name: ClassVar[str] = "epsilon-budget"
     title: ClassVar[str] = "EpsilonBudget"
 
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)
         object.__setattr__(self, "epsilon", arguments.rational("epsilon", self.epsilon, f"(0, {LARGEST_EPSILON}]"))
+        if self.records_per_person is not None:
+            arguments.whole("records_per_person", self.records_per_person)
         arguments.finish()
 
     @property
@@ -84,7 +92,11 @@ class EpsilonBudget(Requirement):
 
     def problems(self, schema: Schema) -> list[str]:
         """Return everything in ``schema`` that keeps the budget from meaning something, each with what to do."""
-        return unfit(schema, self.title)
+        return unfit(schema, self.title) + unit_problems(schema, self.title, self.records_per_person)
+
+    def resolved(self, schema: Schema) -> Self:
+        """Return the budget of persons where the schema says whose record it is."""
+        return self if schema.person is None else replace(self, records_per_person=self.records_per_person or 1)
 
     def check(self, entry: PromiseEntry, evidence: Evidence) -> list[Check]:
         """Refuse: a certificate says what the method's target promises, not what was asked for."""
@@ -118,14 +130,19 @@ class NoisyCentroidsPrivacy(PromiseKind):
         The least size of a cluster.
     left_out
         Columns that left out records which miss a value of them. The schema tells, so certificates do not list them.
+    records_per_person
+        The most records of a person that are used, where the promise is one to persons.
     """
 
     epsilon: Number
     target: Target
     k: int
     left_out: tuple[str, ...] = ()
+    records_per_person: int | None = None
     protects: ClassVar[Target]
     sentence: ClassVar[str]
+    replacing: ClassVar[tuple[str, str, str]]
+    """What neighbours replace: one record, a person of whom one record is used, and one of whom several may be."""
     conditions: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
@@ -133,27 +150,38 @@ class NoisyCentroidsPrivacy(PromiseKind):
         object.__setattr__(self, "epsilon", arguments.rational("epsilon", self.epsilon, "(0, inf)"))
         arguments.choice("target", self.target, [self.protects])
         object.__setattr__(self, "k", arguments.whole("k", self.k))
+        if self.records_per_person is not None:
+            arguments.whole("records_per_person", self.records_per_person)
         arguments.finish()
 
     def parameters(self) -> dict[str, object]:
         """Return the parameters by name, as in certificates."""
-        return {"epsilon": plain(self.epsilon), "target": self.target, "k": self.k}
+        persons = {} if self.records_per_person is None else {"records_per_person": self.records_per_person}
+        return {"epsilon": plain(self.epsilon), "target": self.target, "k": self.k, **persons}
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
         del words
         return self.sentence.format(
-            factor=_factor(Fraction(self.epsilon)), complete=", both without a missing value," * bool(self.left_out)
+            replacing=self.replacing[self._unit].format(complete=_COMPLETE[self._unit] * bool(self.left_out)),
+            factor=_factor(Fraction(self.epsilon)),
         )
+
+    @property
+    def _unit(self) -> int:
+        """0 for a record, 1 for a person of whom one record is used, 2 for one of whom several may be."""
+        return 0 if self.records_per_person is None else min(self.records_per_person, 2)
 
     def assumptions(self) -> tuple[str, ...]:
         """Say what must hold for the promise to mean what it says, and what it does not cover."""
         columns = ", ".join(f"`{name}`" for name in self.left_out)
         counted = (f"Records that miss a value of {columns} are not covered: how many are left is public.",)
         return (
-            "The number of records is public; the promise hides what a record says, not that it is there.",
+            _PUBLIC[self._unit],
             *(counted if self.left_out else ()),
-            "One person has one record; with r records of a person epsilon counts r times.",
+            "One person has one record; with r records of a person epsilon counts r times."
+            if self.records_per_person is None
+            else bounded_assumption(self.records_per_person),
             "Bounds, values, hierarchies and all parameters were declared without looking at the data.",
             "Messages, running time and the private report stay with the publisher.",
             "Every further release or answer from the same records adds its own epsilon.",
@@ -161,22 +189,15 @@ class NoisyCentroidsPrivacy(PromiseKind):
 
     def promise(self, *, cryptographic: bool) -> Promise:
         """Return what is promised, given whether the random bits came from the operating system."""
-        seeded = ("Nobody knows the seed that the random numbers came from.",)
-        doubts = (*self.conditions, *(() if cryptographic else seeded))
-        return Promise(
-            model=self.name,
-            parameters=self.parameters(),
-            strength=Strength.CONDITIONAL if doubts else Strength.UNCONDITIONAL,
-            statement=self.statement(),
-            assumptions=(*doubts, *self.assumptions()),
-            neighbours=Neighbours.REPLACE,
-        )
+        doubts = (*self.conditions, *(() if cryptographic else (SEED,)))
+        unit = "person" if self._unit else "record"
+        return private(self, doubts, neighbours=_NEIGHBOURS[self._unit], unit=unit)
 
     def check(self, entry: PromiseEntry, evidence: Evidence) -> list[Check]:
         """Say the promise again, compute again what its steps claim, and compare with what the data files show."""
         left_out = tuple(each.name for each in covered(evidence.plan.schema) if each.missing is Missing.DROP)
         again = replace(self, left_out=left_out).promise(cryptographic=evidence.certificate.randomness == CRYPTOGRAPHIC)
-        return check_noise(entry, evidence, target=self.target, again=again)
+        return check_noise(entry, evidence, target=self.target, again=again, records_per_person=self.records_per_person)
 
 
 class BoundedPrivacy(NoisyCentroidsPrivacy):
@@ -186,9 +207,11 @@ class BoundedPrivacy(NoisyCentroidsPrivacy):
     name = "bounded-differential-privacy"
     title = "BoundedPrivacy"
     protects = "original"
-    sentence = (
-        "Replacing any one record by another{complete} changes the probability of what is released by a factor "
-        "of at most {factor}."
+    sentence = "Replacing {replacing} changes the probability of what is released by a factor of at most {factor}."
+    replacing = (
+        "any one record by another{complete}",
+        "any one person with all records by another{complete}",
+        "all records of any one person by as many others{complete}",
     )
 
 
@@ -200,9 +223,10 @@ class PrivacyGivenPartition(NoisyCentroidsPrivacy):
     title = "PrivacyGivenPartition"
     protects = "partition"
     sentence = (
-        "Given which records share a cluster, replacing the values of any one record changes the probability "
+        "Given which records share a cluster, replacing the values of {replacing} changes the probability "
         "of what is released by a factor of at most {factor}. Who shares a cluster with whom is not protected."
     )
+    replacing = ("any one record", "any one person's record", "all records of any one person")
     conditions = (
         "The partition into clusters is public: it was computed from the records, and what it tells about them is "
         "not protected.",
@@ -217,9 +241,10 @@ class RecordQueryPrivacy(NoisyCentroidsPrivacy):
     title = "RecordQueryPrivacy"
     protects = "record-query"
     sentence = (
-        "Replacing any one record changes the probability of the answer to a query for one record, and for "
+        "Replacing {replacing} changes the probability of the answer to a query for one record, and for "
         "one only, by a factor of at most {factor}. The released table as a whole is not protected by it."
     )
+    replacing = ("any one record",) * 3
     conditions = (
         "Somebody sees the answer for a single record. The released table answers for all of them, and a change of one "
         "record may reach every cluster: the table as a whole is not protected by this epsilon.",
@@ -227,6 +252,17 @@ class RecordQueryPrivacy(NoisyCentroidsPrivacy):
     )
 
 
+_COMPLETE = (
+    ", both without a missing value,",
+    ", both with a record without a missing value,",
+    ", all without a missing value,",
+)
+_NEIGHBOURS = (Neighbours.REPLACE, Neighbours.REPLACE_PERSON, Neighbours.REPLACE_RECORDS_OF_PERSON)
+_PUBLIC = (
+    "The number of records is public; the promise hides what a record says, not that it is there.",
+    "The number of persons is public; the promise hides what their records say, not that somebody is there.",
+    "How many records of a person are used is public; the promise hides what they say, not that somebody is there.",
+)
 _KINDS: dict[Target, type[NoisyCentroidsPrivacy]] = {
     kind.protects: kind for kind in (BoundedPrivacy, PrivacyGivenPartition, RecordQueryPrivacy)
 }
@@ -238,7 +274,13 @@ BOUNDED, GIVEN_PARTITION, RECORD_QUERY = NOISE
 
 
 def privacy_promise(
-    target: Target, *, k: int, epsilon: Fraction, cryptographic: bool, left_out: tuple[str, ...] = ()
+    target: Target,
+    *,
+    k: int,
+    epsilon: Fraction,
+    cryptographic: bool,
+    left_out: tuple[str, ...] = (),
+    records_per_person: int | None = None,
 ) -> Promise:
     """Return what is promised for a target; see `NoisyCentroidsPrivacy` for the parameters.
 
@@ -249,7 +291,7 @@ def privacy_promise(
     >>> privacy_promise("partition", k=5, epsilon=Fraction(1), cryptographic=True).model
     'privacy-given-partition'
     """
-    kind = _KINDS[target](epsilon=epsilon, target=target, k=k, left_out=left_out)
+    kind = _KINDS[target](epsilon=epsilon, target=target, k=k, left_out=left_out, records_per_person=records_per_person)
     return kind.promise(cryptographic=cryptographic)
 
 

@@ -15,6 +15,7 @@ from shoal import models
 from shoal.exact import fraction
 from shoal.guarantees import (
     CRYPTOGRAPHIC,
+    Bounded,
     Certificate,
     Check,
     Decision,
@@ -34,6 +35,7 @@ from shoal.guarantees import (
     checked,
 )
 from shoal.hierarchies import Hierarchy
+from shoal.methods._persons import UNSEEN, check_bounded
 from shoal.methods.truthful._operators import OPERATORS, Operator, figures, sensitivity_range
 from shoal.schema import Provenance
 from shoal.tables import Classes
@@ -49,6 +51,7 @@ _SEARCHES = {"draw": True, "tree": True, "split walk": True, "fixed": True, "pub
 #: All steps that a release may consist of, in their order, and whether it must; of the two operators it has one.
 _STEPS: dict[type[Event], bool] = {
     Dropped: False,
+    Bounded: False,
     SchemeChosen: True,
     Generalized: True,
     Sampled: False,
@@ -92,7 +95,9 @@ class _Release:
     def operator(self) -> Operator:
         """The operator that the steps describe, with the delta that the promise says it attains."""
         attained = float(str(self.entry.exact[_ATTAINED]))
-        return self.kind.of_step(self.evidence.step(self.kind.step), attained)
+        return self.kind.of_step(
+            self.evidence.step(self.kind.step), attained, per_person=self.promise.records_per_person or 1
+        )
 
 
 def check_privacy(
@@ -110,6 +115,7 @@ def check_privacy(
     release = _Release(promise=promise, entry=entry, evidence=evidence, hierarchies=hierarchies, alike=alike)
     parts: dict[str, Callable[[_Release], Decision]] = {
         "words": _words,
+        "unit": _unit,
         "steps": _steps,
         "figures": _figures,
         "budget": _budget,
@@ -121,7 +127,8 @@ def check_privacy(
         "domains": _domains,
         "silence": _silence,
     }
-    return [checked(f"{promise.name}, {part}", _bound(decide, release)) for part, decide in parts.items()]
+    found = [checked(f"{promise.name}, {part}", _bound(decide, release)) for part, decide in parts.items()]
+    return [dataclasses.replace(each, shown=UNSEEN not in each.detail) for each in found]
 
 
 def _bound(decide: Callable[[_Release], Decision], release: _Release) -> Callable[[], Decision]:
@@ -140,6 +147,13 @@ def _words(release: _Release) -> Decision:
         ),
     )
     return release.entry.compared(again, wording=release.certificate.same_wording)
+
+
+def _unit(release: _Release) -> Decision:
+    """Look whose privacy it is, and whether what is promised to persons can be promised to them."""
+    if release.promise.records_per_person is not None and release.promise.definition != "standard":
+        return False, "the probabilistic definition is not known to hold for persons"
+    return check_bounded(release.promise.records_per_person, release.evidence)
 
 
 def _steps(release: _Release) -> Decision:
@@ -187,7 +201,8 @@ def _figures(release: _Release) -> Decision:
     score, sensitivity = str(chosen["score"]), _number(chosen, "sensitivity")
     low, high = sensitivity_range(score, operator, columns=len(release.certificate.data.columns))
     if not (low <= sensitivity <= high if searching else sensitivity == 0):
-        return False, f"one record can change the score `{score}` by another amount than is stated"
+        unit = release.entry.unit
+        return False, f"one {unit} can change the score `{score}` by another amount than is stated"
     return True, "the figures of the promise are those of its steps"
 
 

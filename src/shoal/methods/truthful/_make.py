@@ -28,6 +28,7 @@ from shoal.guarantees import (
     syntactic,
 )
 from shoal.mechanisms import RandomSource
+from shoal.methods._persons import bounded, bounded_steps
 from shoal.methods._preparation import domains
 from shoal.methods.base import Made, PrivateReport, Work
 from shoal.methods.truthful._operators import figures
@@ -55,7 +56,9 @@ def draw(work: Work, method: Truthful) -> Made:
     columns = tuple(attribute.name for attribute in released(plan.schema))
     sensitive = tuple(dict.fromkeys(name for model in models for name in model.capabilities.sensitive))
     _check_listed(plan.schema, sensitive)
+    _check_crowds(privacy, models)
     table = work.table.with_schema(plan.schema)
+    table = bounded(table, plan.schema, privacy.records_per_person, source)
     frequencies = tables.encode(table, quasi_identifiers=columns, sensitive=()).frequencies
     _check_declared(frequencies)
     drawn = method.keeping(sensitive).draw(
@@ -109,7 +112,7 @@ def _resolved(plan: Brief, method: Truthful) -> Brief:
     def spelt(model: Requirement) -> Requirement:
         if not isinstance(model, DifferentialPrivacy):
             return model.resolved(plan.schema)
-        shared = model.sharing(method.search_share(model.total))
+        shared = model.sharing(method.search_share(model.total)).resolved(plan.schema)
         return shared.post_processed() if merged else shared
 
     return replace(
@@ -126,6 +129,17 @@ def _check_declared(frequencies: Frequencies) -> None:
         if hierarchy.provenance is not Provenance.DECLARED:
             problems.add(f"column `{hierarchy.attribute}`: its domain was read off the data")
     problems.raise_as(ParameterError)
+
+
+def _check_crowds(privacy: DifferentialPrivacy, models: Sequence[Model]) -> None:
+    """Refuse promises about crowds where a person may be several records of a class."""
+    records = privacy.records_per_person
+    if models and records is not None and records > 1:
+        raise ParameterError(
+            f"`{models[0].title}` counts persons, and with {records:,} records per person a class of what was drawn "
+            "may hold fewer of them than records.",
+            hint="use one record per person (records_per_person = 1), or leave the other promises out",
+        )
 
 
 def _check_listed(schema: Schema, sensitive: Sequence[str]) -> None:
@@ -161,7 +175,10 @@ def _guarantee(plan: Brief, privacy: DifferentialPrivacy, drawn: Drawn, source: 
 def _events(plan: Brief, drawn: Drawn) -> list[Event]:
     searched = drawn.searched
     hierarchies = drawn.tuples.hierarchies
+    privacy = plan.privacy
+    assert isinstance(privacy, DifferentialPrivacy)  # noqa: S101 - the plan asks for it
     events: list[Event] = [Dropped(columns=plan.schema.identifiers)] if plan.schema.identifiers else []
+    events += bounded_steps(plan.schema, privacy.records_per_person)
     events.append(
         SchemeChosen(
             search=searched.how,

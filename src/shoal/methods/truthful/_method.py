@@ -76,7 +76,8 @@ class Truthful(Method):
 
     Guarantee
     ---------
-    (epsilon, delta)-differential privacy, neighbours differ by one record added or removed. The scheme is chosen with a
+    (epsilon, delta)-differential privacy, neighbours differ by one record added or removed, or by one person with all
+    records where the schema has a person column (`DifferentialPrivacy.records_per_person`). The scheme is chosen with a
     share of epsilon by exact selections (`shoal.methods.truthful._search`, `_trees`) on the whole table, the rest
     goes to the operator (`shoal.methods.truthful.trimming`, `shoal.methods.truthful.parameters`). The two use
     independent random bits and compose: see ``docs/explanation/truthful-differential-privacy.md``.
@@ -106,7 +107,7 @@ class Truthful(Method):
     operator: OperatorName = "trim"
     name: ClassVar[str] = "truthful"
     title: ClassVar[str] = "Truthful"
-    keeps: ClassVar[Keeps] = Keeps(private=DifferentialPrivacy.name, as_asked=True, pseudonyms=False)
+    keeps: ClassVar[Keeps] = Keeps(private=DifferentialPrivacy.name, as_asked=True, pseudonyms=False, persons=True)
 
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import ParameterError
-from shoal.exact import fraction
+from shoal.exact import ball, below, fraction
 from shoal.guarantees import Event, Sampled, Trimmed
-from shoal.mechanisms import RandomSource, binomial, discrete_laplaces
+from shoal.mechanisms import RandomSource, binomial, discrete_laplaces, person_delta, record_delta
 from shoal.methods.truthful import parameters, trimming
 from shoal.methods.truthful._survival import (
     SCALE,
@@ -47,25 +47,45 @@ class Operator(ABC):
         What (epsilon, delta) means; see `shoal.methods.truthful.parameters.parameters`.
     exact_delta
         The smallest delta that is attained, rounded up to a float.
+    per_person
+        How many records a person has at most; (epsilon, delta) is what such a person is promised.
     """
 
     epsilon: Fraction
     delta: Fraction
     exact_delta: float
     definition: Definition = "probabilistic"
+    per_person: int = 1
     name: ClassVar[OperatorName]
     doing: ClassVar[str]
     step: ClassVar[str]
 
     @classmethod
     @abstractmethod
-    def of(cls, epsilon: Fraction, delta: Fraction, *, definition: Definition, least: int) -> Self:
+    def of(cls, epsilon: Fraction, delta: Fraction, *, definition: Definition, least: int, per_person: int = 1) -> Self:
         """Return the operator that keeps the most records and shows classes of ``least`` records or more."""
 
     @classmethod
     @abstractmethod
-    def of_step(cls, step: Mapping[str, object], exact_delta: float) -> Self:
+    def of_step(cls, step: Mapping[str, object], exact_delta: float, *, per_person: int = 1) -> Self:
         """Return the operator that a step of a certificate describes."""
+
+    @property
+    def record_epsilon(self) -> Fraction:
+        """What a record is promised, so that a person is promised epsilon: see `shoal.mechanisms.record_delta`."""
+        return self.epsilon / self.per_person
+
+    def of_a_record(self) -> dict[str, object]:
+        """Return what a record is promised, as figures of the promise, where a person may have several."""
+        if self.per_person == 1:
+            return {}
+        return {
+            f"epsilon of a record in the {self.doing}": str(self.record_epsilon),
+            f"delta of a record in the {self.doing}, rounded down": below(lambda: ball(self._record_delta(None))),
+        }
+
+    def _record_delta(self, delta: Fraction | None) -> Fraction:
+        return record_delta(self.epsilon, self.delta if delta is None else delta, self.per_person)
 
     @property
     @abstractmethod
@@ -136,14 +156,22 @@ class Trimming(Operator):
             raise ParameterError("`m` of `Trimming` must be at least 0, and `smallest` at least 1.")
 
     @classmethod
-    def of(cls, epsilon: Fraction, delta: Fraction, *, definition: Definition, least: int) -> Self:
+    def of(cls, epsilon: Fraction, delta: Fraction, *, definition: Definition, least: int, per_person: int = 1) -> Self:
         """Return the operator that takes the fewest records off."""
-        m = trimming.minimal_m(epsilon, delta)
-        attained = trimming.exact_delta(m, epsilon)
-        return cls(epsilon=epsilon, delta=delta, exact_delta=attained, definition=definition, m=m, smallest=least)
+        own = epsilon / per_person
+        m = trimming.minimal_m(own, record_delta(epsilon, delta, per_person))
+        return cls(
+            epsilon=epsilon,
+            delta=delta,
+            exact_delta=person_delta(epsilon, trimming.exact_delta(m, own), per_person),
+            definition=definition,
+            per_person=per_person,
+            m=m,
+            smallest=least,
+        )
 
     @classmethod
-    def of_step(cls, step: Mapping[str, object], exact_delta: float) -> Self:
+    def of_step(cls, step: Mapping[str, object], exact_delta: float, *, per_person: int = 1) -> Self:
         """Return the operator that a step of a certificate describes."""
         epsilon, delta, definition = _read(step)
         return cls(
@@ -151,6 +179,7 @@ class Trimming(Operator):
             delta=delta,
             exact_delta=exact_delta,
             definition=definition,
+            per_person=per_person,
             m=_whole(step["m"]),
             smallest=_whole(step["least"]),
         )
@@ -173,12 +202,12 @@ class Trimming(Operator):
     @cached_property
     def records(self) -> Survival:
         """The worth of a class by the records that it is expected to show."""
-        return untrimmed_records(self.epsilon, self.m, self.smallest)
+        return untrimmed_records(self.record_epsilon, self.m, self.smallest)
 
     @cached_property
     def classes(self) -> Survival:
         """The worth of a class by the probability that it is shown."""
-        return untrimmed_classes(self.epsilon, self.m, self.smallest)
+        return untrimmed_classes(self.record_epsilon, self.m, self.smallest)
 
     def shown(self, counts: Integers, source: RandomSource) -> Integers:
         """Draw how many copies classes of these sizes show; 0 for nothing.
@@ -188,7 +217,7 @@ class Trimming(Operator):
         left = np.zeros_like(counts)
         open_still = np.flatnonzero(counts >= self.smallest)
         while len(open_still):
-            trimmed = self.m + discrete_laplaces(1 / self.epsilon, len(open_still), source=source)
+            trimmed = self.m + discrete_laplaces(1 / self.record_epsilon, len(open_still), source=source)
             left[open_still] = counts[open_still] - trimmed
             open_still = open_still[trimmed < 0]
         return np.where(left >= self.smallest, left, 0)
@@ -209,7 +238,7 @@ class Trimming(Operator):
 
     def holds(self, delta: Fraction | None = None) -> bool:
         """Decide anew whether the promise, or one with another delta, is kept."""
-        return trimming.satisfies(m=self.m, epsilon=self.epsilon, delta=self.delta if delta is None else delta)
+        return trimming.satisfies(m=self.m, epsilon=self.record_epsilon, delta=self._record_delta(delta))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,16 +265,25 @@ class Sampling(Operator):
     step: ClassVar[str] = Sampled.name
 
     @classmethod
-    def of(cls, epsilon: Fraction, delta: Fraction, *, definition: Definition, least: int) -> Self:
+    def of(cls, epsilon: Fraction, delta: Fraction, *, definition: Definition, least: int, per_person: int = 1) -> Self:
         """Return the operator with the largest sampling rate and the smallest threshold."""
-        found = parameters.parameters(epsilon, delta, definition=definition)
+        own = epsilon / per_person
+        found = parameters.parameters(own, record_delta(epsilon, delta, per_person), definition=definition)
         k, attained = found.k, found.exact_delta
         if least > k:
-            k, attained = least, parameters.exact_delta(least, found.beta, epsilon, definition=definition)
-        return cls(epsilon=epsilon, delta=delta, exact_delta=attained, definition=definition, beta=found.beta, k=k)
+            k, attained = least, parameters.exact_delta(least, found.beta, own, definition=definition)
+        return cls(
+            epsilon=epsilon,
+            delta=delta,
+            exact_delta=person_delta(epsilon, attained, per_person),
+            definition=definition,
+            per_person=per_person,
+            beta=found.beta,
+            k=k,
+        )
 
     @classmethod
-    def of_step(cls, step: Mapping[str, object], exact_delta: float) -> Self:
+    def of_step(cls, step: Mapping[str, object], exact_delta: float, *, per_person: int = 1) -> Self:
         """Return the operator that a step of a certificate describes."""
         epsilon, delta, definition = _read(step)
         return cls(
@@ -253,6 +291,7 @@ class Sampling(Operator):
             delta=delta,
             exact_delta=exact_delta,
             definition=definition,
+            per_person=per_person,
             beta=fraction(str(step["beta"])),
             k=_whole(step["k"]),
         )
@@ -310,9 +349,12 @@ class Sampling(Operator):
         """Decide anew whether the promise, or one with another delta, is kept."""
         if (self.beta * 2**parameters.SAMPLER_BITS).denominator != 1:
             return False
-        wanted = self.delta if delta is None else delta
         return parameters.satisfies(
-            k=self.k, beta=self.beta, epsilon=self.epsilon, delta=wanted, definition=self.definition
+            k=self.k,
+            beta=self.beta,
+            epsilon=self.record_epsilon,
+            delta=self._record_delta(delta),
+            definition=self.definition,
         )
 
 
@@ -324,6 +366,7 @@ def figures(operator: Operator, *, sensitivity: Fraction, search_epsilon: Fracti
     """Return all figures that a promise was computed with, those of the search and those of the operator."""
     return {
         **operator.figures(),
+        **operator.of_a_record(),
         "sensitivity of the score": str(sensitivity),
         "epsilon of the scheme": str(search_epsilon),
         f"epsilon of the {operator.doing}": str(operator.epsilon),
@@ -332,6 +375,8 @@ def figures(operator: Operator, *, sensitivity: Fraction, search_epsilon: Fracti
 
 def sensitivity_range(score: str, operator: Operator, *, columns: int) -> tuple[Fraction, Fraction]:
     """Return the least and the largest sensitivity that a score can have, whatever the weights of the columns.
+
+    That of a person, who has so many records as the operator allows, each of which can change the score by as much.
 
     Qualities are rounded down once per column, so that their sum is less than ``columns`` units below the scale
     [`shoal.methods.truthful._scores`]; of the scores of [Bild24] the sensitivity is a formula [`_paper_scores`].
@@ -343,19 +388,22 @@ def sensitivity_range(score: str, operator: Operator, *, columns: int) -> tuple[
     >>> float(high / SCALE**2), high - low == 4 * 1.75 * SCALE
     (1.75, True)
     """
+    low: Fraction | int
+    high: Fraction | int
     if score in ("granularity", "intensity", "classification"):
         step = operator.records.step
         # other steps are sums of probabilities in floating point, which another machine may round to the next unit
         loose = 0 if step in (SCALE, math.floor(STEEPNESS * SCALE)) else 1
         units = SCALE - (0 if score == "classification" else columns)
-        return Fraction((step - loose) * units), Fraction((step + loose) * SCALE)
-    if score == "group-size":
+        low, high = (step - loose) * units, (step + loose) * SCALE
+    elif score == "group-size":
         step = operator.classes.step
-        return Fraction(max(step - 1, 1) * SCALE), Fraction((step + 1) * SCALE)
-    terms = {"discernibility": 1, "non-uniform-entropy": columns}[score]
-    threshold = max(2, operator.likely)
-    exact = terms * (Fraction(threshold**2, threshold - 1) + 1) + Fraction(terms**2, 2**22)
-    return exact, exact
+        low, high = max(step - 1, 1) * SCALE, (step + 1) * SCALE
+    else:
+        terms = {"discernibility": 1, "non-uniform-entropy": columns}[score]
+        threshold = max(2, operator.likely)
+        low = high = terms * (Fraction(threshold**2, threshold - 1) + 1) + Fraction(terms**2, 2**22)
+    return Fraction(low * operator.per_person), Fraction(high * operator.per_person)
 
 
 def _read(step: Mapping[str, object]) -> tuple[Fraction, Fraction, Definition]:

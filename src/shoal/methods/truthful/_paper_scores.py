@@ -45,7 +45,8 @@ class _Homogeneity(Score):
         super().__init__(setting, no_costs(setting))
         self.threshold = max(2, setting.operator.likely)
         terms = self._terms()
-        self.sensitivity = terms * (Fraction(self.threshold**2, self.threshold - 1) + 1) + Fraction(terms**2, 2**22)
+        own = terms * (Fraction(self.threshold**2, self.threshold - 1) + 1) + Fraction(terms**2, 2**22)
+        self.sensitivity = own * setting.operator.per_person
 
     def _walked(self) -> Floats:
         regions = large_regions(self.box.start, self.threshold)

@@ -15,16 +15,18 @@ from shoal.errors import ParameterError
 from shoal.exact import Arguments, Number, plain
 from shoal.guarantees import (
     CLASSES,
+    SEED,
     Check,
     Evidence,
     Neighbours,
     Promise,
     PromiseEntry,
     Requirement,
-    Strength,
     Words,
+    private,
 )
 from shoal.hierarchies import TOP, Hierarchy, build, leaves_declared, provenance
+from shoal.methods._persons import bounded_assumption, unit_problems
 from shoal.methods._preparation import unfit
 from shoal.methods.truthful._check import check_privacy
 from shoal.methods.truthful._operators import OPERATORS, Operator, OperatorName
@@ -54,11 +56,15 @@ class DifferentialPrivacy(Requirement):
         See `shoal.methods.truthful.parameters.parameters`. The first is stronger, but not closed under post-processing.
         So the second is asked for and promised where another promise leaves classes out of what was drawn, and for a
         multi-dimensional scheme over a hierarchy that has the label ``*`` below its top, under which different cells
-        look alike.
+        look alike; and to persons, see `shoal.mechanisms.record_delta`.
+    records_per_person : integer, at least 1, or None
+        Where the schema says whose record it is: at most so many records of a person are used, drawn at random; 1
+        unless it is given. More of them keep more of what people with many records did, and cost more noise.
 
     Guarantee
     ---------
-    (epsilon, delta)-differential privacy, neighbours differ by one record added or removed.
+    (epsilon, delta)-differential privacy, neighbours differ by one record added or removed; where the schema has a
+    person column, by one person with all records.
 
     Examples
     --------
@@ -73,6 +79,7 @@ class DifferentialPrivacy(Requirement):
     delta: Number
     search_share: Number | None = None
     definition: Definition = "probabilistic"
+    records_per_person: int | None = None
     name: ClassVar[str] = "differential-privacy"
     title: ClassVar[str] = "DifferentialPrivacy"
 
@@ -86,6 +93,8 @@ class DifferentialPrivacy(Requirement):
             if getattr(self, name) is not None or name != "search_share":
                 object.__setattr__(self, name, arguments.rational(name, getattr(self, name), interval))
         arguments.choice("definition", self.definition, get_args(Definition))
+        if self.records_per_person is not None:
+            arguments.whole("records_per_person", self.records_per_person)
         arguments.finish()
 
     @property
@@ -118,7 +127,19 @@ class DifferentialPrivacy(Requirement):
             The least size of a released class.
         """
         rest = self.total - self.search_epsilon(searching=searching)
-        return OPERATORS[name].of(rest, Fraction(self.delta), definition=self.definition, least=least)
+        return OPERATORS[name].of(
+            rest,
+            Fraction(self.delta),
+            definition=self.definition,
+            least=least,
+            per_person=self.records_per_person or 1,
+        )
+
+    def resolved(self, schema: Schema) -> Self:
+        """Return the promise to persons where the schema says whose record it is: of the standard definition."""
+        if schema.person is None:
+            return self
+        return dataclasses.replace(self.post_processed(), records_per_person=self.records_per_person or 1)
 
     def post_processed(self) -> Self:
         """Return what can be asked for where the release is a function of what was drawn.
@@ -130,7 +151,7 @@ class DifferentialPrivacy(Requirement):
 
     def problems(self, schema: Schema) -> list[str]:
         """Return everything in ``schema`` that keeps this promise from being kept, each with what to do about it."""
-        problems = unfit(schema, self.title)
+        problems = unfit(schema, self.title) + unit_problems(schema, self.title, self.records_per_person)
         for attribute in released(schema):
             if provenance(attribute) is not Provenance.DECLARED:
                 problems.append(f"`{self.title}`: column `{attribute.name}` {_undeclared(attribute)}")
@@ -147,21 +168,25 @@ class DifferentialPrivacy(Requirement):
         """Say what is promised, in one plain sentence."""
         del words
         factor, delta = f"e^{plain(self.total)} = {math.exp(self.total):.3g}", plain(Fraction(self.delta))
+        whom = "record" if self.records_per_person is None else "person with all records"
         if self.definition == "probabilistic":
             return (
-                "Adding or removing any one record changes the probability of what is released by a factor of at most "
+                f"Adding or removing any one {whom} changes the probability of what is released by a factor of at most "
                 f"{factor}, except for outcomes whose total probability is at most {delta}."
             )
         return (
-            "Adding or removing any one record changes the probability p of any set of releases to at most "
+            f"Adding or removing any one {whom} changes the probability p of any set of releases to at most "
             f"{factor} times p, plus {delta}."
         )
 
     def assumptions(self) -> tuple[str, ...]:
         """Say what must hold for the promise to mean what it says, and what it does not cover."""
-        return (
+        single = (
             "One person has one record; with r records of a person epsilon counts r times, and delta more than that: "
-            "(e^(r epsilon) - 1) / (e^epsilon - 1) times.",
+            "(e^(r epsilon) - 1) / (e^epsilon - 1) times."
+        )
+        return (
+            single if self.records_per_person is None else bounded_assumption(self.records_per_person),
             "Domains, hierarchies and weights were declared, and levels, score, scheme, target, epsilon, delta, k and "
             "all other settings were chosen, without looking at the data.",
             "Messages, running time and the private report stay with the publisher.",
@@ -179,21 +204,14 @@ class DifferentialPrivacy(Requirement):
             What the promise was computed with.
         """
         doubts = self.doubts(covered=covered, cryptographic=cryptographic)
-        return Promise(
-            model=self.name,
-            parameters=self.parameters(),
-            strength=Strength.CONDITIONAL if doubts else Strength.UNCONDITIONAL,
-            statement=self.statement(),
-            assumptions=(*doubts, *self.assumptions()),
-            neighbours=Neighbours.ADD_REMOVE,
-            exact=figures,
-        )
+        alone = self.records_per_person is None
+        neighbours = Neighbours.ADD_REMOVE if alone else Neighbours.ADD_REMOVE_PERSON
+        return private(self, doubts, neighbours=neighbours, unit="record" if alone else "person", exact=figures)
 
     def doubts(self, *, covered: bool, cryptographic: bool) -> tuple[str, ...]:
         """Say what makes the promise a conditional one: a search that no proof covers, random numbers from a seed."""
         walked = "The last step of the published walk, which compares exact scores, shows nothing: no proof covers it."
-        seeded = "Nobody knows the seed that the random numbers came from."
-        return (*(() if covered else (walked,)), *(() if cryptographic else (seeded,)))
+        return (*(() if covered else (walked,)), *(() if cryptographic else (SEED,)))
 
 
 def released(schema: Schema) -> tuple[Attribute, ...]:

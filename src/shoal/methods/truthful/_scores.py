@@ -72,7 +72,8 @@ class Score(ABC):
     monotone
         Whether adding a record never lowers a score.
     sensitivity
-        How much adding a record changes a score at most, rounding included.
+        How much adding a person changes a score at most, rounding included: a record's, times the most records that
+        a person has.
     """
 
     name: ClassVar[str]
@@ -116,8 +117,8 @@ class ExpectedScore(Score):
 
     Guarantee
     ---------
-    *Monotone, with sensitivity Delta = (largest step of worth) times base, exactly.* Adding a record to the table
-    changes the size c of one class E of the scheme to c + 1 (from 0 for a class that was empty, of worth 0). The
+    *Monotone, with sensitivity Delta = (largest step of worth) times base per record, exactly.* Adding a record to the
+    table changes the size c of one class E of the scheme to c + 1 (from 0 for a class that was empty, of worth 0). The
     score changes by (worth(c + 1) - worth(c)) q(E), which lies in [0, Delta]. It is a statement about the numbers
     that are computed, not about real numbers that they approximate.
     """
@@ -129,7 +130,7 @@ class ExpectedScore(Score):
     def __init__(self, setting: Setting, worth: Survival, costs: Tables, base: int) -> None:
         super().__init__(setting, costs)
         self.worth, self.base = worth, base
-        self.sensitivity = Fraction(worth.step * base)
+        self.sensitivity = Fraction(worth.step * base * setting.operator.per_person)
 
     def _walked(self) -> Floats:
         return score(

@@ -32,6 +32,8 @@ than the operator ever shows, is not drawn, because it does not change the relea
 *Several top regions*, where the level of some attributes is fixed: their trees are drawn independently, and a record
 lies in one of them (parallel composition).
 
+*Persons with r records.* All this at epsilon / r for a record, so that epsilon is what r records can change.
+
 *Arithmetic.* Logarithms are integers in units of 2^-b. Scores enter as integers times an integer weight g, and sums
 over children are sums of integers: exact. Each choice is made exactly (`ExponentialMechanism`) with the integers l_o
 of its options. The only rounding is that of L(R) = log Z(R) to an integer: L(R) = log(sum over options of pi_o e^l_o)
@@ -301,9 +303,10 @@ def _worths(score: ExpectedScore, worth: Survival, regions: Regions) -> Integers
 
 def _weight(score: ExpectedScore, epsilon: Fraction, bits: int) -> int:
     """Return g: rounding a score down to a multiple of SCALE adds at most one to what a record can change."""
-    sensitivity = -(-score.sensitivity // SCALE)
+    per_person = score.setting.operator.per_person
+    sensitivity = -(-score.sensitivity / per_person // SCALE)
     depth = 1 + sum(score.box.shape) - len(score.box.shape)
-    weight = (epsilon * 2**bits - 4 * depth) // sensitivity
+    weight = (epsilon / per_person * 2**bits - 4 * depth) // sensitivity
     if weight < 1:
         raise ParameterError(f"epsilon = {float(epsilon):.3g} is too small to search with.")
     return int(weight)

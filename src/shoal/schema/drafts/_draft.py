@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from shoal.errors import OutputError, SchemaError
+from shoal.errors import SchemaError
 from shoal.schema._domain import Kind
 from shoal.schema._reading import Reading
 from shoal.schema._schema import Attribute, Role, Schema
@@ -24,6 +24,7 @@ from shoal.schema.drafts._kinds import guess_hierarchy, guess_kind
 from shoal.schema.drafts._names import household_key, person_key, topic
 from shoal.schema.drafts._profile import ColumnProfile, Guess
 from shoal.schema.drafts._roles import guess_role
+from shoal.writing import write_file
 
 __all__ = ["Draft", "draft"]
 
@@ -119,13 +120,7 @@ class Draft:
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the commented schema to a file; an existing file is kept unless ``overwrite``."""
-        try:
-            with Path(path).open("w" if overwrite else "x", encoding="utf-8") as file:
-                file.write(self.to_toml())
-        except FileExistsError:
-            raise OutputError(f"`{path}` already exists", hint="choose another name, or overwrite it") from None
-        except OSError as error:
-            raise OutputError(f"the schema cannot be written to `{path}`: {error.strerror}") from None
+        write_file(Path(path), self.to_toml().encode(), overwrite=overwrite)
 
 
 def draft(profiles: Sequence[ColumnProfile], records: int | None = None) -> Draft:

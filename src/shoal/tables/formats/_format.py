@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -19,8 +16,9 @@ from shoal.errors import DataError, OutputError, ParameterError, Problems
 from shoal.tables._duckdb import DuckDBEngine
 from shoal.tables._engine import ROW, check_names, quiet
 from shoal.tables._table import Source, Table
+from shoal.writing import replacing
 
-__all__ = ["FileFormat", "Format", "Options", "ending", "existing", "opening", "replacing", "staged"]
+__all__ = ["FileFormat", "Format", "Options", "ending", "existing", "opening", "staged"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,58 +179,3 @@ def _supported(rows: pa.Table) -> pa.Table:
         columns.append(column)
     problems.raise_as(DataError, hint="cast it to a number with fewer digits, or to text")
     return pa.table(columns, names=rows.column_names)
-
-
-@contextmanager
-def replacing(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
-    """Yield a temporary path beside ``path`` and give it the name ``path`` at the end; remove it if anything fails."""
-    if path.exists() and not overwrite:
-        raise OutputError(f"{path} already exists.", hint="choose another name, or overwrite it")
-    if not path.parent.is_dir():
-        raise OutputError(f"{path.parent} is not a folder.")
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise OutputError(f"you have no permission to write to {path.parent}.")
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
-    try:
-        yield temporary
-        _flush(temporary)
-        _move(temporary, path)
-        _sync(path.parent)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {(error.strerror or 'unknown reason').lower()}.") from None
-    finally:
-        _remove(temporary)
-
-
-def _flush(path: Path) -> None:
-    for file in path.rglob("*") if path.is_dir() else [path]:
-        if file.is_file():
-            _sync(file)
-
-
-def _sync(path: Path) -> None:
-    if path.is_dir() and os.name == "nt":  # Windows has no handles of folders
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _move(temporary: Path, path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        # a folder cannot be replaced in one step: the old one steps aside first
-        aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.old")
-        path.rename(aside)
-        temporary.rename(path)
-        shutil.rmtree(aside)
-    else:
-        temporary.replace(path)
-
-
-def _remove(temporary: Path) -> None:
-    if temporary.is_dir():
-        shutil.rmtree(temporary, ignore_errors=True)
-    else:
-        temporary.unlink(missing_ok=True)

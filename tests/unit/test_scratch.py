@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from shoal.tables import _duckdb
-from shoal.tables._duckdb import Scratch
+from shoal.errors import OutputError
+from shoal.writing import Scratch
 
 OWNER = """
     import time
-    from shoal.tables._duckdb import Scratch
+    from shoal.writing import Scratch
     scratch = Scratch()
     (scratch.path / "personal").write_text("data")
     print(scratch.path, flush=True)
@@ -25,8 +25,7 @@ OWNER = """
 
 @pytest.fixture(autouse=True)
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    _duckdb._remove_abandoned.cache_clear()
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     return tmp_path
 
 
@@ -40,7 +39,6 @@ def test_a_scratch_folder_is_private_and_goes() -> None:
 
 def test_a_folder_in_use_is_left_alone() -> None:
     ours = Scratch()
-    _duckdb._remove_abandoned.cache_clear()
     other = Scratch()
     assert ours.path.exists()
     ours.remove()
@@ -61,14 +59,22 @@ def test_the_folder_of_a_process_that_was_killed_goes_with_the_next(temporary: P
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert (left / "personal").exists()
-    _duckdb._remove_abandoned.cache_clear()
     Scratch().remove()
     assert not left.exists()
 
 
 def test_other_folders_are_left_alone(temporary: Path) -> None:
     (temporary / "shoal-release").mkdir()
-    (temporary / "other").mkdir()
-    (temporary / "other" / "owner.lock").touch()
+    (temporary / "shoal-scratch-notes").mkdir()
     Scratch().remove()
-    assert sorted(path.name for path in temporary.iterdir()) == ["other", "shoal-release"]
+    assert sorted(path.name for path in temporary.iterdir()) == ["shoal-release", "shoal-scratch-notes"]
+
+
+@pytest.mark.parametrize("name", ["missing", "file"])
+def test_a_place_for_temporary_files_that_cannot_be_used_is_an_error(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / name))
+    with pytest.raises(OutputError, match="TMPDIR"):
+        Scratch()

@@ -1,0 +1,172 @@
+"""One way to stop: the work is done in a thread, and the main thread does nothing but wait for signals.
+
+A signal that raised an exception in the middle of the work would be lost in a finalizer or an import, would wait for
+the end of a call into C, and would be caught by whoever catches everything. Here nothing is raised: the main thread
+removes what is unfinished, says what is there, and ends the process, whatever the other threads do. What appears under
+its name does so while :func:`held`, so that it is known to be there or not. Outside :func:`run`, in a user's own
+program, all this only keeps lists.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import threading
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from types import FrameType
+
+__all__ = ["STOPPED", "finishing", "gently", "happened", "held", "left", "run", "stop", "temporary", "written"]
+
+#: the exit code of work that was stopped
+STOPPED = 130
+#: seconds that tidying up, or what was held, may take; the process then ends as it is
+_GRACE = 5.0
+#: seconds that a server may take to end by itself
+_GENTLE = 15.0
+#: as much as the main thread of Linux has; others have less
+_STACK = 16 << 20
+
+
+class _Process:
+    """What this process does, has done, and must undo."""
+
+    def __init__(self) -> None:
+        self.holding = threading.RLock()
+        self.temporary: set[Path] = set()
+        self.written: list[str] = []
+        self.gentle: list[Callable[[], None]] = []
+        self.say: Callable[[str], None] | None = None
+        self.code: int | None = None
+        self.finishing = False
+
+
+_process = _Process()
+
+
+@contextlib.contextmanager
+def temporary(path: Path) -> Iterator[None]:
+    """Remove a file or folder at the end of the block, or when the process is stopped in the middle of it."""
+    _process.temporary.add(path)
+    try:
+        yield
+    finally:
+        _remove(path)
+        _process.temporary.discard(path)
+
+
+@contextlib.contextmanager
+def held() -> Iterator[None]:
+    """Let a stop wait for the end of the block, which must be short."""
+    with _process.holding:
+        yield
+
+
+def finishing() -> None:
+    """Let a stop wait for the end of the work: only words are left."""
+    if _process.say is not None and not _process.finishing:
+        _process.holding.acquire()
+        _process.finishing = True
+
+
+def written(path: Path, words: str = "was written") -> None:
+    """Note what is there now, unless it is a part of something unfinished."""
+    if not _process.temporary.intersection(path.absolute().parents):
+        happened(f"`{path}` {words}")
+
+
+def happened(sentence: str) -> None:
+    """Note what cannot be undone, to be said if the work is stopped."""
+    if _process.say is not None:
+        _process.written.append(sentence)
+
+
+def left() -> str:
+    """Say what is there of the work so far."""
+    return "; ".join(dict.fromkeys(_process.written)) or "nothing was written"
+
+
+@contextlib.contextmanager
+def gently(end: Callable[[], None]) -> Iterator[None]:
+    """Stop by calling ``end``, after which the block ends by itself: what servers need."""
+    _process.gentle.append(end)
+    try:
+        yield
+    finally:
+        _process.gentle.remove(end)
+
+
+def run(work: Callable[[], int], *, say: Callable[[str], None], ignored: Collection[str] = ()) -> int:
+    """Do the work of this process in a thread of its own and return its exit code, or end the process on a signal.
+
+    Parameters
+    ----------
+    work
+        It must not raise.
+    say
+        Called with a sentence on what is there, if the work is stopped.
+    ignored
+        The names of signals that are for others.
+    """
+    _process.say, _process.code = say, None
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is None or (name == "SIGHUP" and signal.getsignal(number) == signal.SIG_IGN):  # as nohup wants
+            continue
+        signal.signal(number, signal.SIG_IGN if name in ignored else _signalled)
+    done = threading.Event()
+    before = threading.stack_size(_STACK)
+    thread = threading.Thread(target=_work, args=(work, done), name="shoal", daemon=True)
+    thread.start()
+    threading.stack_size(before)
+    while not done.wait(0.5):
+        continue
+    thread.join()
+    return 3 if _process.code is None else _process.code
+
+
+def _work(work: Callable[[], int], done: threading.Event) -> None:
+    try:
+        code = work()
+        with held():
+            _process.code = code
+    finally:
+        if _process.finishing:
+            _process.holding.release()
+        done.set()
+
+
+def _signalled(_number: int, _frame: FrameType | None) -> None:
+    if _process.gentle:
+        for end in reversed(_process.gentle):
+            end()
+        _end_after(_GENTLE)
+    else:
+        stop()
+
+
+def stop() -> None:
+    """End the process: remove what is unfinished and say what is there. Work that is finished keeps its exit code."""
+    _end_after(_GRACE)
+    _process.holding.acquire(timeout=_GRACE - 1)
+    for path in list(_process.temporary) * 3:  # an engine may be writing into it
+        _remove(path)
+    if _process.code is None and _process.say is not None:
+        _process.say(left())
+    os._exit(STOPPED if _process.code is None else _process.code)
+
+
+def _end_after(seconds: float) -> None:
+    timer = threading.Timer(seconds, lambda: os._exit(STOPPED))
+    timer.daemon = True
+    timer.start()
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)

@@ -1,0 +1,259 @@
+"""Files and folders that appear whole or not at all, and what is left of processes that were killed while writing.
+
+Everything is written under a temporary name beside its place, flushed to the disk, and renamed. Who writes holds a lock
+on the temporary folder, which ends with the process: a folder whose lock is free was left behind, and the next process
+that writes there removes it and says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from shoal import stopping
+from shoal.errors import OutputError
+
+__all__ = ["SCRATCH", "Scratch", "check_destination", "replacing", "staged", "write_file"]
+
+#: how the names of scratch folders begin
+SCRATCH = "shoal-scratch-"
+_LEFT = re.compile(rf"(\..*\.|{SCRATCH})[0-9a-f]{{16}}(\.partial)?")
+#: characters of a destination's name in the temporary one, which must not become too long
+_SHOWN = 40
+
+
+def check_destination(folder: Path) -> None:
+    """Raise :class:`OutputError` if a release cannot be written to ``folder``."""
+    try:
+        exists = folder.exists() or folder.is_symlink()
+    except OSError as error:
+        raise OutputError(f"`{_short(folder)}` cannot be the name of a folder: {reason(error)}") from None
+    if exists:
+        raise OutputError(
+            f"`{folder.name}` already exists; nothing was written",
+            hint="choose another folder, or remove this one",
+        )
+    parent = folder.absolute().parent
+    if not parent.is_dir():
+        raise OutputError(f"the folder `{parent.name}` that should hold `{folder.name}` does not exist")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise OutputError(f"no permission to write into the folder `{parent.name or parent}`")
+
+
+@contextlib.contextmanager
+def staged(folder: Path, *, private: bool = False) -> Iterator[Path]:
+    """Give a temporary folder beside ``folder`` and rename it to ``folder`` when everything in it is on disk.
+
+    A ``private`` one can be looked into by its owner only. If anything goes wrong, an interrupt included, the temporary
+    folder is removed and ``folder`` does not appear.
+    """
+    check_destination(folder)
+    try:
+        with _beside(folder, private=private) as temporary:
+            yield temporary
+            _flush(temporary)
+            with stopping.held():
+                temporary.rename(folder)
+                try:
+                    _sync(folder.absolute().parent)
+                except OSError:
+                    folder.rename(temporary)
+                    raise
+                stopping.written(folder, "is complete")
+    except OSError as error:
+        raise OutputError(f"`{folder.name}` could not be written: {reason(error)}") from None
+
+
+@contextlib.contextmanager
+def replacing(path: Path, *, overwrite: bool = False, told: bool = True) -> Iterator[Path]:
+    """Yield a temporary path beside ``path`` and give it the name ``path`` at the end; remove it if anything fails.
+
+    Unless ``told`` is false, a process that is stopped says that the file is there.
+    """
+    try:
+        _check_file(path, overwrite=overwrite)
+        with _beside(path) as folder:
+            temporary = folder / "content"
+            yield temporary
+            _flush(temporary)
+            with stopping.held():
+                _move(temporary, path, overwrite=overwrite)
+                if told:
+                    stopping.written(path)
+                _sync(path.absolute().parent)
+    except OSError as error:
+        raise OutputError(f"{_short(path)} cannot be written: {reason(error)}.") from None
+
+
+def write_file(
+    path: Path, content: bytes, *, overwrite: bool = False, private: bool = False, told: bool = True
+) -> None:
+    """Write a file as :func:`replacing` does; a ``private`` one can be read by its owner only."""
+    with replacing(path, overwrite=overwrite, told=told) as temporary:
+        temporary.touch(mode=0o600 if private else 0o666)
+        temporary.write_bytes(content)
+
+
+class Scratch:
+    """A folder that only this user can look into: what spills there is personal data.
+
+    It is removed by its owner, when the process is stopped, or, if that is killed, by the next that makes one.
+    """
+
+    def __init__(self) -> None:
+        place = _temporary_place()
+        _remove_abandoned(place)
+        self._stack = contextlib.ExitStack()
+        try:
+            self.path = self._stack.enter_context(_locked(place, SCRATCH, ""))
+        except OSError as error:
+            raise OutputError(
+                f"the folder for temporary files cannot be used: {reason(error)}", hint="point TMPDIR to another"
+            ) from None
+
+    def remove(self) -> None:
+        """Remove the folder and all in it."""
+        self._stack.close()
+
+
+def reason(error: OSError) -> str:
+    """Say why the system refused, in a few words."""
+    return (error.strerror or "the system refuses").lower()
+
+
+def _temporary_place() -> Path:
+    """Return where temporary files go; a place that somebody names but that cannot be used is not replaced silently."""
+    for name in ("TMPDIR", "TEMP", "TMP"):
+        given = os.environ.get(name)
+        if not given:
+            continue
+        if not Path(given).is_dir() or not os.access(given, os.W_OK | os.X_OK):
+            raise OutputError(
+                f"the folder that {name} names does not exist or cannot be written to.",
+                hint=f"make it, or let {name} name another; temporary files may hold personal data",
+            )
+        return Path(given).absolute()
+    return Path(tempfile.gettempdir())
+
+
+@contextlib.contextmanager
+def _beside(path: Path, *, private: bool = False) -> Iterator[Path]:
+    parent = path.absolute().parent
+    _remove_abandoned(parent)
+    with _locked(parent, f".{path.name[:_SHOWN]}.", ".partial", mode=0o700 if private else 0o777) as temporary:
+        yield temporary
+
+
+@contextlib.contextmanager
+def _locked(parent: Path, before: str, after: str, *, mode: int = 0o700) -> Iterator[Path]:
+    """Make a folder of a new name that this process has locked, and remove it at the end."""
+    while True:
+        path = parent / f"{before}{secrets.token_hex(8)}{after}"
+        with contextlib.ExitStack() as stack:
+            with stopping.held():
+                stack.enter_context(stopping.temporary(path))
+                path.mkdir(mode=mode)
+            lock = _lock(path, wait=True)
+            if lock is not None:
+                stack.callback(os.close, lock)
+            if lock is not None and not path.exists():  # somebody took it for abandoned before it was locked
+                continue
+            yield path
+            return
+
+
+def _remove_abandoned(parent: Path) -> None:
+    """Remove what killed processes of this user left in a folder, and say so."""
+    with contextlib.suppress(OSError):
+        found = [path for path in parent.iterdir() if _LEFT.fullmatch(path.name)]
+        for path in found:
+            _remove_if_abandoned(path)
+
+
+def _remove_if_abandoned(path: Path) -> None:
+    try:
+        if path.is_symlink() or not path.is_dir() or path.stat().st_uid != getattr(os, "geteuid", lambda: -1)():
+            return
+        lock = _lock(path, wait=False)
+    except OSError:  # its owner lives, or it was removed meanwhile
+        return
+    if lock is not None:
+        try:
+            shutil.rmtree(path, ignore_errors=True)
+        finally:
+            os.close(lock)
+        logging.getLogger("shoal").warning("removed %s, left behind by a run that was killed.", path)
+
+
+def _lock(folder: Path, *, wait: bool) -> int | None:
+    """Lock a folder; None where the system, or its disk, has no such locks."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return None
+    lock = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        os.close(lock)
+        raise
+    except OSError:
+        os.close(lock)
+        return None
+    return lock
+
+
+def _check_file(path: Path, *, overwrite: bool) -> None:
+    if (path.exists() or path.is_symlink()) and not overwrite:
+        raise OutputError(f"{path} already exists; nothing was written.", hint="choose another name, or overwrite it")
+    if not path.parent.is_dir():
+        raise OutputError(f"{path.parent} is not a folder.")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise OutputError(f"you have no permission to write to {path.parent}.")
+
+
+def _move(temporary: Path, path: Path, *, overwrite: bool) -> None:
+    if path.is_dir() and not path.is_symlink():
+        # a folder cannot be replaced in one step: the old one steps aside first
+        path.rename(temporary.with_name("old"))
+        temporary.rename(path)
+    elif overwrite or temporary.is_dir():
+        temporary.replace(path)
+    else:
+        _link(temporary, path)
+
+
+def _link(temporary: Path, path: Path) -> None:
+    """Give a file its name unless something has that name meanwhile."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        raise OutputError(f"{path} already exists; nothing was written.", hint="choose another name") from None
+    except OSError:  # a disk without hard links
+        temporary.rename(path)
+
+
+def _flush(path: Path) -> None:
+    for each in [*sorted(path.rglob("*")), path] if path.is_dir() else [path]:
+        _sync(each)
+
+
+def _sync(path: Path) -> None:
+    if path.is_dir() and os.name == "nt":  # Windows has no handles of folders
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _short(path: Path) -> str:
+    return path.name if len(path.name) <= _SHOWN else f"{path.name[:_SHOWN]}..."

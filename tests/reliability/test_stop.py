@@ -1,0 +1,204 @@
+"""Signals at random moments of every command: it ends at once, leaves nothing half-done, and says what is there."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import shoal
+from shoal.queries import Loss, Vault
+
+from .conftest import Disturbed, Done
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+
+ROUNDS = int(os.environ.get("SHOAL_STOPS", "8"))
+#: seconds from the signal to the end of the process, on a busy machine
+AT_ONCE = 5.0
+
+COMMANDS: dict[str, list[str]] = {
+    "draft": ["draft", "people.csv", "--output", "made.toml"],
+    "assess": ["assess", "people.csv", "--attacks", "--output", "made.html"],
+    "anonymize": ["anonymize", "people.csv", "--k", "5", "--csv", "--output", "made"],
+    "mondrian": ["anonymize", "people.csv", "--k", "5", "--method", "mondrian", "--output", "made"],
+    "truthful": ["anonymize", "people.csv", "--epsilon", "2", "--delta", "1e-4", "--private-report", "made.json"],
+    "report": ["report", "release", "--output", "made.html"],
+    "verify": ["verify", "release"],
+    "sign": ["sign", "--new-key", "made"],
+    "create": ["vault", "create", "made", "people.csv", "--epsilon", "10"],
+    "analyst": ["vault", "analyst", "vault", "alice", "--epsilon", "1"],
+    "ledger": ["vault", "ledger", "vault"],
+}
+COMMANDS["truthful"] += ["--output", "made"]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory, hospital: Path, disturbed: Disturbed) -> Path:
+    """Return a folder with a table, a release and a vault."""
+    folder = tmp_path_factory.mktemp("home")
+    lines = (hospital / "discharges.csv").read_text().splitlines(keepends=True)
+    (folder / "people.csv").write_text("".join(lines[:1500]))
+    for path in hospital.iterdir():
+        if path.name != "discharges.csv" and path.suffix != ".sh":
+            target = folder / path.name.replace("discharges", "people")
+            shutil.copytree(path, target) if path.is_dir() else shutil.copy(path, target)
+    done = disturbed("anonymize", "people.csv", "--k", "5", "--output", "release", cwd=folder)
+    assert done.code == 0, done.errors
+    Vault.create(
+        folder / "vault", str(folder / "people.csv"), schema=folder / "people.schema.toml", budget=Loss.of(10**6)
+    )
+    return folder
+
+
+def made(home: Path) -> list[Path]:
+    return sorted(path for path in home.iterdir() if path.name.lstrip(".").startswith("made"))
+
+
+@pytest.fixture(autouse=True)
+def clean(home: Path) -> Iterator[None]:
+    yield
+    for path in made(home):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_stops_at_any_moment_and_says_what_is_there(name: str, home: Path, disturbed: Disturbed) -> None:
+    arguments, chosen = COMMANDS[name], random.Random(name)
+    whole = disturbed(*arguments, cwd=home)
+    assert whole.code == 0, whole.errors
+    stopped = 0
+    for _ in range(ROUNDS):
+        for path in made(home):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        number = chosen.choice([signal.SIGINT, signal.SIGTERM])
+        done = disturbed(*arguments, cwd=home, signal=number, after=chosen.uniform(0.02, whole.seconds * 1.05))
+        check(done, home)
+        stopped += done.code == 130
+    print(f"{name}: {stopped} of {ROUNDS} rounds stopped, whole run {whole.seconds:.2f} s")  # noqa: T201
+
+
+def check(done: Done, home: Path) -> None:
+    assert done.code in (0, 130, -signal.SIGTERM, -signal.SIGINT), done.errors
+    assert "Traceback" not in done.errors
+    assert "ignored" not in done.errors
+    assert done.seconds < AT_ONCE
+    left = made(home)
+    assert [path for path in left if path.name.startswith(".")] == []
+    if "nothing was written" in done.errors:
+        assert left == []
+    elif done.code == 130:
+        assert all(path.name in done.errors for path in left), (left, done.errors)
+    if (home / "made" / "certificate.json").exists():
+        assert shoal.verify(home / "made").passed
+    if (home / "made" / "vault.toml").exists():
+        Vault.open(home / "made").ledger().close()
+
+
+def program(prelude: str, *arguments: str) -> list[str]:
+    code = f"import os, signal, sys, time\n{prelude}\nfrom shoal.cli import main\nmain()"
+    return [sys.executable, "-c", code, *arguments]
+
+
+AFTER_THE_FOLDER_APPEARS = """
+import shoal.release
+write = shoal.release.Release.write
+def slow(self, *a, **k):
+    path = write(self, *a, **k)
+    os.kill(os.getpid(), signal.SIGTERM)
+    {wait}
+    return path
+shoal.release.Release.write = slow
+"""
+
+
+@pytest.mark.parametrize(("wait", "code"), [("", 0), ("time.sleep(60)", 130)])
+def test_a_stop_after_the_release_is_there_never_says_that_it_is_not(
+    home: Path, hospital: Path, wait: str, code: int
+) -> None:
+    prelude = AFTER_THE_FOLDER_APPEARS.format(wait=wait)
+    command = program(prelude, *COMMANDS["anonymize"])
+    done = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False, timeout=60)
+    assert (home / "made" / "certificate.json").exists()
+    assert "nothing was written" not in done.stderr
+    assert done.returncode in (code, 130)
+    if done.returncode == 130:
+        assert "`made` is complete" in done.stderr
+
+
+IN_A_FINALIZER = """
+import shoal.release
+class Slow:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.2)
+plan = shoal.Plan.run
+def run(*a, **k):
+    Slow()
+    time.sleep(30)
+    return plan(*a, **k)
+shoal.Plan.run = run
+"""
+
+IN_THE_ENGINE = """
+from shoal.tables._duckdb import DuckDBEngine
+run = DuckDBEngine.fetch
+def fetch(self, expression):
+    import threading
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    self._execute("CREATE TABLE t AS SELECT sum(a.range * b.range) AS s FROM range(1000000) a, range(1000000) b")
+DuckDBEngine.fetch = fetch
+"""
+
+IN_AN_EXCEPT = """
+import shoal
+def run(*a, **k):
+    for _ in range(30):
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(1)
+        except BaseException:
+            pass
+shoal.Plan.run = run
+"""
+
+
+@pytest.mark.parametrize("moment", [IN_A_FINALIZER, IN_THE_ENGINE, IN_AN_EXCEPT])
+def test_a_signal_is_lost_nowhere(home: Path, moment: str) -> None:
+    began = time.monotonic()
+    command = program(f"import shoal\n{moment}", *COMMANDS["anonymize"])
+    done = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 130, done.stderr
+    assert "nothing was written" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert made(home) == []
+    assert time.monotonic() - began < 15
+
+
+@pytest.mark.parametrize("output", ["/dev/full", "closed"])
+def test_an_output_that_cannot_be_printed_is_told_with_what_is_there(
+    home: Path, output: str, disturbed: Disturbed
+) -> None:
+    done = disturbed(*COMMANDS["anonymize"], cwd=home, output=output)
+    assert done.code == 2
+    assert "could not be printed" in done.errors
+    assert "`made` is complete" in done.errors
+    assert "nothing was written" not in done.errors
+    assert shoal.verify(home / "made").passed
+
+
+def test_a_reader_who_has_enough_does_not_change_the_exit_code(home: Path) -> None:
+    shutil.copytree(home / "release", home / "made")
+    (home / "made" / "summary.txt").write_text("changed")
+    for release, code in (("release", 0), ("made", 1)):
+        shell = f"set -o pipefail; {sys.executable} -m shoal verify {release} | true"
+        done = subprocess.run(["bash", "-c", shell], cwd=home, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (code, "")
