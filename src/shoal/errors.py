@@ -25,6 +25,7 @@ Messages name columns, counts and row numbers. They never hold a cell value of t
 from __future__ import annotations
 
 import difflib
+import errno
 import os
 import traceback
 from collections.abc import Iterable
@@ -213,6 +214,8 @@ def presentable(error: BaseException) -> ShoalError:
         return error
     if isinstance(error, MemoryError):
         return ShoalError(f"there is not enough memory for this table; {stopping.left()}")
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return OutputError(f"there is no space left on the disk; {stopping.left()}", hint="free some, and try again")
     if os.environ.get("SHOAL_DEBUG"):
         traceback.print_exception(error)
     if isinstance(error, OSError) and error.strerror:

@@ -42,12 +42,18 @@ COLUMNS: list[dict[str, Any]] = [
 class Browser(TestClient):
     """A client that speaks as pages of the app do."""
 
+    def draft(self, content: bytes | None = None, name: str = "people.csv") -> str:
+        """Upload a table and return its id."""
+        answer = self.post(f"/api/tables?name={name}", content=content or people(), headers=OCTETS)
+        assert answer.status_code == 201, answer.text
+        return str(answer.json()["id"])
+
     def open(self, content: bytes | None = None, name: str = "people.csv") -> str:
         """Upload a table and confirm its columns; return its id."""
-        table = self.post(f"/api/tables?name={name}", content=content or people(), headers=OCTETS).json()["id"]
+        table = self.draft(content, name)
         answer = self.put(f"/api/tables/{table}/schema", json={"columns": COLUMNS})
         assert answer.status_code == 200, answer.text
-        return str(table)
+        return table
 
     def wait(self, run: str, seconds: float = 60) -> dict[str, Any]:
         """Return the status of a run when it has ended."""

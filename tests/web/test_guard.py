@@ -50,6 +50,30 @@ def test_the_token_opens_the_app_once(stranger: TestClient, access: Access) -> N
     assert stranger.get(f"/?token={access.token}").status_code == 401
 
 
+def test_a_script_shows_its_token_and_no_other(tmp_path: Path) -> None:
+    token = "t" * 40
+    script = TestClient(create_app(tmp_path, access=Access(api_token=token)), base_url=ORIGIN)
+    sent = {"authorization": f"Bearer {token}"}
+    assert script.get("/api/tables", headers=sent).status_code == 200
+    assert script.post("/api/verifications", headers=sent).status_code == 201, "no page of another site can send it"
+    for wrong in ({}, {"authorization": "Bearer"}, {"authorization": f"Bearer {token}x"}, {"authorization": token}):
+        assert script.get("/api/tables", headers=wrong).status_code == 401
+    assert script.get("/api/tables", headers=sent | {"origin": "https://evil.example"}).status_code == 403
+    assert script.get("/api/tables", headers=sent | {"host": "evil.example"}).status_code == 421
+
+
+def test_without_a_token_file_no_script_gets_in(stranger: TestClient) -> None:
+    for shown in ("Bearer ", "Bearer None", "bearer"):
+        assert stranger.get("/api/tables", headers={"authorization": shown}).status_code == 401
+
+
+def test_a_browser_that_a_file_led_here_goes_on_by_itself(stranger: TestClient, access: Access) -> None:
+    answer = stranger.get(f"/?token={access.token}", headers={"sec-fetch-site": "cross-site"}, follow_redirects=False)
+    assert answer.status_code == 200
+    assert "url=/" in answer.text
+    assert stranger.get("/").status_code == 200
+
+
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "127.0.0.1:8123.evil.example", ""])
 def test_another_host_name_is_refused(stranger: TestClient, access: Access, host: str) -> None:
     answer = stranger.get(f"/?token={access.token}", headers={"host": host})
@@ -118,7 +142,7 @@ def test_an_upload_that_says_it_is_too_large_is_refused(narrow: TestClient) -> N
 
 def test_an_upload_that_turns_out_too_large_is_refused(narrow: TestClient) -> None:
     answer = narrow.post("/api/tables?name=a.csv", content=(b"a" * 100 for _ in range(20)), headers=OCTETS)
-    assert answer.status_code == 422
+    assert answer.status_code == 413
     assert "larger" in answer.json()["problems"][0]
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -168,6 +170,56 @@ def test_a_run_is_stopped_and_leaves_nothing_behind(browser: Browser, heavy: str
     assert "Stopped" in browser.get(f"/runs/{run}").text
     again = browser.post(f"/api/tables/{table}/runs", json=K2).json()["id"]
     assert browser.wait(again)["state"] == "done", "the next run has a worker"
+
+
+def test_a_run_that_is_deleted_while_it_works_does_not_come_back(browser: Browser, heavy: str) -> None:
+    run = browser.post(f"/api/tables/{heavy}/runs", json=K2).json()["id"]
+    until = time.monotonic() + 60
+    while browser.get(f"/api/runs/{run}").json()["status"]["state"] == "waiting" and time.monotonic() < until:
+        time.sleep(0.02)
+    folder = browser.app.state.context.store.runs.path(run)  # type: ignore[attr-defined]
+    assert browser.delete(f"/api/runs/{run}").status_code == 204
+    assert not folder.exists()
+    time.sleep(0.5)
+    assert not folder.exists()
+    assert browser.delete(f"/api/runs/{run}").status_code == 404
+
+
+def test_no_answer_holds_a_path_of_this_machine(browser: Browser, table: str, run: str) -> None:
+    folder = str(browser.app.state.context.store.folder)  # type: ignore[attr-defined]
+    for path in (
+        f"/api/runs/{run}",
+        f"/api/tables/{table}",
+        "/api/runs",
+        f"/runs/{run}",
+        f"/api/runs/{run}/exploration",
+    ):
+        assert folder not in browser.get(path).text, path
+
+
+def test_a_full_disk_is_told_without_a_path(browser: Browser, table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "/secret/place")
+
+    monkeypatch.setattr("shoal.web._context.Context.begin", full)
+    answer = browser.post(f"/api/tables/{table}/runs", json=K2)
+    assert answer.status_code == 507
+    assert "no space left on the disk" in answer.json()["problems"][0]
+    assert "secret" not in answer.text
+
+
+def test_whoever_stands_alone_still_does_where_only_secrets_are_shuffled(browser: Browser, table: str) -> None:
+    choice = {
+        "promises": [{"model": "distinct-l-diversity", "parameters": {"attribute": "illness", "l": 2}}],
+        "method": {"name": "anatomy"},
+    }
+    run = browser.post(f"/api/tables/{table}/runs", json=choice).json()["id"]
+    assert browser.wait(run)["state"] == "done"
+    found = browser.get(f"/api/runs/{run}/exploration").json()
+    assert found["before"]["unique"] == 40
+    row = re.search(r"People who stand alone</th>(.*?)</tr>", browser.get(f"/runs/{run}").text)
+    assert row is not None
+    assert re.findall(r">([\d,]+)<", row[1]) == ["40", "40"]
 
 
 def test_what_was_done_is_found_after_a_restart(start: Callable[[Path], Browser], tmp_path: Path) -> None:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import socket
 import subprocess
 import sys
+import tempfile
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from shoal.errors import InputError
 from shoal.web import default_folder, serve
+from shoal.web._entrance import api_token, doorway
+from shoal.writing import Scratch
 
 pytestmark = pytest.mark.xdist_group("web")
 
@@ -51,3 +58,90 @@ def test_the_printed_address_opens_the_app_and_a_signal_closes_it_cleanly(tmp_pa
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 0
     assert errors == ""
+
+
+def started(*options: str, **process: Any) -> tuple[subprocess.Popen[str], str]:
+    """Start `shoal serve` and return it with its address."""
+    command = [sys.executable, "-m", "shoal", "serve", *options]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **process)
+    assert running.stdout is not None
+    found = re.search(r"http://127\.0\.0\.1:\d+/\?token=\S+", running.stdout.readline())
+    assert found
+    return running, found[0]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+@pytest.mark.parametrize("how", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+def test_an_ephemeral_app_leaves_nothing_however_it_is_stopped(tmp_path: Path, how: signal.Signals) -> None:
+    app, address = started("--no-browser", "--ephemeral", env=os.environ | {"TMPDIR": str(tmp_path)})
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    opener.open(address).read()
+    assert list(tmp_path.glob("shoal-*"))
+    app.send_signal(how)
+    _, errors = app.communicate(timeout=120)
+    assert (app.returncode, errors) == (0, "")
+    assert not list(tmp_path.glob("shoal-*"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+def test_a_killed_app_takes_its_workers_along_and_the_next_one_tidies_up(tmp_path: Path) -> None:
+    app, _ = started("--no-browser", "--ephemeral", env=os.environ | {"TMPDIR": str(tmp_path)})
+    children = subprocess.run(["pgrep", "-P", str(app.pid)], capture_output=True, text=True, check=False).stdout.split()
+    app.kill()
+    app.communicate(timeout=60)
+    until = time.monotonic() + 60
+    while any(Path(f"/proc/{child}").exists() for child in children) and time.monotonic() < until:
+        time.sleep(0.2)
+    assert not [child for child in children if Path(f"/proc/{child}").exists()]
+    left = list(tmp_path.glob("shoal-*"))
+    assert left
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(tmp_path))
+        Scratch().remove()
+    assert not any(folder.exists() for folder in left)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="needs file modes")
+def test_files_are_for_their_owner_alone_whatever_the_umask(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    options = ("--no-browser", "--state", str(tmp_path / "state"), "--api-token-file", str(token))
+    app, address = started(*options, preexec_fn=lambda: os.umask(0))
+    home = address.partition("?")[0]
+    sent = {"authorization": f"Bearer {token.read_text().strip()}"}
+    request = urllib.request.Request(f"{home}api/tables/example", method="POST", headers=sent)  # noqa: S310
+    assert urllib.request.urlopen(request).status == 201  # noqa: S310
+    app.terminate()
+    app.communicate(timeout=120)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) > 3
+    assert not [path for path in files if path.stat().st_mode & 0o077]
+
+
+def test_the_browser_is_led_in_by_a_private_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with doorway("http://127.0.0.1:1/?token=secret") as page:
+        assert "secret" not in page.as_uri()
+        assert "url=http://127.0.0.1:1/?token=secret" in page.read_text()
+        assert page.stat().st_mode & 0o077 == 0
+    assert not page.exists()
+
+
+@pytest.mark.parametrize(("content", "words"), [("short", "32 to 512"), ("x" * 40 + "\n" + "y" * 40, "32 to 512")])
+def test_a_token_file_that_is_no_good_is_told(tmp_path: Path, content: str, words: str) -> None:
+    path = tmp_path / "token"
+    path.write_text(content)
+    path.chmod(0o600)
+    with pytest.raises(InputError, match=words):
+        api_token(path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs file modes")
+def test_a_token_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    assert api_token(path) == api_token(path) == path.read_text().strip()
+    path.chmod(0o644)
+    with pytest.raises(InputError, match="others can read"):
+        api_token(path)

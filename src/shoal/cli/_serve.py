@@ -16,6 +16,7 @@ EXAMPLES = """\b
 Examples:
   shoal serve
   shoal serve --ephemeral --no-browser
+  shoal serve --no-browser --port 8000 --api-token-file token.txt
 """
 
 
@@ -28,6 +29,9 @@ def serve(
     ephemeral: Annotated[bool, typer.Option("--ephemeral", help="Keep nothing: delete all files on exit.")] = False,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the app in your browser.")] = True,
     upload_limit: Annotated[int, typer.Option(help="The largest file to accept, in megabytes.", min=1)] = 4096,
+    api_token_file: Annotated[
+        Path | None, typer.Option(help="Let scripts in that show the token in this file; it is made if need be.")
+    ] = None,
 ) -> None:
     """Open the app in a browser.
 
@@ -38,4 +42,11 @@ def serve(
         from shoal.web import serve as run
     except ImportError:
         raise MissingExtraError("the web app", extra="web") from None
-    run(port=port, folder=state, ephemeral=ephemeral, browser=browser, upload_limit=upload_limit * 2**20)
+    run(
+        port=port,
+        folder=state,
+        ephemeral=ephemeral,
+        browser=browser,
+        upload_limit=upload_limit * 2**20,
+        api_token_file=api_token_file,
+    )

@@ -8,7 +8,7 @@ import sys
 import threading
 import webbrowser
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 
 import uvicorn
@@ -20,6 +20,7 @@ from shoal import __version__, stopping
 from shoal.errors import InputError
 from shoal.web import _errors, _pages, api
 from shoal.web._context import Context, OpenTables
+from shoal.web._entrance import api_token, doorway
 from shoal.web._guard import Access, Guard
 from shoal.web._jobs import Jobs, warm
 from shoal.web._store import Store
@@ -89,8 +90,9 @@ def serve(
     ephemeral: bool = False,
     browser: bool = True,
     upload_limit: int = UPLOAD_LIMIT,
+    api_token_file: Path | None = None,
 ) -> None:
-    """Serve the app until it is interrupted.
+    """Serve the app until it is interrupted, or its terminal is closed.
 
     Parameters
     ----------
@@ -104,28 +106,32 @@ def serve(
         Whether to open the printed address in the user's browser.
     upload_limit
         The greatest size of an uploaded file, in bytes.
+    api_token_file
+        A file with the token that scripts show; it is made where there is none.
     """
+    os.umask(0o077)  # whatever is written is for its owner alone, workers' files included
+    access = Access(api_token=None if api_token_file is None else api_token(api_token_file))
     listener = _listen(port)
     port = listener.getsockname()[1]
-    access = Access()
-    scratch = Scratch() if ephemeral else None
-    place = folder or default_folder() if scratch is None else scratch.path
-    try:
+    with ExitStack() as stack:
+        stack.callback(listener.close)
+        place = folder or default_folder()
+        if ephemeral:
+            scratch = Scratch()
+            stack.callback(scratch.remove)
+            place = scratch.path
         app = create_app(place, access=access, port=port, upload_limit=upload_limit)
         address = f"http://127.0.0.1:{port}/?token={access.token}"
         kept = "nothing is kept" if ephemeral else f"tables and releases are kept in {place}"
         sys.stdout.write(f"Shoal is open at {address}\nThe address works once; {kept}. Stop with Ctrl-C.\n")
         sys.stdout.flush()
-        config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=1)
+        # what the server has to say on its way out helps nobody
+        config = uvicorn.Config(app, log_level="critical", access_log=False, timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
-        with stopping.gently(lambda: setattr(server, "should_exit", True)):
-            if browser:
-                webbrowser.open(address)
-            server.run(sockets=[listener])
-    finally:
-        listener.close()
-        if scratch is not None:
-            scratch.remove()
+        stack.enter_context(stopping.gently(lambda: setattr(server, "should_exit", True)))
+        if browser:
+            webbrowser.open(stack.enter_context(doorway(address)).as_uri())
+        server.run(sockets=[listener])
 
 
 def default_folder() -> Path:

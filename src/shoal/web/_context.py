@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Depends, Request
 
-from shoal.errors import DataError
 from shoal.web._jobs import Jobs, status
-from shoal.web._store import NotFound, Store, now
+from shoal.web._store import Changed, NotFound, Store, now
 
 if TYPE_CHECKING:
     from shoal import Schema, Table
@@ -60,6 +60,7 @@ class Context:
     store: Store
     jobs: Jobs
     opened: OpenTables
+    saving: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
     def table(self, identity: str) -> Iterator[Table]:
@@ -73,6 +74,17 @@ class Context:
         from shoal import schema
 
         return schema.load(self.store.tables.path(identity) / SCHEMA)
+
+    def version(self, identity: str) -> str:
+        """Return what tells this state of a table's schema from others, so that two windows notice each other."""
+        return hashlib.sha256((self.store.tables.path(identity) / SCHEMA).read_bytes()).hexdigest()[:16]
+
+    def check_version(self, identity: str, version: str | None) -> None:
+        """Refuse what was decided on another state of the schema than the one that is saved."""
+        if version is not None and version != self.version(identity):
+            raise Changed(
+                "the columns were changed in another window since this page was opened", hint="load the page again"
+            )
 
     def column(self, identity: str, number: int) -> str:
         """Return the name of a column; the web knows columns by number, for a name may be anything."""
@@ -95,12 +107,11 @@ class Context:
         about |= {
             "table": table,
             "table_name": source["name"],
-            "table_folder": str(self.store.tables.path(table).absolute()),
             "file": source["file"],
             "created": now(),
         }
         self.store.runs.note(identity, about)
-        self.jobs.submit(identity)
+        self.jobs.submit(identity, self.store.tables.path(table))
         return self.run(identity)
 
 
@@ -114,13 +125,11 @@ Here = Annotated[Context, Depends(_context)]
 
 
 async def receive(request: Request, path: Path) -> int:
-    """Write the body of a request to ``path`` as it arrives, and refuse it when it grows beyond the limit."""
-    limit, size = int(request.scope.get("upload_limit", 0)), 0
+    """Write the body of a request, which the guard bounds, to ``path`` as it arrives."""
+    size = 0
     with path.open("xb") as file:
         path.chmod(0o600)
         async for chunk in request.stream():
             size += len(chunk)
-            if size > limit:
-                raise DataError(f"this is larger than the {limit / 2**20:,.0f} MB that the app accepts")
             file.write(chunk)
     return size

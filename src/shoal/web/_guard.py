@@ -3,6 +3,7 @@
 A page of another site that the user visits must not reach the app (requests forged across sites, names rebound to the
 loopback address), and other users of the machine must not either. So every request needs our host name and the cookie
 that the one-time token of the printed address was changed into; a request that changes something also needs our origin.
+A script shows the API token instead, which no browser sends by itself.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from shoal.web._errors import content
+from shoal.web._errors import answer, content
 
 __all__ = ["Access", "Guard"]
 
@@ -41,9 +42,16 @@ HEADERS = {
 
 
 class Access:
-    """The one-time token of the printed address, and the session that it is changed into."""
+    """The one-time token of the printed address, the session that it is changed into, and the token of scripts.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    api_token
+        What scripts show as ``Authorization: Bearer TOKEN``; None where there are none.
+    """
+
+    def __init__(self, *, api_token: str | None = None) -> None:
+        self._api_token = api_token
         self.token = secrets.token_urlsafe(32)
         self._session = secrets.token_urlsafe(32)
         self._used = False
@@ -62,6 +70,16 @@ class Access:
     def known(self, session: str) -> bool:
         """Return whether this is our session."""
         return hmac.compare_digest(session.encode(), self._session.encode())
+
+    def script(self, authorization: str) -> bool:
+        """Return whether a script showed the API token."""
+        kind, _, token = authorization.partition(" ")
+        known = self._api_token
+        return (
+            known is not None
+            and kind.lower() == "bearer"
+            and hmac.compare_digest(token.strip().encode(), known.encode())
+        )
 
 
 class Guard:
@@ -98,23 +116,29 @@ class Guard:
         if not length.isdigit() or int(length) > limit:
             await _problem(413, _too_large(limit))(scope, receive, _with_headers(send))
             return
-        scope["upload_limit"] = limit
-        await self._answer(scope, receive, _with_headers(send))
+        await self._answer(scope, _Bounded(receive, limit), _with_headers(send))
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answer(self, scope: Scope, receive: _Bounded, send: Send) -> None:
         """Let the app answer; a defect is told by its place, for a message or a trace in a log may hold data."""
         started = False
 
         async def sending(message: Message) -> None:
             nonlocal started
+            if receive.exceeded and not started:
+                raise _TooLarge
             started = True
             await send(message)
 
         try:
             await self._app(scope, receive, sending)
         except Exception as error:
-            if not started:
-                await JSONResponse(content(error), status_code=500)(scope, receive, send)
+            if started:
+                return
+            if receive.exceeded:
+                await _problem(413, _too_large(receive.limit))(scope, receive, send)
+                return
+            accept = Headers(scope=scope).get("accept", "")
+            await answer(scope["path"], accept, 500, content(error))(scope, receive, send)
 
     def _refuse(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
@@ -122,6 +146,8 @@ class Guard:
         if host not in self._hosts():
             return _problem(421, "this app answers to the loopback address only")
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+        if self._access.script(headers.get("authorization", "")) and origin in (None, f"http://{host}"):
+            return None
         if origin is not None and origin != f"http://{host}":
             return _problem(403, "this request comes from another site")
         if scope["method"] not in SAFE and origin is None:
@@ -142,7 +168,9 @@ class Guard:
         session = self._access.redeem(token)
         if session is None and not self._inside(headers):
             return _problem(401, "this address has already been used: it opens the app only once", hint=_AGAIN)
-        answer = RedirectResponse("/", status_code=303)
+        # a strict cookie is not sent on with a redirect that another site, or a file, led to: our own page goes on
+        foreign = headers.get("sec-fetch-site") == "cross-site"
+        answer = HTMLResponse(_GO_ON) if foreign else RedirectResponse("/", status_code=303)
         if session is not None:
             answer.set_cookie(self._access.cookie, session, httponly=True, samesite="strict", path="/")
         return answer
@@ -155,6 +183,30 @@ class Guard:
         return cookie is not None and self._access.known(cookie.value)
 
 
+class _TooLarge(Exception):
+    """A body turned out larger than what its headers, or their absence, let one think."""
+
+
+class _Bounded:
+    """Receives a body as far as its limit."""
+
+    def __init__(self, receive: Receive, limit: int) -> None:
+        self.limit, self.exceeded = limit, False
+        self._receive, self._size = receive, 0
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        self._size += len(message.get("body", b""))
+        if self._size > self.limit:
+            self.exceeded = True
+            raise _TooLarge
+        return message
+
+
+_GO_ON = (
+    '<!doctype html><html lang="en"><meta http-equiv="refresh" content="0; url=/"><title>Shoal</title>'
+    '<p><a href="/">Open Shoal</a></p>'
+)
 _ORIGIN = "send the header Origin with the address of this app"
 _AGAIN = "continue in the browser window in which you opened it, or restart `shoal serve`"
 

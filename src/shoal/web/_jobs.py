@@ -45,7 +45,7 @@ class Jobs:
     def __init__(self, store: Store, *, workers: int | None = None) -> None:
         self._store, self._closed = store, False
         self._lock = threading.Lock()
-        self._jobs: dict[str, Job] = {}
+        self._jobs: dict[str, tuple[Job, threading.Event]] = {}
         self._pool = Pool(
             do,
             prepare=warm,
@@ -61,8 +61,8 @@ class Jobs:
         """Start a worker ahead of time."""
         self._pool.warm()
 
-    def submit(self, identity: str) -> None:
-        """Start the run with this id as soon as a worker is free."""
+    def submit(self, identity: str, table: Path) -> None:
+        """Start the run with this id, on the table in a folder, as soon as a worker is free."""
         folder = self._store.runs.path(identity)
         write_json(folder / STATUS, _WAITING)
         started = now()
@@ -72,17 +72,30 @@ class Jobs:
             with contextlib.suppress(OSError):  # the run was deleted
                 write_json(folder / STATUS, running)
 
-        job = self._pool.submit({"folder": str(folder.absolute())}, progress=note)
+        job = self._pool.submit({"folder": str(folder.absolute()), "table": str(table.absolute())}, progress=note)
+        noted = threading.Event()
         with self._lock:
-            self._jobs[identity] = job
-        job.answer.add_done_callback(lambda answer: self._end(identity, folder, answer))
+            self._jobs[identity] = job, noted
 
-    def stop(self, identity: str) -> None:
-        """Stop a run; one that has ended stays as it is."""
+        def end(answer: Future[Any]) -> None:
+            try:
+                self._end(identity, folder, answer)
+            finally:
+                noted.set()
+
+        job.answer.add_done_callback(end)
+
+    def stop(self, identity: str, *, wait: bool = False) -> None:
+        """Stop a run; one that has ended stays as it is.
+
+        Who deletes its files waits until its process is gone, or they would come back.
+        """
         with self._lock:
-            job = self._jobs.get(identity)
+            job, noted = self._jobs.get(identity, (None, None))
         if job is not None:
             job.stop()
+        if wait and noted is not None:
+            noted.wait(timeout=10)
 
     def close(self) -> None:
         """End all workers; what was not done is marked at the next start."""
@@ -95,7 +108,7 @@ class Jobs:
         error = answer.exception()
         if self._closed and error is not None:
             return
-        with contextlib.suppress(OSError):  # the run was deleted
+        with contextlib.suppress(OSError):  # the run was deleted, or the disk is full
             if error is None:
                 write_json(folder / STATUS, {**status(folder), "state": "done", "message": "", "finished": now()})
             else:
@@ -119,9 +132,9 @@ def do(job: dict[str, Any], progress: Progress) -> None:
     progress(0, 0, "reading the table")
     if about.get("kind") == "comparison":
         wanted = read_json(folder / COMPARISON) or {}
-        write_json(folder / EXPLORATION, _compare(about, wanted, progress))
+        write_json(folder / EXPLORATION, _compare(Path(job["table"]), about, wanted, progress))
     else:
-        _release(folder, about, progress)
+        _release(folder, Path(job["table"]), about, progress)
 
 
 def warm() -> None:
@@ -136,11 +149,10 @@ def warm() -> None:
     shoal.anonymize(people.with_schema(shoal.Schema(attributes=(age,))), shoal.KAnonymity(2)).table.to_arrow()
 
 
-def _release(folder: Path, about: dict[str, Any], progress: Progress) -> None:
+def _release(folder: Path, home: Path, about: dict[str, Any], progress: Progress) -> None:
     import shoal
     from shoal.web._explore import explore
 
-    home = Path(about["table_folder"])
     plan = shoal.Plan.loads((folder / PLAN).read_text(encoding="utf-8"), folder=home)
     key = None
     if any(attribute.pseudonym for attribute in plan.schema):
@@ -155,12 +167,11 @@ def _release(folder: Path, about: dict[str, Any], progress: Progress) -> None:
     write_json(folder / EXPLORATION, explore(table, release, folder / RELEASE))
 
 
-def _compare(about: dict[str, Any], wanted: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """Compare on the table that ``about`` names what ``wanted`` says; return all points and a recommendation."""
+def _compare(home: Path, about: dict[str, Any], wanted: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    """Compare on the table in ``home`` what ``wanted`` says; return all points and a recommendation."""
     import shoal
     from shoal import schema
 
-    home = Path(about["table_folder"])
     table = shoal.read(home / about["file"]).with_schema(schema.loads(wanted["schema"], home))
     choice = wanted["choice"]
     found = shoal.compare(

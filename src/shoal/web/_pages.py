@@ -1,13 +1,11 @@
-"""The pages: rendered here, so that every cell of the data is escaped in one place."""
+"""The pages."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from shoal.report import (
     Axis,
@@ -25,25 +23,13 @@ from shoal.report import (
 from shoal.schema import RULES
 from shoal.tables import uploadable
 from shoal.web._context import Context, Here
-from shoal.web._words import FILTERS, HELP, PRESETS, ROLES
+from shoal.web._templates import page as _page
+from shoal.web._words import HELP, PRESETS, ROLES
 from shoal.web.api import compare, plans, releases, runs, schema, tables
 
 __all__ = ["router"]
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
-
-_templates = Environment(
-    loader=FileSystemLoader(Path(__file__).parent / "templates"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
-_templates.filters |= FILTERS
-
-
-def _page(name: str, **values: Any) -> HTMLResponse:
-    return HTMLResponse(_templates.get_template(f"{name}.html").render(**values))
 
 
 @router.get("/")
@@ -135,7 +121,7 @@ def _pictures(found: dict[str, Any]) -> dict[str, Any]:
     lattice = search["lattice"] if search else None
     shown = [TableFigures.model_validate(each) for each in found.get("tables", [])]
     return {
-        "sizes": figure(class_sizes_chart(_risk(found["after"]), _risk(found["before"]))),
+        "sizes": None if found["mixed"] else figure(class_sizes_chart(_risk(found["after"]), _risk(found["before"]))),
         "tables": {
             each.file: [figure(column_chart(column), role=column.role.value) for column in each.columns]
             for each in shown

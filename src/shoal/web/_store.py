@@ -19,7 +19,7 @@ from typing import Any
 
 from shoal.errors import InputError, OutputError
 
-__all__ = ["NotFound", "Shelf", "Store", "now"]
+__all__ = ["Changed", "NotFound", "Shelf", "Store", "now"]
 
 _ID = re.compile(r"[0-9a-f]{16}")
 ABOUT = "about.json"
@@ -27,6 +27,10 @@ ABOUT = "about.json"
 
 class NotFound(InputError):
     """There is no such table, run or file."""
+
+
+class Changed(InputError):
+    """Somebody else, or another window, was faster."""
 
 
 def now() -> str:

@@ -49,6 +49,7 @@ class PlanChoice(BaseModel):
     method: MethodChoice = MethodChoice()
     measures: list[str] = Field(default=["loss"], max_length=20)
     weights: dict[str, float] = Field(default={}, description="importance of columns by name, instead of the schema's")
+    columns: str | None = Field(default=None, max_length=64, description="the version of the schema that was looked at")
 
 
 @router.get("/catalogue")
@@ -80,6 +81,7 @@ def make_plan(here: Context, table: str, choice: PlanChoice) -> Plan:
     from shoal import methods
     from shoal.methods import promises as registry
 
+    here.check_version(table, choice.columns)
     schema = here.schema(table)
     problems, promises = Problems(), []
     for number, entry in enumerate(choice.promises, start=1):

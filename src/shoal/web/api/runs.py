@@ -84,7 +84,8 @@ def cancel(here: Here, run: str) -> dict[str, Any]:
 @router.delete("/runs/{run}", status_code=204)
 def remove(here: Here, run: str) -> None:
     """Delete a run and its release."""
-    here.jobs.stop(run)
+    here.store.runs.path(run)
+    here.jobs.stop(run, wait=True)
     here.store.runs.remove(run)
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import tomllib
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Request
 from fastapi.responses import PlainTextResponse
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from shoal.errors import HierarchyError, SchemaError
 from shoal.web._context import SCHEMA, Context, Here, receive
-from shoal.web.api.tables import UPLOAD
+from shoal.web.api.tables import MOST_COLUMNS, UPLOAD
 
 if TYPE_CHECKING:
     from shoal import Schema
@@ -23,6 +26,10 @@ __all__ = ["document", "router"]
 router = APIRouter()
 
 _SHOWN = 60
+#: what one column may say of itself: entries of its lists, characters of a text, size of a number
+_ENTRIES, _TEXT, _NUMBER = 100_000, 5_000, 10**15
+#: levels of a rule, each of which is shown and searched
+_LEVELS = 60
 Column = Annotated[dict[str, Any], Body(description="a column as in a schema file")]
 
 
@@ -30,7 +37,7 @@ Column = Annotated[dict[str, Any], Body(description="a column as in a schema fil
 def get(here: Here, table: str) -> dict[str, Any]:
     """Return what the columns mean, in the order of the table."""
     schema = here.schema(table)
-    return {"guessed": schema.guessed, "columns": document(schema)}
+    return {"guessed": schema.guessed, "version": here.version(table), "columns": document(schema)}
 
 
 @router.put("/tables/{table}/schema")
@@ -48,8 +55,49 @@ def put(
     schema = _schema(here, table, dict(zip(names, checked, strict=True)))
     with here.table(table) as opened:
         opened.with_schema(schema)
-    _save(here, table, schema)
-    return {"guessed": False, "columns": document(schema)}
+    with here.saving:
+        _save(here, table, schema)
+    return get(here, table)
+
+
+class Changes(BaseModel):
+    """What changed in some columns, and the state of the schema that it is a change of."""
+
+    model_config = ConfigDict(extra="forbid")
+    version: str = Field(max_length=64, description="the version that was shown")
+    columns: dict[Annotated[int, Field(ge=0)], dict[str, Any]] = Field(
+        default={}, max_length=MOST_COLUMNS, description="whole columns as in a schema file, by their number"
+    )
+    confirmed: bool = Field(default=False, description="whether a person has looked at every role")
+
+
+@router.patch("/tables/{table}/schema")
+def change(here: Here, table: str, changes: Changes) -> dict[str, Any]:
+    """Save some columns at once; what another window changed meanwhile is not overwritten, but told."""
+    changed = {here.column(table, n): _checked(here, table, column) for n, column in changes.columns.items()}
+    with here.saving:
+        here.check_version(table, changes.version)
+        old = here.schema(table)
+        attributes = _schema(here, table, changed) if changed else ()
+        by_name = {attribute.name: attribute for attribute in attributes}
+        new = dataclasses.replace(
+            old,
+            attributes=tuple(by_name.get(attribute.name, attribute) for attribute in old),
+            guessed=old.guessed and not changes.confirmed,
+        )
+        _check_records(here, table, new, by_name)
+        _save(here, table, new)
+    return {"guessed": new.guessed, "version": here.version(table)}
+
+
+def _check_records(here: Context, table: str, schema: Schema, changed: Collection[str]) -> None:
+    """Check the records of the changed columns alone; persons and households are checked together."""
+    together = [each.name for each in schema if each.role.groups_records]
+    names = [each.name for each in schema if each.name in changed or (each.name in together and changed)]
+    if names:
+        attributes = tuple(each for each in schema if each.name in names)
+        with here.table(table) as opened:
+            opened.select(*names).with_schema(dataclasses.replace(schema, attributes=attributes))
 
 
 @router.get("/tables/{table}/schema.toml", response_class=PlainTextResponse)
@@ -111,12 +159,57 @@ def _checked(here: Context, table: str, column: dict[str, Any]) -> dict[str, Any
                 except ValueError:
                     raise SchemaError(f"`{bound}` of a date column must be a day such as 2024-12-31") from None
     rule = found.get("hierarchy")
+    _bound(found)
     if isinstance(rule, dict):
+        _bound_rule(rule)
         paths = [rule[key] for key in ("file", "taxonomy") if isinstance(rule.get(key), str)]
         uploaded = _uploaded(here, table)
         if any(path not in uploaded for path in paths):
             raise HierarchyError("a hierarchy file must be uploaded first", hint="choose the file in the column's form")
     return found
+
+
+def _bound(value: Any) -> int:
+    """Refuse what no person writes; return the number of entries."""
+    if isinstance(value, str) and len(value) > _TEXT:
+        raise SchemaError(f"a text may have at most {_TEXT:,} characters")
+    if isinstance(value, int | float) and abs(value) > _NUMBER:
+        raise SchemaError(f"numbers may be at most {_NUMBER:.0e}")
+    if not isinstance(value, dict | list):
+        return 1
+    parts = [*value.values(), *value] if isinstance(value, dict) else value
+    entries = sum(_bound(part) for part in parts)
+    if entries > _ENTRIES:
+        raise SchemaError(
+            f"a column may have at most {_ENTRIES:,} values, groups and cut points here",
+            hint="upload a hierarchy file instead",
+        )
+    return entries
+
+
+def _bound_rule(rule: dict[str, Any]) -> None:
+    """Refuse a hierarchy of more levels, groups or characters than anybody can use."""
+    tree = rule.get("taxonomy")
+    deep = isinstance(tree, dict) and _deep(tree)
+    if deep or any(isinstance(part, list) and len(part) > _LEVELS for part in rule.values()):
+        raise HierarchyError(f"a hierarchy may have at most {_LEVELS} levels")
+    for key in ("quantiles", "mask"):
+        numbers = rule.get(key) if isinstance(rule.get(key), list) else []
+        if any(isinstance(number, int | float) and number > _TEXT for number in numbers or []):
+            raise HierarchyError(f"the numbers of `{key}` may be at most {_TEXT:,}")
+    length = rule.get("length")
+    if isinstance(length, int | float) and length > _TEXT:
+        raise HierarchyError(f"`length` may be at most {_TEXT:,}")
+
+
+def _deep(parents: dict[str, Any]) -> bool:
+    """Return whether a tree, or what goes round in circles, has too many levels: each pass goes up by one."""
+    above = {parent for parent in parents.values() if isinstance(parent, str)}
+    for _ in range(_LEVELS):
+        above = {parents[node] for node in above if isinstance(parents.get(node), str)}
+        if not above:
+            return False
+    return True
 
 
 def _uploaded(here: Context, table: str) -> set[str]:

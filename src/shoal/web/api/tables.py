@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime as dt
-import hashlib
+import gzip
 import re
 import shutil
+import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,6 +27,10 @@ router = APIRouter()
 
 UPLOAD = {"requestBody": {"required": True, "content": {"application/octet-stream": {}}}}
 _CELL = 200
+#: what the app takes on; more is for the command line, which shows no pages
+MOST_COLUMNS, MOST_RECORDS = 1_000, 250_000_000
+#: a packed file may unpack to this much, or to this many times its size
+_UNPACKED, _TIMES = 256 * 2**20, 100
 
 
 @router.get("/tables")
@@ -61,7 +68,9 @@ def example(here: Here) -> dict[str, Any]:
     bundled = Path(__file__).parent.parent / "example"
     shutil.copyfile(bundled / "discharges.csv.gz", folder / "source.csv.gz")
     about = _draft(here, identity, "source.csv.gz", "discharges.csv", (folder / "source.csv.gz").stat().st_size)
-    shutil.copytree(bundled / "hierarchies", folder / "hierarchies", dirs_exist_ok=True)
+    (folder / "hierarchies").mkdir(mode=0o700)
+    for path in (bundled / "hierarchies").iterdir():
+        shutil.copyfile(path, folder / "hierarchies" / path.name)  # without the modes of the installed files
     shutil.copyfile(bundled / "schema.toml", folder / SCHEMA)
     return about
 
@@ -102,7 +111,7 @@ def risk(here: Here, table: str) -> dict[str, Any]:
 
     folder = here.store.tables.path(table)
     here.store.tables.about(table)
-    version = hashlib.sha256((folder / SCHEMA).read_bytes()).hexdigest()
+    version = here.version(table)
     kept = read_json(folder / "risk.json")
     if kept is not None and kept.get("schema") == version:
         return dict(kept["risk"])
@@ -117,7 +126,7 @@ def remove(here: Here, table: str) -> None:
     """Delete a table, its runs and all their files."""
     for about in list(here.store.runs.all()):
         if about.get("table") == table:
-            here.jobs.stop(about["id"])
+            here.jobs.stop(about["id"], wait=True)
             here.store.runs.remove(about["id"])
     here.opened.forget(here.store.tables.path(table))
     here.store.tables.remove(table)
@@ -127,8 +136,10 @@ def _draft(here: Context, identity: str, file: str, name: str, size: int) -> dic
     from shoal import schema, tables
 
     folder = here.store.tables.path(identity)
+    _check_size(folder / file)
     try:
         with here.opened.open(folder / file) as table:
+            _check_columns(table.columns)
             profiles = tables.profile(table)
             notes = {key: value for key, value in table.source.details if key != "decimal" or value != "."}
     except DataError as error:
@@ -148,6 +159,38 @@ def _draft(here: Context, identity: str, file: str, name: str, size: int) -> dic
     }
     here.store.tables.note(identity, about)
     return {"id": identity, **about}
+
+
+def _check_size(path: Path) -> None:
+    """Refuse a small file that becomes very much."""
+    if path.suffix == ".gz":
+        limit, unpacked = max(_UNPACKED, _TIMES * path.stat().st_size), 0
+        try:
+            with gzip.open(path) as file:
+                while (size := len(file.read(1 << 20))) and unpacked <= limit:
+                    unpacked += size
+        except (OSError, EOFError, zlib.error):
+            return  # reading says better what is wrong
+        if unpacked > limit:
+            raise DataError(f"this file unpacks to more than {limit / 2**20:,.0f} MB", hint="unpack it first")
+    elif path.suffix in (".parquet", ".pq"):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        with contextlib.suppress(pa.ArrowException, OSError):
+            records = pq.read_metadata(path).num_rows
+            if records > MOST_RECORDS:
+                raise DataError(
+                    f"this table has {records:,} records; the app takes at most {MOST_RECORDS:,}", hint=_CLI
+                )
+
+
+def _check_columns(names: Sequence[str]) -> None:
+    if len(names) > MOST_COLUMNS:
+        raise DataError(f"this table has {len(names):,} columns; the app shows at most {MOST_COLUMNS:,}", hint=_CLI)
+
+
+_CLI = "the command `shoal anonymize` takes larger tables"
 
 
 def _profile(profile: Any) -> dict[str, Any]:

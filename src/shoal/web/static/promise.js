@@ -24,6 +24,16 @@ function value(input) {
 const parameters = (place) =>
   Object.fromEntries([...place.querySelectorAll("[data-parameter]")].map((input) => [input.name, value(input)]).filter(([, v]) => v !== undefined));
 
+/** Give the fields of a model or a method what an earlier run had there. */
+function fill(place, given) {
+  for (const input of place.querySelectorAll("[data-parameter]")) {
+    if (!(input.name in given)) continue;
+    if (input.type === "checkbox") input.checked = Boolean(given[input.name]);
+    else if (input.multiple) for (const option of input.options) option.selected = given[input.name].includes(option.value);
+    else input.value = given[input.name] ?? "";
+  }
+}
+
 function gather() {
   const promises = [];
   const k = value(own("k"));
@@ -41,13 +51,13 @@ function gather() {
   const name = own("method").value;
   const method = { name, parameters: parameters(form.querySelector(`[data-method="${name}"]`)) };
   const weights = Object.fromEntries([...form.querySelectorAll("[data-weight]")].map((input) => [input.dataset.weight, Number(input.value)]));
-  return { promises, method, weights };
+  return { promises, method, weights, columns: form.dataset.columns };
 }
 
 function add(model, given = {}) {
   const part = form.querySelector(`template[data-model="${model}"]`).content.firstElementChild.cloneNode(true);
   part.dataset.model = model;
-  for (const input of part.querySelectorAll("[data-parameter]")) if (input.name in given) input.value = given[input.name];
+  fill(part, given);
   extra.append(part);
   document.querySelector("#others").open = true;
 }
@@ -84,7 +94,7 @@ function restore(choice) {
   }
   own("method").value = choice.method.name;
   const place = form.querySelector(`[data-method="${choice.method.name}"]`);
-  for (const input of place?.querySelectorAll("[data-parameter]") ?? []) if (input.name in choice.method.parameters) input.value = choice.method.parameters[input.name];
+  if (place) fill(place, choice.method.parameters);
   for (const input of form.querySelectorAll("[data-weight]")) input.value = choice.weights?.[input.dataset.weight] ?? input.value;
 }
 

@@ -1,5 +1,5 @@
 // Watch a run: its status comes as server-sent events; the page is loaded again when it ends.
-import { busy, call } from "./app.js";
+import { busy, call, show } from "./app.js";
 
 const place = document.querySelector("#run");
 if (place) {
@@ -16,6 +16,16 @@ if (place) {
     message.textContent = status.message || "waiting for a free worker";
     if (status.total) bar.value = status.done / status.total;
     else bar.removeAttribute("value");
+  };
+  // a connection that is cut comes back by itself, unless the app or the run is gone
+  events.onerror = async () => {
+    try {
+      await call("GET", `/api/runs/${place.dataset.run}`);
+    } catch (error) {
+      events.close();
+      place.hidden = true;
+      show(error);
+    }
   };
   document.querySelector("#cancel").addEventListener("click", (event) =>
     busy(event.currentTarget, () => call("POST", `/api/runs/${place.dataset.run}/cancel`)));
