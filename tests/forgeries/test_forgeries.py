@@ -18,6 +18,7 @@ from golden.cases import CASES
 #: one release of every method and form
 FAMILIES = (
     "generalize",
+    "generalize, persons",
     "mondrian",
     "bucketize",
     "bucketize, permuted",
@@ -43,6 +44,9 @@ UNSEEN = {
     "software.*": "which versions made it",
     "steps.suppressed.records": "records suppressed, on the publisher's word",
     "steps.suppressed.of": "records read, on the publisher's word",
+    "steps.counted.persons": "how many persons there are, on the publisher's word",
+    "steps.counted.memberships": "how many persons there are in the classes, on the publisher's word",
+    "steps.counted.fewest": "how few persons a class has, on the publisher's word",
     "steps.left-out.records": "records left out, on the publisher's word",
     "steps.scheme-chosen.candidates": "how many schemes there were to choose from",
     "steps.scheme-chosen.selections": "how many selections a walk made",

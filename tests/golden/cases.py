@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 import shoal
-from golden.people import FIRST, few, rows, schema, with_files
+from golden.people import FIRST, few, rows, schema, visits, with_files
 from shoal import Schema
 
 ALL = ("name", "age", "workclass", "admitted", "schooling", "diagnosis", "charge", "class pain", "nights")
@@ -106,6 +106,13 @@ def _recoding() -> dict[str, Case]:
         "generalize, files": Case(
             method=shoal.Generalize(),
             schema=lambda folder: with_files(folder, "age", "workclass", "città", "diagnosis"),
+        ),
+        "generalize, persons": Case(
+            method=shoal.Generalize(suppression_limit=0.2),
+            promises=(K, shoal.TCloseness("diagnosis", 0.5), shoal.DistinctLDiversity("diagnosis", 2)),
+            changes={"name": {"role": "person"}},
+            table=lambda: visits(150, people=60),
+            **small,
         ),
         "generalize, guessed": Case(method=shoal.Generalize(), schema=_guessed),
         "generalize, missing dropped": Case(

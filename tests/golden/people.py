@@ -65,6 +65,13 @@ def rows(number: int, *, seed: int = 1) -> pa.Table:
     return pa.Table.from_pylist([_person(draw, place) for place in range(number)], schema=_TYPES)
 
 
+def visits(number: int, *, people: int) -> pa.Table:
+    """Return records of which some are of the same person."""
+    made = rows(number)
+    names = pa.array([f"Person Nº {place * place % people}" for place in range(number)])
+    return made.set_column(made.column_names.index("name"), "name", names)
+
+
 def _person(draw: random.Random, place: int) -> dict[str, object]:
     age = draw.choice((None, *(draw.randrange(18, 80) for _ in range(24))))
     city = draw.choice(("Zürich", "Zürich", "Basel", "Genève", "Lugano"))

@@ -19,6 +19,7 @@ from ._check import Verification as Verification
 from ._events import UNLESS_DEFAULT as UNLESS_DEFAULT
 from ._events import Bounded as Bounded
 from ._events import Budget as Budget
+from ._events import Counted as Counted
 from ._events import Dropped as Dropped
 from ._events import Event as Event
 from ._events import Filtered as Filtered

@@ -13,6 +13,7 @@ __all__ = [
     "UNLESS_DEFAULT",
     "Bounded",
     "Budget",
+    "Counted",
     "Dropped",
     "Event",
     "Filtered",
@@ -292,6 +293,57 @@ class Suppressed(Event):
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
         return f"Suppressed {self.records:,} of {self.of:,} records."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted(Event):
+    """The persons of the released records were counted.
+
+    Parameters
+    ----------
+    column
+        The column that says whose record it is.
+    records, persons
+        The released records, and the persons that they are of.
+    memberships
+        The persons of every class, added up: somebody with records in two classes counts twice.
+    smallest, fewest
+        The records of the class with the fewest records, and the persons of the class with the fewest persons.
+    """
+
+    name: ClassVar[str] = "counted"
+    column: str
+    records: int
+    persons: int
+    memberships: int
+    smallest: int
+    fewest: int
+
+    def __post_init__(self) -> None:
+        numbers = (self.records, self.persons, self.memberships, self.smallest, self.fewest)
+        if not all(type(number) is int and number >= 1 for number in numbers):
+            raise ValueError("numbers of records and persons are whole and positive")
+
+    @classmethod
+    def of(cls, steps: Iterable[Mapping[str, object]]) -> Counted | None:
+        """Return the step of a certificate that counts persons, if it has a readable one."""
+        for step in steps:
+            if step.get("step") == cls.name:
+                try:
+                    found = Event.from_json(step)
+                except (KeyError, TypeError, ValueError):
+                    return None
+                return found if isinstance(found, cls) else None
+        return None
+
+    def describe(self) -> str:
+        """Say what was done, in one plain sentence."""
+        if self.persons == self.records:
+            return f"Counted persons by `{self.column}`: each of the {self.records:,} released records is of another."
+        return (
+            f"Counted persons by `{self.column}`: {self.persons:,} in {self.records:,} released records; the smallest "
+            f"class has {self.smallest:,} records, and no class has fewer than {self.fewest:,} persons."
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,11 +32,19 @@ class Words:
         Whether its records share their released quasi-identifiers; else they are only said to be in the same group.
     columns
         The quasi-identifiers that the promise is about; empty for all of them.
+    person
+        The column that says whose record it is, where persons are counted; None where every record is a person.
     """
 
     group: str = "class"
     alike: bool = True
     columns: tuple[str, ...] = ()
+    person: str | None = None
+
+    @property
+    def unit(self) -> str:
+        """Whose privacy is meant."""
+        return "record" if self.person is None else "person"
 
     @property
     def groups(self) -> str:
@@ -45,10 +53,17 @@ class Words:
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What a promise about groups assumes whose records do not look alike."""
+        """What a promise about groups assumes if persons are counted, and if records do not look alike."""
+        counted: tuple[str, ...] = ()
+        if self.person is not None:
+            counted = (
+                f"Records are of the same person where `{self.person}` has the same value, and only there.",
+                "An intruder knows neither how many records somebody has nor which records are of the same person.",
+            )
         if self.alike:
-            return ()
+            return counted
         return (
+            *counted,
             "Quasi-identifiers are released as they are: who is in the release is not hidden.",
             f"An intruder knows no confidential values of other people of the {self.group}.",
         )
@@ -68,6 +83,19 @@ class Words:
     def sharing(self) -> str:
         """How several records stand to each other: "that share their quasi-identifiers"."""
         return f"that share {self.known('their')}" if self.alike else f"of the same {self.group}"
+
+    @property
+    def among(self) -> str:
+        """Whose values are meant: "Among records that share their quasi-identifiers"."""
+        if self.person is None:
+            return f"Among records {self.sharing}"
+        return f"Among the persons with records {self.sharing}, each with one vote"
+
+    def crowd(self, k: int) -> str:
+        """Say how many share: "Every record shares its quasi-identifiers with at least 4 other records"."""
+        if self.person is None:
+            return f"Every record {self.shares} at least {k - 1} other records"
+        return f"Every record {self.shares} records of at least {k - 1} other persons, {k} persons in all"
 
     def hidden(self, k: int) -> str:
         """Say that values hide among those of k people, where quasi-identifiers are released as they are."""

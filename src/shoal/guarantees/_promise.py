@@ -83,6 +83,7 @@ def syntactic(model: PromiseKind, words: Words = CLASSES) -> Promise:
         strength=Strength.SYNTACTIC,
         statement=model.statement(words),
         assumptions=(*model.assumptions(), *words.assumptions),
+        unit=words.unit,
     )
 
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
+
 from shoal.errors import DataError, ParameterError, Problems
-from shoal.guarantees import DomainOrigin, Dropped, Event, LeftOut, Pseudonymized
+from shoal.guarantees import Counted, DomainOrigin, Dropped, Event, LeftOut, Pseudonymized
 from shoal.hierarchies import provenance
 from shoal.models import Model
 from shoal.schema import Missing, Schema
-from shoal.tables import Frequencies, Table, people, schema_of
+from shoal.tables import Classes, Frequencies, Table, people, schema_of
 
 __all__ = [
     "check_key",
     "check_size",
     "check_unit",
+    "counted",
     "domains",
     "domains_of_columns",
     "domains_of_schema",
@@ -89,6 +93,21 @@ def preparation(schema: Schema, table: Table) -> list[Event]:
         columns = tuple(attribute.name for attribute in schema if attribute.missing is Missing.DROP)
         events.append(LeftOut(records=table.left_out, columns=columns))
     return events
+
+
+def counted(column: str, frequencies: Frequencies, labels: npt.NDArray[np.integer], classes: Classes) -> Counted:
+    """Say how many persons were released, and how few a class has; ``labels`` are the classes of the tuples."""
+    persons = classes.records
+    if frequencies.holders is not None:
+        persons = len(np.unique(frequencies.holders.grouped(labels)[1]))
+    return Counted(
+        column=column,
+        records=classes.records,
+        persons=persons,
+        memberships=int(classes.crowds.sum()),
+        smallest=int(classes.sizes.min()),
+        fewest=int(classes.crowds.min()),
+    )
 
 
 def domains(schema: Schema, frequencies: Frequencies) -> tuple[DomainOrigin, ...]:

@@ -51,6 +51,7 @@ class AverageRisk(Model):
 
     risk: Number = field(metadata=within("(0, 1]"))
     name: ClassVar[str] = "average-risk"
+    shown_by_records: ClassVar[bool] = True
     assumes: ClassVar[tuple[str, ...]] = (
         KNOWN,
         "This is an average: individual records may be at much higher risk.",
@@ -82,6 +83,11 @@ class AverageRisk(Model):
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
+        if words.person is not None:
+            return (
+                f"An intruder who looks for every person in every class by {words.known('their')} is right, on "
+                f"average, for a share of at most {plain(self.risk)} of them."
+            )
         return (
             f"An intruder who tries to identify the people behind all records by {words.known('their')} is right, on "
             f"average, for a share of at most {plain(self.risk)} of the records."

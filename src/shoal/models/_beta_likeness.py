@@ -96,7 +96,7 @@ class BetaLikeness(SensitiveModel):
         """Say what is promised, in one plain sentence."""
         more = "; the more frequent a value is in the whole release, the smaller the factor" if self.enhanced else ""
         return (
-            f"Among records {words.sharing}, no value of `{self.attribute}` is more than "
+            f"{words.among}, no value of `{self.attribute}` is more than "
             f"{plain(1 + fraction(self.beta))} times as frequent as in the whole release{more}."
         )
 

@@ -92,6 +92,6 @@ class DeltaDisclosure(SensitiveModel):
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
         return (
-            f"Among records {words.sharing}, the natural logarithm of the share of every value of "
+            f"{words.among}, the natural logarithm of the share of every value of "
             f"`{self.attribute}` differs by at most {plain(self.delta)} from the one in the whole release."
         )

@@ -47,6 +47,7 @@ class DistinctLDiversity(SensitiveModel):
 
     l: int = field(metadata=WHOLE)  # noqa: E741 - the name in the literature
     name: ClassVar[str] = "distinct-l-diversity"
+    shown_by_records: ClassVar[bool] = True
     assumes: ClassVar[tuple[str, ...]] = (
         NOTHING_RULED_OUT,
         "Probabilities are not covered: one value may be far more frequent than the others.",
@@ -69,4 +70,5 @@ class DistinctLDiversity(SensitiveModel):
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
-        return f"Records {words.sharing} show at least {self.l} different values of `{self.attribute}`."
+        people = "" if words.person is None else f"are of at least {self.l} persons and "
+        return f"Records {words.sharing} {people}show at least {self.l} different values of `{self.attribute}`."

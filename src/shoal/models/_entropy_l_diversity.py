@@ -95,7 +95,7 @@ class EntropyLDiversity(SensitiveModel):
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
         return (
-            f"Among records {words.sharing}, `{self.attribute}` is at least as uncertain as a choice among "
+            f"{words.among}, `{self.attribute}` is at least as uncertain as a choice among "
             f"{plain(self.l)} equally likely values."
         )
 

@@ -20,6 +20,7 @@ class SizeModel(Model):
     """A model that asks for at least k records in every class, and for nothing else."""
 
     linkage: ClassVar[bool] = False
+    shown_by_records: ClassVar[bool] = True
     assumes: ClassVar[tuple[str, ...]] = (KNOWN, SIZE_ALONE)
     k: int = field(metadata=WHOLE)
 
@@ -74,4 +75,4 @@ class KAnonymity(SizeModel):
         """Say what is promised, in one plain sentence."""
         if not words.alike:
             return words.hidden(self.k)
-        return f"Every record {words.shares} at least {self.k - 1} other records."
+        return f"{words.crowd(self.k)}."

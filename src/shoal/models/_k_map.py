@@ -49,6 +49,7 @@ class KMap(Model):
 
     k: int = field(metadata=WHOLE)
     name: ClassVar[str] = "k-map"
+    shown_by_records: ClassVar[bool] = True
     assumes: ClassVar[tuple[str, ...]] = (
         KNOWN,
         "The population table contains everybody an intruder may consider.",

@@ -130,6 +130,8 @@ class Model(Requirement):
 
     #: what must hold for the promise to mean what it says, and what it does not cover; ``{k}`` is the parameter k
     assumes: ClassVar[tuple[str, ...]]
+    #: whether a release in which persons keep the promise keeps it, too, if every record is taken for a person
+    shown_by_records: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)
@@ -199,11 +201,12 @@ class Model(Requirement):
         """Decide the promise again on the classes of the released table, exactly; compare its words."""
         data, wanted = evidence.data(entry), self.capabilities
         classes = evidence.classes(data, sensitive=wanted.sensitive, population=wanted.population)
+        if entry.unit == "person" and not all_alone(evidence):
+            return [self._check_persons(entry, evidence, classes)]
         failing = int(np.count_nonzero(~self.keep(classes, np.ones(len(classes), dtype=np.bool_))))
         number = f"{len(classes):,} classes"
         detail = f"{failing:,} of {number} fail" if failing else f"holds for all {number}"
-        parameters = ", ".join(f"{name} = {value}" for name, value in self.parameters().items())
-        subject = f"{self.name} {parameters}".strip() + (f" of {entry.file}" if entry.file else "")
+        subject = self._subject(entry)
         if not self._rightly_said(entry, evidence):
             wrong = "the certificate's wording does not match its parameters"
             return [Check(subject=subject, passed=False, detail=wrong)]
@@ -212,12 +215,38 @@ class Model(Requirement):
             return [Check(subject=subject, passed=False, detail="the release does not have the figures that it states")]
         return [Check(subject=subject, passed=not failing, detail=f"{detail}; the release achieves {found}")]
 
+    def _subject(self, entry: PromiseEntry) -> str:
+        parameters = ", ".join(f"{name} = {value}" for name, value in self.parameters().items())
+        return f"{self.name} {parameters}".strip() + (f" of {entry.file}" if entry.file else "")
+
+    def _check_persons(self, entry: PromiseEntry, evidence: Evidence, classes: Classes) -> Check:
+        """Check what the records show of a promise that counts persons, who are not in the release."""
+        subject = self._subject(entry)
+        if not self._rightly_said(entry, evidence) or entry.exact:
+            wrong = "the certificate's wording does not match its parameters"
+            return Check(subject=subject, passed=False, detail=wrong)
+        if not self.shown_by_records:
+            said = "it counts persons, who are not in the release: on the publisher's word"
+            return Check(subject=subject, passed=True, detail=said, shown=False)
+        failing = int(np.count_nonzero(~self.keep(classes, np.ones(len(classes), dtype=np.bool_))))
+        if failing:
+            detail = f"{failing:,} of {len(classes):,} classes fail even if every record is a person of its own"
+            return Check(subject=subject, passed=False, detail=detail)
+        if not 1 <= self.capabilities.minimal_class_size <= int(evidence.step("counted")["fewest"]):
+            detail = "the certificate's count of persons contradicts it"
+            return Check(subject=subject, passed=False, detail=detail)
+        detail = (
+            f"all {len(classes):,} classes have records enough; how many persons they are of, on the publisher's word"
+        )
+        return Check(subject=subject, passed=True, detail=detail)
+
     def _rightly_said(self, entry: PromiseEntry, evidence: Evidence) -> bool:
         """Return whether a promise says what the model means; sentences of another version are not compared."""
-        if entry.neighbours is not None or entry.unit != "record" or entry.strength is not Strength.SYNTACTIC:
-            return False
+        person = evidence.plan.schema.person if evidence.steps("counted") else None
         # in a table that a class number links with another, people of a class do not look alike
-        promise = syntactic(self, Words(alike=evidence.data(entry).class_column is None))
+        promise = syntactic(self, Words(alike=evidence.data(entry).class_column is None, person=person))
+        if entry.neighbours is not None or entry.unit != promise.unit or entry.strength is not Strength.SYNTACTIC:
+            return False
         statements = {promise.statement}
         if entry.file:
             statements.add(f"In {entry.file}: {promise.statement[:1].lower()}{promise.statement[1:]}")
@@ -226,6 +255,11 @@ class Model(Requirement):
             *evidence.plan.method.caveats,
         )
         return worded or not evidence.certificate.same_wording
+
+
+def all_alone(evidence: Evidence) -> bool:
+    """Return whether the certificate says that every released record is of a person of its own."""
+    return all(step["persons"] == step["records"] for step in evidence.steps("counted"))
 
 
 def keep(models: Sequence[Model], classes: Classes) -> Mask:

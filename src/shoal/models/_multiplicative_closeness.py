@@ -84,7 +84,7 @@ class MultiplicativeCloseness(SensitiveModel):
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
         return (
-            f"Among records {words.sharing}, the share of every value of `{self.attribute}` differs by a factor of at "
+            f"{words.among}, the share of every value of `{self.attribute}` differs by a factor of at "
             f"most {plain(self.t)} from its share in the whole release."
         )
 

@@ -53,6 +53,7 @@ class PSensitive(Model):
     p: int = field(metadata=WHOLE)
     k: int = field(metadata=WHOLE)
     name: ClassVar[str] = "p-sensitive-k-anonymity"
+    shown_by_records: ClassVar[bool] = True
     assumes: ClassVar[tuple[str, ...]] = (
         KNOWN,
         "Probabilities are not covered: one value may be far more frequent than the others.",
@@ -85,10 +86,7 @@ class PSensitive(Model):
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
         columns = " and of ".join(f"`{name}`" for name in self.attributes)
-        return (
-            f"Every record {words.shares} at least {self.k - 1} other records, and together they show at least "
-            f"{self.p} different values of {columns}."
-        )
+        return f"{words.crowd(self.k)}, and together they show at least {self.p} different values of {columns}."
 
     def _distinct(self, classes: Classes) -> list[Counts]:
         return [np.diff(classes.histogram(name).offsets) for name in self.attributes]

@@ -75,7 +75,7 @@ class RecursiveLDiversity(SensitiveModel):
         """Say what is promised, in one plain sentence."""
         others = {1: "all values", 2: "all other values"}.get(self.l, f"all but the {self.l - 1} most frequent values")
         return (
-            f"Among records {words.sharing}, the most frequent value of `{self.attribute}` is less "
+            f"{words.among}, the most frequent value of `{self.attribute}` is less "
             f"than {plain(self.c)} times as frequent as {others} together."
         )
 

@@ -78,6 +78,11 @@ class SampleUniqueness(Model):
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
+        if words.person is not None:
+            alone = f"the only one with {words.known('their')}"
+            none = f"Nobody is {alone} in any class."
+            some = f"The share of persons in classes who are {alone} is at most {plain(self.share)}."
+            return none if fraction(self.share) == 0 else some
         if fraction(self.share) == 0:
             return f"No record is the only one with {words.known('its')}."
         return f"The share of records that are the only one with {words.known('their')} is at most {plain(self.share)}."

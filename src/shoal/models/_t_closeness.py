@@ -144,7 +144,7 @@ class TCloseness(SensitiveModel):
             None: "by the distance that suits the kind of the column",
         }[self.distance]
         return (
-            f"Among records {words.sharing}, the distribution of `{self.attribute}` differs from "
+            f"{words.among}, the distribution of `{self.attribute}` differs from "
             f"the one in the whole release by at most {plain(self.t)} on a scale from 0 to 1, {measured}."
         )
 

@@ -67,6 +67,8 @@ def _risk_lines(found: Assessment) -> Iterator[tuple[str, str]]:
     yield "records", f"{risk.records:,}"
     yield "equivalence classes", f"{risk.classes:,}"
     yield "smallest class", f"{risk.smallest:,}"
+    if risk.fewest is not None:
+        yield "fewest persons", f"{risk.fewest:,}  in a class; risks are those of persons"
     yield "unique records", f"{risk.unique:,} ({share(risk.unique / max(risk.records, 1))})"
     yield (
         "prosecutor risk",

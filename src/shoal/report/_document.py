@@ -131,6 +131,7 @@ class Risk(_Figures):
     prosecutor: float
     marketer: float
     sizes: tuple[Sizes, ...]
+    fewest: int | None = None
 
     @classmethod
     def of(cls, risk: Reidentification) -> Risk:
@@ -139,7 +140,7 @@ class Risk(_Figures):
             Sizes(smallest=band.smallest, largest=band.largest, classes=band.classes, records=band.records)
             for band in risk.sizes
         )
-        names = ("records", "classes", "smallest", "largest", "unique", "prosecutor", "marketer")
+        names = ("records", "classes", "smallest", "largest", "unique", "prosecutor", "marketer", "fewest")
         return cls(**{name: getattr(risk, name) for name in names}, sizes=bands)
 
 

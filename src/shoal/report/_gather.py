@@ -8,7 +8,7 @@ from typing import Any
 
 from shoal import tables
 from shoal.exact import fraction
-from shoal.guarantees import CERTIFICATE, Certificate, Data, Strength, load
+from shoal.guarantees import CERTIFICATE, Certificate, Counted, Data, Strength, load
 from shoal.methods.noise import BOUNDED, NOISE
 from shoal.methods.truthful import DifferentialPrivacy
 from shoal.report._columns import column_figures
@@ -58,7 +58,8 @@ def public_report(folder: str | Path) -> Document:
 def gather(folder: Path, certificate: Certificate) -> Document:
     """Return the public report on the released tables in ``folder``, which ``certificate`` speaks of."""
     shown = tuple(
-        _table(tables.read(folder / data.file), data, _hidden_among(certificate, data)) for data in certificate.tables
+        _counted(certificate, _table(tables.read(folder / data.file), data, _hidden_among(certificate, data)))
+        for data in certificate.tables
     )
     # of the whole release: randomising one column promises something about that column alone
     private = any(promise.model in (DifferentialPrivacy.name, BOUNDED) for promise in certificate.promises)
@@ -171,6 +172,19 @@ def _table(table: Table, data: Data, hidden_among: int | None) -> TableFigures:
         risk=_risk(table, by) if by and hidden_among is None else None,
         hidden_among=hidden_among,
     )
+
+
+def _counted(certificate: Certificate, figures: TableFigures) -> TableFigures:
+    """Return the figures with the risks of persons, where the certificate says how many there are in a class."""
+    found = Counted.of(certificate.steps)
+    if found is None or found.persons == found.records or figures.risk is None:
+        return figures
+    persons = {
+        "fewest": found.fewest,
+        "prosecutor": 1 / found.fewest,
+        "marketer": figures.risk.classes / found.memberships,
+    }
+    return figures.model_copy(update={"risk": figures.risk.model_copy(update=persons)})
 
 
 def _risk(table: Table, by: Sequence[str]) -> Risk:

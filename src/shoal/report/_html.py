@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import itertools
 from collections.abc import Iterable, Sequence
 
 from shoal.exact import share
@@ -17,7 +18,7 @@ from shoal.report._charts import (
 from shoal.report._document import Document, PromiseFigures, Risk, TableFigures, Variant
 from shoal.report._markup import CSS, Html, element, join, shortened
 from shoal.report._plots import lattice_chart
-from shoal.report._words import GUESSED, STRENGTHS, hidden, measured, notice, risk_figures
+from shoal.report._words import FEWEST, GUESSED, STRENGTHS, hidden, measured, notice, risk_figures
 
 __all__ = ["charts", "facts", "figure", "page", "render_html", "section", "table_of", "ticks"]
 
@@ -178,7 +179,7 @@ def _risks(document: Document) -> Iterable[Html]:
 
 def facts(risk: Risk) -> list[Html]:
     """Return the headline figures of a risk."""
-    shown = zip(_FACTS, risk_figures(risk), strict=True)
+    shown = zip((*_FACTS, FEWEST), risk_figures(risk), strict=False)
     return [element("div", element("b", figure), name, class_="fact") for name, figure in shown]
 
 
@@ -193,7 +194,12 @@ _FACTS = (
 
 
 def _compared(before: Risk, after: Risk) -> Html:
-    return table_of(("", "before", "after"), zip(_FACTS, risk_figures(before), risk_figures(after), strict=True))
+    return table_of(("", "before", "after"), _rows(before, after))
+
+
+def _rows(before: Risk, after: Risk) -> Iterable[tuple[str, str, str]]:
+    figures = itertools.zip_longest(risk_figures(before), risk_figures(after), fillvalue="")
+    return ((name, *pair) for name, pair in zip((*_FACTS, FEWEST), figures, strict=False))
 
 
 def _data(document: Document) -> Iterable[Html]:

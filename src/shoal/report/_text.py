@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
 from shoal.methods import Made
 from shoal.report._document import Document, Risk
 from shoal.report._markup import clean, shortened
-from shoal.report._words import GUESSED, STRENGTHS, hidden, measured, notice, risk_figures
+from shoal.report._words import FEWEST, GUESSED, STRENGTHS, hidden, measured, notice, risk_figures
 from shoal.risk import Reidentification
 
 __all__ = ["render_text", "summary", "table_lines"]
@@ -78,7 +79,10 @@ def _quality(measures: Mapping[str, float | None]) -> list[str]:
 def _risk(title: str, names: Sequence[str], shown: Sequence[Risk | Reidentification]) -> list[str]:
     """Return the risk of a table as lines; of two tables, the one before and the one after."""
     lines = [f"{clean(title):<26}before      after" if len(shown) == 2 else clean(title)]
-    for name, *cells in zip(names, *map(risk_figures, shown), strict=True):
+    # the risk before says nothing of persons where it was not asked for
+    for name, *cells in itertools.zip_longest((*names, FEWEST), *map(risk_figures, shown), fillvalue=""):
+        if not any(cells):
+            continue
         lines.append(f"  {name:<20}{' '.join(f'{cell:>10}' for cell in cells)}")
     return lines
 

@@ -46,9 +46,16 @@ def band(smallest: int, largest: int | None) -> str:
 
 
 def risk_figures(risk: Risk | Reidentification) -> list[str]:
-    """Return records, classes, the smallest class, unique records, the highest and the average risk of a table."""
+    """Return records, classes, the smallest class, unique records, the highest and the average risk of a table.
+
+    Where persons are counted, the fewest of a class follow.
+    """
     counts = [f"{number:,}" for number in (risk.records, risk.classes, risk.smallest, risk.unique)]
-    return [*counts, share(risk.prosecutor), share(risk.marketer)]
+    persons = [] if risk.fewest is None else [f"{risk.fewest:,}"]
+    return [*counts, share(risk.prosecutor), share(risk.marketer), *persons]
+
+
+FEWEST = "fewest persons"
 
 
 STRENGTHS = {

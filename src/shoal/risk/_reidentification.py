@@ -51,6 +51,10 @@ class Reidentification:
         records of 1 / class size (of the population where one is given).
     sizes
         The distribution of class sizes.
+    fewest
+        The persons of the class that has the fewest, where persons are counted. Risks are then those of persons, whose
+        crowd is the persons of a class; ``unique`` are the records in classes of one person, and the mean is over the
+        persons of all classes. None where every record is a person of its own.
     """
 
     records: int
@@ -62,6 +66,7 @@ class Reidentification:
     journalist: float | None
     marketer: float
     sizes: tuple[ClassSizes, ...]
+    fewest: int | None = None
 
     def below(self, k: int) -> int:
         """Return the number of records in classes smaller than ``k``, for a ``k`` that starts a band of ``sizes``."""
@@ -82,14 +87,21 @@ def reidentification(classes: Classes) -> Reidentification:
     """
     present = classes.sizes > 0
     found = reidentification_of_sizes(*np.unique(classes.sizes[present], return_counts=True))
-    if classes.population is None or not present.any():
+    if not present.any():
         return found
-    crowd = np.maximum(classes.population, classes.sizes)[present]
-    return replace(
-        found,
-        journalist=1 / int(crowd.min()),
-        marketer=float((classes.sizes[present] / crowd).sum() / found.records),
-    )
+    people = classes.crowds[present]
+    if classes.persons is not None:
+        found = replace(
+            found,
+            unique=int(classes.sizes[present][people == 1].sum()),
+            prosecutor=1 / int(people.min()),
+            marketer=found.classes / int(people.sum()),
+            fewest=int(people.min()),
+        )
+    if classes.population is None:
+        return found
+    crowd = np.maximum(classes.population[present], people)
+    return replace(found, journalist=1 / int(crowd.min()), marketer=float((people / crowd).sum() / int(people.sum())))
 
 
 def reidentification_of_sizes(sizes: npt.NDArray[np.int64], times: npt.NDArray[np.int64]) -> Reidentification:

@@ -53,6 +53,7 @@ def check_plan(plan: Brief, evidence: Evidence) -> list[Check]:
         "buckets": lambda: _buckets(plan.schema, evidence),
         "domains": lambda: _domains(plan, certificate),
         "steps": lambda: _steps(plan, evidence),
+        "persons": lambda: _persons(plan, evidence),
         "promises": lambda: _promises(plan, certificate),
         "budget": lambda: _budget(certificate),
         "measures": lambda: _measures(plan.method, certificate),
@@ -196,6 +197,26 @@ def _steps(plan: Brief, evidence: Evidence) -> Decision:
         if not (done["records"] >= 0 and done["of"] - done["records"] in _records(certificate)):
             return False, "the suppressed records do not add up"
     return True, f"{len(certificate.steps)} steps, each described as it is"
+
+
+def _persons(plan: Brief, evidence: Evidence) -> Decision:
+    """Compare the numbers of persons with what the plan asks for and the records show; no file shows the persons."""
+    column, steps = plan.schema.person, evidence.steps("counted")
+    promised = {entry.unit for entry in evidence.certificate.promises} - {"record"}
+    if column is None or not plan.method.keeps.persons or plan.method.keeps.private is not None:
+        return (not steps and not promised), NOTHING if not (steps or promised) else "the plan counts no persons"
+    if len(steps) != 1 or steps[0]["column"] != column or promised != {"person"}:
+        return False, "persons are not counted as plan.toml asks for"
+    step, data = steps[0], evidence.certificate.data
+    classes = evidence.classes(data)
+    if (step["records"], step["smallest"]) != (data.records, int(classes.sizes.min(initial=data.records))):
+        return False, "the numbers of records are not those of the release"
+    ordered = (1, step["fewest"], step["persons"], step["memberships"], step["records"])
+    if list(ordered) != sorted(ordered) or not len(classes) * step["fewest"] <= step["memberships"]:
+        return False, "the numbers of persons contradict each other"
+    if step["fewest"] > step["smallest"]:
+        return False, "a class has more persons than records"
+    return True, f"{step['persons']:,} in {step['records']:,} records, which is possible; on the publisher's word"
 
 
 def _records(certificate: Certificate) -> set[int]:

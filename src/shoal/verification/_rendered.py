@@ -71,9 +71,14 @@ def _unlinked(data: Data) -> list[str]:
 def check_hierarchies(plan: Brief, evidence: Evidence) -> list[Check]:
     """Make the hierarchies of sensitive columns again from the plan, for the released values, and compare."""
     checks = []
+    listed = {entry.name for entry in evidence.certificate.files}
     for data in evidence.certificate.tables:
         for column in data.columns:
             if column.hierarchy is None or column.name not in plan.schema:
+                continue
+            if column.hierarchy not in listed or not (evidence.folder / column.hierarchy).is_file():
+                detail = "the certificate names it, but does not fingerprint it"
+                checks.append(Check(subject=column.name, passed=False, detail=detail))
                 continue
             rule = plan.schema[column.name].hierarchy
             if rule is not None and rule.data_dependent:

@@ -22,6 +22,8 @@ def on_trust(plan: Brief, certificate: Certificate) -> list[Check]:
         found["measures"] = "how much the release loses"
     if certificate.budget is not None:
         found["other releases"] = "that epsilon and delta of all releases of these people are added up"
+    if any(step.get("step") == "counted" for step in certificate.steps):
+        found["persons"] = "how many there are in each class, for they are not in the release"
     found["roles"] = "that nobody can know other columns than the quasi-identifiers"
     if plan.method.keeps.private is not None:
         del found["roles"]

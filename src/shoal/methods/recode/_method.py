@@ -22,9 +22,10 @@ from shoal.guarantees import (
     Ordered,
     Promise,
     Suppressed,
+    Words,
     syntactic,
 )
-from shoal.methods._preparation import check_key, check_size, domains, preparation
+from shoal.methods._preparation import check_key, check_size, counted, domains, preparation
 from shoal.methods.base import Keeps, Made, Method, Progress, Work
 from shoal.methods.recode._result import SearchResult
 from shoal.models import Model
@@ -124,13 +125,14 @@ class Recode(Method):
         check_size(models, frequencies)
         found = method.recode(frequencies, models, progress=work.watch.progress, cancelled=work.watch.cancelled)
         after = _check_result(plan, frequencies, found)
+        words = Words(person=plan.schema.person)
         compared = any(model.capabilities.population for model in models)  # else nobody needs its counts
         return Made(
             plan=plan,
             table=tables.apply(table, encoded, found.recoding, key=work.key),
             guarantee=Guarantee(
-                promises=tuple(with_caveats(syntactic(model), method) for model in models),
-                events=tuple(_events(plan, table, frequencies, found)),
+                promises=tuple(with_caveats(syntactic(model, words), method) for model in models),
+                events=tuple(_events(plan, table, frequencies, found, after)),
                 randomness="none used" if work.key is None else "none used, but for the secret key of the pseudonyms",
             ),
             measures={measure.label: measure.value(found.recoding, frequencies) for measure in measures},
@@ -178,7 +180,7 @@ def _check_result(plan: Brief, frequencies: Frequencies, found: SearchResult) ->
     return classes
 
 
-def _events(plan: Brief, table: Table, frequencies: Frequencies, found: SearchResult) -> list[Event]:
+def _events(plan: Brief, table: Table, frequencies: Frequencies, found: SearchResult, after: Classes) -> list[Event]:
     events = preparation(plan.schema, table)
     levels = found.recoding.levels
     events.append(
@@ -189,8 +191,10 @@ def _events(plan: Brief, table: Table, frequencies: Frequencies, found: SearchRe
             heights=frequencies.heights if levels else (),
         )
     )
-    events += [Suppressed(records=found.suppressed, of=found.records), Ordered()]
-    return events
+    events.append(Suppressed(records=found.suppressed, of=found.records))
+    if plan.schema.person is not None:
+        events.append(counted(plan.schema.person, frequencies, found.recoding.classes, after))
+    return [*events, Ordered()]
 
 
 def _population(recoding: Recoding, classes: Classes) -> pa.Table:

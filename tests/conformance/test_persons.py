@@ -1,0 +1,164 @@
+"""Promises to persons, end to end: a plain count with pandas, on releases whose records can be traced in the test."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import shoal
+from shoal.errors import ParameterError, RequirementError, ShoalError
+from shoal.schema import Attribute, Domain, Intervals, Mask, Role, Schema
+
+KNOWN = ["age", "sex", "zip"]
+
+
+def described(person: Role = Role.PERSON, **changes: object) -> Schema:
+    """Return the schema of the visits; `trace` is released as it is, so that the test knows whose record it is."""
+    return Schema(
+        attributes=(
+            Attribute(name="id", role=person, **changes),
+            Attribute(name="trace"),
+            Attribute(
+                name="age",
+                role="quasi-identifier",
+                kind="numeric",
+                domain=Domain(minimum=0, maximum=99),
+                hierarchy=Intervals(widths=(5, 10, 20)),
+            ),
+            Attribute(name="sex", role="quasi-identifier"),
+            Attribute(name="zip", role="quasi-identifier", hierarchy=Mask(length=2, masked=(1,))),
+            Attribute(name="ill", role="sensitive"),
+        )
+    )
+
+
+def visits(seed: int, *, records: int = 300, persons: int = 60) -> pd.DataFrame:
+    """Return visits of invented patients: most have few, some have many; age and town may change."""
+    draw = np.random.default_rng(seed)
+    shares = 1 / np.arange(1, persons + 1)
+    who = draw.choice(persons, records, p=shares / shares.sum())
+    return pd.DataFrame(
+        {
+            "id": [f"P{each:04}" for each in who],
+            "trace": [f"R{place:05}" for place in range(records)],
+            "age": 20 + (who * 7) % 60 + draw.integers(0, 3, records),
+            "sex": np.where(who % 2, "f", "m"),
+            "zip": [f"{1 + each % 2}{draw.integers(0, 3)}" for each in who],
+            "ill": draw.choice(["cold", "flu", "burn"], records, p=[0.5, 0.3, 0.2]),
+        }
+    )
+
+
+def fewest(release: shoal.Release, original: pd.DataFrame) -> int:
+    """Return the fewest persons among records that share the released quasi-identifiers."""
+    released = release.table.to_pandas().merge(original[["trace", "id"]], on="trace", validate="one_to_one")
+    return int(released.groupby(KNOWN, dropna=False)["id"].nunique().min())
+
+
+METHODS = [
+    shoal.Generalize(suppression_limit=0.3),
+    shoal.Generalize(suppression_limit=0.3, cells=True),
+    shoal.Iterate(suppression_limit=0.3),
+    shoal.Specialize(suppression_limit=0.3),
+    shoal.Mondrian(suppression_limit=0.3, relaxed=True),
+    shoal.Subtree(suppression_limit=0.3),
+]
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_release_hides_everybody_among_k_persons_and_verifies(
+    method: shoal.Method, seed: int, tmp_path: Path
+) -> None:
+    frame = visits(seed)
+    table = shoal.read(frame).with_schema(described())
+    release = shoal.anonymize(table, shoal.KAnonymity(5), shoal.DistinctLDiversity("ill", 2), method=method)
+    found = fewest(release, frame)
+    assert found >= 5
+    folder = release.write(tmp_path / "release")
+    assert shoal.verify(folder).passed
+    certificate = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
+    (step,) = (each for each in certificate["steps"] if each["step"] == "counted")
+    assert step["fewest"] == found
+    assert {promise["unit"] for promise in certificate["promises"]} == {"person"}
+    assert "5 persons" in certificate["promises"][0]["statement"]
+    assert release.after.fewest == found
+    assert release.after.prosecutor == pytest.approx(1 / found)
+
+
+def test_the_laboratory_case_warns_without_the_role_and_keeps_k_persons_with_it() -> None:
+    frame = visits(3, records=2000, persons=90)
+    promise, method = shoal.KAnonymity(5), shoal.Generalize(suppression_limit=0.1)
+    rows = shoal.anonymize(shoal.read(frame).with_schema(described(Role.IDENTIFIER)), promise, method=method)
+    assert fewest(rows, frame) < 5, "counting records, some crowds are not crowds"
+    persons = shoal.anonymize(shoal.read(frame).with_schema(described()), promise, method=method)
+    assert fewest(persons, frame) >= 5
+
+
+def test_votes_are_one_per_person_in_a_released_class() -> None:
+    frame = visits(4)
+    table = shoal.read(frame).with_schema(described())
+    release = shoal.anonymize(table, shoal.KAnonymity(3), shoal.TCloseness("ill", 0.3), method=METHODS[0])
+    released = release.table.to_pandas().merge(frame[["trace", "id"]], on="trace")
+    votes = []
+    for _, of_class in released.groupby(KNOWN):
+        mine = of_class.groupby("id")["ill"].value_counts()
+        each = mine.groupby("id").transform("sum")
+        votes.append(
+            {
+                ill: sum(
+                    (
+                        Fraction(int(count), int(of))
+                        for (_, value), count, of in zip(mine.index, mine, each, strict=True)
+                        if value == ill
+                    ),
+                    Fraction(0),
+                )
+                for ill in ("cold", "flu", "burn")
+            }
+        )
+    everybody = sum((sum(vote.values()) for vote in votes), Fraction(0))
+    reference = {ill: sum((vote[ill] for vote in votes), Fraction(0)) / everybody for ill in ("cold", "flu", "burn")}
+    for vote in votes:
+        distance = sum(abs(vote[ill] / sum(vote.values()) - reference[ill]) for ill in reference) / 2
+        assert distance <= Fraction(3, 10)
+
+
+def test_a_person_column_without_repeats_is_the_same_as_none() -> None:
+    frame = visits(5).assign(id=lambda found: found["trace"])
+    with_role = shoal.anonymize(shoal.read(frame).with_schema(described()), shoal.KAnonymity(5))
+    without = shoal.anonymize(shoal.read(frame).with_schema(described(Role.IDENTIFIER)), shoal.KAnonymity(5))
+    assert with_role.table.to_arrow().equals(without.table.to_arrow())
+    assert with_role.measures == without.measures
+    assert any("each of the" in event.describe() for event in with_role.guarantee.events)
+
+
+def test_one_person_with_half_of_all_records_is_one_person() -> None:
+    frame = visits(6)
+    frame.loc[frame.index[::2], ["id", "age", "sex", "zip"]] = ["P9999", 50, "m", "11"]
+    table = shoal.read(frame).with_schema(described())
+    release = shoal.anonymize(table, shoal.KAnonymity(5), method=shoal.Generalize(suppression_limit=0.9))
+    assert fewest(release, frame) >= 5
+
+
+def test_more_persons_than_there_are_cannot_be_promised() -> None:
+    table = shoal.read(visits(7, persons=4)).with_schema(described())
+    with pytest.raises(ParameterError, match="asks for classes of 5 persons; the table has 4"):
+        shoal.anonymize(table, shoal.KAnonymity(5))
+
+
+def test_what_counts_records_is_refused_where_persons_repeat() -> None:
+    table = shoal.read(visits(8)).with_schema(described())
+    with pytest.raises((ParameterError, RequirementError), match="persons"):
+        shoal.anonymize(table, shoal.KMAnonymity(2, 2))
+
+
+def test_a_pseudonym_that_links_the_records_of_a_person_is_refused() -> None:
+    table = shoal.read(visits(9)).with_schema(described(pseudonym=True))
+    with pytest.raises(ShoalError, match="would link"):
+        shoal.anonymize(table, shoal.KAnonymity(2), pseudonym_key=b"0123456789abcdef")
