@@ -1,7 +1,6 @@
 """What it costs to count persons instead of records: optimal 5-anonymity on visits with the columns of Adult.
 
-Records are drawn from the Adult data set (adult/ in the folder that SHOAL_DATA names) or a made-up table of its shape.
-A person has five records on average: most quasi-identifiers stay the same, the age moves on. CPU seconds and peak
+Records are drawn from the Adult data set, adult/ in the folder that SHOAL_DATA names. A person has five records on average: most quasi-identifiers stay the same, the age moves on. CPU seconds and peak
 memory of a process of its own, reading a Parquet file included. Pass numbers of records; 1,000,000 and 10,000,000
 without any.
 """
@@ -55,7 +54,7 @@ def child(path: Path, persons: bool) -> None:
     found = release.search
     print(
         f"{used.ru_utime + used.ru_stime:>9.1f}{time.monotonic() - started:>9.1f}{used.ru_maxrss / 2**20:>7.2f}  "
-        f"loss {found.value:.4f}, optimal {found.optimal}, {found.checked} nodes checked, {found.suppressed:,} suppressed"
+        f"loss {found.value:.4f}, optimal {found.optimal}, {found.checked} nodes checked, {found.suppressed:,} lost"
     )
 
 
