@@ -1,8 +1,8 @@
 """What it costs to count persons instead of records: optimal 5-anonymity on visits with the columns of Adult.
 
-Records are drawn from the Adult data set, adult/ in the folder that SHOAL_DATA names. A person has five records on average: most quasi-identifiers stay the same, the age moves on. CPU seconds and peak
-memory of a process of its own, reading a Parquet file included. Pass numbers of records; 1,000,000 and 10,000,000
-without any.
+Records are drawn from the Adult data set, adult/ in the folder that SHOAL_DATA names. A person has five records on
+average: most quasi-identifiers stay the same, the age moves on. CPU seconds and peak memory of a process of its own,
+reading a Parquet file included. Pass numbers of records; 1,000,000 and 10,000,000 without any.
 """
 
 from __future__ import annotations
