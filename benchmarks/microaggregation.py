@@ -18,7 +18,7 @@ import numpy as np
 from shoal.hierarchies import Concepts
 from shoal.kernels import _library
 from shoal.kernels.mdav import mdav, mdav_numpy, vmdav, vmdav_numpy
-from shoal.kernels.orders import in_turns, in_turns_numpy, optimal_runs, optimal_runs_numpy
+from shoal.kernels.orders import in_turns, in_turns_numpy
 from shoal.methods.classes import Partition, Space, blocked_mdav, cluster_means, exchange, standardize
 from shoal.methods.classes import mdav as mdav_records
 from shoal.methods.noise import Records, fixed_orders, insensitive
@@ -57,8 +57,6 @@ def twins(quick: bool) -> None:
             row(name, lambda p=scores, k=k: mdav(p, k), lambda p=scores, k=k: mdav_numpy(p, k), mark)
     points = standardize(RNG.normal(size=(10_000, 6)))
     row("10,000 x 6, V-MDAV k = 5", lambda: vmdav(points, 5, 0.2), lambda: vmdav_numpy(points, 5, 0.2))
-    column = np.sort(RNG.lognormal(size=100_000))
-    row("100,000, optimal univariate k = 10", lambda: optimal_runs(column, 10), lambda: optimal_runs_numpy(column, 10))
     orders = np.array([RNG.permutation(100_000) for _ in range(16)], np.int32)
     row("100,000, clusters in turns from 16 orders", lambda: in_turns(orders, 10), lambda: in_turns_numpy(orders, 10))
 

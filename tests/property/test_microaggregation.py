@@ -13,7 +13,6 @@ from reference import microaggregation as reference
 from reference.errors import sse
 from shoal.hierarchies import Concepts
 from shoal.kernels import mdav as kernel
-from shoal.kernels.orders import optimal_runs
 from shoal.mechanisms import SeededSource
 from shoal.methods.classes import (
     Partition,
@@ -101,18 +100,6 @@ def test_mixed_clusters_hold_k_to_2k_minus_1_records(case: tuple[np.ndarray, int
 def test_vmdav_clusters_hold_at_least_k_records(case: tuple[np.ndarray, int]) -> None:
     values, k = case
     assert vmdav(values, k, gamma=1.1).sizes.min() >= k
-
-
-@QUICK
-@given(st.lists(st.integers(-50, 50), min_size=1, max_size=11), st.data())
-def test_no_univariate_partition_loses_less_than_the_optimal_one(values: list[int], data: st.DataObject) -> None:
-    k = data.draw(st.integers(1, len(values)))
-    ordered = sorted(values)
-    partition = Partition(optimal_runs(np.array(ordered, float), k))
-    clusters = [[ordered[row] for row in cluster] for cluster in partition.clusters()]
-    error = sum((reference.squared_error(cluster) for cluster in clusters), Fraction(0))
-    assert error == reference.least_univariate_error(values, k)
-    assert min(map(len, clusters)) >= k
 
 
 @QUICK

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -86,28 +85,6 @@ def vmdav(records: Sequence[Record], k: int, gamma: float) -> list[int]:
 
 def centroid(records: Sequence[Record]) -> list[float]:
     return [math.fsum(column) / len(records) for column in zip(*records, strict=True)]
-
-
-def squared_error(values: Sequence[int]) -> Fraction:
-    mean = Fraction(sum(values), len(values))
-    return sum(((value - mean) ** 2 for value in values), Fraction(0))
-
-
-def least_univariate_error(values: Sequence[int], k: int) -> Fraction:
-    """The least sum of squared errors over all ways to cut the sorted values into runs of at least k."""
-    ordered = sorted(values)
-    return min(
-        sum((squared_error(ordered[a:b]) for a, b in itertools.pairwise(cuts)), Fraction(0))
-        for cuts in _cuts(len(ordered), k)
-    )
-
-
-def _cuts(n: int, k: int) -> Iterator[list[int]]:
-    for count in range(n // k):
-        for inner in itertools.combinations(range(k, n - k + 1), count):
-            cuts = [0, *inner, n]
-            if all(b - a >= k for a, b in itertools.pairwise(cuts)):
-                yield cuts
 
 
 def insensitive(records: Sequence[Record], k: int, orders: Sequence[Callable[[Record], object]]) -> list[list[Record]]:

@@ -16,8 +16,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from shoal.errors import VerificationError
-from shoal.guarantees._guarantee import Guarantee
-from shoal.guarantees._promise import Neighbours, Promise, Strength
+from shoal.guarantees._promise import Guarantee, Neighbours, Promise, Strength
 from shoal.schema import Attribute, Kind, Provenance, Role
 
 __all__ = ["CERTIFICATE", "Certificate", "Column", "DomainOrigin", "File", "certify", "fingerprint", "load"]

@@ -15,12 +15,11 @@ import pyarrow.parquet as pq
 from shoal import tables
 from shoal.errors import ShoalError, VerificationError
 from shoal.guarantees._certificate import POPULATION, Certificate, Column, Data, PromiseEntry
-from shoal.guarantees._check import Check
 from shoal.guarantees._kind import Requirement
 from shoal.schema import Attribute, Domain, Flat, FromFile, HierarchyRule, Kind, Role, Schema
 from shoal.tables import Classes, Frequencies, Table
 
-__all__ = ["Asked", "Decision", "Evidence", "Step", "checked", "texts_of"]
+__all__ = ["Asked", "Check", "Decision", "Evidence", "Step", "Verification", "checked", "texts_of"]
 
 Decision = tuple[bool, str]
 Step = Mapping[str, Any]
@@ -169,3 +168,31 @@ def _population(path: Path, frequencies: Frequencies, classes: Classes) -> npt.N
         for row in classes.codes.tolist()
     ]
     return np.array(found, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that was checked, and how it came out; ``shown`` is False where the data alone cannot show it."""
+
+    subject: str
+    passed: bool
+    detail: str
+    shown: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """All checks of a release."""
+
+    folder: Path
+    checks: tuple[Check, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check passed."""
+        return all(check.passed for check in self.checks)
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"{'ok  ' if check.passed else 'FAIL'} {check.subject}: {check.detail}" for check in self.checks
+        )

@@ -14,8 +14,7 @@ from shoal.schema import Schema
 
 if TYPE_CHECKING:
     from shoal.guarantees._certificate import PromiseEntry
-    from shoal.guarantees._check import Check
-    from shoal.guarantees._evidence import Evidence
+    from shoal.guarantees._evidence import Check, Evidence
 
 __all__ = ["CLASSES", "PromiseKind", "Requirement", "Words"]
 

@@ -96,10 +96,6 @@ def _tables(plan: Brief, certificate: Certificate) -> Decision:
     return True, f"{len(found)} with {columns} columns, each as in plan.toml"
 
 
-def _own(data: Data) -> tuple[str, ...]:
-    return tuple(each.name for each in data.columns if each.name != data.class_column)
-
-
 def _as_planned(said: Column, planned: Column, bucketized: set[str]) -> bool:
     if said.name in bucketized:
         return said.role is Role.SENSITIVE and said.kind in (Kind.ORDINAL, Kind.CATEGORICAL)

@@ -129,37 +129,6 @@ SHOAL_API int32_t shoal_vmdav(const double *data, int64_t n, int32_t m, int32_t 
     return OUT_OF_MEMORY;
 }
 
-// Cut n ascending values into runs of k to 2k-1 with the least sum of squared errors [Hansen & Mukherjee 2003]: write the
-// run of each value. O(nk). The error of a run grows backwards from its end by Welford's update, which does not cancel.
-SHOAL_API int32_t shoal_optimal_runs(const double *values, int64_t n, int32_t k, int32_t *labels) try {
-    std::vector<double> best(n + 1, INF);
-    std::vector<int32_t> size(n + 1, 0);
-    best[0] = 0.0;
-    const int64_t longest = 2 * static_cast<int64_t>(k) - 1;
-    for (int64_t end = k; end <= n; ++end) {
-        double mean = 0.0, error = 0.0;
-        for (int64_t s = 1; s <= longest && s <= end; ++s) {
-            const double value = values[end - s], before = value - mean;
-            mean += before / static_cast<double>(s);
-            error += before * (value - mean);
-            if (s >= k && best[end - s] + error < best[end]) {
-                best[end] = best[end - s] + error;
-                size[end] = static_cast<int32_t>(s);
-            }
-        }
-    }
-    int32_t runs = 0;
-    for (int64_t end = n; end > 0; end -= size[end]) ++runs;
-    int32_t run = runs;
-    for (int64_t end = n; end > 0; end -= size[end]) {
-        --run;
-        for (int64_t i = end - size[end]; i < end; ++i) labels[i] = run;
-    }
-    return runs;
-} catch (const std::bad_alloc &) {
-    return OUT_OF_MEMORY;
-}
-
 // Algorithm 6.1 of the insensitive method: the i-th cluster takes the k first records that are free in order i mod count;
 // the last takes the fewer than 2k that are left. Each order is walked once.
 SHOAL_API int32_t shoal_in_turns(const int32_t *orders, int64_t n, int32_t count, int32_t k, int32_t *labels) try {

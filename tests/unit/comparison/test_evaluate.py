@@ -11,7 +11,7 @@ import pytest
 
 import shoal
 from shoal import tables
-from shoal.comparison._joined import joined
+from shoal.comparison._evaluate import joined
 from shoal.methods.base import Part
 from shoal.risk import UNIT, Pair, linkage
 
