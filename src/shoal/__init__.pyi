@@ -31,6 +31,7 @@ from .methods.recode import Specialize as Specialize
 from .methods.recode import Subtree as Subtree
 from .methods.truthful import DifferentialPrivacy as DifferentialPrivacy
 from .methods.truthful import Truthful as Truthful
+from .methods.truthful import TruthfulTables as TruthfulTables
 from .models import AverageRisk as AverageRisk
 from .models import BetaLikeness as BetaLikeness
 from .models import DeltaDisclosure as DeltaDisclosure

@@ -31,6 +31,7 @@ FAMILIES = (
     "ir-swap",
     "truthful",
     "truthful, filters",
+    "truthful-tables",
     "dp-microaggregation",
     "dp-microaggregation, partition",
 )

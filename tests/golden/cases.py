@@ -283,7 +283,12 @@ def _truthful() -> dict[str, Case]:
             changes=changes,
         )
 
+    def sets(**method: Any) -> Case:
+        return dataclasses.replace(case(), method=shoal.TruthfulTables(**method))
+
     return {
+        "truthful-tables": dataclasses.replace(sets(), csv=True, internal=True),
+        "truthful-tables, sets": sets(tables=[["age"], ["workclass", "class pain"]], levels={"age": 1}),
         "truthful": dataclasses.replace(case(), csv=True, internal=True),
         "truthful, intensity": case(score="intensity", drop=True),
         "truthful, group size": case(score="group-size"),

@@ -396,4 +396,4 @@ def _number(value: Fraction) -> str:
 def _plain(value: object) -> object:
     if isinstance(value, Fraction):
         return str(value)
-    return list(value) if isinstance(value, tuple) else value
+    return [_plain(entry) for entry in value] if isinstance(value, tuple) else value

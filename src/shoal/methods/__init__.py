@@ -32,6 +32,7 @@ from shoal.methods.recode import Mondrian as Mondrian
 from shoal.methods.recode import Specialize as Specialize
 from shoal.methods.recode import Subtree as Subtree
 from shoal.methods.truthful import Truthful as Truthful
+from shoal.methods.truthful import TruthfulTables as TruthfulTables
 
 _LISTED: list[type[Method]] = [
     each

@@ -76,6 +76,8 @@ class Keeps:
         Whether identifiers can be released as pseudonyms.
     several_tables
         Whether the release may be several tables.
+    shared_columns
+        Whether several tables may have columns in common, because a promise covers all of them together.
     persons
         Whether the method can count persons where the table holds several records of some; others refuse such a table.
     steps
@@ -89,6 +91,7 @@ class Keeps:
     population: bool = False
     pseudonyms: bool = True
     several_tables: bool = False
+    shared_columns: bool = False
     persons: bool = False
     steps: tuple[str, ...] = ("ordered",)
 

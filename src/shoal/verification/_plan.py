@@ -41,7 +41,7 @@ _REPEATED = {
     "blocked",
 }
 #: steps that draw random numbers
-_RANDOM = {"permuted", "randomized", "ranked", "sampled", "trimmed", "noised", "concepts-drawn"}
+_RANDOM = {"permuted", "randomized", "ranked", "sampled", "trimmed", "tables-trimmed", "noised", "concepts-drawn"}
 
 
 def check_plan(plan: Brief, evidence: Evidence) -> list[Check]:

@@ -38,7 +38,7 @@ def _compared(path: Path, text: str) -> Check:
 
 
 def check_links(evidence: Evidence) -> list[Check]:
-    """Check that tables which a class column links have the same classes, and that others share no column."""
+    """Check that tables linked by a class column have the same classes; that others share columns only if they may."""
     certificate = evidence.certificate
     linked = [data for data in certificate.tables if data.class_column is not None]
     checks = []
@@ -49,7 +49,7 @@ def check_links(evidence: Evidence) -> list[Check]:
         checks.append(Check(subject="class link", passed=same and len(linked) > 1, detail=detail))
         checks.append(_check_view(evidence, linked))
     names = [name for data in certificate.tables for name in _unlinked(data)]
-    if len(certificate.tables) > 1:
+    if len(certificate.tables) > 1 and not evidence.plan.method.keeps.shared_columns:
         shared = sorted({name for name in names if names.count(name) > 1})
         detail = f"`{shared[0]}` is in several tables" if shared else "the tables share no column"
         checks.append(Check(subject="columns of all tables", passed=not shared, detail=detail))

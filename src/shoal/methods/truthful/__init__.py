@@ -1,4 +1,4 @@
-"""Differential privacy without noise: real records, sampled, generalised, and suppressed in small classes.
+"""Differential privacy without noise: real records, generalised, a few of every class left out.
 
 `shoal.methods.truthful.parameters` turns (epsilon, delta) into a sampling rate and a threshold, and back.
 """

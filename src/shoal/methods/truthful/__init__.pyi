@@ -5,4 +5,5 @@ from ._promises import DifferentialPrivacy as DifferentialPrivacy
 from ._promises import released as released
 from ._scheme import Drawn as Drawn
 from ._scheme import Searched as Searched
+from ._sets_method import TruthfulTables as TruthfulTables
 from ._tuples import Tuples as Tuples

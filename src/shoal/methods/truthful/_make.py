@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from shoal.methods.brief import Brief
     from shoal.methods.truthful._method import Truthful
 
-__all__ = ["draw"]
+__all__ = ["check_declared", "draw", "in_order", "released_rows"]
 
 
 def draw(work: Work, method: Truthful) -> Made:
@@ -60,7 +60,7 @@ def draw(work: Work, method: Truthful) -> Made:
     table = work.table.with_schema(plan.schema)
     table = bounded(table, plan.schema, privacy.records_per_person, source)
     frequencies = tables.encode(table, quasi_identifiers=columns, sensitive=()).frequencies
-    _check_declared(frequencies)
+    check_declared(frequencies)
     drawn = method.keeping(sensitive).draw(
         frequencies,
         privacy,
@@ -69,7 +69,7 @@ def draw(work: Work, method: Truthful) -> Made:
         cancelled=work.watch.cancelled,
         source=source,
     )
-    tuples = _in_order(filtered(drawn.tuples, filters(models), plan.schema, sensitive))
+    tuples = in_order(filtered(drawn.tuples, filters(models), plan.schema, sensitive))
     if not len(tuples):
         raise RequirementError(
             "no combination of values is frequent enough to be released",
@@ -78,7 +78,7 @@ def draw(work: Work, method: Truthful) -> Made:
     classes = as_frequencies(tuples, plan.schema, sensitive)
     return Made(
         plan=plan,
-        table=tables.repeat(table, _rows(tuples, plan.schema), tuples.counts),
+        table=tables.repeat(table, released_rows(tuples, plan.schema), tuples.counts),
         guarantee=_guarantee(plan, privacy, drawn, source),
         measures={"loss of released records": _loss(tuples, method.weights)},
         after=reidentification(Classes.grouped(classes)),
@@ -122,7 +122,7 @@ def _resolved(plan: Brief, method: Truthful) -> Brief:
     )
 
 
-def _check_declared(frequencies: Frequencies) -> None:
+def check_declared(frequencies: Frequencies) -> None:
     """Refuse what the plan's own check of the schema should have refused."""
     problems = Problems()
     for hierarchy in frequencies.hierarchies:
@@ -203,7 +203,7 @@ def _events(plan: Brief, drawn: Drawn) -> list[Event]:
     return [*events, Ordered()]
 
 
-def _rows(tuples: Tuples, schema: Schema) -> pa.Table:
+def released_rows(tuples: Tuples, schema: Schema) -> pa.Table:
     """Return the released tuples as rows of values; a column that is nowhere generalised has its own type."""
     columns = {}
     for j, hierarchy in enumerate(tuples.hierarchies):
@@ -232,7 +232,7 @@ def _loss(tuples: Tuples, weights: Mapping[str, float]) -> float:
     return float(np.average(shares, weights=tuples.counts))
 
 
-def _in_order(tuples: Tuples) -> Tuples:
+def in_order(tuples: Tuples) -> Tuples:
     """Sort by the released texts, so that the order says nothing more."""
     keys = []
     for j in range(len(tuples.hierarchies)):

@@ -30,6 +30,7 @@ from shoal.methods._persons import bounded_assumption, unit_problems
 from shoal.methods._preparation import unfit
 from shoal.methods.truthful._check import check_privacy
 from shoal.methods.truthful._operators import OPERATORS, Operator, OperatorName
+from shoal.methods.truthful._sets_check import check_tables
 from shoal.methods.truthful._worst_case import LARGEST_EPSILON, Definition
 from shoal.schema import INEXACT, Attribute, Kind, Missing, Provenance, Schema
 
@@ -162,6 +163,8 @@ class DifferentialPrivacy(Requirement):
     def check(self, entry: PromiseEntry, evidence: Evidence) -> list[Check]:
         """Compute again what the steps claim, and compare it with what the data file shows."""
         hierarchies = listed(evidence.plan.schema)
+        if evidence.plan.method.keeps.shared_columns:
+            return check_tables(self, entry, evidence, hierarchies=hierarchies)
         return check_privacy(self, entry, evidence, hierarchies=hierarchies, alike=look_alike(hierarchies))
 
     def statement(self, words: Words = CLASSES) -> str:

@@ -1,0 +1,207 @@
+"""Check the promise of many truthful tables: what the steps claim, computed again, and what the data files show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from shoal.guarantees import (
+    CRYPTOGRAPHIC,
+    Certificate,
+    Check,
+    Decision,
+    Dropped,
+    Event,
+    Evidence,
+    Ordered,
+    PromiseEntry,
+    checked,
+)
+from shoal.hierarchies import Hierarchy
+from shoal.methods.truthful._sets_choice import candidates
+from shoal.methods.truthful._sets_events import Composed, PairsChosen, TablesTrimmed
+from shoal.methods.truthful._sets_split import Split
+from shoal.schema import Provenance
+
+if TYPE_CHECKING:
+    from shoal.methods.truthful._promises import DifferentialPrivacy
+
+__all__ = ["check_tables"]
+
+_NOT_THEIRS = "the steps are not those of such tables"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Release:
+    """What is compared: the promise, how it stands in the certificate, and the files."""
+
+    promise: DifferentialPrivacy
+    entry: PromiseEntry
+    evidence: Evidence
+    hierarchies: Mapping[str, Hierarchy]
+
+    @property
+    def certificate(self) -> Certificate:
+        return self.evidence.certificate
+
+    @property
+    def method(self) -> Any:
+        return self.evidence.plan.method
+
+    @property
+    def split(self) -> Split:
+        """What the plan gives every table and every choice."""
+        return self.method.split(self.evidence.plan.schema, self.promise)  # type: ignore[no-any-return]
+
+    @property
+    def steps(self) -> list[Event]:
+        """The steps in between, read."""
+        outer = (Dropped.name, Ordered.name)
+        return [Event.from_json(step) for step in self.certificate.steps if step["step"] not in outer]
+
+
+def check_tables(
+    promise: DifferentialPrivacy, entry: PromiseEntry, evidence: Evidence, *, hierarchies: Mapping[str, Hierarchy]
+) -> list[Check]:
+    """Return one check per part of the promise; ``hierarchies`` are those that the schema lists."""
+    release = _Release(promise=promise, entry=entry, evidence=evidence, hierarchies=hierarchies)
+    parts: dict[str, Callable[[_Release], Decision]] = {
+        "words": _words,
+        "steps": _steps,
+        "operator": _operator,
+        "choice": _choice,
+        "values": _values,
+        "domains": _domains,
+    }
+    return [checked(f"{promise.name}, {part}", _bound(decide, release)) for part, decide in parts.items()]
+
+
+def _bound(decide: Callable[[_Release], Decision], release: _Release) -> Callable[[], Decision]:
+    return lambda: decide(release)
+
+
+def _words(release: _Release) -> Decision:
+    """Say the promise again from its parameters and the plan, and compare all parts of it."""
+    if release.promise.definition != "standard" or release.entry.file is not None:
+        return False, "many tables together keep the standard definition, all of them together"
+    again = release.promise.promise(
+        covered=True,
+        cryptographic=release.certificate.randomness == CRYPTOGRAPHIC,
+        figures=release.split.figures(),
+    )
+    return release.entry.compared(again, wording=release.certificate.same_wording)
+
+
+def _steps(release: _Release) -> Decision:
+    """Compare every step with what the plan gives: tables, levels, noise, choice and what is spent."""
+    split, method, schema = release.split, release.method, release.evidence.plan.schema
+    chosen = [dict(pair) for pair in method.chosen or ()]
+    declared = method.declared(schema)
+    lows = tuple(tuple(method.levels.get(name, 0) for name in table) for table in declared)
+    expected: list[Event] = [
+        TablesTrimmed(tables=declared, levels=lows, m=split.m, variance=split.variance, rho=split.rho_of_declared)
+    ]
+    if split.pairs:
+        pairs, levels = tuple(tuple(pair) for pair in chosen), tuple(tuple(pair.values()) for pair in chosen)
+        steps = [step for step in release.steps if isinstance(step, PairsChosen)]
+        expected += [
+            PairsChosen(
+                pairs=pairs,
+                levels=levels,
+                # how many there were is checked with the hierarchies, where these are listed
+                candidates=steps[0].candidates,
+                epsilon_each=split.choice,
+                rho=split.rho_of_choice,
+            ),
+            TablesTrimmed(
+                tables=pairs,
+                levels=levels,
+                m=split.pair_m,
+                variance=split.pair_variance,
+                rho=split.rho_of_pairs,
+            ),
+        ]
+    expected.append(Composed(rho=split.rho, epsilon_spent=split.epsilon, delta_spent=split.delta))
+    if release.steps != expected:
+        return False, _NOT_THEIRS
+    return True, f"{len(expected)} steps, each as the plan gives it"
+
+
+def _operator(release: _Release) -> Decision:
+    """Prove again that all tables and choices together are (epsilon, delta)-private."""
+    split, promised = release.split, release.promise
+    claim = f"{split.declared + split.pairs} tables lose epsilon {float(promised.total):.6g} together"
+    budget = release.certificate.budget
+    if budget is None or (Fraction(budget.epsilon), Fraction(budget.delta)) != (split.epsilon, split.delta):
+        return False, "the budget is not what the tables lose together"
+    kept = split.holds()
+    return kept, f"{claim}, delta {float(promised.delta):.3g}: proved again" if kept else f"not proved: {claim}"
+
+
+def _choice(release: _Release) -> Decision:
+    """Look whether as many different pairs were chosen as the plan asks for, at levels to choose from."""
+    split, method, schema = release.split, release.method, release.evidence.plan.schema
+    chosen = [dict(pair) for pair in method.chosen or ()]
+    if len(chosen) != split.pairs or len({frozenset(pair) for pair in chosen}) != len(chosen):
+        return False, "the chosen pairs are not as many different ones as the plan asks for"
+    names = [table[0] for table in method.declared(schema)]
+    order = {name: place for place, name in enumerate(names)}
+    for pair in chosen:
+        if len(pair) != 2 or not {*pair} <= {*names} or [*pair] != sorted(pair, key=order.__getitem__):
+            return False, "a chosen pair is no pair of released columns"
+        for name, level in pair.items():
+            top = (
+                max(method.levels.get(name, 0) + 1, release.hierarchies[name].height)
+                if name in release.hierarchies
+                else None
+            )
+            if level < method.levels.get(name, 0) or (top is not None and level >= top):
+                return False, f"`{name}` was put on a level that there was no choice of"
+    if split.pairs and {*names} <= {*release.hierarchies}:
+        hierarchies: Sequence[Hierarchy] = [release.hierarchies[name] for name in names]
+        number = len(candidates(hierarchies, [method.levels.get(name, 0) for name in names]))
+        if release.evidence.step(PairsChosen.name)["candidates"] != number:
+            return False, "the number of candidates is not what the hierarchies give"
+    return True, f"{len(chosen)} different pairs, each at levels to choose from" if chosen else "nothing was chosen"
+
+
+def _values(release: _Release) -> Decision:
+    """Look whether released values are values of the levels that they were generalised to, where those are listed."""
+    files = release.method.files(release.evidence.plan.schema)
+    levels = {
+        file: dict(zip(table, own, strict=True))
+        for file, (table, own) in zip(files, _generalised(release), strict=True)
+    }
+    looked = 0
+    for data in release.certificate.tables:
+        own = levels[data.file]
+        for column in data.columns:
+            if column.name not in release.hierarchies or not data.records:
+                continue
+            allowed = release.hierarchies[column.name].labels[own[column.name]]
+            if not {label for (label,) in release.evidence.tallied(data, [column.name])} <= {*allowed}:
+                return False, f"`{column.name}` of {data.file} holds values that are not of its level"
+            looked += 1
+    return True, f"{looked:,} columns of {len(levels):,} tables hold values of their levels"
+
+
+def _generalised(release: _Release) -> list[tuple[tuple[str, ...], tuple[int, ...]]]:
+    return [
+        pair
+        for step in release.steps
+        if isinstance(step, TablesTrimmed)
+        for pair in zip(step.tables, step.levels, strict=True)
+    ]
+
+
+def _domains(release: _Release) -> Decision:
+    certificate = release.certificate
+    known = {domain.column for domain in certificate.domains if domain.provenance is Provenance.DECLARED}
+    shown = {column.name for data in certificate.tables for column in data.columns}
+    if not shown <= known:
+        return False, f"the domain of {', '.join(f'`{name}`' for name in sorted(shown - known))} is not declared"
+    if certificate.roles != "declared":
+        return False, "the schema was guessed from the data"
+    return True, f"declared for all {len(known):,} columns"

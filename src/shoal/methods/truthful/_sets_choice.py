@@ -1,0 +1,139 @@
+"""Choose pairs of columns whose table tells most that the tables of single columns do not, privately.
+
+For a pair of columns at a pair of levels let n be the number of records of a cell, e the number that the released
+tables of single columns let expect if the columns had nothing to do with each other, m what trimming takes off, and t
+the usual size of the noise; e, m and t are public whole numbers. The score of the candidate is
+
+    sum over all cells of max(0, min(n - m, abs(n - e) - t)):
+
+what the table of the pair would add, but nothing for cells that trimming would hide or where noise is larger.
+
+**Sensitivity.** A record changes one n by one. n - m and abs(n - e) - t change by at most one, and so do their minimum
+and its maximum with 0. So the score changes by at most 1, up or down. Scores are whole numbers, and cells without
+records count 0. Given what was released before, a choice by the exponential mechanism is differentially private; chosen
+pairs are taken out and the next one is chosen likewise.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.hierarchies import Hierarchy
+from shoal.mechanisms import ExponentialMechanism, RandomSource
+from shoal.methods.base import Watch
+from shoal.methods.truthful._tuples import Tuples
+from shoal.tables import Frequencies, tally
+
+__all__ = ["Candidate", "Expected", "candidates", "cells", "choose", "levels_of"]
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Some columns, by position, each at a level."""
+
+    columns: tuple[int, ...]
+    levels: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Expected:
+    """What released tables of single columns let expect: records, and how many of them at each value of a column."""
+
+    records: float
+    of_column: Sequence[Floats]
+
+
+def levels_of(hierarchy: Hierarchy, low: int) -> range:
+    """Return the levels to choose from: from the lowest that is allowed to the last below the top."""
+    return range(low, max(low + 1, hierarchy.height))
+
+
+def candidates(hierarchies: Sequence[Hierarchy], lows: Sequence[int]) -> list[Candidate]:
+    """Return all pairs of columns at all their levels; known without the data."""
+    pairs = itertools.combinations(range(len(hierarchies)), 2)
+    return [
+        Candidate(pair, levels)
+        for pair in pairs
+        for levels in itertools.product(*(levels_of(hierarchies[j], lows[j]) for j in pair))
+    ]
+
+
+def cells(frequencies: Frequencies, candidate: Candidate) -> Tuples:
+    """Return the classes of the table over a candidate's columns."""
+    hierarchies = tuple(frequencies.hierarchies[j] for j in candidate.columns)
+    lifted = np.stack(
+        [
+            hierarchy.generalize(np.ascontiguousarray(frequencies.codes[:, j]), level)
+            for hierarchy, j, level in zip(hierarchies, candidate.columns, candidate.levels, strict=True)
+        ],
+        axis=1,
+    ).astype(np.int32)
+    codes, owners = np.unique(lifted, axis=0, return_inverse=True) if lifted.shape[1] > 1 else _single(lifted)
+    counts = tally(owners.ravel(), frequencies.counts, len(codes))
+    levels = np.broadcast_to(np.array(candidate.levels, dtype=np.int32), codes.shape)
+    return Tuples(hierarchies=hierarchies, levels=np.array(levels), codes=codes, counts=counts)
+
+
+def choose(
+    frequencies: Frequencies,
+    lows: Sequence[int],
+    expected: Expected,
+    *,
+    number: int,
+    epsilon: Fraction,
+    m: int,
+    variance: Fraction,
+    watch: Watch,
+    source: RandomSource,
+) -> list[Candidate]:
+    """Choose so many pairs, each with epsilon."""
+    open_still = candidates(frequencies.hierarchies, lows)
+    noise = math.ceil(math.sqrt(float(variance) * 2 / math.pi))
+    scores = []
+    for place, candidate in enumerate(open_still):
+        watch.step(place, len(open_still), "scoring pairs of columns")
+        scores.append(_score(frequencies, candidate, lows, expected, m, noise))
+    selection = ExponentialMechanism(epsilon=epsilon, sensitivity=1)
+    chosen: list[Candidate] = []
+    while len(chosen) < number:
+        found = open_still[selection.select(np.array(scores, dtype=np.float64), source=source)]
+        chosen.append(found)
+        kept = [place for place, each in enumerate(open_still) if each.columns != found.columns]
+        open_still, scores = [open_still[place] for place in kept], [scores[place] for place in kept]
+    return chosen
+
+
+def _score(
+    frequencies: Frequencies, candidate: Candidate, lows: Sequence[int], expected: Expected, m: int, noise: int
+) -> int:
+    table = cells(frequencies, candidate)
+    shares = np.ones(len(table))
+    for place, (j, level) in enumerate(zip(candidate.columns, candidate.levels, strict=True)):
+        own = _lifted(frequencies.hierarchies[j], lows[j], level, expected.of_column[j])
+        shares = shares * own[table.codes[:, place]] / max(expected.records, 1.0)
+    independent = np.rint(shares * expected.records).astype(np.int64)
+    gains = np.minimum(table.counts - m, np.abs(table.counts - independent) - noise)
+    return int(np.maximum(gains, 0).sum())
+
+
+def _lifted(hierarchy: Hierarchy, low: int, level: int, counts: Floats) -> Floats:
+    """Return expected counts at a higher level."""
+    leaves = np.arange(hierarchy.size, dtype=np.int32)
+    up = np.zeros(len(hierarchy.labels[low]), dtype=np.int64)
+    up[hierarchy.generalize(leaves, low)] = hierarchy.generalize(leaves, level)
+    return np.bincount(up, weights=counts, minlength=len(hierarchy.labels[level])).astype(np.float64)
+
+
+def _single(column: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], Integers]:
+    codes, owners = np.unique(column[:, 0], return_inverse=True)
+    return codes[:, None], owners

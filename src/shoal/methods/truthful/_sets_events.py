@@ -1,0 +1,105 @@
+"""Steps of a release of many truthful tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from shoal.guarantees import Event
+
+__all__ = ["Composed", "PairsChosen", "TablesTrimmed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TablesTrimmed(Event):
+    """Tables over some columns each were made, and a random number of records of every class was left out.
+
+    Parameters
+    ----------
+    tables, levels
+        The columns of each table, and the level that each of them was generalised to.
+    m, variance
+        How many records a class lost on average, and the variance of that number.
+    rho
+        What all these tables lose together.
+    """
+
+    name: ClassVar[str] = "tables-trimmed"
+    tables: tuple[tuple[str, ...], ...]
+    levels: tuple[tuple[int, ...], ...]
+    m: int
+    variance: Fraction
+    rho: Fraction
+
+    def describe(self) -> str:
+        """Say what was done, in one plain sentence."""
+        tables = "1 table" if len(self.tables) == 1 else f"{len(self.tables):,} tables"
+        return (
+            f"Made {tables} of {_widths(self.tables)} and left out a random number of the records of every combination "
+            f"of values, about {self.m:,} on average (rho {float(self.rho):.4g})."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairsChosen(Event):
+    """Pairs of columns, and how far each is generalised, were chosen privately, one after the other.
+
+    Parameters
+    ----------
+    pairs, levels
+        What was chosen, in that order.
+    candidates
+        How many pairs with their levels there were to choose from; known without the data.
+    epsilon_each, rho
+        The epsilon of each choice, and what all of them lose together.
+    """
+
+    name: ClassVar[str] = "pairs-chosen"
+    pairs: tuple[tuple[str, ...], ...]
+    levels: tuple[tuple[int, ...], ...]
+    candidates: int
+    epsilon_each: Fraction
+    rho: Fraction
+
+    def describe(self) -> str:
+        """Say what was done, in one plain sentence."""
+        pairs = "1 pair" if len(self.pairs) == 1 else f"{len(self.pairs):,} pairs"
+        return (
+            f"Chose {pairs} of columns and their levels from {self.candidates:,} candidates by exact exponential "
+            f"mechanisms (epsilon {float(self.epsilon_each):.4g} each, rho {float(self.rho):.4g} together)."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Composed(Event):
+    """What all tables and choices lose together, as one epsilon and delta."""
+
+    name: ClassVar[str] = "composed"
+    rho: Fraction
+    epsilon_spent: Fraction
+    delta_spent: Fraction
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The epsilon of everything."""
+        return self.epsilon_spent
+
+    @property
+    def delta(self) -> Fraction:
+        """The delta of everything."""
+        return self.delta_spent
+
+    def describe(self) -> str:
+        """Say what was done, in one plain sentence."""
+        return (
+            f"Every record is in every table: together they lose rho {float(self.rho):.4g}, which is epsilon "
+            f"{float(self.epsilon_spent):.6g} and delta {float(self.delta_spent):.3g}."
+        )
+
+
+def _widths(tables: tuple[tuple[str, ...], ...]) -> str:
+    widths = {len(table) for table in tables}
+    if widths == {1}:
+        return "one column each"
+    return f"{widths.pop()} columns each" if len(widths) == 1 else "one or more columns each"

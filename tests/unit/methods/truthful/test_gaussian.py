@@ -1,0 +1,194 @@
+"""Trimming with Gaussian noise: everything the theorems say, from the definitions, with exact sums of small numbers."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from shoal.hierarchies import Hierarchy, build
+from shoal.mechanisms import ExponentialMechanism
+from shoal.methods.truthful import gaussian
+from shoal.methods.truthful._sets_choice import Expected, _score, candidates
+from shoal.methods.truthful._sets_split import Split
+from shoal.schema import Attribute, Groups
+from shoal.tables import Frequencies
+
+SETTINGS = [(0, 0.5), (1, 0.5), (3, 2.0), (5, 4.0), (12, 9.0), (30, 60.0)]
+
+
+def shown(c: int, m: int, v: float, least: int = 1) -> dict[int, float]:
+    """Return the distribution of what a class of c records shows, from the definition."""
+    reach = int(14 * math.sqrt(v)) + c + 40
+    weights = {g: math.exp(-g * g / (2 * v)) for g in range(-m, reach)}
+    total = math.fsum(weights.values())
+    found: dict[int, float] = {}
+    for g, weight in weights.items():
+        x = c - (m + g)
+        x = x if x >= least else 0
+        found[x] = found.get(x, 0.0) + weight / total
+    return found
+
+
+def hockey_stick(p: dict[object, float], q: dict[object, float], epsilon: float) -> float:
+    return math.fsum(max(0.0, p[x] - math.exp(epsilon) * q.get(x, 0.0)) for x in p)
+
+
+@pytest.mark.parametrize(("m", "v"), SETTINGS)
+def test_what_may_be_lost_is_bounded_from_above_and_closely(m: int, v: float) -> None:
+    exact = shown(100, m, v)[100]
+    bound = gaussian.lost(m, Fraction(v))
+    assert exact <= bound <= 2.1 * exact
+    least = gaussian.minimal_m(Fraction(v), Fraction(1, 1000))
+    assert shown(1000, least, v)[1000] <= 1 / 1000
+
+
+@pytest.mark.parametrize(("m", "v"), SETTINGS)
+@pytest.mark.parametrize("least", [1, 4])
+def test_renyi_divergences_of_whole_orders_are_at_most_a_over_2v_unless_all_is_shown(
+    m: int, v: float, least: int
+) -> None:
+    for c in (0, 1, 3, 10, 40):
+        smaller, larger = shown(c, m, v, least), shown(c + 1, m, v, least)
+        bad = larger.pop(c + 1, 0.0) if c + 1 >= least else shown(c + 1, m, v)[c + 1]
+        if c + 1 < least:
+            continue
+        larger = {x: probability / (1 - bad) for x, probability in larger.items()}
+        for order in range(2, 24):
+            for p, q in ((smaller, larger), (larger, smaller)):
+                common = [x for x in p if p[x] > 1e-250 and q.get(x, 0.0) > 1e-250]
+                logs = [order * math.log(p[x]) - (order - 1) * math.log(q[x]) for x in common]
+                moment = max(logs) + math.log(math.fsum(math.exp(each - max(logs)) for each in logs))
+                assert moment / (order - 1) <= order / (2 * v) + 1e-7
+
+
+def test_a_wrong_variance_or_noise_that_is_not_cut_off_is_noticed() -> None:
+    """The same check refuses broken twins: it can fail."""
+    smaller, larger = shown(40, 5, 4.0), shown(41, 5, 4.0)
+    bad = larger.pop(41)
+    larger = {x: probability / (1 - bad) for x, probability in larger.items()}
+    moment = math.fsum(p * p / larger[x] for x, p in smaller.items() if larger.get(x, 0.0) > 1e-250)
+    assert math.log(moment) > 2 / (2 * 4.4)
+    assert 41 not in larger
+    assert hockey_stick(shown(41, 5, 4.0), shown(40, 5, 4.0), 50.0) == pytest.approx(bad)
+
+
+@pytest.mark.parametrize("epsilon", ["0.3", "1", "2.5"])
+@pytest.mark.parametrize("delta", ["0.05", "0.001"])
+@pytest.mark.parametrize("tables", [1, 2])
+def test_all_tables_together_stay_within_epsilon_and_delta(epsilon: str, delta: str, tables: int) -> None:
+    """The joint distribution of what the record's class shows in every table, on neighbours, in both directions."""
+    split = Split.of(Fraction(epsilon), Fraction(delta), declared=tables, pairs=0)
+    assert split.holds()
+    v = float(split.variance)
+    for sizes in itertools.product((0, 1, split.m // 2, split.m, 2 * split.m + 1), repeat=tables):
+        small = _product([shown(c, split.m, v) for c in sizes])
+        large = _product([shown(c + 1, split.m, v) for c in sizes])
+        for p, q in ((small, large), (large, small)):
+            assert hockey_stick(p, q, float(Fraction(epsilon))) <= float(Fraction(delta))
+
+
+def test_less_noise_than_the_split_gives_breaks_the_promise() -> None:
+    split = Split.of(Fraction(1), Fraction("0.001"), declared=2, pairs=0)
+    v, m = float(split.variance) / 4, split.m // 3
+    small = _product([shown(60, m, v)] * 2)
+    large = _product([shown(61, m, v)] * 2)
+    assert max(hockey_stick(small, large, 1.0), hockey_stick(large, small, 1.0)) > 0.001
+    assert not gaussian.satisfies(
+        rho=1 / Fraction(v), tables=[(m, Fraction(v))] * 2, epsilon=Fraction(1), delta=Fraction("0.001")
+    )
+
+
+def _product(parts: list[dict[int, float]]) -> dict[object, float]:
+    found: dict[object, float] = {(): 1.0}
+    for part in parts:
+        found = {(*x, y): p * q for x, p in found.items() for y, q in part.items() if p * q > 1e-16}  # type: ignore[misc]
+    return found
+
+
+@functools.cache
+def _hierarchy(name: str) -> Hierarchy:
+    rule = Groups(levels=((("low", ("a", "b")), ("high", ("c", "d"))),))
+    return build(Attribute(name=name, hierarchy=rule), pa.array(["a"]))
+
+
+def _table(counts: np.ndarray) -> Frequencies:
+    codes = np.array(list(itertools.product(range(4), repeat=2)), dtype=np.int32)
+    kept = counts > 0
+    return Frequencies(
+        hierarchies=(_hierarchy("one"), _hierarchy("two")),
+        codes=np.asfortranarray(codes[kept]),
+        counts=counts[kept],
+        sensitive=(),
+        sensitive_codes=np.zeros((int(kept.sum()), 0), dtype=np.int32),
+    )
+
+
+def _scores(counts: np.ndarray, expected: Expected, m: int, noise: int) -> list[int]:
+    frequencies = _table(counts)
+    return [
+        _score(frequencies, each, (0, 0), expected, m, noise) for each in candidates(frequencies.hierarchies, (0, 0))
+    ]
+
+
+def test_a_record_changes_every_score_by_at_most_one() -> None:
+    generator = np.random.default_rng(1)
+    moved = set()
+    for _ in range(200):
+        counts = generator.integers(0, 9, 16)
+        expected = Expected(float(counts.sum()), [generator.integers(0, 20, 4).astype(float) for _ in range(2)])
+        m, noise = int(generator.integers(0, 5)), int(generator.integers(0, 3))
+        more = counts.copy()
+        more[generator.integers(16)] += 1
+        before, after = _scores(counts, expected, m, noise), _scores(more, expected, m, noise)
+        changes = {new - old for old, new in zip(before, after, strict=True)}
+        assert changes <= {-1, 0, 1}
+        moved |= changes
+    assert moved == {-1, 0, 1}
+
+
+def test_scheme_and_counts_together_stay_within_epsilon_and_delta_end_to_end() -> None:
+    """Two tables of a column, the choice of levels that depends on them, and the table of the pair: one distribution.
+
+    What other classes of the tables show has the same distribution on neighbours and is held fixed.
+    """
+    epsilon, delta = Fraction(3), Fraction("0.02")
+    split = Split.of(epsilon, delta, declared=2, pairs=1)
+    assert split.holds()
+    v, w = float(split.variance), float(split.pair_variance)
+    noise = math.ceil(math.sqrt(w * 2 / math.pi))
+    rate = float(ExponentialMechanism(epsilon=split.choice, sensitivity=1).rate)
+    generator = np.random.default_rng(2)
+    for _ in range(3):
+        counts = generator.integers(0, split.m + 6, 16)
+        more = counts.copy()
+        more[0] += 1
+        others = [generator.integers(0, 40, 4).astype(float) for _ in range(2)]
+        made = []
+        for table in (counts, more):
+            square = table.reshape(4, 4)
+            classes = [square[0, 0], square[:2, 0].sum(), square[0, :2].sum(), square[:2, :2].sum()]
+            sizes = dict(zip([(0, 0), (1, 0), (0, 1), (1, 1)], classes, strict=True))
+            firsts = _product([shown(int(square[0].sum()), split.m, v), shown(int(square[:, 0].sum()), split.m, v)])
+            joint: dict[object, float] = {}
+            for seen, p in firsts.items():
+                if p < 1e-9:
+                    continue
+                columns = [np.append(x + split.m if x else 0, own[1:]) for x, own in zip(seen, others, strict=True)]  # type: ignore[call-overload]
+                expected = Expected(max(float(own.sum()) for own in columns), columns)
+                scores = np.array(_scores(table, expected, split.pair_m, noise), dtype=float)
+                chances = np.exp(rate * (scores - scores.max()))
+                for each, chance in zip(
+                    candidates(_table(table).hierarchies, (0, 0)), chances / chances.sum(), strict=True
+                ):
+                    for x, q in shown(int(sizes[each.levels]), split.pair_m, w).items():
+                        joint[seen, each.levels, x] = joint.get((seen, each.levels, x), 0.0) + p * chance * q
+            made.append(joint)
+        slack = 1e-6  # first outcomes below 1e-9 are left out
+        assert hockey_stick(made[0], made[1], 3.0) <= 0.02 + slack
+        assert hockey_stick(made[1], made[0], 3.0) <= 0.02 + slack

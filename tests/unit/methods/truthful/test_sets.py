@@ -1,0 +1,165 @@
+"""Many truthful tables: what is released is true, verifies, and cannot be forged."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import shoal
+from shoal.errors import ParameterError, PlanError
+from shoal.guarantees import CERTIFICATE
+
+PRIVATE = shoal.DifferentialPrivacy(epsilon=2, delta="1e-4")
+
+
+def _people(rows: int = 4000) -> shoal.Table:
+    generator = np.random.default_rng(5)
+    age = generator.integers(20, 60, rows)
+    town = np.array(["Ulm", "Bonn", "Kiel", "Jena"])[generator.choice(4, rows, p=[0.5, 0.3, 0.15, 0.05])]
+    ill = np.where(generator.random(rows) < age / 80, "yes", "no")
+    table = pa.table({"name": [f"n{i}" for i in range(rows)], "age": age, "town": town, "ill": ill})
+    groups = shoal.Groups(levels=((("south", ("Ulm", "Jena")), ("north", ("Bonn", "Kiel"))),))
+    return shoal.read(table).with_schema(
+        shoal.Schema(
+            attributes=(
+                shoal.Attribute(name="name", role="identifier"),
+                shoal.Attribute(
+                    name="age",
+                    role="quasi-identifier",
+                    kind="numeric",
+                    domain=shoal.Domain(minimum=0, maximum=100),
+                    hierarchy=shoal.Intervals(widths=(5, 20)),
+                ),
+                shoal.Attribute(name="town", role="quasi-identifier", hierarchy=groups),
+                shoal.Attribute(name="ill", role="sensitive", domain=shoal.Domain(values=("yes", "no"))),
+            )
+        )
+    )
+
+
+@pytest.fixture(scope="module")
+def people() -> shoal.Table:
+    return _people()
+
+
+@pytest.fixture(scope="module")
+def folder(people: shoal.Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    release = shoal.anonymize(people, PRIVATE, method=shoal.TruthfulTables())
+    return release.write(tmp_path_factory.mktemp("sets") / "release")
+
+
+def test_no_table_shows_more_than_is_true(people: shoal.Table, folder: Path) -> None:
+    original = people.to_arrow().to_pandas()
+    certificate = json.loads((folder / CERTIFICATE).read_text())
+    levels = {}
+    for step in certificate["steps"]:
+        if step["step"] == "tables-trimmed":
+            levels |= {tuple(table): own for table, own in zip(step["tables"], step["levels"], strict=True)}
+    region = {"Ulm": "south", "Jena": "south", "Bonn": "north", "Kiel": "north"}
+    for data in (certificate["data"], *certificate["further_data"]):
+        names = [column["name"] for column in data["columns"]]
+        expected = original[names].copy()
+        for name, level in zip(names, levels[tuple(names)], strict=True):
+            if name == "age" and level:
+                width = {1: 5, 2: 20}[level]
+                low = expected[name] // width * width
+                expected[name] = "[" + low.astype(str) + ", " + (low + width).astype(str) + ")"
+            if name == "town" and level:
+                expected[name] = expected[name].map(region)
+        truth = expected.astype(str).value_counts()
+        shown = pq.read_table(folder / data["file"]).to_pandas().astype(str).value_counts()
+        assert (shown <= truth.reindex(shown.index, fill_value=0)).all(), names
+    assert len(certificate["further_data"]) == 5
+
+
+def test_it_verifies_and_a_changed_figure_does_not(folder: Path, tmp_path: Path) -> None:
+    assert shoal.verify(folder).passed
+    for number, change in enumerate(
+        (
+            lambda c: c["steps"][1].update(m=c["steps"][1]["m"] - 1),
+            lambda c: c["steps"][1].update(variance="1"),
+            lambda c: c["steps"][2].update(epsilon_each="1/1000"),
+            lambda c: c["steps"][2].update(candidates=3),
+            lambda c: c["steps"][2]["levels"][0].reverse() or c["steps"][2]["pairs"].reverse(),
+            lambda c: c["steps"][4].update(rho="1/100"),
+            lambda c: c["steps"].pop(3),
+            lambda c: c["budget"].update(epsilon="1"),
+            lambda c: c["promises"][0]["parameters"].update(epsilon=1),
+            lambda c: c["promises"][0]["exact"].update(rho="1/1000"),
+            lambda c: c["further_data"].pop(),
+        )
+    ):
+        forged = tmp_path / str(number)
+        shutil.copytree(folder, forged)
+        content = json.loads((forged / CERTIFICATE).read_text())
+        change(content)
+        (forged / CERTIFICATE).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+        assert not shoal.verify(forged, rendered=False).passed, number
+
+
+def test_a_plan_with_a_chosen_pair_exchanged_for_another_level_is_refused(folder: Path, tmp_path: Path) -> None:
+    plan = shoal.Plan.load(folder / "plan.toml")
+    assert plan.method.parameters()["chosen"]
+    forged = shutil.copytree(folder, tmp_path / "forged")
+    text = (forged / "plan.toml").read_text()
+    assert "town = 0" in text or "town = 1" in text
+    swapped = text.replace("town = 0", "town = 9", 1) if "town = 0" in text else text.replace("town = 1", "town = 9", 1)
+    (forged / "plan.toml").write_text(swapped)
+    assert not shoal.verify(forged).passed
+
+
+def test_a_plan_that_is_run_again_chooses_anew(people: shoal.Table, folder: Path) -> None:
+    again = shoal.Plan.load(folder / "plan.toml").run(people)
+    assert again.guarantee.budget.epsilon == 2
+    assert len(again.parts) == 6
+
+
+def test_declared_sets_and_single_columns(people: shoal.Table, tmp_path: Path) -> None:
+    method = shoal.TruthfulTables(tables=[["ill", "town"], ["age"]], levels={"age": 1})
+    release = shoal.anonymize(people, PRIVATE, method=method)
+    assert [part.table.columns for part in release.parts] == [("town", "ill"), ("age",)]
+    assert shoal.verify(release.write(tmp_path / "sets")).passed
+    columns = shoal.anonymize(people, PRIVATE, method=shoal.TruthfulTables(tables="columns"))
+    assert [part.table.columns for part in columns.parts] == [("age",), ("town",), ("ill",)]
+    assert "table-01-age.parquet" in {part.file for part in columns.parts}
+
+
+def test_what_is_spent_is_what_is_promised(folder: Path) -> None:
+    content = json.loads((folder / CERTIFICATE).read_text())
+    assert content["budget"] == {"epsilon": "2", "delta": "1/10000"}
+    assert content["promises"][0]["parameters"]["definition"] == "standard"
+    rhos = [Fraction(step["rho"]) for step in content["steps"] if "rho" in step]
+    assert sum(rhos[:-1]) == rhos[-1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tables": "triples"}, "tables"),
+        ({"tables": []}, "at least one"),
+        ({"tables": [["a", "b"], ["b", "a"]]}, "twice"),
+        ({"tables": "columns", "pairs": 3}, "pairs"),
+        ({"pairs": -1}, "pairs"),
+        ({"levels": {"a": -1}}, "levels"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        shoal.TruthfulTables(**options)  # type: ignore[arg-type]
+
+
+def test_columns_that_are_not_there_and_what_does_not_go_together_are_named(people: shoal.Table) -> None:
+    with pytest.raises((ParameterError, PlanError), match="nowhere"):
+        shoal.anonymize(people, PRIVATE, method=shoal.TruthfulTables(tables=[["nowhere"]]))
+    shared = shoal.DifferentialPrivacy(epsilon=1, delta="1e-5", search_share="0.1")
+    with pytest.raises((ParameterError, PlanError), match="search_share"):
+        shoal.anonymize(people, shared, method=shoal.TruthfulTables())
+    with pytest.raises(ParameterError, match="the top is"):
+        shoal.anonymize(people, PRIVATE, method=shoal.TruthfulTables(levels={"ill": 7}))
