@@ -13,7 +13,15 @@ import pytest
 from reference import recoding as reference
 from shoal.hierarchies import Hierarchy, build, leaf_codes
 from shoal.methods.recode import Generalize, Mondrian, SearchResult, Specialize
-from shoal.models import Classes, EntropyLDiversity, KAnonymity, Model, TCloseness
+from shoal.models import (
+    BetaLikeness,
+    Classes,
+    EntropyLDiversity,
+    KAnonymity,
+    Model,
+    SampleUniqueness,
+    TCloseness,
+)
 from shoal.quality import InformationLoss
 from shoal.schema import Attribute, FromFile
 from shoal.tables import Frequencies, SensitiveAttribute
@@ -113,6 +121,34 @@ def test_the_optimum_of_four_attributes_is_that_of_brute_force(
     assert found.levels == expected[0]
     assert found.value == pytest.approx(expected[1], rel=1e-12)
     check(found, table, models)
+
+
+@pytest.mark.parametrize(
+    ("models", "at_most"),
+    [
+        (
+            [TCloseness("occupation", 0.2)],
+            0.65338,
+        ),  # all at once: 0.66297, with k = 5 as well 0.65916
+        ([TCloseness("occupation", 0.1)], 0.73750),  # all at once: 0.7592
+        ([KAnonymity(5), BetaLikeness("occupation", 1)], 0.61759),  # all at once: 0.65167
+    ],
+)
+def test_the_worst_classes_are_removed_first_where_that_loses_less(
+    records: dict[str, list[str]], hierarchies: dict[str, Hierarchy], models: list[Model], at_most: float
+) -> None:
+    names = [name for name in records if name != "occupation"]
+    table = frequencies(records, hierarchies, names, "occupation")
+    found = Generalize(suppression_limit=1).recode(table, models)
+    assert found.value <= at_most
+    assert "proved for one rule of removing classes" in found.explain()
+    check(found, table, models)
+
+
+def test_of_classes_of_equal_size_the_dearest_are_removed(adult: Frequencies) -> None:
+    found = Generalize(suppression_limit=1).recode(adult, [SampleUniqueness(0.01)])
+    assert found.value <= 0.15785  # in the order of the classes: 0.15808
+    check(found, adult, [SampleUniqueness(0.01)])
 
 
 def test_local_recoding_loses_less_than_the_best_of_arx(adult: Frequencies) -> None:

@@ -149,16 +149,19 @@ def test_compiled_scores_are_those_of_numpy(frequencies: Frequencies, best_value
     st.sampled_from([0.1, 0.5, 1.0, 3.0]),
     st.sampled_from(
         [
-            None,
-            Proportions(surplus=0.25),
-            Proportions(upper_factor=1.5, upper_offset=0.0),
-            Proportions(lower=0.5, upper_factor=2.0, upper_offset=0.0),
+            [[]],
+            [[Proportions(surplus=0.25)]],
+            [[Proportions(upper_factor=1.5, upper_offset=0.0)]],
+            [[Proportions(lower=0.5, upper_factor=2.0, upper_offset=0.0)]],
+            [[Proportions(surplus=0.25, exact=True)]],
+            [[Proportions(surplus=0.1, exact=True)], [Proportions(surplus=t, exact=True) for t in (0.3, 0.2, 0.1)]],
+            [[Proportions(lower=0.5, upper_factor=2.0, upper_offset=0.0, exact=True)]],
         ]
     ),
 )
 @QUICK
 def test_compiled_screening_is_that_of_numpy(
-    frequencies: Frequencies, smallest: int, allowed: int, best: float, proportions: Proportions | None
+    frequencies: Frequencies, smallest: int, allowed: int, best: float, orders: list[list[Proportions]]
 ) -> None:
     start = start_of(frequencies)
     floors = [
@@ -177,7 +180,7 @@ def test_compiled_screening_is_that_of_numpy(
             loss=float(len(floors)),
             scale=float(frequencies.records),
             best=best,
-            proportions=proportions,
+            orders=orders,
         )
         for function in (screen_native, screen_numpy)
     )

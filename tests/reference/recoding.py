@@ -7,15 +7,24 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 from hypothesis import strategies as st
 
+from shoal.exact import fraction
 from shoal.hierarchies import Hierarchy
 from shoal.kernels.walk import score as score_box
 from shoal.methods.recode import Box, Lattice, Tables
-from shoal.models import Classes, Model, keep
+from shoal.models import (
+    BetaLikeness,
+    Classes,
+    DeltaDisclosure,
+    Model,
+    MultiplicativeCloseness,
+    TCloseness,
+)
 from shoal.quality import Measure
 from shoal.schema import Provenance
 from shoal.tables import Frequencies, Recoding, SensitiveAttribute
@@ -118,7 +127,39 @@ def people(frequencies: Frequencies, labels: Sequence[int]) -> Counter[int]:
     )
 
 
-def release(frequencies: Frequencies, levels: Sequence[int], models: Sequence[Model]) -> Recoding:
+def times_weaker(model: Model, times: Fraction) -> Model:
+    """Return a model that lets classes differ from the release ``times`` as much."""
+    match model:
+        case TCloseness():
+            return replace(model, t=min(fraction(model.t) * times, Fraction(1)))
+        case BetaLikeness():
+            return replace(model, beta=fraction(model.beta) * times, enhanced=False)
+        case DeltaDisclosure():
+            return replace(model, delta=fraction(model.delta) * times)
+        case MultiplicativeCloseness():
+            return replace(model, t=1 + (fraction(model.t) - 1) * times)
+    return model
+
+
+#: What is asked of the classes one after the other, as times that a promise is weakened: all at once, the worst first.
+RULES = ((Fraction(1),), (Fraction(27, 8), Fraction(9, 4), Fraction(3, 2), Fraction(1)))
+
+
+def left(models: Sequence[Model], classes: Classes, rule: Sequence[Fraction]) -> np.ndarray:
+    """Remove the classes that fail a model, one model after the other, until none fails; for each weakening anew."""
+    kept = np.ones(len(classes), dtype=np.bool_)
+    for times in rule:
+        weakened = [times_weaker(model, times) for model in models]
+        weakened.sort(key=lambda model: (not model.capabilities.monotone_suppression, model.capabilities.scope))
+        while not all(np.array_equal(model.keep(classes, kept), kept) for model in weakened):
+            for model in weakened:
+                kept = model.keep(classes, kept)
+    return kept
+
+
+def release(
+    frequencies: Frequencies, levels: Sequence[int], models: Sequence[Model], rule: Sequence[Fraction] = (Fraction(1),)
+) -> Recoding:
     """Return the release of a node: small classes are suppressed first, then those that violate a model."""
     found, labels = node(frequencies, levels)
     sizes = people(frequencies, labels)
@@ -127,7 +168,7 @@ def release(frequencies: Frequencies, levels: Sequence[int], models: Sequence[Mo
     rows = np.array([large.index(label) if label in large else -1 for label in labels])
     codes = np.array([found[label] for label in large], dtype=np.int32).reshape(len(large), len(levels))
     classes = dataclasses.replace(Classes.of(frequencies, rows, number=len(large)), codes=codes)
-    kept = keep(models, classes)
+    kept = left(models, classes, rule)
     numbers = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
     return Recoding(
         attributes=frequencies.attributes,
@@ -152,11 +193,11 @@ def suppressed(frequencies: Frequencies, recoding: Recoding) -> int:
 def best(
     frequencies: Frequencies, models: Sequence[Model], measure: Measure, limit: Fraction
 ) -> tuple[tuple[int, ...], float] | None:
-    """Try every node; return the best one and its value, or None where none keeps the promise."""
+    """Try every node and rule of removing classes; return the best node and its value, or None where none does."""
     allowed = math.floor(limit * frequencies.records)
     found = []
-    for levels in nodes(frequencies):
-        recoding = release(frequencies, levels, models)
+    for levels, rule in itertools.product(nodes(frequencies), RULES):
+        recoding = release(frequencies, levels, models, rule)
         lost = suppressed(frequencies, recoding)
         if lost <= allowed and lost < frequencies.records:
             value = measure.value(recoding, frequencies)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,8 +14,10 @@ import numpy.typing as npt
 
 from shoal.kernels._library import Codes, Floats, Integers, Keys, compiled, library, pointers
 
-__all__ = ["BoxAttribute", "Proportions", "Start", "score", "screen"]
+__all__ = ["BoxAttribute", "Order", "Proportions", "Start", "score", "screen"]
 
+
+Mask = npt.NDArray[np.bool_]
 
 #: A class is only refused if it fails by more than rounding can explain.
 ROUNDING = 1e-9
@@ -65,12 +69,18 @@ class Proportions(NamedTuple):
     """What is asked of the proportion p of every sensitive value in a class, given its proportion q in the release.
 
     ``lower * q <= p <= upper_factor * q + upper_offset``, and the sum of ``max(0, p - q)`` is at most ``surplus``.
+    ``exact`` says that nothing else is asked for.
     """
 
     lower: float = 0.0
     upper_factor: float = 0.0
     upper_offset: float = 1.0
     surplus: float = 1.0
+    exact: bool = False
+
+
+#: What is asked of classes one after the other: each until all that are left satisfy it, among those that are left.
+Order = Sequence[Proportions]
 
 
 def score(start: Start, gains: Floats, *, slope: float, base: float = 1.0, best_value: bool = False) -> Floats:
@@ -109,7 +119,7 @@ def screen(
     loss: float,
     scale: float,
     best: float,
-    proportions: Proportions | None = None,
+    orders: Sequence[Order] = ((),),
 ) -> tuple[Integers, Floats]:
     """Find the nodes whose value may be at most ``best``, and a lower bound on the value of each.
 
@@ -131,11 +141,12 @@ def screen(
         What the total cost is divided by.
     best
         The value to compare with.
-    proportions
-        Classes whose sensitive values do not have these proportions, among the classes that are large enough, are
-        suppressed.
+    orders
+        Classes whose sensitive values do not have the proportions asked for, among the classes that are large enough
+        and left, are suppressed, in one of these orders. A node is found if one of them may do.
     """
-    implementation = screen_numpy if library() is None else screen_native
+    # kernels that were built from older sources do not have it
+    implementation = screen_native if hasattr(library(), "shoal_screen_orders") else screen_numpy
     return implementation(
         start,
         floors,
@@ -144,7 +155,7 @@ def screen(
         loss=loss,
         scale=scale,
         best=best,
-        proportions=proportions,
+        orders=orders,
     )
 
 
@@ -222,7 +233,7 @@ def screen_numpy(
     loss: float,
     scale: float,
     best: float,
-    proportions: Proportions | None = None,
+    orders: Sequence[Order] = ((),),
 ) -> tuple[Integers, Floats]:
     """Screen with NumPy; see :func:`screen`."""
 
@@ -236,39 +247,68 @@ def screen_numpy(
         classes = keys >> np.uint64(start.target)
         starts = np.flatnonzero(np.append(True, classes[1:] != classes[:-1])) if len(keys) else np.zeros(0, np.int64)
         sizes = np.add.reduceat(counts, starts) if len(starts) else counts
-        lost = sizes < smallest
-        if proportions is not None:
-            lost |= _refused(keys, counts, starts, sizes, ~lost, start.target, proportions)
-        bound = (floor_of(steps) + float((sizes[lost] * (loss - costs[starts][lost])).sum())) / scale
-        if sizes[lost].sum() <= allowed and bound <= best:
+        classes_of = _Screened(keys, counts, starts, sizes, start.target)
+        floor, dearer = floor_of(steps), sizes * (loss - costs[starts])
+        least = math.inf
+        for order in orders:
+            for lost, more in _suppressed(classes_of, sizes >= smallest, order):
+                bound = (floor + float(dearer[lost].sum())) / scale
+                if sizes[lost].sum() > allowed or bound > best:
+                    break
+                if not more:
+                    least = min(least, bound)
+        if least < math.inf:
             found.append(int(np.ravel_multi_index(steps, shape)) if shape else 0)
-            bounds.append(bound)
+            bounds.append(least)
     return np.array(found, dtype=np.int64), np.array(bounds)
 
 
-def _refused(
-    keys: Keys,
-    counts: Integers,
-    starts: Integers,
-    sizes: Integers,
-    large: npt.NDArray[np.bool_],
-    target: int,
-    asked: Proportions,
-) -> npt.NDArray[np.bool_]:
-    """Return the large classes whose proportions are not as asked for."""
+class _Screened(NamedTuple):
+    """The tuples of a node, and the first tuples and sizes of its classes."""
+
+    keys: Keys
+    counts: Integers
+    starts: Integers
+    sizes: Integers
+    target: int
+
+
+def _suppressed(node: _Screened, large: Mask, order: Order) -> Iterator[tuple[Mask, bool]]:
+    """Yield the classes that are suppressed for sure, more and more, and whether more may be found out."""
+    kept = large.copy()
+    yield ~kept, bool(order)
+    for number, asked in enumerate(order):
+        removed = True
+        while removed:
+            refused, doubtful = _refused(node, kept, asked)
+            kept &= ~refused
+            removed = bool(refused.any())
+            known = asked.exact and not doubtful
+            yield ~kept, known and (removed or number + 1 < len(order))
+            if not known:
+                return
+
+
+def _refused(node: _Screened, kept: Mask, asked: Proportions) -> tuple[Mask, bool]:
+    """Return the kept classes whose proportions are not as asked for, and whether rounding leaves some open."""
+    keys, counts, starts, sizes, target = node
     values = (keys & np.uint64((1 << target) - 1)).astype(np.int64)
     lengths = np.diff(starts, append=len(keys))
-    reference = np.bincount(values, weights=counts * np.repeat(large, lengths), minlength=1 << target)
+    reference = np.bincount(values, weights=counts * np.repeat(kept, lengths), minlength=1 << target)
     if not reference.sum():
-        return np.zeros(len(sizes), dtype=np.bool_)
+        return np.zeros(len(sizes), dtype=np.bool_), False
     quota = reference / reference.sum()
     q, p = quota[values], counts / np.repeat(sizes, lengths)
     present = counts > 0
-    required = asked.lower * quota > ROUNDING
-    bad = present & ((p > asked.upper_factor * q + asked.upper_offset + ROUNDING) | (p < asked.lower * q - ROUNDING))
-    surplus = np.add.reduceat(np.where(present, np.maximum(0.0, p - q), 0.0), starts)
+    wanted = asked.lower * quota
+    required = wanted > ROUNDING
+    above, below = p - (asked.upper_factor * q + asked.upper_offset), wanted[values] - p
+    surplus = np.add.reduceat(np.where(present, np.maximum(0.0, p - q), 0.0), starts) - asked.surplus
     missing = np.add.reduceat(present & required[values], starts, dtype=np.int64) < np.count_nonzero(required)
-    return np.asarray(large & (np.logical_or.reduceat(bad, starts) | (surplus > asked.surplus + ROUNDING) | missing))
+    excess = np.maximum(np.maximum.reduceat(np.where(present, np.maximum(above, below), -1.0), starts), surplus)
+    refused = kept & ((excess > ROUNDING) | missing)
+    doubtful = bool(np.any(kept & ~refused & (excess > -ROUNDING))) or bool(np.any((wanted > 0) & ~required))
+    return refused, doubtful
 
 
 def score_native(start: Start, gains: Floats, *, slope: float, base: float = 1.0, best_value: bool = False) -> Floats:
@@ -297,24 +337,29 @@ def screen_native(
     loss: float,
     scale: float,
     best: float,
-    proportions: Proportions | None = None,
+    orders: Sequence[Order] = ((),),
 ) -> tuple[Integers, Floats]:
     """Screen with the compiled kernel; see :func:`screen`."""
     nodes = int(np.prod([len(axis.costs) for axis in start.axes]))
     found, bounds = np.empty(nodes, dtype=np.int64), np.empty(nodes)
-    function = compiled().shoal_screen
+    function = compiled().shoal_screen_orders
     function.restype = ctypes.c_int64
     number = function(
         ctypes.c_int64(len(start.keys)),
         ctypes.c_int32(len(start.axes)),
         ctypes.c_int32(start.target),
-        ctypes.c_int32(proportions is not None),
+        ctypes.c_int32(len(orders)),
         ctypes.c_int64(smallest),
         ctypes.c_int64(allowed),
         ctypes.c_double(loss),
         ctypes.c_double(scale),
         ctypes.c_double(best),
-        *pointers(np.array(proportions or Proportions()), *_described(start), np.concatenate([*floors, np.zeros(0)])),
+        *pointers(
+            np.array([len(order) for order in orders], dtype=np.int32),
+            np.array([*itertools.chain.from_iterable(orders), Proportions()], dtype=np.float64),
+            *_described(start),
+            np.concatenate([*floors, np.zeros(0)]),
+        ),
         *pointers(found, bounds),
     )
     return found[:number].copy(), bounds[:number].copy()

@@ -10,8 +10,12 @@ from shoal.models._model import Achieved as Achieved
 from shoal.models._model import Capabilities as Capabilities
 from shoal.models._model import Model as Model
 from shoal.models._model import Scope as Scope
+from shoal.models._model import Stages as Stages
 from shoal.models._model import in_order as in_order
 from shoal.models._model import keep as keep
+from shoal.models._model import orders_of_removal as orders_of_removal
+from shoal.models._model import removal as removal
+from shoal.models._model import rule_of_removal as rule_of_removal
 from shoal.tables import Classes as Classes
 from shoal.tables import ClassHistogram as ClassHistogram
 

@@ -10,7 +10,17 @@ import numpy as np
 
 from shoal.exact import Number, fraction, plain, within
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import KNOWN, SIZE_ALONE, Achieved, Capabilities, Mask, Model, Scope, released_classes
+from shoal.models._model import (
+    KNOWN,
+    SIZE_ALONE,
+    Achieved,
+    Capabilities,
+    Mask,
+    Model,
+    Scope,
+    costs_of,
+    released_classes,
+)
 from shoal.models._ratios import Ratios
 from shoal.tables import Classes
 
@@ -34,7 +44,7 @@ class AverageRisk(Model):
     is the number of classes over the number of records (marketer risk; the prosecutor risk of one record is the 1/k of
     [Bild24, 2.1.4]).
 
-    :meth:`keep` removes the smallest classes, as few as needed, in the order of the classes where sizes are equal. No
+    :meth:`keep` removes the smallest classes, as few as needed; where sizes are equal those that cost most first. No
     choice suppresses fewer records: a smaller class costs less to remove and lowers the average more.
 
     Assumptions
@@ -67,6 +77,7 @@ class AverageRisk(Model):
         """Return the kept classes without as few of the smallest ones as needed."""
         result = released_classes(classes, kept)
         numbers = np.flatnonzero(result)
+        numbers = numbers[np.argsort(-costs_of(classes)[numbers], kind="stable")]
         numbers = numbers[np.argsort(classes.crowds[numbers], kind="stable")]
         # What is left after removing none, one, two, ... of the smallest classes
         left = np.arange(len(numbers), 0, -1)

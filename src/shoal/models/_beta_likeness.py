@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
@@ -75,7 +76,11 @@ class BetaLikeness(SensitiveModel):
     def proportions(self, attribute: SensitiveAttribute) -> Proportions | None:
         """Return what is asked at least of the proportions of the values of ``attribute`` in a class."""
         del attribute
-        return Proportions(upper_factor=1 + float(fraction(self.beta)), upper_offset=0.0)
+        return Proportions(upper_factor=1 + float(fraction(self.beta)), upper_offset=0.0, exact=not self.enhanced)
+
+    def weaker(self, factor: Fraction) -> BetaLikeness:
+        """Return the plain model that allows ``factor`` times the gain."""
+        return dataclasses.replace(self, beta=fraction(self.beta) * factor, enhanced=False)
 
     def satisfied(self, rows: Rows) -> Mask:
         """Return the rows in which no value gains too much."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -70,7 +71,11 @@ class DeltaDisclosure(SensitiveModel):
         """Return what is asked at least of the proportions of the values of ``attribute`` in a class."""
         del attribute
         factor = math.exp(min(float(fraction(self.delta)), 100.0))
-        return Proportions(lower=1 / factor, upper_factor=factor, upper_offset=0.0)
+        return Proportions(lower=1 / factor, upper_factor=factor, upper_offset=0.0, exact=True)
+
+    def weaker(self, factor: Fraction) -> DeltaDisclosure:
+        """Return the model that allows ``factor`` times the difference."""
+        return dataclasses.replace(self, delta=fraction(self.delta) * factor)
 
     def satisfied(self, rows: Rows) -> Mask:
         """Return the rows in which no share of a value differs by more than a factor exp(delta)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
@@ -21,9 +21,25 @@ from shoal.kernels.walk import Proportions
 from shoal.schema import Schema
 from shoal.tables import Classes, SensitiveAttribute
 
-__all__ = ["Achieved", "Capabilities", "Model", "Scope", "in_order", "keep"]
+__all__ = [
+    "Achieved",
+    "Capabilities",
+    "Model",
+    "Scope",
+    "in_order",
+    "keep",
+    "orders_of_removal",
+    "removal",
+    "rule_of_removal",
+]
 
 Mask = npt.NDArray[np.bool_]
+
+#: Models that are asked together until they hold, the last ones those of the promise.
+Stages = tuple[tuple["Model", ...], ...]
+
+#: How many times weaker the promises are that must hold first where the worst classes are removed first.
+_WEAKER = (Fraction(27, 8), Fraction(9, 4), Fraction(3, 2))
 
 #: assumptions of many models
 KNOWN = "An intruder knows at most the columns declared as quasi-identifiers."
@@ -157,7 +173,7 @@ class Model(Requirement):
         """Return which of the ``kept`` classes satisfy the model in a release of exactly the ``kept`` classes.
 
         The result is a subset of ``kept``. Where the verdict depends on the whole release (closeness to its overall
-        distribution, say) removing classes may change the verdict on others: :func:`keep` repeats until nothing
+        distribution, say) removing classes may change the verdict on others: :func:`removal` repeats until nothing
         changes. Models of scope ``RELEASE`` return a subset that satisfies them.
         """
 
@@ -186,6 +202,14 @@ class Model(Requirement):
         """
         del attribute
         return None
+
+    def weaker(self, factor: Fraction) -> Model:
+        """Return a model that allows classes to differ from the release ``factor`` times as much, where that is meant.
+
+        Classes that violate it are the worst ones under this model; :func:`orders_of_removal` removes them first.
+        """
+        del factor
+        return self
 
     def problems(self, schema: Schema) -> list[str]:
         """Return what keeps this model from being used with ``schema``."""
@@ -262,29 +286,72 @@ def all_alone(evidence: Evidence) -> bool:
     return all(step["persons"] == step["records"] for step in evidence.steps("counted"))
 
 
-def keep(models: Sequence[Model], classes: Classes) -> Mask:
-    """Return the classes that can be released together under all ``models``.
+def keep(models: Sequence[Model], classes: Classes, value: Callable[[Mask], float] | None = None) -> Mask:
+    """Return classes that can be released together under all ``models``.
 
     Starting from all classes, those that fail a model are removed until all that are left satisfy all models in a
     release of exactly the classes that are left. The set only shrinks, so this ends; the result is sound by
-    construction and may be empty. Models of a wider scope are asked later, so that they judge what the others leave.
+    construction and may be empty. Of the results of all :func:`orders_of_removal` the one with the least ``value`` is
+    returned, by default the one that leaves most records; the earlier one if they are equal. That no other set of
+    classes is better is not claimed.
+    """
+    orders = orders_of_removal(models)
+    results = []
+    for stages in orders:
+        *_, kept = removal(stages, classes)
+        results.append(kept)
+    if len(results) == 1:
+        return results[0]
+    return min(results, key=value or (lambda kept: -int(classes.sizes[kept].sum())))
+
+
+def orders_of_removal(models: Sequence[Model]) -> tuple[Stages, ...]:
+    """Return the orders in which classes that fail are removed, each as models to be kept one after the other.
+
+    The first order removes all classes that fail at once. Where classes are compared with the release as a whole, which
+    changes with every class removed, this may remove classes that would pass once the worst ones are gone. So there
+    is a second order: promises that are several times weaker must hold first, and less and less weak ones after them.
+    """
+    asked = tuple(models)
+    weaker = [tuple(model.weaker(factor) for model in asked) for factor in _WEAKER]
+    stages = tuple(stage for stage in dict.fromkeys((*weaker, asked)))
+    return ((asked,),) if len(stages) == 1 else ((asked,), stages)
+
+
+def rule_of_removal(models: Sequence[Model]) -> str | None:
+    """Say how classes are chosen for removal; None where the models leave no choice, each class having its verdict."""
+    if all(model.capabilities.monotone_suppression for model in models):
+        return None
+    if len(orders_of_removal(models)) > 1:
+        return "all that break the promise at once, or the worst first, whichever is better"
+    return "those that break the promise, in a fixed order, until it holds"
+
+
+def removal(stages: Stages, classes: Classes) -> Iterator[Mask]:
+    """Remove classes in one order; yield what is left after every question to a model, at last the result.
+
+    Models that judge a class alone are asked first and once; those of a wider scope later, so that they judge what the
+    others leave.
     """
     kept = np.ones(len(classes), dtype=np.bool_)
-    stable = [model for model in in_order(models) if model.capabilities.monotone_suppression]
-    unstable = [model for model in in_order(models) if not model.capabilities.monotone_suppression]
-    for model in stable:
-        kept = model.keep(classes, kept)
-    satisfied = 0
-    for model in itertools.cycle(unstable):
-        before, kept = kept, model.keep(classes, kept)
-        satisfied = satisfied + 1 if np.array_equal(before, kept) else 0
-        if satisfied == len(unstable):
-            break
-    return kept
+    for stage in stages:
+        for model in in_order(stage):
+            if model.capabilities.monotone_suppression:
+                kept = model.keep(classes, kept)
+        yield kept
+        unstable = [model for model in in_order(stage) if not model.capabilities.monotone_suppression]
+        satisfied = 0
+        for model in itertools.cycle(unstable):
+            before, kept = kept, model.keep(classes, kept)
+            satisfied = satisfied + 1 if np.array_equal(before, kept) else 0
+            if satisfied == len(unstable):
+                break
+            yield kept
+    yield kept
 
 
 def in_order(models: Sequence[Model]) -> list[Model]:
-    """Return the models as :func:`keep` asks them: those that judge a class alone first, wider scopes later."""
+    """Return the models as :func:`removal` asks them: those that judge a class alone first, wider scopes later."""
     return sorted(models, key=lambda model: model.capabilities.scope)
 
 
@@ -292,6 +359,11 @@ def released_classes(classes: Classes, kept: Mask | None) -> Mask:
     """Return the kept classes that hold records."""
     occupied = classes.sizes > 0
     return np.asarray(occupied if kept is None else occupied & kept)
+
+
+def costs_of(classes: Classes) -> npt.NDArray[np.float64]:
+    """Return what a record of each class costs if it is released; nothing where that is not known."""
+    return np.zeros(len(classes)) if classes.costs is None else classes.costs
 
 
 def population(classes: Classes, title: str) -> Counts:

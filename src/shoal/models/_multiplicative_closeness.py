@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
@@ -71,7 +72,11 @@ class MultiplicativeCloseness(SensitiveModel):
         """Return what is asked at least of the proportions of the values of ``attribute`` in a class."""
         del attribute
         factor = float(fraction(self.t))
-        return Proportions(lower=1 / factor, upper_factor=factor, upper_offset=0.0)
+        return Proportions(lower=1 / factor, upper_factor=factor, upper_offset=0.0, exact=True)
+
+    def weaker(self, factor: Fraction) -> MultiplicativeCloseness:
+        """Return the model that allows ``factor`` times the excess of the factor over 1."""
+        return dataclasses.replace(self, t=1 + (fraction(self.t) - 1) * factor)
 
     def satisfied(self, rows: Rows) -> Mask:
         """Return the rows in which every value is present with about its share of the release."""

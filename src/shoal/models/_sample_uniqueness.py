@@ -10,7 +10,17 @@ import numpy as np
 
 from shoal.exact import Number, fraction, plain, within
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import KNOWN, SIZE_ALONE, Achieved, Capabilities, Mask, Model, Scope, released_classes
+from shoal.models._model import (
+    KNOWN,
+    SIZE_ALONE,
+    Achieved,
+    Capabilities,
+    Mask,
+    Model,
+    Scope,
+    costs_of,
+    released_classes,
+)
 from shoal.tables import Classes
 
 __all__ = ["SampleUniqueness"]
@@ -32,8 +42,8 @@ class SampleUniqueness(Model):
     Syntactic: the number of classes of one record over the number of released records is at most ``share``. With 0 it
     is 2-anonymity [Bild24, 2.1.4, Def. 1].
 
-    :meth:`keep` removes as few unique records as needed, the last ones in the order of the classes. No choice
-    suppresses fewer records, as removing others raises the share.
+    :meth:`keep` removes as few unique records as needed, those that cost most if released. No choice suppresses
+    fewer records, as removing others raises the share.
 
     Assumptions
     -----------
@@ -68,6 +78,7 @@ class SampleUniqueness(Model):
         share = fraction(self.share)
         # u unique records are allowed where u / (u + others) <= share
         allowed = len(unique) if share == 1 else int(others * share / (1 - share))
+        unique = unique[np.argsort(costs_of(classes)[unique], kind="stable")]
         result[unique[allowed:]] = False
         return result
 

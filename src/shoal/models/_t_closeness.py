@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import ClassVar, Literal, get_args
 
 from shoal.errors import ParameterError
@@ -105,7 +106,11 @@ class TCloseness(SensitiveModel):
             "hierarchical": 1 if attribute.hierarchy is None else max(attribute.hierarchy.height, 1),
         }
         distance = self._distance(attribute.ordered, attribute.hierarchy is not None)
-        return Proportions(surplus=float(fraction(self.t)) * steps[distance])
+        return Proportions(surplus=float(fraction(self.t)) * steps[distance], exact=distance == "equal")
+
+    def weaker(self, factor: Fraction) -> TCloseness:
+        """Return the model that allows ``factor`` times the distance, at most 1."""
+        return dataclasses.replace(self, t=min(fraction(self.t) * factor, Fraction(1)))
 
     def satisfied(self, rows: Rows) -> Mask:
         """Return the rows at a distance of at most t from all rows together."""

@@ -154,6 +154,9 @@ class Classes:
         Persons per class; None where every record is of a person of its own.
     vote
         What the whole vote of a person counts in the ``votes`` of histograms.
+    costs
+        What a record of each class costs if it is released, where a search knows that: of classes that a model may
+        remove as well as others, those go first that cost most.
     """
 
     sizes: Counts
@@ -162,6 +165,7 @@ class Classes:
     population: Counts | None = None
     persons: Counts | None = None
     vote: int = 1
+    costs: npt.NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.sizes)

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from shoal import Release, Table, hierarchies, tables
-from shoal.methods.recode import Lattice, SearchResult, smallest_class
+from shoal.methods.recode import Lattice, Node, SearchResult, smallest_class
 from shoal.models import Model
 from shoal.report import compared_tables, lattice_figures
 from shoal.risk import Reidentification
@@ -107,18 +108,24 @@ def _frontier(found: SearchResult, frequencies: Frequencies, models: Sequence[Mo
     lattice, points = Lattice(frequencies, enough=smallest_class(models)), []
     for i in dict.fromkeys([*order[:_SOLUTIONS].tolist(), *spread.tolist()]):
         node = lattice.node(tuple(map(int, explored.levels[i])))
-        kept = node.keep(models)
+        suppressed = int(explored.suppressed[i])
+        kept = _released(node, models, found.records - suppressed)
         points.append(
             {
                 "levels": explored.levels[i].tolist(),
                 "value": _number(float(explored.values[i])),
                 "risk": float(kept.sum() / max(node.classes(kept, votes=True).crowds.sum(), 1)),
-                "suppressed": int(explored.suppressed[i]),
+                "suppressed": suppressed,
             }
         )
         if time.monotonic() - started > _PATIENCE:
             break
     return [point | {"beaten": _beaten(point, points)} for point in points]
+
+
+def _released(node: Node, models: Sequence[Model], records: int) -> npt.NDArray[np.bool_]:
+    """Return the classes of a node that are released, by the order of removal that leaves this many records."""
+    return node.keep(models, lambda kept: abs(int(node.sizes[kept].sum()) - records))
 
 
 def _beaten(point: dict[str, Any], points: Sequence[dict[str, Any]]) -> bool:

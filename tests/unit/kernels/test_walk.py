@@ -59,6 +59,6 @@ def test_a_class_with_other_proportions_is_lost(screen: object, asked: Proportio
         loss=1.0,
         scale=8.0,
         best=1.0,
-        proportions=asked,
+        orders=[[asked]],
     )
     assert bounds[found.tolist().index(0)] == lost / 8

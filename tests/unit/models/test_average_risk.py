@@ -30,3 +30,9 @@ def test_nothing_is_kept_where_even_the_largest_class_is_too_small() -> None:
 def test_a_risk_of_0_cannot_be_asked_for() -> None:
     with pytest.raises(ParameterError, match=r"`risk` of `AverageRisk` must be in \(0, 1\]; got 0"):
         AverageRisk(0)
+
+
+def test_of_equally_small_classes_those_that_cost_most_go_first() -> None:
+    everything = np.ones(3, dtype=np.bool_)
+    classes = Classes(sizes=np.array([1, 1, 8]), costs=np.array([0.1, 0.7, 0.5]))
+    assert AverageRisk(0.25).keep(classes, everything).tolist() == [True, False, True]

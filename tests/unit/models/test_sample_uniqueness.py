@@ -33,3 +33,9 @@ def test_no_unique_records_at_all_is_2_anonymity() -> None:
 
 def test_everything_may_be_unique_if_the_share_is_1() -> None:
     assert SampleUniqueness(1).holds(Classes(sizes=np.array([1, 1, 1])))
+
+
+def test_the_unique_records_that_cost_most_go_first() -> None:
+    everything = np.ones(4, dtype=np.bool_)
+    classes = Classes(sizes=np.array([1, 9, 1, 1]), costs=np.array([0.7, 0.5, 0.1, 0.2]))
+    assert SampleUniqueness(0.1).keep(classes, everything).tolist() == [False, True, True, False]

@@ -4,6 +4,8 @@
 #include "walk.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
@@ -269,84 +271,131 @@ using shoal::table_of;
 
 constexpr double ROUNDING = 1e-9; // a class is only refused if it fails by more than rounding can explain
 
-// What the models ask of the proportions of sensitive values, given those of the release.
+// What a model asks of the proportions of sensitive values, given those of the release; `exact` if it is all it asks.
 struct Proportions {
-    double lower, upper_factor, upper_offset, surplus;
+    double lower, upper_factor, upper_offset, surplus, exact;
 };
+
+// Classes are suppressed until all that are left are as the first entry asks for, then as the second, and so on.
+using Order = std::vector<Proportions>;
 
 // A lower bound on the value of a node, from its classes.
 class Screen {
   public:
-    Screen(int target, bool screened, Proportions asked, int64_t smallest, double loss)
-        : target_(target), screened_(screened), asked_(asked), smallest_(smallest), loss_(loss),
-          quota_(screened ? size_t(1) << target : 0) {}
+    Screen(int target, std::vector<Order> orders, int64_t smallest, double loss)
+        : target_(target), orders_(std::move(orders)), smallest_(smallest), loss_(loss), quota_(size_t(1) << target) {}
 
-    int64_t lost = 0;    // records in classes that are suppressed for sure
-    double excess = 0.0; // what their suppression costs more than keeping them
-
-    // Suppress the classes that are too small, and note how frequent the values of the others are.
-    void suppress_small(const std::vector<Row> &table) {
-        lost = 0, excess = 0.0;
-        int64_t kept = 0;
-        std::fill(quota_.begin(), quota_.end(), 0.0);
-        for_each_class(table, [&](size_t start, size_t end, int64_t size) {
-            if (size < smallest_) return suppress(table[start], size);
-            kept += size;
-            if (screened_)
-                for (size_t i = start; i < end; ++i) quota_[value(table[i])] += static_cast<double>(table[i].count);
-        });
-        required_ = 0;
-        for (double &quota : quota_) {
-            quota /= static_cast<double>(std::max<int64_t>(kept, 1));
-            required_ += asked_.lower * quota > ROUNDING;
+    // Return the least cost of suppression that an order may lead to, or infinity if all of them are beaten.
+    template <class Beaten> double least(const std::vector<Row> &table, Beaten beaten) {
+        read(table);
+        if (beaten(lost_, excess_)) return std::numeric_limits<double>::infinity();
+        const int64_t lost = lost_;
+        const double excess = excess_;
+        double least = std::numeric_limits<double>::infinity();
+        for (const Order &order : orders_) {
+            lost_ = lost, excess_ = excess;
+            left_ = large_;
+            if (!refuted(table, order, beaten)) least = std::min(least, excess_);
         }
-    }
-
-    // Suppress the classes whose proportions are not as asked for.
-    void suppress_others(const std::vector<Row> &table) {
-        if (!screened_) return;
-        for_each_class(table, [&](size_t start, size_t end, int64_t size) {
-            if (size >= smallest_ && !satisfies(table, start, end, size)) suppress(table[start], size);
-        });
+        return least;
     }
 
   private:
+    struct Class {
+        size_t start, end;
+        int64_t size;
+    };
+    enum class Verdict { kept, refused, open };
+
     uint64_t value(const Row &row) const { return row.key & ((uint64_t(1) << target_) - 1); }
 
     void suppress(const Row &row, int64_t size) {
-        lost += size;
-        excess += static_cast<double>(size) * (loss_ - row.cost);
+        lost_ += size;
+        excess_ += static_cast<double>(size) * (loss_ - row.cost);
     }
 
-    template <class Function> void for_each_class(const std::vector<Row> &table, Function function) const {
+    // Find the classes and suppress those that are too small.
+    void read(const std::vector<Row> &table) {
+        large_.clear();
+        lost_ = 0, excess_ = 0.0;
         for (size_t start = 0, end; start < table.size(); start = end) {
             int64_t size = 0;
             for (end = start; end < table.size() && table[end].key >> target_ == table[start].key >> target_; ++end)
                 size += table[end].count;
-            function(start, end, size);
+            if (size < smallest_)
+                suppress(table[start], size);
+            else
+                large_.push_back({start, end, size});
         }
     }
 
-    bool satisfies(const std::vector<Row> &table, size_t start, size_t end, int64_t size) const {
-        double surplus = 0.0;
+    // Whether an order suppresses so much that the node is beaten. Once rounding leaves a class open it is not known
+    // what the others are compared with next, and what is suppressed so far must do.
+    template <class Beaten> bool refuted(const std::vector<Row> &table, const Order &order, Beaten beaten) {
+        for (const Proportions &asked : order) {
+            for (bool removed = true; removed;) {
+                removed = false;
+                bool open = compare(table, asked) || !(asked.exact > 0.0);
+                size_t kept = 0;
+                for (const Class &each : left_) {
+                    const Verdict verdict = judge(table, each, asked);
+                    open = open || verdict == Verdict::open;
+                    if (verdict == Verdict::refused)
+                        suppress(table[each.start], each.size), removed = true;
+                    else
+                        left_[kept++] = each;
+                }
+                left_.resize(kept);
+                if (beaten(lost_, excess_)) return true;
+                if (open) return false;
+            }
+        }
+        return false;
+    }
+
+    // Note how frequent the values are in the classes that are left; return whether a value is too rare to tell whether
+    // it is required.
+    bool compare(const std::vector<Row> &table, const Proportions &asked) {
+        int64_t records = 0;
+        std::fill(quota_.begin(), quota_.end(), 0.0);
+        for (const Class &each : left_) {
+            records += each.size;
+            for (size_t i = each.start; i < each.end; ++i) quota_[value(table[i])] += static_cast<double>(table[i].count);
+        }
+        required_ = 0;
+        bool open = false;
+        for (double &quota : quota_) {
+            quota /= static_cast<double>(std::max<int64_t>(records, 1));
+            const double wanted = asked.lower * quota;
+            required_ += wanted > ROUNDING;
+            open = open || (wanted > 0.0 && wanted <= ROUNDING);
+        }
+        return open;
+    }
+
+    Verdict judge(const std::vector<Row> &table, const Class &each, const Proportions &asked) const {
+        double surplus = 0.0, excess = -1.0;
         int64_t present = 0;
-        for (size_t i = start; i < end; ++i) {
+        for (size_t i = each.start; i < each.end; ++i) {
             if (!table[i].count) continue;
             const double q = quota_[value(table[i])];
-            const double p = static_cast<double>(table[i].count) / static_cast<double>(size);
-            if (p > asked_.upper_factor * q + asked_.upper_offset + ROUNDING || p < asked_.lower * q - ROUNDING)
-                return false;
+            const double p = static_cast<double>(table[i].count) / static_cast<double>(each.size);
+            excess = std::max({excess, p - (asked.upper_factor * q + asked.upper_offset), asked.lower * q - p});
             surplus += std::max(0.0, p - q);
-            present += asked_.lower * q > ROUNDING;
+            present += asked.lower * q > ROUNDING;
         }
-        return surplus <= asked_.surplus + ROUNDING && present >= required_;
+        excess = std::max(excess, surplus - asked.surplus);
+        if (excess > ROUNDING || present < required_) return Verdict::refused;
+        return excess > -ROUNDING ? Verdict::open : Verdict::kept;
     }
 
     const int target_;
-    const bool screened_;
-    const Proportions asked_;
+    const std::vector<Order> orders_;
     const int64_t smallest_;
     const double loss_;
+    int64_t lost_ = 0;    // records in classes that are suppressed for sure
+    double excess_ = 0.0; // what their suppression costs more than keeping them
+    std::vector<Class> large_, left_;
     std::vector<double> quota_;
     int64_t required_ = 0;
 };
@@ -380,20 +429,25 @@ SHOAL_API void shoal_score(int64_t rows, int32_t number, int32_t target, int32_t
 
 // Walk over a box and return how many of its nodes may have a value of at most `best`; write their numbers in the walk
 // and a lower bound on their values. A class is suppressed if it is smaller than `smallest`, or if the proportions of the
-// values of the sensitive attribute, the last `target` bits, are not as asked for (`screened`).
-SHOAL_API int64_t shoal_screen(int64_t rows, int32_t number, int32_t target, int32_t screened, int64_t smallest,
-                               int64_t allowed, double loss, double scale, double best, const double *asked,
-                               const uint64_t *keys, const int64_t *counts, const double *costs, const int32_t *steps,
-                               const int32_t *shifts, const int32_t *bits, const int64_t *lengths, const int32_t *maps,
-                               const double *changes, const double *floors, int64_t *found, double *bounds) {
+// values of the sensitive attribute, the last `target` bits, are not as asked for, in one of the `orders`.
+SHOAL_API int64_t shoal_screen_orders(int64_t rows, int32_t number, int32_t target, int32_t orders, int64_t smallest,
+                               int64_t allowed, double loss, double scale, double best, const int32_t *stages,
+                               const double *asked, const uint64_t *keys, const int64_t *counts, const double *costs,
+                               const int32_t *steps, const int32_t *shifts, const int32_t *bits, const int64_t *lengths,
+                               const int32_t *maps, const double *changes, const double *floors, int64_t *found,
+                               double *bounds) {
     const std::vector<Attribute> attributes = attributes_of(number, steps, shifts, bits, lengths, maps, changes);
-    Screen screen(target, screened != 0, {asked[0], asked[1], asked[2], asked[3]}, smallest, loss);
+    std::vector<Order> known(orders);
+    for (int32_t i = 0; i < orders; ++i)
+        for (int32_t stage = 0; stage < stages[i]; ++stage, asked += 5)
+            known[i].push_back({asked[0], asked[1], asked[2], asked[3], asked[4]});
+    Screen screen(target, std::move(known), smallest, loss);
     std::vector<const double *> floors_of(number);
     for (int32_t d = 0; d < number; floors += steps[d++] + 1) floors_of[d] = floors;
     std::vector<size_t> taken(number, 0); // steps of the node, of later attributes those of the lowest node
     int64_t survivors = 0;
     double floor = 0.0;
-    const auto beaten = [&] { return screen.lost > allowed || (floor + screen.excess) / scale > best; };
+    const auto beaten = [&](int64_t lost, double excess) { return lost > allowed || (floor + excess) / scale > best; };
 
     const auto enter = [&](size_t depth, size_t step) {
         std::fill(taken.begin() + static_cast<std::ptrdiff_t>(depth), taken.end(), 0);
@@ -403,13 +457,11 @@ SHOAL_API int64_t shoal_screen(int64_t rows, int32_t number, int32_t target, int
         return floor / scale <= best;
     };
     const auto visit = [&](const std::vector<Row> &table) {
-        screen.suppress_small(table);
-        if (beaten()) return;
-        screen.suppress_others(table);
-        if (beaten()) return;
+        const double excess = screen.least(table, beaten);
+        if (std::isinf(excess)) return;
         int64_t node = 0;
         for (int32_t d = 0; d < number; ++d) node = node * (steps[d] + 1) + static_cast<int64_t>(taken[d]);
-        found[survivors] = node, bounds[survivors++] = (floor + screen.excess) / scale;
+        found[survivors] = node, bounds[survivors++] = (floor + excess) / scale;
     };
     shoal::Walk(attributes).run(table_of(rows, keys, counts, costs), enter, visit);
     return survivors;

@@ -14,8 +14,9 @@ from shoal.methods.recode._descent import Descent, Place
 from shoal.methods.recode._judge import Judge, Limits
 from shoal.methods.recode._lattice import Box, Lattice, Levels, Node
 from shoal.methods.recode._result import ExploredLattice, Solution
-from shoal.models import Model
+from shoal.models import Model, in_order
 from shoal.quality import CellObjective, Objective
+from shoal.tables import Recoding
 
 __all__ = ["BranchAndBound", "Found"]
 
@@ -36,6 +37,8 @@ class Found:
     pruned: int
     least_suppressed: int
     lattice: ExploredLattice
+    #: the release of the best node
+    recoding: Recoding | None
 
 
 class BranchAndBound:
@@ -70,21 +73,26 @@ class BranchAndBound:
         self._until = limits
         self._descent: Descent | None = None
 
-    def _screened(self) -> tuple[int, Proportions] | None:
-        """Return the first model whose verdict depends on the whole release, if it says what it asks at least.
+    def _screened(self) -> tuple[int, list[list[Proportions]]] | None:
+        """Return what the first model whose verdict depends on the whole release asks at least, in each order.
 
-        It is asked about the classes that are large enough, provided that no other model is asked before.
+        It is asked about the classes that are large enough, provided that no other model is asked before; beside a
+        second model of this kind it is known what it removes first, and not what it removes then.
         """
         if self._lattice.frequencies.holders is not None:  # proportions of records are not those of votes
             return None
-        ordered = sorted(self._models, key=lambda model: model.capabilities.scope)
-        unstable = [model for model in ordered if not model.capabilities.monotone_suppression]
-        if not unstable or not all(m.capabilities.decided_by_size for m in ordered if m not in unstable):
+        unstable = [m for m in in_order(self._models) if not m.capabilities.monotone_suppression]
+        if not unstable or not all(m.capabilities.decided_by_size for m in self._models if m not in unstable):
             return None
+        place = self._models.index(unstable[0])
         for number, attribute in enumerate(self._lattice.frequencies.sensitive):
             if (attribute.name,) == unstable[0].capabilities.sensitive:
-                proportions = unstable[0].proportions(attribute)
-                return None if proportions is None else (number, proportions)
+                orders = [[stage[place].proportions(attribute) for stage in order] for order in self._judge.orders]
+                known = [[each for each in order if each is not None] for order in orders]
+                if known != orders:
+                    return None
+                alone = len(unstable) == 1
+                return number, [[each._replace(exact=each.exact and alone) for each in order] for order in known]
         return None
 
     def run(self) -> Found:
@@ -110,6 +118,7 @@ class BranchAndBound:
             pruned=self._lattice.nodes - self._checked if proved else self._ruled_out,
             least_suppressed=self._judge.least_suppressed,
             lattice=self._judge.explored(),
+            recoding=self._judge.recoding(self._judge.solutions[0].levels) if self._judge.solutions else None,
         )
 
     def _search_locally(self) -> None:
@@ -158,7 +167,7 @@ class BranchAndBound:
             loss=objective.loss,
             scale=objective.scale,
             best=self._judge.to_beat,
-            proportions=self._screen[1],
+            orders=self._screen[1],
         )
         for bound, number in sorted(zip(bounds.tolist(), found.tolist(), strict=True)):
             if not self._judge.beaten(bound):

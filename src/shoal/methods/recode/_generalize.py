@@ -17,7 +17,7 @@ from shoal.methods.recode._judge import Limits, no_solution
 from shoal.methods.recode._lattice import Lattice, smallest_class
 from shoal.methods.recode._method import Recode, check_time_limit
 from shoal.methods.recode._result import SearchResult
-from shoal.models import Model
+from shoal.models import Model, rule_of_removal
 from shoal.quality import CellObjective, Measure
 from shoal.tables import Frequencies
 
@@ -49,7 +49,10 @@ class Generalize(Recode):
     ---------
     Syntactic: the classes of the release satisfy the models [Bild24, 2.1.4]. Every released value is the ancestor of
     the original at one level per attribute. Without a limit on time or steps no node has a lower value; ties go to
-    fewer suppressed records, then a lower sum of levels, then lexicographically smaller levels.
+    fewer suppressed records, then a lower sum of levels, then lexicographically smaller levels. Where a model compares
+    classes with the whole release, which classes to remove is a choice: all that fail at once, or those first that fail
+    a promise several times weaker, whichever is better at the node (`shoal.models.orders_of_removal`). That no node is
+    better holds under this rule; finding the best of all sets of classes is another, hard problem.
 
     Assumptions
     -----------
@@ -117,14 +120,15 @@ class Generalize(Recode):
         limits = self.limits(frequencies)
         watch = Watch(progress, cancelled)
         found = BranchAndBound(lattice, objective, models, limits, watch).run()
-        if not found.solutions:
+        if found.recoding is None:
             raise no_solution(lattice, models, limits.suppressed, found.least_suppressed)
         best = found.solutions[0]
         result = SearchResult(
-            recoding=lattice.recoding(best.levels, models),
+            recoding=found.recoding,
             measure=measure,
             value=best.value,
             bound=found.bound,
+            rule=rule_of_removal(models),
             records=frequencies.records,
             suppressed=best.suppressed,
             checked=found.checked,

@@ -21,7 +21,7 @@ from shoal.methods.recode._lattice import Box, Lattice, Levels, Mask, Tables, by
 from shoal.methods.recode._local import LocalMethod, LocalTask
 from shoal.models import Model
 from shoal.quality import CellObjective, InformationLoss, Measure
-from shoal.tables import Frequencies
+from shoal.tables import Frequencies, Recoding
 
 __all__ = ["Iterate", "Prices", "rounds", "suppress_cells"]
 
@@ -159,10 +159,10 @@ def _round(
     part = frequencies.only(remaining)
     lattice = Lattice(part, costs, enough=smallest_class(models))
     found = _scored(lattice, models, costs, price)
-    levels, value = _searched(lattice, models, costs, price) if found is None else found
+    levels, value, recoding = _searched(lattice, models, costs, price) if found is None else found
     if value >= price * (1 - saving):
         return None
-    recoding = lattice.recoding(levels, models)
+    recoding = recoding or lattice.recoding(levels, lattice.node(levels).keep(models))
     cells = sum(table[level][column] for table, level, column in zip(costs, levels, recoding.codes.T, strict=True))
     cheap = np.append(np.asarray(cells) < price, False)
     released = np.zeros(len(frequencies.counts), dtype=np.bool_)
@@ -170,16 +170,22 @@ def _round(
     return (levels, released) if released.any() else None
 
 
-def _searched(lattice: Lattice, models: Sequence[Model], costs: Tables, price: float) -> tuple[Levels, float]:
+def _searched(
+    lattice: Lattice, models: Sequence[Model], costs: Tables, price: float
+) -> tuple[Levels, float, Recoding | None]:
     """Search for the node with the least value, if a suppressed record costs ``price``."""
     frequencies = lattice.frequencies
     objective = CellObjective.of(frequencies, costs, loss=price)
     limits = Limits(suppressed=frequencies.records, steps=_STEPS[by_size(models)], patience=0)
     found = BranchAndBound(lattice, objective, models, limits, Watch(None, None)).run()
-    return (found.solutions[0].levels, found.solutions[0].value) if found.solutions else (lattice.top, price)
+    if not found.solutions:
+        return lattice.top, price, None
+    return found.solutions[0].levels, found.solutions[0].value, found.recoding
 
 
-def _scored(lattice: Lattice, models: Sequence[Model], costs: Tables, price: float) -> tuple[Levels, float] | None:
+def _scored(
+    lattice: Lattice, models: Sequence[Model], costs: Tables, price: float
+) -> tuple[Levels, float, None] | None:
     """Score all nodes, where they are few and the models ask for numbers of records alone."""
     counted = by_size(models) and lattice.frequencies.holders is None
     if lattice.nodes * lattice.leaves > _SCORED or not counted:
@@ -191,7 +197,7 @@ def _scored(lattice: Lattice, models: Sequence[Model], costs: Tables, price: flo
     gains = np.append(np.zeros(size), float(size))
     saved = score(box.start, gains, slope=1.0, base=price)
     best = int(np.argmax(saved))
-    return box.levels(best), price - float(saved[best]) / max(lattice.frequencies.records, 1)
+    return box.levels(best), price - float(saved[best]) / max(lattice.frequencies.records, 1), None
 
 
 def suppress_cells(

@@ -11,8 +11,9 @@ import numpy as np
 from shoal.errors import RequirementError
 from shoal.methods.recode._lattice import Counts, Lattice, Levels, Mask, Node, by_size, smallest_class
 from shoal.methods.recode._result import ExploredLattice, Solution
-from shoal.models import Classes, Model, in_order, keep
+from shoal.models import Classes, Model, Stages, orders_of_removal, removal
 from shoal.quality import CellObjective, Objective
+from shoal.tables import Recoding
 
 __all__ = ["Judge", "Limits", "no_solution"]
 
@@ -59,6 +60,7 @@ class Judge:
         self._sensitive = {name for c in wanted for name in c.sensitive} | set(objective.sensitive)
         self._reads_codes = any(capabilities.codes for capabilities in wanted)
         self._reads_population = any(capabilities.population for capabilities in wanted)
+        self.orders = orders_of_removal(models)
         # a merged class is no mixture of its parts where a person is in both, so only numbers of persons are monotone
         self._votes = not by_size(models)
         counted = lattice.frequencies.holders is not None
@@ -84,7 +86,7 @@ class Judge:
     @property
     def to_beat(self) -> float:
         """What no bound of an interesting node exceeds: the best value and what rounding may hide."""
-        return self.best + _TIE * max(abs(self.best), 1.0) if math.isfinite(self.best) else self.best
+        return _with_ties(self.best)
 
     def beaten(self, bound: float) -> bool:
         """Return whether a node with this bound is of no interest."""
@@ -112,19 +114,23 @@ class Judge:
         if levels not in self._values:
             node = self.lattice.node(levels)
             large = node.large(self.smallest)
-            self._values[levels] = self._decide(node, node.sizes, large, self._classes(node, large))
+            self._values[levels] = self._decide(node, node.sizes, large, self._classes(node, large), math.inf)
         return self._values[levels]
+
+    def recoding(self, levels: Levels) -> Recoding:
+        """Return the release of a node: the best that an order of removing classes leaves."""
+        node = self.lattice.node(levels)
+        large = node.large(self.smallest)
+        return self.lattice.recoding(levels, self._best(node, node.sizes, large, self._classes(node, large))[1])
 
     def check(self, node: Node, sizes: Counts, large: Mask) -> bool:
         """Decide the models on a node unless it is beaten; return whether nodes below it can satisfy them."""
         classes = self._classes(node, large)
-        kept = large.copy()
-        kept[large] = first = self._once(classes)
-        if self.beaten(self.floor(node.levels) + self.excess(node, sizes, ~kept)):
-            self.note(node.levels, math.nan, self.records - int(sizes[kept].sum()))
-        else:
-            self._decide(node, sizes, large, classes)
-        return self._possible_below(classes, first)
+        value = self._decide(node, sizes, large, classes, self.to_beat)
+        if not self.rules_out_below or math.isfinite(value):
+            return True
+        everything = np.ones(len(classes), dtype=np.bool_)
+        return all(bool(model.keep(classes, everything).all()) for model in self._monotone)
 
     def note(self, levels: Levels, value: float, suppressed: int) -> None:
         """Remember a node for display."""
@@ -149,30 +155,51 @@ class Judge:
             votes=self._votes,
         )
 
-    def _decide(self, node: Node, sizes: Counts, large: Mask, classes: Classes) -> float:
-        kept = large.copy()
-        kept[large] = keep(self.models, classes)
+    def _decide(self, node: Node, sizes: Counts, large: Mask, classes: Classes, to_beat: float) -> float:
+        """Offer the release of a node; return its value: infinite if it suppresses too much, NaN if it is beaten."""
+        solution, _ = self._best(node, sizes, large, classes, to_beat)
+        if not math.isnan(solution.value):
+            self.least_suppressed = min(self.least_suppressed, solution.suppressed)
+        if math.isfinite(solution.value):
+            self._offer(solution)
+        self.note(node.levels, solution.value, solution.suppressed)
+        return solution.value
+
+    def _best(
+        self, node: Node, sizes: Counts, large: Mask, classes: Classes, to_beat: float = math.inf
+    ) -> tuple[Solution, Mask]:
+        """Return the best release of a node that an order of removing classes leaves, and its classes."""
+        found: list[tuple[Solution, Mask]] = []
+        for stages in self.orders:
+            kept, beaten = self._left(node, sizes, large, classes, stages, to_beat)
+            solution = self._solution(node, sizes, kept, beaten=beaten)
+            found.append((solution, kept))
+            if math.isfinite(solution.value):
+                to_beat = min(to_beat, _with_ties(solution.value))
+        return min(found, key=lambda pair: (math.isnan(pair[0].value), pair[0].order))
+
+    def _left(
+        self, node: Node, sizes: Counts, large: Mask, classes: Classes, stages: Stages, to_beat: float
+    ) -> tuple[Mask, bool]:
+        """Return what one order of removal leaves, and whether it was given up: its value exceeds ``to_beat``.
+
+        Classes that were removed stay removed, so that what their suppression costs bounds the value from below.
+        """
+        floor, kept = self.floor(node.levels), large
+        for left in removal(stages, classes):
+            before, kept = kept, large.copy()
+            kept[large] = left
+            if np.array_equal(before, kept) or math.isinf(to_beat):
+                continue
+            if floor + self.excess(node, sizes, ~kept) > to_beat:
+                return kept, True
+        return kept, False
+
+    def _solution(self, node: Node, sizes: Counts, kept: Mask, *, beaten: bool) -> Solution:
         suppressed = self.records - int(sizes[kept].sum())
-        self.least_suppressed = min(self.least_suppressed, suppressed)
-        value = math.inf
-        if suppressed <= self.limits.suppressed and suppressed < max(self.records, 1):
-            value = self._value(node, sizes, kept)
-            self._offer(Solution(levels=node.levels, value=value, suppressed=suppressed))
-        self.note(node.levels, value, suppressed)
-        return value
-
-    def _once(self, classes: Classes) -> Mask:
-        """Ask every model once: what fails here is suppressed at this node, whatever the rest of :func:`keep` says."""
-        kept = np.ones(len(classes), dtype=np.bool_)
-        for model in in_order(self.models):
-            kept = model.keep(classes, kept)
-        return kept
-
-    def _possible_below(self, classes: Classes, first: Mask) -> bool:
-        if not self.rules_out_below or bool(first.all()):
-            return True
-        everything = np.ones(len(classes), dtype=np.bool_)
-        return all(bool(model.keep(classes, everything).all()) for model in self._monotone)
+        fits = suppressed <= self.limits.suppressed and suppressed < max(self.records, 1)
+        value = math.nan if beaten else self._value(node, sizes, kept) if fits else math.inf
+        return Solution(levels=node.levels, value=value, suppressed=suppressed)
 
     def _value(self, node: Node, sizes: Counts, kept: Mask) -> float:
         objective = self.objective
@@ -189,6 +216,10 @@ class Judge:
         self.solutions.append(solution)
         self.solutions.sort(key=lambda listed: listed.order)
         del self.solutions[_LISTED:]
+
+
+def _with_ties(value: float) -> float:
+    return value + _TIE * max(abs(value), 1.0) if math.isfinite(value) else value
 
 
 def no_solution(lattice: Lattice, models: Sequence[Model], allowed: int, least: int) -> RequirementError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -79,10 +79,10 @@ class Lattice:
                 self._keep(self._rolled_up(self._below(low, None), low))
         return self._keep(self._rolled_up(self._below(levels, low), levels))
 
-    def recoding(self, levels: Levels, models: Sequence[Model]) -> Recoding:
-        """Return the release of a node, in which the classes that violate a model are suppressed."""
+    def recoding(self, levels: Levels, kept: Mask) -> Recoding:
+        """Return the release of a node, of which the ``kept`` classes are released."""
         node = self._rolled_up(self._leaves, levels)
-        return recoding_of(self.frequencies, levels, node.labels, node.codes(), node.keep(models))
+        return recoding_of(self.frequencies, levels, node.labels, node.codes(), kept)
 
     def _below(self, levels: Levels, low: Levels | None) -> Node:
         """Return the smallest known node among the next ones below, ``low`` and the leaves."""
@@ -251,18 +251,23 @@ class Node:
             codes=self.codes(chosen) if codes else None,
             population=self.totals[1, chosen] if population and len(self.totals) > 1 else None,
             persons=None if self.crowd is None else self.crowd.persons[chosen],
+            costs=self.costs[chosen] if len(self.costs) else None,
         )
         if not votes or self.crowd is None:
             return found
         places = np.where(chosen, np.cumsum(chosen) - 1, -1)
         return found.voted(self.frequencies, places[self.labels])
 
-    def keep(self, models: Sequence[Model]) -> Mask:
-        """Return which classes are released: those that are large enough, and then those that satisfy all models."""
+    def keep(self, models: Sequence[Model], value: Callable[[Mask], float] | None = None) -> Mask:
+        """Return which classes are released: those that are large enough, and then those that satisfy all models.
+
+        Of the sets that are left by different orders of removal, the one with the least ``value``.
+        """
         chosen = self.large(smallest_class(models))
         names = [attribute.name for attribute in self.frequencies.sensitive]
-        chosen[chosen] = keep(models, self.classes(chosen, sensitive=names, votes=not by_size(models)))
-        return chosen
+        classes = self.classes(chosen, sensitive=names, votes=not by_size(models))
+        worth = None if value is None else lambda kept: value(_within(chosen, kept))
+        return _within(chosen, keep(models, classes, worth))
 
     def _histogram(self, number: int, chosen: Mask) -> ClassHistogram:
         """Gather the values of one sensitive attribute in the chosen classes."""
@@ -271,6 +276,13 @@ class Node:
         if len(self.frequencies.sensitive) > 1:  # tuples of a class differ in other sensitive attributes as well
             values = _merged(values, attribute.size)
         return ClassHistogram(attribute=attribute, offsets=values.offsets, codes=values.codes, counts=values.counts)
+
+
+def _within(chosen: Mask, kept: Mask) -> Mask:
+    """Return the ``kept`` ones of the chosen classes among all classes."""
+    result = chosen.copy()
+    result[chosen] = kept
+    return result
 
 
 def _merged(values: ChosenTuples, size: int) -> ChosenTuples:

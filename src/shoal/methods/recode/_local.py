@@ -21,7 +21,7 @@ from shoal.methods.recode._judge import Limits, no_solution
 from shoal.methods.recode._lattice import Lattice, smallest_class
 from shoal.methods.recode._method import Recode, check_time_limit
 from shoal.methods.recode._result import SearchResult
-from shoal.models import Model
+from shoal.models import Model, rule_of_removal
 from shoal.quality import CellObjective, InformationLoss, Measure
 from shoal.tables import Frequencies
 
@@ -98,7 +98,9 @@ class LocalMethod(Recode):
         if whole is not None:
             note = f"The best full-domain recoding is not improved by {self.title}."
         elif proved:
-            note = "No full-domain recoding loses less."
+            rule = rule_of_removal(models)
+            under = f" under one rule of removing classes: {rule}." if rule else "."
+            note = f"No full-domain recoding loses less{under}"
         else:
             note = "No full-domain recoding that was looked at loses less; that none does is not proved."
         return replace(whole or best or task.failed(), notes=(note,), bound=None, solutions=(), lattice=None, nodes=0)
@@ -162,11 +164,11 @@ class LocalTask:
         limits = Limits(self.allowed, deadline=self.deadline, steps=steps, value=to_beat, patience=_PATIENCE)
         found = BranchAndBound(lattice, objective, self.models, limits, Watch(None, self.watch.cancelled)).run()
         self._least_suppressed = found.least_suppressed
-        if not found.solutions or not found.solutions[0].value < to_beat:
+        if found.recoding is None or not found.solutions[0].value < to_beat:
             return None, found.proved
         best = found.solutions[0]
         result = SearchResult(
-            recoding=lattice.recoding(best.levels, self.models),
+            recoding=found.recoding,
             measure=self.measure,
             value=best.value,
             records=self.frequencies.records,

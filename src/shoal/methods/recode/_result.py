@@ -75,7 +75,11 @@ class SearchResult:
     value
         The measure of the recoding; lower is better.
     bound
-        No full-domain recoding has a lower value: proved by the search. None for local methods, which prove nothing.
+        No node has a lower value if its classes are removed by the ``rule``: proved by the search. None for local
+        methods, which prove nothing.
+    rule
+        How classes are chosen for removal at a node, where the promises leave a choice. Nothing is proved of other
+        choices. None where they leave none.
     records, suppressed
         The number of records of the table, and of those that the recoding suppresses.
     checked, pruned, nodes
@@ -92,6 +96,7 @@ class SearchResult:
     measure: Measure
     value: float
     bound: float | None = None
+    rule: str | None = None
     records: int
     suppressed: int
     checked: int = 0
@@ -108,12 +113,12 @@ class SearchResult:
 
     @property
     def gap(self) -> float | None:
-        """How much lower the value of the best full-domain recoding can be at most; 0 is a proof of optimality."""
+        """How much lower the value of the best node can be at most under the ``rule``; 0 is a proof of optimality."""
         return None if self.bound is None else max(0.0, self.value - self.bound)
 
     @property
     def optimal(self) -> bool:
-        """Whether the search proved that no full-domain recoding is better."""
+        """Whether the search proved that no node is better, if its classes are removed by the ``rule``."""
         return self.gap == 0.0
 
     def explain(self) -> str:
@@ -132,6 +137,11 @@ class SearchResult:
                 else f"No node is better than {self.bound:.6g}: proved. That this is the best one is not proved: "
                 f"the gap is at most {self.gap:.3g}."
             )
+            if self.rule is not None:
+                lines.append(
+                    f"This is proved for one rule of removing classes: {self.rule}. That no other choice of classes to "
+                    "remove loses less is not proved."
+                )
         for rival in self.solutions[1:4]:
             lines.append(
                 f"Next: {self.measure.title} {rival.value:.6g}, {rival.suppressed:,} suppressed, with "

@@ -79,12 +79,12 @@ def test_classes_that_only_the_population_holds_are_not_released() -> None:
     node = lattice.node((0, 0))
     assert node.sizes.tolist() == [2, 1, 0]
     assert node.classes(node.sizes > 0).population.tolist() == [5, 1]
-    recoding = lattice.recoding((0, 0), [KAnonymity(1)])
+    recoding = lattice.recoding((0, 0), lattice.node((0, 0)).keep([KAnonymity(1)]))
     assert recoding.classes.tolist() == [0, 1, -1]
 
 
 def test_the_release_of_a_node_suppresses_small_classes() -> None:
-    recoding = Lattice(PLAIN).recoding((0, 1), [KAnonymity(2)])
+    recoding = Lattice(PLAIN).recoding((0, 1), Lattice(PLAIN).node((0, 1)).keep([KAnonymity(2)]))
     assert recoding.classes.tolist() == [2, -1, 0, 1]
     assert recoding.codes.tolist() == [[1, 0], [2, 0], [3, 0]]
     assert recoding.levels == (0, 1)
