@@ -32,10 +32,14 @@ __all__ = [
 Source = Annotated[
     str,
     typer.Argument(
-        metavar="FILE", help="A CSV or Parquet file, a DuckDB file (with --table), or postgresql://... (with --table)."
+        metavar="FILE",
+        help="A CSV, Parquet, Excel, Stata, SPSS, SAS, JSON lines or Feather file, a DuckDB file (with --table), or "
+        "postgresql://... (with --table).",
     ),
 ]
-TableName = Annotated[str | None, typer.Option("--table", help="The table to read from a database.")]
+TableName = Annotated[
+    str | None, typer.Option("--table", help="The table to read from a database, or the sheet of an Excel file.")
+]
 Delimiter = Annotated[str | None, typer.Option(help="The delimiter of a CSV file; detected automatically.")]
 Encoding = Annotated[str | None, typer.Option(help="The encoding of a CSV file; detected automatically.")]
 Decimal = Annotated[

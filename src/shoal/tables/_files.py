@@ -28,13 +28,14 @@ def read(
     Parameters
     ----------
     source
-        The path of a CSV file (``.csv``, ``.tsv``, ``.txt``, also with ``.gz``), a Parquet file or folder, or a
-        DuckDB file; the address ``postgresql://...`` of a database; an Arrow table, a pandas or polars frame; a
+        The path of a CSV file (``.csv``, ``.tsv``, ``.txt``, also with ``.gz``), a Parquet file or folder, an Excel,
+        Stata, SPSS or SAS file (value labels become values), lines of JSON, a Feather file, or a DuckDB file; the
+        address ``postgresql://...`` of a database; an Arrow table, a pandas or polars frame; a
         Spark frame, or a Spark session together with ``table``.
     schema
         What the columns mean, or the path of a schema file: the records are checked against it.
     table
-        The table of a database, ``name`` or ``schema.name``.
+        The table of a database, ``name`` or ``schema.name``; the sheet of an Excel file.
     delimiter, encoding, decimal
         How a CSV file is written. Detected automatically where not given, and kept in the table's ``source``: the
         delimiter among comma, semicolon, tab and vertical bar; UTF-8, UTF-16 and UTF-32 (with and without byte order
@@ -80,7 +81,7 @@ def readable(*, uploaded: bool = False) -> str:
     Examples
     --------
     >>> readable(uploaded=True)
-    '.csv, .tsv, .txt (also .gz), .parquet and .pq'
+    '.csv, .tsv, .txt (also .gz), .parquet, .pq, .jsonl, .ndjson, .feather, .arrow and .ipc'
     """
     listed = ", ".join(each.listed for each in files() if each.endings and (each.uploaded or not uploaded))
     first, _, last = listed.rpartition(", ")
@@ -112,9 +113,9 @@ def write(
     destination
         The path of a file; the address ``postgresql://...`` of a database; or the name of a Spark table.
     format
-        ``csv``, ``parquet`` (one file), ``parquet-folder`` (files written side by side by Spark, in a folder that
-        all its machines see), ``postgresql`` or ``spark`` (a table of the session). Read off the destination where
-        not given.
+        ``csv``, ``excel``, ``stata``, ``spss``, ``sas``, ``json-lines``, ``feather``, ``parquet`` (one file),
+        ``parquet-folder`` (files written side by side by Spark, in a folder that all its machines see),
+        ``postgresql`` or ``spark`` (a table of the session). Read off the destination where not given.
     name
         The table to make in a PostgreSQL database, ``name`` or ``schema.name``.
     overwrite

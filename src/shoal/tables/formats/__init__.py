@@ -1,12 +1,15 @@
 """Where tables come from and go to: one file per format, and its line in ``FORMATS``."""
 
+from shoal.tables.formats._arrow_files import Feather, JsonLines
 from shoal.tables.formats._csv import Csv
 from shoal.tables.formats._duckdb_file import DuckDBFile
+from shoal.tables.formats._excel import Excel
 from shoal.tables.formats._format import FileFormat, Format, Options, existing
 from shoal.tables.formats._frames import Frames, unreadable
 from shoal.tables.formats._parquet import Parquet, ParquetFolder
 from shoal.tables.formats._postgres import Postgres
 from shoal.tables.formats._spark import Spark
+from shoal.tables.formats._statistics import Sas, Spss, Stata
 
 __all__ = ["FORMATS", "FileFormat", "Format", "Options", "existing", "files", "unreadable"]
 
@@ -17,6 +20,12 @@ FORMATS: dict[str, Format] = {
         Csv(),
         Parquet(),
         ParquetFolder(),
+        Excel(),
+        Stata(),
+        Spss(),
+        Sas(),
+        JsonLines(),
+        Feather(),
         DuckDBFile(),
         Postgres(),
         Spark(),

@@ -154,7 +154,7 @@ def opening(path: Path, what: str, *errors: type[Exception]) -> Iterator[None]:
         raise DataError(f"{path.name} is not {what}, or it is damaged.") from None
 
 
-def staged(rows: pa.Table, source: Source) -> Table:
+def staged(rows: pa.Table, source: Source, notes: tuple[str, ...] = ()) -> Table:
     """Return a table of records that are in memory, numbered in their order."""
     check_names(rows.column_names, source.name)
     rows = _supported(rows)
@@ -162,7 +162,7 @@ def staged(rows: pa.Table, source: Source) -> Table:
     engine = DuckDBEngine()
     with quiet(source.name):
         expression = engine.stage(rows.append_column(ROW, numbers))
-    return Table(expression=expression, engine=engine, source=source)
+    return Table(expression=expression, engine=engine, source=source, notes=notes)
 
 
 def _supported(rows: pa.Table) -> pa.Table:

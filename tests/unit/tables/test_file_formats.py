@@ -1,0 +1,97 @@
+"""Files of spreadsheets, statistics packages and Arrow: what was written is read back, damage is one clear error."""
+
+from __future__ import annotations
+
+import datetime as dt
+import sys
+
+import pyarrow as pa
+import pytest
+
+import shoal
+from shoal.errors import DataError, MissingExtraError, OutputError, ParameterError
+from shoal.tables import write
+from shoal.tables.formats import files
+
+ROWS = pa.table(
+    {
+        "age": [34, 61, None],
+        "pay": [1.5, 2.25, 3.0],
+        "city": ["Bonn", None, "Köln"],
+        "born": [dt.date(1990, 1, 31), dt.date(1963, 12, 1), None],
+    }
+)
+WRITTEN = [".xlsx", ".dta", ".sav", ".xpt", ".jsonl", ".feather", ".arrow"]
+
+
+@pytest.mark.parametrize("ending", WRITTEN)
+def test_what_was_written_is_read_back(ending, tmp_path):
+    write(shoal.read(ROWS), tmp_path / f"a{ending}")
+    table = shoal.read(tmp_path / f"a{ending}")
+    read = table.to_arrow().to_pydict()
+    assert read["age"] == [34, 61, None]
+    assert read["pay"] == [1.5, 2.25, 3.0]
+    assert read["city"] == ["Bonn", None, "Köln"]
+    born = [str(each)[:10] if each is not None else None for each in read["born"]]
+    assert born == ["1990-01-31", "1963-12-01", None]
+
+
+@pytest.mark.parametrize("ending", sorted({each for one in files() for each in one.endings} - {".csv", ".tsv", ".txt"}))
+def test_a_damaged_file_is_one_clear_error(ending, tmp_path):
+    path = tmp_path / f"a{ending}"
+    path.write_bytes(b"\x00secret nonsense\xff" * 20)
+    with pytest.raises((DataError, ParameterError)) as raised:
+        shoal.read(path)
+    assert "secret" not in str(raised.value)
+
+
+def test_value_labels_and_declared_missing_values_are_understood(tmp_path):
+    import pandas
+    import pyreadstat
+
+    frame = pandas.DataFrame({"sex": [1.0, 2.0, 2.0, 9.0], "weeks": [3.0, 99.0, 5.0, 12.0]})
+    pyreadstat.write_sav(
+        frame,
+        str(tmp_path / "a.sav"),
+        variable_value_labels={"sex": {1: "man", 2: "woman"}},
+        missing_ranges={"weeks": [99], "sex": [9]},
+    )
+    table = shoal.read(tmp_path / "a.sav")
+    assert table.to_arrow().to_pydict() == {"sex": ["man", "woman", "woman", None], "weeks": [3, None, 5, 12]}
+    assert table.notes == ("a.sav: the value labels of 1 column are read as values",)
+
+
+def test_sheets_are_chosen_by_name_and_cells_of_several_kinds_are_text(tmp_path):
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    book.active.append(["x"])
+    book.active.append([1])
+    sheet = book.create_sheet("people")
+    for row in (["age", "age", None], [34, "many", 1.5], [None, None, None], [61, 7, 2]):
+        sheet.append(row)
+    book.save(tmp_path / "a.xlsx")
+    table = shoal.read(tmp_path / "a.xlsx", table="people")
+    assert table.to_arrow().to_pydict() == {"age": [34, 61], "age_2": ["many", "7"], "column_3": [1.5, 2.0]}
+    assert shoal.read(tmp_path / "a.xlsx").columns == ("x",)
+    with pytest.raises(ParameterError, match="no sheet `other`"):
+        shoal.read(tmp_path / "a.xlsx", table="other")
+
+
+def test_formulas_are_not_written(tmp_path):
+    write(shoal.read(pa.table({"a": ["=1+1", "x"]})), tmp_path / "a.xlsx")
+    assert shoal.read(tmp_path / "a.xlsx").to_arrow()["a"].to_pylist() == ["'=1+1", "x"]
+
+
+def test_names_that_a_format_does_not_know_are_refused(tmp_path):
+    with pytest.raises(OutputError, match="at most 32 letters"):
+        write(shoal.read(pa.table({"date of birth": [1]})), tmp_path / "a.sav")
+
+
+@pytest.mark.parametrize(("module", "ending"), [("python_calamine", ".xlsx"), ("pyreadstat", ".dta")])
+def test_a_reader_that_is_not_installed_is_named(module, ending, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, module, None)
+    (tmp_path / f"a{ending}").write_bytes(b"x")
+    with pytest.raises(MissingExtraError, match="not installed") as raised:
+        shoal.read(tmp_path / f"a{ending}")
+    assert "shoal[files]" in str(raised.value)
