@@ -34,6 +34,8 @@ FAMILIES = (
     "truthful-tables",
     "dp-microaggregation",
     "dp-microaggregation, partition",
+    "truthful, persons",
+    "dp-microaggregation, persons",
 )
 
 #: one release of every form of folder

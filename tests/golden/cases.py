@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 import shoal
-from golden.people import FIRST, few, rows, schema, visits, with_files
+from golden.people import FIRST, few, of_persons, rows, schema, visits, with_files
 from shoal import Schema
 
 ALL = ("name", "age", "workclass", "admitted", "schooling", "diagnosis", "charge", "class pain", "nights")
@@ -318,6 +318,11 @@ def _truthful() -> dict[str, Case]:
             operator="trim",
             levels={"age": 2},
         ),
+        "truthful, persons": dataclasses.replace(
+            case(private=dataclasses.replace(PRIVATE, records_per_person=2), operator="trim"),
+            changes={"name": {"role": "person"}},
+            table=lambda: of_persons(few(600)),
+        ),
     }
 
 
@@ -344,6 +349,12 @@ def _noise() -> dict[str, Case]:
             k=10, target="partition", sets="each", split="proportional", drop=True
         ),
         "dp-microaggregation, partition, sets": case(0.1, k=5, target="partition", sets=sets, drop=True),
+        "dp-microaggregation, persons": dataclasses.replace(
+            case(k=10, **filled),
+            promises=(shoal.EpsilonBudget(4, records_per_person=3),),
+            changes={"name": {"role": "person"}},
+            table=lambda: of_persons(rows(120)),
+        ),
         "dp-microaggregation, record query": case(k=10, target="record-query", sets=sets, **filled),
     }
 

@@ -126,6 +126,12 @@ def few(number: int, *, seed: int = 2) -> pa.Table:
     return pa.table(columns)
 
 
+def of_persons(table: pa.Table) -> pa.Table:
+    """Return the table as one of persons who have one to five records each, in turns."""
+    persons = [person for person in range(len(table)) for _ in range(1 + person % 5)][: len(table)]
+    return table.set_column(0, "name", pa.array([f"Person Nº {person}" for person in persons]))
+
+
 def schema(*names: str, **changes: dict[str, object]) -> Schema:
     """Return the schema of some columns, with changes by column."""
     return Schema(attributes=tuple(dataclasses.replace(COLUMNS[name], **changes.get(name, {})) for name in names))  # type: ignore[arg-type]
