@@ -72,6 +72,13 @@ def anonymize(
             "Combined with --l, --t or any promise that filters classes, the standard definition is used."
         ),
     ] = None,
+    records_per_person: Annotated[
+        int | None,
+        typer.Option(
+            help="With --epsilon and a person column: use at most so many records of a person, drawn at random; 1 by "
+            "default."
+        ),
+    ] = None,
     promise: Annotated[
         list[str] | None,
         typer.Option(metavar='"MODEL NAME=VALUE ..."', help="Any other promise, by its name in plan files."),
@@ -139,6 +146,7 @@ def anonymize(
             delta,
             search_share,
             definition,
+            records_per_person,
             promise,
             method,
             option,
@@ -152,7 +160,13 @@ def anonymize(
             )
         chosen = _load(plan)
     else:
-        privacy = {"epsilon": epsilon, "delta": delta, "search_share": search_share, "definition": definition}
+        privacy = {
+            "epsilon": epsilon,
+            "delta": delta,
+            "search_share": search_share,
+            "definition": definition,
+            "records_per_person": None if records_per_person is None else str(records_per_person),
+        }
         models = _models(k, l or [], t or [], promise or [], privacy, method)
         described = _source.decided(_source.find_schema(data, source, schema), source, undecided)
         chosen = _plan(described, models, _method(method, models, option or [], suppression_limit), measure or ["loss"])

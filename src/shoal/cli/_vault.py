@@ -43,6 +43,12 @@ def create(
     delta: Delta = "0",
     schema: _source.SchemaOption = None,
     table: _source.TableName = None,
+    records_per_person: Annotated[
+        int | None,
+        typer.Option(
+            help="With a person column: answers use at most so many records of a person, drawn at random; 1 by default."
+        ),
+    ] = None,
     json: _source.Json = False,
 ) -> None:
     """Create a vault for a table, which stays where it is."""
@@ -50,11 +56,24 @@ def create(
     from shoal.queries import Loss, Vault
 
     budget = Loss.of(epsilon, delta)
-    Vault.create(folder, source, schema=schema or _source.default_schema(source), budget=budget, table=table)
+    made = Vault.create(
+        folder,
+        source,
+        schema=schema or _source.default_schema(source),
+        budget=budget,
+        table=table,
+        records_per_person=records_per_person,
+    )
+    book = made.ledger()
+    unit = book.unit
+    book.close()
     if json:
-        _output.print_json({"vault": folder, "budget": str(budget)})
+        _output.print_json({"vault": folder, "budget": str(budget), "unit": str(unit)})
         return
     _output.line(f"Created the vault {folder} with the budget {budget} for all analysts together.", style="bold")
+    _output.line(f"The budget counts what is lost by {unit}.")
+    if unit.column is None:
+        _output.line("No column says whose record it is: a person with several records loses several times as much.")
     _output.line("The key of its ledger is in the folder; keep a copy of the folder's head elsewhere:")
     _output.line(f"  shoal vault ledger {folder}")
 
@@ -120,7 +139,7 @@ def budget(
         with stopping.held():
             ledger.set_budget(name or "*", given)
             stopping.happened("the budget was set")
-    known = ledger.standings()
+    known, unit = ledger.standings(), ledger.unit
     if name is None:
         shown = {"all together" if each == "*" else each: standing for each, standing in known.items()}
     else:
@@ -131,6 +150,7 @@ def budget(
         return
     rows = [[each, str(one.budget), str(one.spent), str(one.left)] for each, one in shown.items()]
     _output.table("Budgets", ("who", "budget", "spent", "left"), rows)
+    _output.line(f"Budgets count what is lost by {unit}.")
 
 
 @vault.command("ledger")
@@ -306,7 +326,7 @@ def _amounts(standing: Standing) -> dict[str, str]:
 
 
 def _what(content: object) -> str:
-    from shoal.queries import Loss
+    from shoal.queries import Loss, Unit
 
     assert isinstance(content, dict)  # noqa: S101
     who = "all together" if content.get("account") == "*" else content.get("account")
@@ -314,6 +334,8 @@ def _what(content: object) -> str:
         return f"{who} spent {Loss(content['epsilon'], content['delta'])}: {content['query']}"
     if content["event"] == "account":
         return f"budget of {who}: {Loss(content['epsilon'], content['delta'])}"
+    if content["event"] == "unit":
+        return f"budgets count what is lost by {Unit.of_entry(content)}"
     if content["event"] == "token":
         return f"{who} was given a token" if content["sha256"] else f"the token of {who} was revoked"
     return "a new anchor was made: entries before this may have been cut off"

@@ -16,6 +16,7 @@ from ._store import Entry as Entry
 from ._store import Head as Head
 from ._sums import Mean as Mean
 from ._sums import Sum as Sum
+from ._unit import Unit as Unit
 from .client import AccessError as AccessError
 from .client import BudgetSpent as BudgetSpent
 from .client import Client as Client

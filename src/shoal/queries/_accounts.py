@@ -10,6 +10,7 @@ from shoal.errors import BudgetSpent, LedgerError, ParameterError
 from shoal.queries._charges import Charges
 from shoal.queries._conditions import Region, from_json, to_json
 from shoal.queries._loss import Loss
+from shoal.queries._unit import RECORD, Unit
 
 __all__ = ["WHOLE", "Account", "Accounts", "Receipt", "Standing", "budget_entry", "spend_entry", "token_entry"]
 
@@ -53,6 +54,8 @@ class Accounts:
 
     def __init__(self) -> None:
         self._accounts: dict[str, Account] = {}
+        #: whose losses are counted
+        self.unit = RECORD
 
     @property
     def analysts(self) -> tuple[str, ...]:
@@ -99,10 +102,18 @@ class Accounts:
             loss, region = _amount(entry), from_json(entry["region"])
             for owner in {entry["account"], WHOLE}:
                 self.account(owner).charges.charge(loss, region)
+        elif event == "unit":
+            self._set_unit(Unit.of_entry(entry))
         elif event != "anchored":
             raise LedgerError(
                 "the ledger contains an entry that this version of Shoal does not know.", hint="update Shoal"
             )
+
+    def _set_unit(self, unit: Unit) -> None:
+        # what was spent before would count in another unit
+        if self._accounts:
+            raise LedgerError("the ledger changes whose losses it counts, after they were counted.")
+        self.unit = unit
 
     def _set_budget(self, name: str, budget: Loss) -> None:
         if name in self._accounts:

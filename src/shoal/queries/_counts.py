@@ -19,6 +19,7 @@ from shoal.queries._filters import parse
 from shoal.queries._loss import written
 from shoal.queries._query import Prepared, Query, as_value, attribute_of, values
 from shoal.queries._records import ExactFigures
+from shoal.queries._unit import RECORD, Unit
 from shoal.schema import Attribute, Kind, Missing, Schema
 
 __all__ = ["Count", "Histogram"]
@@ -49,15 +50,15 @@ class Count(Query):
     prior: NumericPrior | None = None
     delta: Number = 0
 
-    def prepare(self, schema: Schema) -> Prepared:
+    def prepare(self, schema: Schema, unit: Unit = RECORD) -> Prepared:
         """Check the query against the schema and fix its cost."""
         condition = parse(self.where, schema)
         if self.prior is not None:
-            return self._refined(condition, self.prior)
+            return self._refined(condition, self.prior, unit)
         if written(self.delta, "delta"):
             raise ParameterError("`delta` of a count is allowed only with a `prior`.")
-        loss = self._loss(scale=self.scale)
-        noise = Laplace(sensitivity=1, epsilon=loss.epsilon)
+        loss = self._loss(unit, scale=self.scale)
+        noise = Laplace(sensitivity=1, epsilon=unit.epsilon(loss))
         margin = noise.interval(CONFIDENCE)
 
         def answer(records: ExactFigures, source: RandomSource) -> tuple[Value, Accuracy]:
@@ -66,9 +67,9 @@ class Count(Query):
 
         return Prepared(loss=loss, region=region(condition), text=self._text("count"), answer=answer)
 
-    def _refined(self, condition: Condition | None, prior: NumericPrior) -> Prepared:
+    def _refined(self, condition: Condition | None, prior: NumericPrior, unit: Unit) -> Prepared:
         loss = self._loss(delta=self.delta)
-        mechanism = Refinement(prior, epsilon=loss.epsilon, query="statistical", delta=loss.delta)
+        mechanism = Refinement(prior, epsilon=unit.epsilon(loss), query="statistical", delta=unit.delta(loss))
         margin = mechanism.interval(CONFIDENCE)
         assert margin is not None  # noqa: S101
 
@@ -107,12 +108,12 @@ class Histogram(Query):
     edges: tuple[float | int | str, ...] = ()
     scale: Number | None = None
 
-    def prepare(self, schema: Schema) -> Prepared:
+    def prepare(self, schema: Schema, unit: Unit = RECORD) -> Prepared:
         """Check the query against the schema and fix its cost."""
         attribute = attribute_of(schema, self.column)
-        condition, loss = parse(self.where, schema), self._loss(scale=self.scale)
+        condition, loss = parse(self.where, schema), self._loss(unit, scale=self.scale)
         labels, tally = self._bins(attribute, schema, condition)
-        noise = Laplace(sensitivity=1, epsilon=loss.epsilon)
+        noise = Laplace(sensitivity=1, epsilon=unit.epsilon(loss))
         # every bin at once: each may fail with a share of the probability
         margin = noise.interval(1 - (1 - CONFIDENCE) / len(labels))
 

@@ -24,6 +24,7 @@ from shoal.queries._answers import CONFIDENCE, Accuracy, Value, within
 from shoal.queries._conditions import Texts
 from shoal.queries._query import Prepared, Query, as_value, attribute_of, bounds, declared_hierarchy, nice_step, values
 from shoal.queries._records import ExactFigures
+from shoal.queries._unit import RECORD, Unit
 from shoal.schema import Attribute, Kind, Schema
 from shoal.tables import FilterError
 
@@ -66,7 +67,7 @@ class LookUp(Query):
     priors: Mapping[str, Prior] = field(default_factory=dict)
     delta: Number = 0
 
-    def prepare(self, schema: Schema) -> Prepared:
+    def prepare(self, schema: Schema, unit: Unit = RECORD) -> Prepared:
         """Check the query against the schema and fix its cost."""
         if self.where is not None:
             raise ParameterError("a look-up takes no `where`.")
@@ -86,7 +87,7 @@ class LookUp(Query):
         attributes = [attribute_of(schema, column) for column in self.columns]
         refinements = {
             attribute.name: _refinement(
-                attribute, schema, self.priors.get(attribute.name), loss.epsilon / parts, loss.delta / parts
+                attribute, schema, self.priors.get(attribute.name), unit.epsilon(loss) / parts, unit.delta(loss) / parts
             )
             for attribute in attributes
         }

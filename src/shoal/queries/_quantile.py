@@ -16,6 +16,7 @@ from shoal.queries._filters import parse
 from shoal.queries._loss import written
 from shoal.queries._query import Prepared, Query, as_value, attribute_of, bounds, nice_step, step_of
 from shoal.queries._records import ExactFigures, Scale
+from shoal.queries._unit import RECORD, Unit
 from shoal.schema import Attribute, Kind, Schema
 
 __all__ = ["Quantile"]
@@ -48,7 +49,7 @@ class Quantile(Query):
     share: Number = "0.5"
     grid: Number | None = None
 
-    def prepare(self, schema: Schema) -> Prepared:
+    def prepare(self, schema: Schema, unit: Unit = RECORD) -> Prepared:
         """Check the query against the schema and fix its cost."""
         attribute = attribute_of(schema, self.column, Kind.NUMERIC, Kind.DATE)
         share = written(self.share, "share")
@@ -56,10 +57,10 @@ class Quantile(Query):
             raise ParameterError("`share` of a quantile must be in (0, 1), with at most six decimal places.")
         condition, loss, units = parse(self.where, schema), self._loss(), self._candidates(attribute)
         below, above = share.denominator - share.numerator, share.numerator
-        chooser = PermuteAndFlip(epsilon=loss.epsilon, sensitivity=max(below, above))
+        chooser = PermuteAndFlip(epsilon=unit.epsilon(loss), sensitivity=max(below, above))
         size = units.high - units.low + 1
         # the best of n candidates is missed by more than (2 Delta / epsilon) ln(n / p) with probability below p
-        ranks = 2 * max(share, 1 - share) / loss.epsilon * Fraction(math.log(size / (1 - CONFIDENCE)))
+        ranks = 2 * max(share, 1 - share) / unit.epsilon(loss) * Fraction(math.log(size / (1 - CONFIDENCE)))
         said = (
             f"a share of about {float(share):g} of the records is below it: at most {math.ceil(ranks):,} records "
             f"more or fewer than for the best candidate ({CONFIDENCE:.0%} confidence)"

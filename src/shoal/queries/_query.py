@@ -19,6 +19,7 @@ from shoal.queries._conditions import Region
 from shoal.queries._filters import normal
 from shoal.queries._loss import Loss, written
 from shoal.queries._records import LARGEST_UNITS, ExactFigures, Scale
+from shoal.queries._unit import RECORD, Unit
 from shoal.schema import Attribute, Kind, Schema
 from shoal.tables import FilterError
 
@@ -63,11 +64,18 @@ class Query(ABC):
     where: str | None = None
 
     @abstractmethod
-    def prepare(self, schema: Schema) -> Prepared:
-        """Check the query against the schema and fix its cost."""
+    def prepare(self, schema: Schema, unit: Unit = RECORD) -> Prepared:
+        """Check the query against the schema and fix its cost, and what one record of a unit has of it."""
 
-    def _loss(self, *, scale: Number | None = None, sensitivity: Fraction = Fraction(1), delta: Number = 0) -> Loss:
-        """Return the cost: epsilon as asked for, or the sensitivity over the scale of the noise."""
+    def _loss(
+        self,
+        unit: Unit = RECORD,
+        *,
+        scale: Number | None = None,
+        sensitivity: Fraction = Fraction(1),
+        delta: Number = 0,
+    ) -> Loss:
+        """Return the cost: epsilon as asked for, or what a unit can change over the scale of the noise."""
         if (self.epsilon is None) == (scale is None):
             needed = "either `epsilon` or `scale`" if hasattr(self, "scale") else "`epsilon`"
             raise ParameterError(f"a {self.name} needs {needed}.")
@@ -77,7 +85,7 @@ class Query(ABC):
         width = written(scale, "scale")
         if width <= 0:
             raise ParameterError("`scale` must be above 0.")
-        return Loss.at_least(sensitivity / width)
+        return Loss.at_least(unit.records * sensitivity / width)
 
     def _text(self, what: str) -> str:
         return f"{what} where {normal(self.where)}" if normal(self.where) else what

@@ -14,6 +14,7 @@ from shoal.queries._conditions import region
 from shoal.queries._filters import parse
 from shoal.queries._query import Prepared, Query, as_value, attribute_of, bounds, scale_of
 from shoal.queries._records import ExactFigures
+from shoal.queries._unit import RECORD, Unit
 from shoal.schema import Kind, Schema
 
 __all__ = ["Mean", "Sum"]
@@ -49,17 +50,17 @@ class Sum(Query):
     scale: Number | None = None
     grid: Number | None = None
 
-    def prepare(self, schema: Schema) -> Prepared:
+    def prepare(self, schema: Schema, unit: Unit = RECORD) -> Prepared:
         """Check the query against the schema and fix its cost."""
         attribute = attribute_of(schema, self.column, Kind.NUMERIC)
         condition, units = parse(self.where, schema), scale_of(attribute, self.grid, origin=Fraction(0))
-        loss = self._loss(scale=self.scale, sensitivity=units.sensitivity * units.step)
+        loss = self._loss(unit, scale=self.scale, sensitivity=units.sensitivity * units.step)
         if self.noise not in ("laplace", "optimal") or (self.noise == "optimal" and self.scale is not None):
             raise ParameterError("`noise` of a sum must be 'laplace', or 'optimal' with `epsilon`.")
         noise = (
-            Laplace(sensitivity=units.sensitivity, epsilon=loss.epsilon)
+            Laplace(sensitivity=units.sensitivity, epsilon=unit.epsilon(loss))
             if self.noise == "laplace"
-            else OptimalNoise.minimal_variance(sensitivity=units.sensitivity, epsilon=loss.epsilon)
+            else OptimalNoise.minimal_variance(sensitivity=units.sensitivity, epsilon=unit.epsilon(loss))
         )
         margin = noise.interval(CONFIDENCE) * units.step
 
@@ -86,14 +87,14 @@ class Mean(Query):
     column: str
     grid: Number | None = None
 
-    def prepare(self, schema: Schema) -> Prepared:
+    def prepare(self, schema: Schema, unit: Unit = RECORD) -> Prepared:
         """Check the query against the schema and fix its cost."""
         attribute = attribute_of(schema, self.column, Kind.NUMERIC, Kind.DATE)
         low, high = bounds(attribute)
         middle = (low + high) / 2
         condition, units = parse(self.where, schema), scale_of(attribute, self.grid, origin=middle)
         loss = self._loss()
-        noise = OptimalBoxNoise(sensitivities=(units.sensitivity, 1), epsilon=loss.epsilon)
+        noise = OptimalBoxNoise(sensitivities=(units.sensitivity, 1), epsilon=unit.epsilon(loss))
         margins = noise.region(CONFIDENCE)
 
         def mean(total: Fraction, size: Fraction) -> Fraction:

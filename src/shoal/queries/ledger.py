@@ -41,6 +41,7 @@ from shoal.queries._store import (
     reason,
     sync_folder,
 )
+from shoal.queries._unit import RECORD, Unit
 
 __all__ = ["Entry", "Head", "Ledger", "Receipt"]
 
@@ -112,13 +113,23 @@ class Ledger:
         self._state = _State()
 
     @classmethod
-    def create(cls, path: str | Path, *, budget: Loss, key: Path | None = None, anchor: Path | None = None) -> Self:
+    def create(
+        cls,
+        path: str | Path,
+        *,
+        budget: Loss,
+        unit: Unit = RECORD,
+        key: Path | None = None,
+        anchor: Path | None = None,
+    ) -> Self:
         """Make a ledger for one table and the budget of all analysts together.
 
         Parameters
         ----------
         path
             The file to make; its key and anchor are made beside it unless other places are given.
+        unit
+            Whose losses are counted; it stays as it is.
         """
         path = Path(path)
         key_path, anchor_path = key or beside(path, "key"), anchor or beside(path, "head")
@@ -139,6 +150,8 @@ class Ledger:
         except (sqlite3.Error, OSError) as error:
             raise LedgerError(f"the ledger `{path.name}` cannot be made: {reason(error)}.") from None
         ledger = cls(path, connection, kept, secret)
+        if unit != RECORD:
+            ledger._record(unit.entry())
         ledger.set_budget(WHOLE, budget)
         return ledger
 
@@ -264,6 +277,12 @@ class Ledger:
     def set_token(self, account: str, digest: str | None) -> None:
         """Give an analyst a token, by its digest, or take it away."""
         self._record(token_entry(account, digest))
+
+    @property
+    def unit(self) -> Unit:
+        """Whose losses are counted: those of a record, unless an entry says otherwise."""
+        with self._lock, self._reading():
+            return self._state.accounts.unit
 
     def standing(self, account: str) -> Standing:
         """Return what an account spent and has left, entries of other processes included."""

@@ -151,9 +151,9 @@ def create_app(desk: Desk, ledger: Ledger, *, limits: RateLimits | None = None) 
         return {part: amounts(getattr(standing, part)) for part in ("budget", "spent", "left")}
 
     @app.get("/v1/schema")
-    def schema(name: Annotated[str, Depends(analyst)]) -> dict[str, list[dict[str, Any]]]:
+    def schema(name: Annotated[str, Depends(analyst)]) -> dict[str, Any]:
         """Return the columns that you may ask about, and what is declared of them."""
-        return {"columns": [_described(attribute) for attribute in desk.schema]}
+        return {"columns": [_described(attribute) for attribute in desk.schema], "unit": str(desk.unit)}
 
     @app.get("/health", responses={401: {}})
     def health() -> dict[str, str]:

@@ -21,11 +21,12 @@ from shoal.queries._loss import Loss
 from shoal.queries._query import Query
 from shoal.queries._questions import Questions
 from shoal.queries._records import ExactFigures
+from shoal.queries._unit import RECORD, Unit
 from shoal.queries.ledger import Ledger
 from shoal.schema import Kind, Schema
 from shoal.tables import Table
 
-__all__ = ["Book", "Desk", "Session", "VolatileLedger", "records_of"]
+__all__ = ["Book", "Desk", "Session", "VolatileLedger", "check_unit", "records_of"]
 
 # records times columns; above it the records stay on their engine
 LARGEST_IN_MEMORY = 100_000_000
@@ -49,20 +50,24 @@ class Session(Questions):
         The analyst's name in the ledger.
     in_memory
         Whether to copy the records to memory; by default if they are few enough.
+    records_per_person : integer, at least 1
+        Where the schema says whose record it is: answers look at no more than so many records of a person, drawn at
+        random; 1 by default. A record then has its part of what an answer costs.
     source
         Where random bits come from; a seeded source is for tests, and every answer then says so.
 
     Guarantee
     ---------
-    (budget, delta)-differential privacy of all answers together, for neighbours that add or remove one record,
+    (budget, delta)-differential privacy of all answers together, for neighbours that add or remove one record, or where
+    the schema has a person column one person with all records (`shoal.queries._unit`),
     against an analyst who chooses each query after the answers before ([SC13 5.4], seed 000: Protocol 1 with Laplace
     noise, Protocol 2 with refinement, Proposition 5). Queries about people that one attribute's declared values tell
     apart cost the maximum instead of the sum; see `shoal.queries._charges`.
 
     Assumptions
     -----------
-    One record per person. The schema's domains were declared without looking at the data. Running time is not
-    protected.
+    One record per person, or one key per person. The schema's domains were declared without looking at the data.
+    Running time is not protected.
 
     Examples
     --------
@@ -88,11 +93,14 @@ class Session(Questions):
         delta: Number = 0,
         account: str = "analyst",
         in_memory: bool | None = None,
+        records_per_person: int | None = None,
         source: RandomSource = SYSTEM,
     ) -> None:
-        schema, records = records_of(table, in_memory=in_memory)
+        self.unit = RECORD if table.schema is None else Unit.of(table.schema, records_per_person)
+        schema, records = records_of(table, self.unit, in_memory=in_memory, source=source)
         self._account = account
-        self._desk = Desk(schema, records, _book(ledger, account, Loss.of(budget, delta)), source=source)
+        book = _book(ledger, account, Loss.of(budget, delta), self.unit)
+        self._desk = Desk(schema, records, book, unit=self.unit, source=source)
 
     @property
     def standing(self) -> Standing:
@@ -107,14 +115,15 @@ class Session(Questions):
         return {attribute.name: attribute.kind for attribute in self._desk.schema}
 
 
-def _book(ledger: str | Path | Ledger | None, account: str, budget: Loss) -> Book:
+def _book(ledger: str | Path | Ledger | None, account: str, budget: Loss, unit: Unit) -> Book:
     if ledger is None:
         return VolatileLedger(account, budget)
     if account == WHOLE:
         raise ParameterError(f"`account` of `Session` must not be `{WHOLE}`, which stands for the whole table.")
     if not isinstance(ledger, Ledger):
         path = Path(ledger)
-        ledger = Ledger.open(path) if path.exists() else Ledger.create(path, budget=budget)
+        ledger = Ledger.open(path) if path.exists() else Ledger.create(path, budget=budget, unit=unit)
+    check_unit(ledger, unit)
     if account not in ledger.standings():
         ledger.set_budget(account, budget)
     known = ledger.standing(account).budget
@@ -124,6 +133,15 @@ def _book(ledger: str | Path | Ledger | None, account: str, budget: Loss) -> Boo
             hint="change a budget with `shoal vault budget` or `Ledger.set_budget`",
         )
     return ledger
+
+
+def check_unit(ledger: Ledger, unit: Unit) -> None:
+    """Refuse to add up what records lost and what persons did."""
+    if ledger.unit != unit:
+        raise ParameterError(
+            f"the ledger counts what is lost by {ledger.unit}; this table asks for {unit}.",
+            hint="use a ledger of its own, or the person column and the records per person that the ledger names",
+        )
 
 
 class Book(Protocol):
@@ -167,8 +185,16 @@ class Desk:
     the records can. If the computation itself fails, the answer is lost and its cost stays spent.
     """
 
-    def __init__(self, schema: Schema, records: ExactFigures, book: Book, *, source: RandomSource = SYSTEM) -> None:
-        self.schema, self.book = schema, book
+    def __init__(
+        self,
+        schema: Schema,
+        records: ExactFigures,
+        book: Book,
+        *,
+        unit: Unit = RECORD,
+        source: RandomSource = SYSTEM,
+    ) -> None:
+        self.schema, self.book, self.unit = schema, book, unit
         self._records, self._source = records, source
 
     def rehearse(self) -> None:
@@ -189,8 +215,9 @@ class Desk:
 
     def ask(self, account: str, query: Query) -> Answer:
         """Pay for a query and answer it."""
-        prepared = query.prepare(self.schema)
-        receipt = self.book.spend(account, prepared.loss, prepared.region, query=prepared.text)
+        prepared = query.prepare(self.schema, self.unit)
+        touched = self.unit.touched(prepared.region)
+        receipt = self.book.spend(account, prepared.loss, touched, query=prepared.text)
         try:
             value, accuracy = prepared.answer(self._records, self._source)
         except Exception:
@@ -213,8 +240,10 @@ def _unable() -> ShoalError:
     return ShoalError("no answer can be made; nothing is spent.", hint="tell the data steward")
 
 
-def records_of(table: Table, *, in_memory: bool | None = None) -> tuple[Schema, ExactFigures]:
-    """Return the schema and the records of a table, in memory where they are few enough."""
+def records_of(
+    table: Table, unit: Unit = RECORD, *, in_memory: bool | None = None, source: RandomSource = SYSTEM
+) -> tuple[Schema, ExactFigures]:
+    """Return the schema and the records of a table that answers look at, in memory where they are few enough."""
     from shoal.queries._memory_records import MemoryRecords
     from shoal.queries._records import EngineRecords
 
@@ -225,4 +254,5 @@ def records_of(table: Table, *, in_memory: bool | None = None) -> tuple[Schema, 
         )
     if in_memory is None:
         in_memory = table.count() * len(table.columns) <= LARGEST_IN_MEMORY
-    return table.schema, MemoryRecords(table) if in_memory else EngineRecords(table)
+    kept = unit.bounded(table, source)
+    return table.schema, MemoryRecords(kept) if in_memory else EngineRecords(kept)

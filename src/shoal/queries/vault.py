@@ -13,8 +13,9 @@ from shoal.errors import InputError, OutputError, ParameterError, SchemaError
 from shoal.queries._accounts import WHOLE
 from shoal.queries._loss import Loss
 from shoal.queries._store import Head, reason
+from shoal.queries._unit import Unit
 from shoal.queries.ledger import Ledger
-from shoal.queries.session import Desk, records_of
+from shoal.queries.session import Desk, check_unit, records_of
 from shoal.schema import Schema, dumps, load, toml_value
 from shoal.tables import read
 from shoal.writing import staged
@@ -51,9 +52,20 @@ class Vault:
 
     @classmethod
     def create(
-        cls, folder: str | Path, source: str, *, schema: str | Path, budget: Loss, table: str | None = None
+        cls,
+        folder: str | Path,
+        source: str,
+        *,
+        schema: str | Path,
+        budget: Loss,
+        table: str | None = None,
+        records_per_person: int | None = None,
     ) -> Vault:
-        """Make a vault. ``budget`` is what all analysts together may spend on one person."""
+        """Make a vault.
+
+        ``budget`` is what all analysts together may spend on one person, who is one record unless the schema has a
+        person column; answers then look at no more than ``records_per_person`` records of each, 1 by default.
+        """
         folder, schema = Path(folder), Path(schema).absolute()
         described = load(schema)
         if described.guessed:
@@ -61,6 +73,7 @@ class Vault:
                 "a vault needs a schema that a person has confirmed; this one is a draft.",
                 hint="check it, declare domains, and remove `guessed = true`",
             )
+        unit = Unit.of(described, records_per_person)
         # reading it now tells the steward, and not an analyst, what is wrong with the data
         place = source if "://" in source else str(Path(source).absolute())
         read(place, schema=described, table=table)
@@ -74,7 +87,7 @@ class Vault:
         text = "".join(f"{name} = {toml_value(value)}\n" for name, value in settings.items())
         with staged(folder, private=True) as staging:
             (staging / SETTINGS).write_text(text, encoding="utf-8")
-            Ledger.create(staging / LEDGER, budget=budget).close()
+            Ledger.create(staging / LEDGER, budget=budget, unit=unit).close()
         return made
 
     @classmethod
@@ -111,8 +124,10 @@ class Vault:
                 "the schema has changed since the vault was made; its bounds decide how much noise the answers get.",
                 hint="restore the schema, or make a new vault",
             )
-        schema, records = records_of(read(self.source, schema=described, table=self.table), in_memory=in_memory)
-        return Desk(schema, records, ledger)
+        unit = ledger.unit
+        check_unit(ledger, Unit.of(described, unit.records if described.person else None))
+        schema, records = records_of(read(self.source, schema=described, table=self.table), unit, in_memory=in_memory)
+        return Desk(schema, records, ledger, unit=unit)
 
     def admit(self, name: str, budget: Loss) -> str:
         """Add an analyst, or give a known one a new budget and token; return the token, which is stored nowhere."""

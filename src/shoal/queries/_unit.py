@@ -1,0 +1,102 @@
+"""Whose privacy a budget counts: that of a record, or of a person with all records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from shoal.errors import LedgerError, ParameterError
+from shoal.mechanisms import RandomSource, record_delta
+from shoal.queries._conditions import EVERYBODY, Region
+from shoal.queries._loss import Loss
+from shoal.schema import Schema
+from shoal.tables import Table, at_most
+
+__all__ = ["RECORD", "Unit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What neighbouring tables differ by.
+
+    Parameters
+    ----------
+    column
+        The column that says whose record it is; None: every record is a person of its own.
+    records
+        The most records of a person that answers look at, drawn at random among that person's own.
+
+    Guarantee
+    ---------
+    An answer that costs (epsilon, delta) is computed at (epsilon / records, delta (e^(epsilon / records) - 1) /
+    (e^epsilon - 1)) for one record (`shoal.mechanisms.record_delta`), hence (epsilon, delta)-private for neighbours
+    that add or remove one person with all records. The draw of the records is the same for all answers of a session,
+    and another one after a restart: each answer by itself, and by composition all of them, keep the promise.
+
+    A person may have records in groups that a filter tells apart, and other ones after a restart. So answers about
+    persons add up, whatever they are about; only look-ups by the person column touch nobody else.
+
+    Examples
+    --------
+    >>> print(Unit())
+    one record
+    >>> print(Unit("patient", 3))
+    one person (`patient`), of whom at most 3 records are used
+    """
+
+    column: str | None = None
+    records: int = 1
+
+    @classmethod
+    def of(cls, schema: Schema, records: int | None = None) -> Unit:
+        """Return the unit of a schema; ``records`` is 1 by default."""
+        if records is not None and (isinstance(records, bool) or not isinstance(records, int) or records < 1):
+            raise ParameterError(f"`records_per_person` must be an integer of at least 1; got {records!r}.")
+        if records is not None and schema.person is None:
+            raise ParameterError(
+                "`records_per_person` needs a column that says whose record it is.",
+                hint='give it `role = "person"` in the schema, or leave the number out',
+            )
+        return cls(schema.person, records or 1)
+
+    @classmethod
+    def of_entry(cls, entry: Mapping[str, Any]) -> Unit:
+        """Read the unit from an entry of a ledger."""
+        column, records = entry.get("column"), entry.get("records")
+        if not isinstance(column, str) or type(records) is not int or records < 1:
+            raise LedgerError("the ledger contains a unit that cannot be read.")
+        return cls(column, records)
+
+    def entry(self) -> dict[str, Any]:
+        """Return the entry of a ledger that says whose losses it counts."""
+        return {"event": "unit", "unit": "person", "column": self.column, "records": self.records}
+
+    def epsilon(self, loss: Loss) -> Fraction:
+        """Return the epsilon of one record in an answer that costs a unit so much."""
+        return loss.epsilon / self.records
+
+    def delta(self, loss: Loss) -> Fraction:
+        """Return the delta of one record in an answer that costs a unit so much."""
+        return record_delta(loss.epsilon, loss.delta, self.records)
+
+    def touched(self, region: Region) -> Region:
+        """Return whom an answer about a region of records costs something."""
+        if self.column is None:
+            return region
+        return {self.column: region[self.column]} if self.column in region else EVERYBODY
+
+    def bounded(self, table: Table, source: RandomSource) -> Table:
+        """Return the records that answers look at."""
+        return table if self.column is None else at_most(table, self.column, self.records, source.random_bytes(32))
+
+    def __str__(self) -> str:
+        if self.column is None:
+            return "one record"
+        used = "one record is" if self.records == 1 else f"at most {self.records:,} records are"
+        return f"one person (`{self.column}`), of whom {used} used"
+
+
+RECORD = Unit()
+"""The unit of a table that does not say whose its records are."""
