@@ -96,8 +96,13 @@ def test_the_laboratory_case_warns_without_the_role_and_keeps_k_persons_with_it(
     promise, method = shoal.KAnonymity(5), shoal.Generalize(suppression_limit=0.1)
     rows = shoal.anonymize(shoal.read(frame).with_schema(described(Role.IDENTIFIER)), promise, method=method)
     assert fewest(rows, frame) < 5, "counting records, some crowds are not crowds"
+    (warning,) = (event.describe() for event in rows.guarantee.events if event.name == "repeated")
+    assert warning.startswith("90 people in 2,000 records by `id`: promises count records, not people")
+    (note,) = shoal.assess(shoal.read(frame).with_schema(described(Role.IDENTIFIER))).notes
+    assert note.startswith("90 people in 2,000 records by `id`")
     persons = shoal.anonymize(shoal.read(frame).with_schema(described()), promise, method=method)
     assert fewest(persons, frame) >= 5
+    assert not [event for event in persons.guarantee.events if event.name == "repeated"]
 
 
 def test_votes_are_one_per_person_in_a_released_class() -> None:

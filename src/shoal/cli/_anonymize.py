@@ -200,6 +200,9 @@ def _show(release: Release, output: Path, *, json: bool) -> None:
             }
         )
         return
+    for event in release.guarantee.events:
+        if event.name == "repeated":
+            _output.warning(event.describe())
     _output.text(str(release))
     _output.line()
     _output.line(f"The release is in {output}. Anyone can check it with: shoal verify {output}", style="bold")

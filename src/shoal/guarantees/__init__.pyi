@@ -25,6 +25,7 @@ from ._events import Generalized as Generalized
 from ._events import LeftOut as LeftOut
 from ._events import Ordered as Ordered
 from ._events import Pseudonymized as Pseudonymized
+from ._events import Repeated as Repeated
 from ._events import Sampled as Sampled
 from ._events import SchemeChosen as SchemeChosen
 from ._events import Suppressed as Suppressed

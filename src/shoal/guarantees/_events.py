@@ -21,6 +21,7 @@ __all__ = [
     "LeftOut",
     "Ordered",
     "Pseudonymized",
+    "Repeated",
     "Sampled",
     "SchemeChosen",
     "Suppressed",
@@ -293,6 +294,32 @@ class Suppressed(Event):
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
         return f"Suppressed {self.records:,} of {self.of:,} records."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeated(Event):
+    """Identifiers have the same value in several records, which every promise counts one by one.
+
+    Parameters
+    ----------
+    columns, values
+        The identifiers, and how many different values each has.
+    records
+        The records that were read.
+    """
+
+    name: ClassVar[str] = "repeated"
+    columns: tuple[str, ...]
+    values: tuple[int, ...]
+    records: int
+
+    def describe(self) -> str:
+        """Say what was done, in one plain sentence."""
+        told = [
+            f"{number:,} people in {self.records:,} records by `{column}`"
+            for column, number in zip(self.columns, self.values, strict=True)
+        ]
+        return f"{'; '.join(told)}: promises count records, not people (the role `person` makes them count people)."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

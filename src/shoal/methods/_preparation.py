@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import DataError, ParameterError, Problems
-from shoal.guarantees import Counted, DomainOrigin, Dropped, Event, LeftOut, Pseudonymized
+from shoal.guarantees import Counted, DomainOrigin, Dropped, Event, LeftOut, Pseudonymized, Repeated
 from shoal.hierarchies import provenance
 from shoal.models import Model
 from shoal.schema import Missing, Schema
-from shoal.tables import Classes, Frequencies, Table, people, schema_of
+from shoal.tables import Classes, Frequencies, Table, people, repeated_identifiers, schema_of
 
 __all__ = [
     "check_key",
@@ -89,6 +89,11 @@ def preparation(schema: Schema, table: Table) -> list[Event]:
         events.append(Dropped(columns=dropped))
     if kept:
         events.append(Pseudonymized(columns=kept))
+    repeated = repeated_identifiers(table)
+    if repeated:
+        events.append(
+            Repeated(columns=tuple(repeated), values=tuple(repeated.values()), records=table.count() + table.left_out)
+        )
     if table.left_out:
         columns = tuple(attribute.name for attribute in schema if attribute.missing is Missing.DROP)
         events.append(LeftOut(records=table.left_out, columns=columns))

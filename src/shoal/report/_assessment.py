@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 
 from shoal import __version__
@@ -44,6 +45,7 @@ def render_assessment(found: Assessment, *, name: str, attacks: Attacks | None =
 def assessment_text(found: Assessment, *, attacks: Attacks | None = None) -> str:
     """Return the risk of a table as text for a terminal; titles stand at the left, what they are about is indented."""
     parts = [["Risk of the table as it is", *_aligned(_risk_lines(found))]]
+    parts += [["Note", *(f"  {line}" for line in textwrap.wrap(note, 92))] for note in found.notes]
     sizes = [
         (band(each.smallest, each.largest), f"{each.classes:,}", f"{each.records:,}")
         for each in found.reidentification.sizes
@@ -99,6 +101,7 @@ def _sections(found: Assessment, attacks: Attacks | None) -> Iterator[Html]:
     yield element("div", element("b", "Not for publication."), " ", words, class_="variant", role="note")
     risk = Risk.of(found.reidentification)
     journalist = found.reidentification.journalist
+    yield from (element("p", element("b", "Note."), " ", note, role="note") for note in found.notes)
     yield section(
         "Who stands out",
         element(

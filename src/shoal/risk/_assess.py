@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -56,12 +57,15 @@ class Assessment:
         How well sensitive values can be guessed from the class, per sensitive column and level of its hierarchy.
     population
         How many people are unique in the population; None where the sampling fraction is not known.
+    notes
+        What must be known to read the figures, in sentences.
     """
 
     reidentification: Reidentification
     columns: tuple[Separation, ...]
     attributes: tuple[AttributeDisclosure, ...] = ()
     population: PopulationUniqueness | None = None
+    notes: tuple[str, ...] = ()
 
 
 def assess(
@@ -112,7 +116,17 @@ def assess(
             for found in attribute_disclosure(Classes.grouped(tables.encode(flat, sensitive=(name,)).frequencies))
         ),
         population=None if sampling_fraction is None else population_uniqueness(classes, sampling_fraction),
+        notes=tuple(_repeats(flat, classes.records)),
     )
+
+
+def _repeats(table: Table, records: int) -> Iterator[str]:
+    """Say of identifiers whose values repeat that records are counted, not people."""
+    for name, number in tables.repeated_identifiers(table).items():
+        yield (
+            f"{number:,} people in {records:,} records by `{name}`: the risks are those of records. If `{name}` says "
+            'whose record it is, give it the role "person".'
+        )
 
 
 def separations(frequencies: Frequencies) -> tuple[Separation, ...]:
