@@ -153,18 +153,24 @@ def _beside(path: Path, *, private: bool = False) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _locked(parent: Path, before: str, after: str, *, mode: int = 0o700) -> Iterator[Path]:
-    """Make a folder of a new name that this process has locked, and remove it at the end."""
+    """Make a folder of a new name that this process has locked, and remove it at the end.
+
+    Until it is locked, another process may take it for abandoned and remove it; there are more names.
+    """
     while True:
         path = parent / f"{before}{secrets.token_hex(8)}{after}"
         with contextlib.ExitStack() as stack:
             with stopping.held():
                 stack.enter_context(stopping.temporary(path))
                 path.mkdir(mode=mode)
-            lock = _lock(path, wait=True)
+            try:
+                lock = _lock(path, wait=True)
+            except FileNotFoundError:
+                continue
             if lock is not None:
                 stack.callback(os.close, lock)
-            if lock is not None and not path.exists():  # somebody took it for abandoned before it was locked
-                continue
+                if not path.exists():
+                    continue
             yield path
             return
 

@@ -123,3 +123,17 @@ def test_a_file_is_written_whole_or_not_and_never_over_another(tmp_path: Path) -
         (tmp_path / "b").write_bytes(b"theirs")
     write_file(tmp_path / "a", b"third", overwrite=True)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"third", "b": b"theirs"}
+
+
+def test_many_runs_that_begin_together_do_not_remove_each_other(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from shoal.writing import staged\n"
+        "for number in range(40):\n"
+        "    with staged(Path(sys.argv[1]) / f'{sys.argv[2]}-{number}') as folder: (folder / 'a').touch()"
+    )
+    runs = [
+        subprocess.Popen([sys.executable, "-c", code, str(tmp_path), str(each)], stderr=subprocess.PIPE, text=True)
+        for each in range(4)
+    ]
+    assert [run.communicate()[1].count("Error") for run in runs] == [0, 0, 0, 0]
+    assert len(list(tmp_path.glob("*-*/a"))) == 160
