@@ -126,5 +126,9 @@ def default_schema(source: str) -> Path:
     if "://" in source:
         return Path("table.schema.toml")
     path = Path(source)
+    if path.name in ("", ".."):  # a folder that is not called by its name
+        path = path.resolve()
+    if not path.name:
+        return Path("table.schema.toml")
     stem = path.name.removesuffix(".gz")
     return path.with_name(f"{Path(stem).stem}.schema.toml")

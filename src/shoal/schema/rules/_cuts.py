@@ -62,7 +62,8 @@ class Quantiles(HierarchyRule):
 
     def problems(self) -> Iterable[str]:
         """Say what is wrong with the numbers of intervals."""
-        if not self.counts or self.counts[-1] < 2 or any(a % b or b >= a for a, b in itertools.pairwise(self.counts)):
+        few = not self.counts or min(self.counts) < 2
+        if few or any(a % b or b >= a for a, b in itertools.pairwise(self.counts)):
             yield "`counts` of a `quantiles` hierarchy must be at least 2, each a divisor of the one before it"
 
     def explain(self) -> str:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -27,6 +28,8 @@ __all__ = ["Intervals"]
 
 # beyond this the edges of neighbouring intervals are no longer different numbers
 _RESOLUTION = 2.0**52
+# of widths and origins: numbers beyond these are mistakes, and their multiples leave the range of floats
+_SMALLEST, _LARGEST, _DIGITS = 1e-50, 1e50, 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,10 +45,15 @@ class Intervals(HierarchyRule):
         """Say what is wrong with the widths and the origin."""
         if not self.widths or not all(math.isfinite(w) and w > 0 for w in self.widths):
             yield "`widths` of an `intervals` hierarchy must be one or more positive numbers"
-        elif any(b <= a or Decimal(str(b)) % Decimal(str(a)) for a, b in itertools.pairwise(self.widths)):
+        elif any(b <= a or Fraction(str(b)) % Fraction(str(a)) for a, b in itertools.pairwise(self.widths)):
             yield "each of the `widths` of an `intervals` hierarchy must be a multiple of the one before it"
-        if not math.isfinite(self.origin):
-            yield "`origin` of an `intervals` hierarchy must be a finite number"
+        elif not all(_SMALLEST <= w <= _LARGEST for w in self.widths) or self.widths[-1] / self.widths[0] > _RESOLUTION:
+            yield (
+                f"the `widths` of an `intervals` hierarchy must be from {_SMALLEST:g} to {_LARGEST:g}, "
+                "the last at most 2^52 times the first"
+            )
+        if not math.isfinite(self.origin) or abs(self.origin) > _LARGEST or _exponent(self.origin) < -_DIGITS:
+            yield f"`origin` of an `intervals` hierarchy must be a number up to {_LARGEST:g} with {_DIGITS} decimals"
 
     def explain(self) -> str:
         """Say the widths."""
@@ -56,8 +64,8 @@ class Intervals(HierarchyRule):
         """Return the intervals of each width, from ``origin``, that hold a value."""
         decimals = max(0, *(-_exponent(each) for each in (self.origin, *self.widths)))
         scale = 10**decimals
-        widths = [int(Decimal(str(width)) * scale) for width in self.widths]
-        origin = int(Decimal(str(self.origin)) * scale)
+        widths = [int(Fraction(str(width)) * scale) for width in self.widths]
+        origin = int(Fraction(str(self.origin)) * scale)
         bins = _bins(column, widths[0], origin, scale, exact=max(*widths, abs(origin)) < 2**62)
         levels = []
         for width in widths:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
@@ -34,10 +35,11 @@ class Parquet(FileFormat):
 
     def open(self, path: Path, options: Options) -> Table:
         """Read a file or a folder, lazily."""
-        files = sorted(str(file) for file in path.rglob("*.parquet")) if path.is_dir() else [str(path)]
+        files = sorted(map(str, _parts(path))) if path.is_dir() else [str(path)]
         if not files:
             raise DataError(
-                f"{path.name} is a folder without Parquet files.", hint="pass one file or a folder of Parquet files"
+                f"{path.name or path.absolute()} is a folder without Parquet files.",
+                hint="pass one file or a folder of Parquet files",
             )
         # DuckDB renames columns that are there twice: the names are read off the file itself
         with opening(path, "a Parquet file", pa.ArrowException, OSError):
@@ -73,6 +75,15 @@ class ParquetFolder(Parquet):
                 "the format `parquet-folder` works only for tables on Spark.", hint="write one `parquet` file"
             )
         table.engine.frame(table.visible).write.parquet(path.absolute().as_uri())
+
+
+def _parts(folder: Path) -> Iterator[Path]:
+    """Return the Parquet files of a folder, and of its partitions: folders such as ``year=2024``."""
+    for path in folder.iterdir():
+        if path.suffix == ".parquet" and path.is_file():
+            yield path
+        elif "=" in path.name and path.is_dir():
+            yield from _parts(path)
 
 
 def _scan(files: list[str], *, numbered: bool) -> str:
