@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import threading
@@ -10,7 +11,7 @@ import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import pyarrow as pa
 
@@ -23,11 +24,27 @@ if TYPE_CHECKING:
 
 __all__ = ["DuckDBEngine", "literal", "quoted", "without_collations"]
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 _GIGABYTE = 1 << 30
+
+
+def _alone(method: Callable[Concatenate[DuckDBEngine, P], T]) -> Callable[Concatenate[DuckDBEngine, P], T]:
+    """Let one thread at a time use the connection: the answer to a query is lost when the next begins."""
+
+    @functools.wraps(method)
+    def alone(self: DuckDBEngine, /, *arguments: P.args, **named: P.kwargs) -> T:
+        with self._using:
+            return method(self, *arguments, **named)
+
+    return alone
 
 
 class DuckDBEngine:
     """One private in-memory database; what does not fit goes to a private folder that is removed with the engine.
+
+    Threads may share it: they take turns.
 
     Half of the machine's memory is used, at most 4 GB (``SHOAL_MEMORY``), on all processors (``SHOAL_THREADS``).
     Extensions are never downloaded.
@@ -39,6 +56,7 @@ class DuckDBEngine:
         limits = {"memory_limit": _memory_limit()} | _threads()
         scratch = Scratch()
         self._folder = scratch.path
+        self._using = threading.RLock()
         self._backend = ibis.duckdb.connect(
             ":memory:",
             temp_directory=str(self._folder / "spill"),
@@ -72,22 +90,26 @@ class DuckDBEngine:
 
     # -- in
 
+    @_alone
     def table(self, name: str, *, database: tuple[str, str] | None = None) -> ir.Table:
         """Return a table or view of the database."""
         return self._backend.table(name, database=database)
 
+    @_alone
     def view(self, query: str) -> ir.Table:
         """Return the result of a query, lazily."""
         name = _fresh("view")
         self.connection.execute(f"CREATE VIEW {quoted(name)} AS {query}")
         return self.table(name)
 
+    @_alone
     def stage(self, rows: pa.Table) -> ir.Table:
         """Put a small table beside the data, to join with."""
         name = _fresh("map")
         self.connection.register(name, rows)
         return self.table(name)
 
+    @_alone
     def ingest(self, reader: pa.RecordBatchReader) -> ir.Table:
         """Store the records of a stream, in their order."""
         name, stream = _fresh("table"), _fresh("stream")
@@ -101,6 +123,7 @@ class DuckDBEngine:
 
     # -- out
 
+    @_alone
     def fetch(self, expression: ir.Table) -> pa.Table:
         """Compute a (small) expression."""
         return self._interruptible(lambda: self.batches(expression).read_all())
@@ -124,6 +147,7 @@ class DuckDBEngine:
         query = self._backend.compile(expression)
         self._execute(f"COPY ({query}) TO {literal(str(path))} ({options})")
 
+    @_alone
     def _execute(self, statement: str) -> None:
         self._interruptible(lambda: self.connection.execute(statement))
 
@@ -157,6 +181,7 @@ class DuckDBEngine:
         table = self.keep(expression)
         return table.mutate(**{ROW: table.rowid()})
 
+    @_alone
     def apart(self, expression: ir.Table) -> ir.Table:
         """Return the same expression as a query of its own."""
         return self._backend.sql(self._backend.compile(expression), schema=expression.schema())

@@ -28,6 +28,14 @@ ROW = f"{OURS}row__"
 
 LONGEST = 200  # characters of a column's name
 
+#: how drivers say that the server went away
+_CUT = (
+    "server closed the connection",
+    "terminating connection",
+    "no connection to the server",
+    "connection to server was lost",
+    "ssl connection has been closed",
+)
 _FOREIGN = ("_duckdb", "duckdb", "pyarrow", "pyspark", "py4j", "adbc_driver_manager")
 
 
@@ -129,6 +137,8 @@ def _explain(raised: Exception) -> tuple[str | None, str | None]:
         return "the disk is full", "free some space on it, or use another"
     if kind == "OutOfMemoryException" or isinstance(raised, MemoryError) or "OutOfMemoryError" in text:
         return "there is not enough memory", "raise the limit, for example SHOAL_MEMORY=8GB"
+    if any(phrase in text.lower() for phrase in _CUT):
+        return "the connection to the database was cut", "is the server running? Try again when it is"
     if isinstance(raised, PermissionError) or "Permission denied" in text:
         return "permission was denied", None
     if "No module named 'shoal" in text:

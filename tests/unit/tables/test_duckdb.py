@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import gc
 import stat
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -75,3 +77,16 @@ def test_little_memory_spills_to_the_private_folder(monkeypatch: pytest.MonkeyPa
 def test_names_and_texts_are_quoted() -> None:
     assert quoted('a"b') == '"a""b"'
     assert literal("it's") == "'it''s'"
+
+
+def test_threads_share_a_table() -> None:
+    table = read(pa.table({"a": list(range(2000)), "b": [str(number % 7) for number in range(2000)]}))
+
+    def work(number: int) -> tuple[int, int]:
+        chosen = replace(table, expression=table.expression.filter(table.expression.a < 100 * (number + 1)))
+        kept = table.engine.keep(chosen.expression)
+        return chosen.count(), table.engine.fetch(kept).num_rows
+
+    with ThreadPoolExecutor(12) as threads:
+        found = list(threads.map(work, [*range(12)] * 4))
+    assert found == [(100 * (number + 1), 100 * (number + 1)) for number in range(12)] * 4

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
-from shoal.errors import DataError, MissingExtraError, OutputError, ParameterError, ShoalError
+from shoal.errors import DataError, MissingExtraError, OutputError, ParameterError, Problems, ShoalError
 from shoal.tables._duckdb import DuckDBEngine, quoted
 from shoal.tables._engine import check_names, quiet
 from shoal.tables._table import Source, Table
 from shoal.tables.formats._format import Format, Options
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
 
 __all__ = ["Postgres"]
 
@@ -23,7 +27,13 @@ _COLUMNS = """
 """
 #: Types that arrive as Arrow types of their own; all others are read as text.
 _NATIVE = ("boolean", "smallint", "integer", "bigint", "real", "double precision", "date", "text", "bytea")
-_NATIVE_STARTS = ("character", "timestamp", "time ")
+_NATIVE_STARTS = ("character", "timestamp", "time without")
+#: the one relation that a name stands for
+_FOUND = """
+    SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname)
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass($1)
+"""
+_PARTS = re.compile(r'"((?:[^"]|"")+)"(?:\."((?:[^"]|"")+)")?')
 
 
 class Postgres(Format):
@@ -60,7 +70,9 @@ class Postgres(Format):
             with quiet(options.table):
                 expression = engine.ingest(cursor.fetch_record_batch())
         exact = {name: _decimal(kind) for name, kind, _ in columns if kind.startswith("numeric(")}
-        expression = expression.mutate(**{name: expression[name].try_cast(kind) for name, kind in exact.items()})
+        numbers = {name: expression[name].try_cast(kind) for name, kind in exact.items()}
+        _check_numbers(engine, expression, numbers)
+        expression = expression.mutate(**numbers)
         where = Source(kind=self.name, name=options.table, details=(("database", _database(source)),))
         return Table(expression=expression, engine=engine, source=where)
 
@@ -68,17 +80,16 @@ class Postgres(Format):
         """Make a table in a database, in one transaction."""
         if name is None:
             raise ParameterError("writing to a PostgreSQL database requires the `name` of the new table.")
-        schema, _, base = name.rpartition(".")
         connected = _connected(str(destination), OutputError)
         with connected as connection, connection.cursor() as cursor, quiet(name, error=OutputError):
-            cursor.execute("SELECT to_regclass($1) IS NOT NULL", (_relation_name(name),))
-            if cursor.fetchone()[0] and not overwrite:
+            if _relations(cursor, name) and not overwrite:
                 raise OutputError(f"the table `{name}` already exists.", hint="choose another name, or overwrite it")
+            schema, base = _place(cursor, name)
             cursor.adbc_ingest(
                 base,
                 table.engine.batches(table.visible),
                 mode="replace" if overwrite else "create",
-                db_schema_name=schema or None,
+                db_schema_name=schema,
             )
             connection.commit()
 
@@ -105,15 +116,58 @@ def _connected(address: str, error: type[ShoalError]) -> Iterator[Any]:
 
 
 def _relation(cursor: Any, table: str) -> str:
-    name = _relation_name(table)
-    cursor.execute("SELECT to_regclass($1) IS NOT NULL", (name,))
-    if not cursor.fetchone()[0]:
+    found = _relations(cursor, table)
+    if not found:
         raise DataError(f"the database has no table `{table}`.")
-    return name
+    if len(found) > 1:
+        raise DataError(
+            f"the database has {len(found)} tables that `{table}` may mean.", hint=f"for example {sorted(found)[0]}"
+        )
+    return next(iter(found))
 
 
-def _relation_name(table: str) -> str:
-    return ".".join(quoted(part) for part in table.split(".", 1))
+def _relations(cursor: Any, table: str) -> set[str]:
+    """Return all that a name may stand for; names of schemas and tables may hold dots themselves."""
+    found = set()
+    for schema, base in _readings(table):
+        name = quoted(base) if schema is None else f"{quoted(schema)}.{quoted(base)}"
+        cursor.execute(_FOUND, (name,))
+        found |= {row[0] for row in cursor.fetchall()}
+    return found
+
+
+def _readings(table: str) -> list[tuple[str | None, str]]:
+    """Return how a name can be read as a schema and a table; one in quotes as SQL has them in one way only."""
+    if parts := _PARTS.fullmatch(table):
+        names = [part.replace('""', '"') for part in parts.groups() if part is not None]
+        return [(names[0] if len(names) == 2 else None, names[-1])]
+    dots = [position for position, letter in enumerate(table) if letter == "."]
+    return [(None, table), *((table[:dot], table[dot + 1 :]) for dot in dots if 0 < dot < len(table) - 1)]
+
+
+def _place(cursor: Any, table: str) -> tuple[str | None, str]:
+    """Return the schema and the name of a table to be made: the schema is there already."""
+    readings = _readings(table)
+    for schema, base in reversed(readings):
+        cursor.execute("SELECT 1 FROM pg_namespace WHERE nspname = $1", (schema or "",))
+        if schema is not None and cursor.fetchall():
+            return schema, base
+    if readings[-1][0] is not None:
+        raise OutputError(f"the database has no schema for the table `{table}`.", hint="create the schema first")
+    return readings[0]
+
+
+def _check_numbers(engine: DuckDBEngine, expression: ir.Table, numbers: dict[str, ir.Value]) -> None:
+    """Refuse values that are no numbers: `NaN`, which PostgreSQL allows in every numeric column."""
+    if not numbers:
+        return
+    lost = {name: (number.isnull() & expression[name].notnull()).sum() for name, number in numbers.items()}
+    counts = engine.fetch(expression.aggregate(**lost)).to_pylist()[0]
+    problems = Problems()
+    for name, count in counts.items():
+        if count:
+            problems.add(f"column `{name}`: {count:,} values are NaN, which is not a number")
+    problems.raise_as(DataError, hint="read a view that has NULL, or a number, in their place")
 
 
 def _columns(cursor: Any, relation: str) -> list[tuple[str, str, str]]:
@@ -124,7 +178,7 @@ def _columns(cursor: Any, relation: str) -> list[tuple[str, str, str]]:
 def _expression(name: str, kind: str) -> str:
     if kind == "numeric":
         return f"{quoted(name)}::double precision"
-    if kind in _NATIVE or kind.startswith(_NATIVE_STARTS):
+    if kind in _NATIVE or (kind.startswith(_NATIVE_STARTS) and not kind.endswith("[]")):
         return quoted(name)
     return f"{quoted(name)}::text"
 
