@@ -34,7 +34,7 @@ def by_name(name: str) -> type[Measure]:
     Examples
     --------
     >>> by_name("loss").title
-    'InformationLoss'
+    'Loss'
     """
     if name in MEASURES:
         return MEASURES[name]

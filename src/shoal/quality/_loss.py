@@ -30,6 +30,7 @@ class InformationLoss(Measure):
     """
 
     name: ClassVar[str] = "loss"
+    title: ClassVar[str] = "Loss"
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
         """Measure any recoding of the table, suppressed records included."""

@@ -44,7 +44,7 @@ class Measure(ABC):
     balance: float = 0.5
 
     def __init_subclass__(cls) -> None:
-        cls.title = cls.__name__
+        cls.title = cls.__dict__.get("title", cls.__name__)
 
     def __post_init__(self) -> None:
         problems = Problems()

@@ -1,45 +1,36 @@
-"""How values generalise, as plain data: one class per rule kind. A new kind is one file, and its line in ``RULES``."""
+"""How values generalise, as plain data: one class per rule kind. A new kind is one file, and its line here."""
 
-from shoal.schema._rule import HierarchyRule, Level, RuledColumn, Tree
-from shoal.schema._values import counted, days, is_text, numbers, plain, text
-from shoal.schema.rules._cuts import Cuts, Quantiles
-from shoal.schema.rules._dates import DATE_LEVELS, Dates
-from shoal.schema.rules._file import FromFile
-from shoal.schema.rules._flat import Flat
-from shoal.schema.rules._groups import Groups
-from shoal.schema.rules._intervals import Intervals
-from shoal.schema.rules._mask import Mask
-from shoal.schema.rules._regions import REGION_LEVELS, Regions, country
-from shoal.schema.rules._taxonomy import Taxonomy
+from shoal.schema._rule import HierarchyRule as HierarchyRule
+from shoal.schema._rule import Level as Level
+from shoal.schema._rule import RuledColumn as RuledColumn
+from shoal.schema._rule import Tree as Tree
+from shoal.schema._values import counted as counted
+from shoal.schema._values import days as days
+from shoal.schema._values import is_text as is_text
+from shoal.schema._values import numbers as numbers
+from shoal.schema._values import plain as plain
+from shoal.schema._values import text as text
+from shoal.schema.rules._dates import DATE_LEVELS as DATE_LEVELS
+from shoal.schema.rules._regions import REGION_LEVELS as REGION_LEVELS
+from shoal.schema.rules._regions import country as country
 
-__all__ = [
-    "DATE_LEVELS",
-    "REGION_LEVELS",
-    "RULES",
-    "Cuts",
-    "Dates",
-    "Flat",
-    "FromFile",
-    "Groups",
-    "HierarchyRule",
-    "Intervals",
-    "Level",
-    "Mask",
-    "Quantiles",
-    "Regions",
-    "RuledColumn",
-    "Taxonomy",
-    "Tree",
-    "counted",
-    "country",
-    "days",
-    "is_text",
-    "numbers",
-    "plain",
-    "text",
-]
+# isort: off
+# Every kind of rule, in the order in which people meet them: a new one is one line.
+from shoal.schema.rules._intervals import Intervals as Intervals
+from shoal.schema.rules._cuts import Cuts as Cuts
+from shoal.schema.rules._cuts import Quantiles as Quantiles
+from shoal.schema.rules._mask import Mask as Mask
+from shoal.schema.rules._dates import Dates as Dates
+from shoal.schema.rules._regions import Regions as Regions
+from shoal.schema.rules._groups import Groups as Groups
+from shoal.schema.rules._taxonomy import Taxonomy as Taxonomy
+from shoal.schema.rules._file import FromFile as FromFile
+from shoal.schema.rules._flat import Flat as Flat
+# isort: on
 
-#: all rule kinds by the key that names them in a schema file
 RULES: dict[str, type[HierarchyRule]] = {
-    rule.name: rule for rule in (Intervals, Cuts, Quantiles, Mask, Dates, Regions, Groups, Taxonomy, FromFile, Flat)
+    each.name: each
+    for each in tuple(globals().values())
+    if isinstance(each, type) and issubclass(each, HierarchyRule) and each is not HierarchyRule
 }
+"""All rule kinds by the key that names them in a schema file."""

@@ -1,37 +1,36 @@
-"""Where tables come from and go to: one file per format, and its line in ``FORMATS``."""
+"""Where tables come from and go to: one file per format, and its line here."""
 
-from shoal.tables.formats._arrow_files import Feather, JsonLines
-from shoal.tables.formats._csv import Csv
-from shoal.tables.formats._duckdb_file import DuckDBFile
-from shoal.tables.formats._excel import Excel
-from shoal.tables.formats._format import FileFormat, Format, Options, existing
-from shoal.tables.formats._frames import Frames, unreadable
-from shoal.tables.formats._parquet import Parquet, ParquetFolder
-from shoal.tables.formats._postgres import Postgres
-from shoal.tables.formats._spark import Spark
-from shoal.tables.formats._statistics import Sas, Spss, Stata
+from inspect import isabstract
 
-__all__ = ["FORMATS", "FileFormat", "Format", "Options", "existing", "files", "unreadable"]
+from shoal.tables.formats._format import FileFormat as FileFormat
+from shoal.tables.formats._format import Format as Format
+from shoal.tables.formats._format import Options as Options
+from shoal.tables.formats._format import existing as existing
+from shoal.tables.formats._frames import unreadable as unreadable
 
-#: all formats by name; the first that takes a source reads it
+# isort: off
+# Every format, in the order in which messages list them: a new one is one line.
+from shoal.tables.formats._csv import Csv as Csv
+from shoal.tables.formats._parquet import Parquet as Parquet
+from shoal.tables.formats._parquet import ParquetFolder as ParquetFolder
+from shoal.tables.formats._excel import Excel as Excel
+from shoal.tables.formats._statistics import Stata as Stata
+from shoal.tables.formats._statistics import Spss as Spss
+from shoal.tables.formats._statistics import Sas as Sas
+from shoal.tables.formats._arrow_files import JsonLines as JsonLines
+from shoal.tables.formats._arrow_files import Feather as Feather
+from shoal.tables.formats._duckdb_file import DuckDBFile as DuckDBFile
+from shoal.tables.formats._postgres import Postgres as Postgres
+from shoal.tables.formats._spark import Spark as Spark
+from shoal.tables.formats._frames import Frames as Frames
+# isort: on
+
 FORMATS: dict[str, Format] = {
-    each.name: each
-    for each in (
-        Csv(),
-        Parquet(),
-        ParquetFolder(),
-        Excel(),
-        Stata(),
-        Spss(),
-        Sas(),
-        JsonLines(),
-        Feather(),
-        DuckDBFile(),
-        Postgres(),
-        Spark(),
-        Frames(),
-    )
+    each.name: each()
+    for each in tuple(globals().values())
+    if isinstance(each, type) and issubclass(each, Format) and not isabstract(each)
 }
+"""All formats by name; each source is taken by one of them."""
 
 
 def files() -> tuple[FileFormat, ...]:

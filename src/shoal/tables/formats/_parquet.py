@@ -66,6 +66,10 @@ class ParquetFolder(Parquet):
     endings: ClassVar[tuple[str, ...]] = ()
     written: ClassVar[tuple[str, ...]] = ()
 
+    def takes(self, source: object) -> bool:
+        """Return False: folders are read as Parquet files are."""
+        return False
+
     def save(self, table: Table, path: Path) -> None:
         """Write the parts of a table side by side."""
         from shoal.tables._spark import SparkEngine
