@@ -33,7 +33,24 @@ def upload(page: Any, app: App, path: Path | dict[str, Any]) -> None:
 
 
 def set_role(page: Any, column: str, role: str) -> None:
-    page.get_by_role("group", name=column, exact=True).get_by_label("Role").select_option(role)
+    page.locator(f'tr[data-name="{column}"] .choice input[value="{role}"]').check()
+    saved(page)
+
+
+def saved(page: Any) -> None:
+    expect(page.locator("#state")).to_have_text("All changes are saved")
+
+
+def open_column(page: Any, column: str) -> Any:
+    """Open the panel of a column."""
+    page.get_by_role("button", name=column, exact=True).click()
+    panel = page.locator("#panel")
+    expect(panel.get_by_role("heading", name=column, exact=True)).to_be_visible()
+    return panel
+
+
+def set_levels(panel: Any, rule: str) -> None:
+    panel.get_by_label("How values become coarser").select_option(rule)
 
 
 def anonymise(page: Any) -> None:
@@ -57,16 +74,16 @@ def test_the_hospital_table_becomes_a_release(page: Any, app: App, hospital: Pat
         ("charge", "sensitive"),
     ):
         set_role(page, column, role)
-    age = page.get_by_role("group", name="age", exact=True)
-    age.locator("summary").first.click()
-    age.get_by_label("How values become coarser").select_option("intervals")
+    age = open_column(page, "age")
+    set_levels(age, "intervals")
     age.get_by_label("Widths").fill("5, 10, 20, 40")
+    age.get_by_label("Widths").press("Enter")
+    saved(page)
     age.get_by_role("button", name="Preview the levels").click()
     age.get_by_role("columnheader", name="Level 4").wait_for()
     age.get_by_text("[0, 5)").first.wait_for()
-    place = page.get_by_role("group", name="zip", exact=True)
-    place.locator("summary").first.click()
-    place.get_by_label("How values become coarser").select_option("file")
+    place = open_column(page, "zip")
+    set_levels(place, "file")
     place.get_by_label("Hierarchy file:").set_input_files(hospital / "hierarchies" / "zip.csv")
     place.get_by_text("Harbour").first.wait_for()
     page.get_by_role("button", name="These are right").click()
@@ -104,11 +121,11 @@ def test_adult_is_anonymised_with_arx_hierarchies(page: Any, app: App, shared_da
     page.wait_for_url("**/tables/*")
     for column in ("sex", "age", "race", "education"):
         set_role(page, column, "quasi-identifier")
-        group = page.get_by_role("group", name=column, exact=True)
+        group = open_column(page, column)
         if column == "age":
             group.get_by_label("Kind").select_option("numeric")
-        group.locator("summary").first.click()
-        group.get_by_label("How values become coarser").select_option("file")
+            saved(page)
+        set_levels(group, "file")
         group.get_by_label("Hierarchy file:").set_input_files(shared_data / "adult" / f"adult_hierarchy_{column}.csv")
         group.get_by_role("columnheader", name="Level 1").wait_for()
     for column in ("marital-status", "native-country", "workclass", "occupation", "salary-class"):
@@ -256,9 +273,11 @@ def test_no_page_has_a_serious_accessibility_problem(
     page.get_by_role("heading", name="Methods side by side").wait_for()
     compared = page.url
     problems = []
-    steps = [f"{address}/{step}" for step in ("risk", "promise", "compare")]
+    steps = [f"{address}/{step}" for step in ("records", "risk", "promise", "compare")]
     for place in (app.home, address, *steps, result, compared, f"{app.home}/verify"):
         page.goto(place)
+        if place == address:
+            open_column(page, "age")
         for part in page.locator("details").all():
             part.evaluate("part => { part.open = true; }")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{place} scrolls sideways"
@@ -278,13 +297,17 @@ def start_heavy(page: Any, app: App) -> None:
     lines += [",".join(str((i * (7 + 2 * j) + i // (j + 1)) % 64) for j in range(9)) for i in range(20_000)]
     upload(page, app, {"name": "heavy.csv", "mimeType": "text/csv", "buffer": "\n".join(lines).encode()})
     page.wait_for_url("**/tables/*")
+    page.get_by_label("Tick all columns that are shown").check()
+    page.get_by_label("Set role of the ticked").select_option("quasi-identifier")
+    saved(page)
+    page.get_by_label("Set kind of the ticked").select_option("numeric")
+    saved(page)
     for number in range(9):
-        group = page.get_by_role("group", name=f"c{number}", exact=True)
-        group.get_by_label("Role").select_option("quasi-identifier")
-        group.get_by_label("Kind").select_option("numeric")
-        group.locator("summary").first.click()
-        group.get_by_label("How values become coarser").select_option("intervals")
+        group = open_column(page, f"c{number}")
+        set_levels(group, "intervals")
         group.get_by_label("Widths").fill("2, 4, 8, 16, 32")
+        group.get_by_label("Widths").press("Enter")
+        saved(page)
     page.get_by_role("button", name="These are right").click()
     page.wait_for_url("**/risk")
     page.get_by_role("link", name="Choose what to promise").click()

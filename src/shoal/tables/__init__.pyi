@@ -27,8 +27,10 @@ from ._columns import schema_of as schema_of
 from ._contributions import at_most as at_most
 from ._counting import ValueCounts as ValueCounts
 from ._counting import class_sizes as class_sizes
+from ._counting import containing as containing
 from ._counting import count_values as count_values
 from ._counting import distinct_values as distinct_values
+from ._counting import ordered as ordered
 from ._counting import records_from as records_from
 from ._counting import repeat as repeat
 from ._encode import encode as encode

@@ -11,13 +11,22 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shoal.kernels import Counts
-from shoal.tables._engine import key, quiet
+from shoal.tables._engine import ROW, key, quiet
 from shoal.tables._table import Table
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["ValueCounts", "class_sizes", "count_values", "distinct_values", "records_from", "repeat"]
+__all__ = [
+    "ValueCounts",
+    "class_sizes",
+    "containing",
+    "count_values",
+    "distinct_values",
+    "ordered",
+    "records_from",
+    "repeat",
+]
 
 _ORDER, _COPIES, _COPY = "__shoal_order__", "__shoal_copies__", "__shoal_copy__"
 
@@ -32,6 +41,41 @@ def records_from(table: Table, start: int, limit: int) -> pa.Table:
     """Return at most ``limit`` records, leaving out the first ``start``."""
     with quiet(table.source.name):
         return table.engine.fetch(table.visible.limit(limit, offset=start))
+
+
+def containing(table: Table, name: str, words: str) -> Table:
+    """Return the records whose value of a column, as text, contains ``words``, upper and lower case alike.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> people = shoal.read(pa.table({"town": ["Ulm", "Rome", None]}))
+    >>> containing(people, "town", "RO").count()
+    1
+    """
+    value = table.expression[name].cast("string")
+    return replace(table, expression=table.expression.filter(value.lower().contains(words.lower())))
+
+
+def ordered(table: Table, name: str, *, descending: bool = False) -> Table:
+    """Return the records in the order of a column: texts that are numbers as numbers, before other texts.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> people = shoal.read(pa.table({"age": ["9", "?", "10"]}))
+    >>> ordered(people, "age", descending=True).to_arrow()["age"].to_pylist()
+    ['10', '9', '?']
+    """
+    import ibis
+
+    value = table.expression[name]
+    keys = [value.try_cast("float64"), value] if value.type().is_string() else [value]
+    direction = ibis.desc if descending else ibis.asc
+    known = [key.isnull() for key in keys]
+    order = [part for key, absent in zip(keys, known, strict=True) for part in (absent, direction(key))]
+    last = [table.expression[ROW]] if ROW in table.expression.columns else []
+    return replace(table, expression=table.expression.order_by([*order, *last]))
 
 
 def class_sizes(table: Table, names: Sequence[str]) -> tuple[Counts, Counts]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,13 +14,16 @@ if TYPE_CHECKING:
 __all__ = ["chosen", "compare_python", "compare_shell", "python", "schema_name", "shell"]
 
 
-def python(plan: Plan, name: str) -> str:
-    """Return a script that does what the plan says to the file ``name``."""
+_AS_FOUND: Mapping[str, str] = MappingProxyType({})
+
+
+def python(plan: Plan, name: str, reading: Mapping[str, str] = _AS_FOUND) -> str:
+    """Return a script that does what the plan says to the file ``name``, read as ``reading`` says."""
     promises = "".join(f"    {_public(model)}{model!r},\n" for model in plan.models)
     options = ", ".join(f"{key}={value!r}" for key, value in chosen(plan.method).items())
     return (
         "import shoal\n\n"
-        f"table = shoal.read({name!r}, schema={schema_name(name)!r})\n"
+        f"table = shoal.read({name!r}, schema={schema_name(name)!r}{_options(reading)})\n"
         "release = shoal.anonymize(\n"
         "    table,\n"
         f"{promises}"
@@ -29,8 +34,8 @@ def python(plan: Plan, name: str) -> str:
     )
 
 
-def shell(plan: Plan, name: str) -> str:
-    """Return the commands that do what the plan says to the file ``name``."""
+def shell(plan: Plan, name: str, reading: Mapping[str, str] = _AS_FOUND) -> str:
+    """Return the commands that do what the plan says to the file ``name``, read as ``reading`` says."""
     from shoal import methods
     from shoal.schema import toml_value
 
@@ -56,23 +61,24 @@ def shell(plan: Plan, name: str) -> str:
         words += ["--option", f"{key}={value if isinstance(value, str) else toml_value(value)}"]
     shown = [shlex.quote(word) for word in words]
     lines = [f"shoal anonymize {shlex.quote(name)} --schema {shlex.quote(schema_name(name))}"]
+    lines += [f"--{key} {shlex.quote(value)}" for key, value in reading.items()]
     lines += [f"{option} {value}" for option, value in zip(shown[::2], shown[1::2], strict=True)]
     lines += ["--output release"]
     return " \\\n    ".join(lines) + "\nshoal verify release\n"
 
 
-def compare_python(choice: dict[str, Any], name: str) -> str:
+def compare_python(choice: dict[str, Any], name: str, reading: Mapping[str, str] = _AS_FOUND) -> str:
     """Return a script that compares what ``choice`` says on the file ``name``."""
     options = "".join(f"    {key}={_written(value)},\n" for key, value in _asked(choice).items())
     return (
         "import shoal\n\n"
-        f"table = shoal.read({name!r}, schema={schema_name(name)!r})\n"
+        f"table = shoal.read({name!r}, schema={schema_name(name)!r}{_options(reading)})\n"
         f'found = shoal.compare(\n    table,\n{options}    folder="comparison",\n)\n'
         'print("\\n".join(found.reasons))\n'
     )
 
 
-def compare_shell(choice: dict[str, Any], name: str) -> str:
+def compare_shell(choice: dict[str, Any], name: str, reading: Mapping[str, str] = _AS_FOUND) -> str:
     """Return the command that compares what ``choice`` says on the file ``name``."""
     words: list[tuple[str, str]] = []
     for key, value in _asked(choice).items():
@@ -82,8 +88,13 @@ def compare_shell(choice: dict[str, Any], name: str) -> str:
         else:
             words.append((option, _listed(value) if isinstance(value, list) else f"{value}"))
     lines = [f"shoal compare {shlex.quote(name)} --schema {shlex.quote(schema_name(name))}"]
+    lines += [f"--{key} {shlex.quote(value)}" for key, value in reading.items()]
     lines += [f"{option} {shlex.quote(value)}" for option, value in words]
     return " \\\n    ".join([*lines, "--folder comparison"]) + "\n"
+
+
+def _options(reading: Mapping[str, str]) -> str:
+    return "".join(f", {key}={value!r}" for key, value in reading.items())
 
 
 def _asked(choice: dict[str, Any]) -> dict[str, Any]:

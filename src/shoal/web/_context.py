@@ -32,8 +32,8 @@ class OpenTables:
         self._tables: OrderedDict[Path, tuple[threading.Lock, list[Table]]] = OrderedDict()
 
     @contextmanager
-    def open(self, path: Path) -> Iterator[Table]:
-        """Give the table in ``path``, read once."""
+    def open(self, path: Path, reading: dict[str, str] | None = None) -> Iterator[Table]:
+        """Give the table in ``path``, read once, in the way that ``reading`` says."""
         import shoal
 
         with self._lock:
@@ -43,7 +43,7 @@ class OpenTables:
                 self._tables.popitem(last=False)
         with lock:
             if not held:
-                held.append(shoal.read(path))
+                held.append(shoal.read(path, **(reading or {})))
             yield held[0]
 
     def forget(self, folder: Path) -> None:
@@ -66,7 +66,7 @@ class Context:
     def table(self, identity: str) -> Iterator[Table]:
         """Give an uploaded table, without a schema, to one request at a time."""
         folder, about = self.store.tables.path(identity), self.store.tables.about(identity)
-        with self.opened.open(folder / about["file"]) as table:
+        with self.opened.open(folder / about["file"], about.get("reading")) as table:
             yield table
 
     def schema(self, identity: str) -> Schema:
@@ -108,6 +108,7 @@ class Context:
             "table": table,
             "table_name": source["name"],
             "file": source["file"],
+            "reading": source.get("reading", {}),
             "created": now(),
         }
         self.store.runs.note(identity, about)

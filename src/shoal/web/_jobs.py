@@ -159,7 +159,7 @@ def _release(folder: Path, home: Path, about: dict[str, Any], progress: Progress
         key = secrets.token_bytes(32)
         (folder / KEY).touch(mode=0o600)
         (folder / KEY).write_bytes(key)
-    table = shoal.read(home / about["file"]).with_schema(plan.schema)
+    table = shoal.read(home / about["file"], **about.get("reading", {})).with_schema(plan.schema)
     release = plan.run(table, progress=progress, pseudonym_key=key)
     progress(0, 0, "writing and verifying the release")
     release.write(folder / RELEASE, csv=True)
@@ -172,7 +172,9 @@ def _compare(home: Path, about: dict[str, Any], wanted: dict[str, Any], progress
     import shoal
     from shoal import schema
 
-    table = shoal.read(home / about["file"]).with_schema(schema.loads(wanted["schema"], home))
+    table = shoal.read(home / about["file"], **about.get("reading", {})).with_schema(
+        schema.loads(wanted["schema"], home)
+    )
     choice = wanted["choice"]
     found = shoal.compare(
         table,

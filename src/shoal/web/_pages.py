@@ -48,6 +48,12 @@ def columns(here: Here, table: str) -> HTMLResponse:
     return _page("columns", step="columns", roles=ROLES, kinds=kinds, **_of(here, table), schema=found)
 
 
+@router.get("/tables/{table}/records")
+def data(here: Here, table: str) -> HTMLResponse:
+    """Show the records themselves."""
+    return _page("records", step="records", **_of(here, table), schema=schema.get(here, table))
+
+
 @router.get("/tables/{table}/risk")
 def today(here: Here, table: str) -> HTMLResponse:
     """Show the risk of the table as it is."""

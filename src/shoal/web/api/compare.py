@@ -56,14 +56,15 @@ def start(here: Here, table: str, comparison: ComparisonChoice) -> dict[str, Any
     strengths = [f"k = {_list(chosen['k'])}"] if chosen["k"] else []
     strengths += [f"{column}: {name} = {_list(of)}" for name in "lt" for column, of in chosen[name].items()]
     strengths += [f"epsilon = {_list(chosen['epsilon'])}"] if chosen["epsilon"] else []
-    name = here.store.tables.about(table)["name"]
+    source = here.store.tables.about(table)
+    name, reading = source["name"], source.get("reading", {})
     about = {
         "kind": "comparison",
         "title": f"Comparison: {'; '.join(strengths)}",
         "method": ", ".join(chosen["methods"]) or "truthful",
         "statements": ["All releases are made and measured; none is kept."],
-        "python": compare_python(chosen, name),
-        "shell": compare_shell(chosen, name),
+        "python": compare_python(chosen, name, reading),
+        "shell": compare_shell(chosen, name, reading),
     }
     wanted = {"schema": schema.dumps(here.schema(table)), "choice": chosen}
     return here.begin(table, about, {"comparison.json": json.dumps(wanted)})

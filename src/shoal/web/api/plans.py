@@ -71,8 +71,9 @@ def catalogue() -> dict[str, Any]:
 def plan(here: Here, table: str, choice: PlanChoice) -> dict[str, Any]:
     """Check a choice against the schema and return its plan file and the equivalent Python and shell."""
     made = make_plan(here, table, choice)
-    name = here.store.tables.about(table)["name"]
-    return {"plan": made.dumps(), "python": python(made, name), "shell": shell(made, name)}
+    source = here.store.tables.about(table)
+    name, reading = source["name"], source.get("reading", {})
+    return {"plan": made.dumps(), "python": python(made, name, reading), "shell": shell(made, name, reading)}
 
 
 def make_plan(here: Context, table: str, choice: PlanChoice) -> Plan:

@@ -36,15 +36,16 @@ def every_run(here: Here, table: str | None = None) -> list[dict[str, Any]]:
 def start(here: Here, table: str, choice: PlanChoice) -> dict[str, Any]:
     """Anonymise a table; the answer comes at once, the work goes on."""
     plan = make_plan(here, table, choice)
-    name = here.store.tables.about(table)["name"]
+    source = here.store.tables.about(table)
+    name, reading = source["name"], source.get("reading", {})
     about = {
         "kind": "release",
         "choice": choice.model_dump(),
         "statements": [model.statement() for model in plan.models],
         "title": ", ".join(_short(model.name, model.parameters()) for model in plan.models),
         "method": plan.method.name,
-        "python": python(plan, name),
-        "shell": shell(plan, name),
+        "python": python(plan, name, reading),
+        "shell": shell(plan, name, reading),
     }
     return here.begin(table, about, {"plan.toml": plan.dumps()})
 

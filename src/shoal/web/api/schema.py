@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import tempfile
 import tomllib
 from collections.abc import Collection
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Body, Query, Request
 from fastapi.responses import PlainTextResponse
@@ -15,10 +18,12 @@ from starlette.concurrency import run_in_threadpool
 
 from shoal.errors import HierarchyError, SchemaError
 from shoal.web._context import SCHEMA, Context, Here, receive
+from shoal.web._words import rule_words
 from shoal.web.api.tables import MOST_COLUMNS, UPLOAD
 
 if TYPE_CHECKING:
     from shoal import Schema
+    from shoal.hierarchies import Hierarchy
     from shoal.schema import Attribute
 
 __all__ = ["document", "router"]
@@ -28,6 +33,8 @@ router = APIRouter()
 _SHOWN = 60
 #: what one column may say of itself: entries of its lists, characters of a text, size of a number
 _ENTRIES, _TEXT, _NUMBER = 100_000, 5_000, 10**15
+#: bytes of a schema file
+_FILE = 4 * 2**20
 #: levels of a rule, each of which is shown and searched
 _LEVELS = 60
 Column = Annotated[dict[str, Any], Body(description="a column as in a schema file")]
@@ -87,7 +94,58 @@ def change(here: Here, table: str, changes: Changes) -> dict[str, Any]:
         )
         _check_records(here, table, new, by_name)
         _save(here, table, new)
-    return {"guessed": new.guessed, "version": here.version(table)}
+    words = {n: rule_words(column.get("hierarchy")).replace("`", "") for n, column in changes.columns.items()}
+    return {"guessed": new.guessed, "version": here.version(table), "words": words}
+
+
+@router.put("/tables/{table}/schema.toml", openapi_extra=UPLOAD)
+async def put_file(request: Request, here: Here, table: str) -> dict[str, Any]:
+    """Take a schema file for the table; hierarchy files that it names must have been uploaded, or are looked for so."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _FILE:
+            raise SchemaError(f"a schema file may have at most {_FILE:,} bytes")
+    return await run_in_threadpool(_take_file, here, table, bytes(body))
+
+
+def _take_file(here: Context, table: str, body: bytes) -> dict[str, Any]:
+    from shoal import schema
+
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        raise SchemaError("the schema file is not UTF-8 text") from None
+    read = schema.loads(text, here.store.tables.path(table))
+    named = [each.hierarchy.file for each in read if each.hierarchy is not None and each.hierarchy.file is not None]
+    absent = [name for name in map(str, named) if name not in _uploaded(here, table)]
+    if absent:
+        raise HierarchyError(
+            "the schema names hierarchy files that are not here",
+            hint="upload them first",
+        )
+    for column in document(read):
+        _bound(column)
+    with here.table(table) as opened:
+        opened.with_schema(read)
+    with here.saving:
+        _save(here, table, read)
+    return get(here, table)
+
+
+@router.get("/tables/{table}/columns/{number}/hierarchy.csv", response_class=PlainTextResponse)
+def download(here: Here, table: str, number: int) -> PlainTextResponse:
+    """Return the levels of a column as a hierarchy file in ARX format."""
+    from shoal import hierarchies
+
+    name = here.column(table, number)
+    built = _built(here, table, here.schema(table)[name])
+    with tempfile.TemporaryDirectory(dir=here.store.scratch) as folder:
+        path = Path(folder) / "hierarchy.csv"
+        hierarchies.write_arx(built, path)
+        text = path.read_text(encoding="utf-8")
+    headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(name)}.csv"}
+    return PlainTextResponse(text, headers=headers)
 
 
 def _check_records(here: Context, table: str, schema: Schema, changed: Collection[str]) -> None:
@@ -243,14 +301,29 @@ def _check_hierarchy(path: Any, delimiter: str) -> None:
         ) from None
 
 
-def _levels(here: Context, table: str, attribute: Attribute) -> dict[str, Any]:
-    from shoal import hierarchies
+def _counted(here: Context, table: str, attribute: Attribute) -> tuple[Any, Any]:
+    """Return the values of a column, and how often each occurs."""
     from shoal.schema import Schema
 
     with here.table(table) as opened:
         alone = opened.select(attribute.name).with_schema(Schema(attributes=(attribute,)))
         counted = alone.to_arrow().column(0).value_counts()
-    values, counts = counted.field("values"), counted.field("counts").to_numpy()
+    return counted.field("values"), counted.field("counts").to_numpy()
+
+
+def _built(here: Context, table: str, attribute: Attribute) -> Hierarchy:
+    from shoal import hierarchies
+
+    values, counts = _counted(here, table, attribute)
+    return hierarchies.build(
+        attribute, values, folder=here.store.tables.path(table), counts=counts, missing=values.null_count > 0
+    )
+
+
+def _levels(here: Context, table: str, attribute: Attribute) -> dict[str, Any]:
+    from shoal import hierarchies
+
+    values, counts = _counted(here, table, attribute)
     built = hierarchies.build(
         attribute, values, folder=here.store.tables.path(table), counts=counts, missing=values.null_count > 0
     )

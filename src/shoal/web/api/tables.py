@@ -11,7 +11,7 @@ import shutil
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
@@ -27,6 +27,8 @@ router = APIRouter()
 
 UPLOAD = {"requestBody": {"required": True, "content": {"application/octet-stream": {}}}}
 _CELL = 200
+#: distinct values up to which numbers are put into bins, bars of a small picture, values that are named
+_COUNTED, _BARS, _TOP = 50_000, 24, 6
 #: what the app takes on; more is for the command line, which shows no pages
 MOST_COLUMNS, MOST_RECORDS = 1_000, 250_000_000
 #: a packed file may unpack to this much, or to this many times its size
@@ -44,8 +46,14 @@ async def upload(
     request: Request,
     here: Here,
     name: Annotated[str, Query(min_length=1, max_length=200, description="the file's name; its ending counts")],
+    delimiter: Annotated[str | None, Query(max_length=1, description="of a CSV file; found out by default")] = None,
+    encoding: Annotated[str | None, Query(max_length=40, description="of a CSV file; found out by default")] = None,
+    decimal: Annotated[Literal[".", ","] | None, Query(description="of a CSV file; found out by default")] = None,
+    missing: Annotated[list[str], Query(max_length=20, description="texts that stand for a missing value")] = [],  # noqa: B006
 ) -> dict[str, Any]:
     """Take a CSV or Parquet file, profile its columns and draft a schema."""
+    reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
+    given = {key: value for key, value in reading.items() if value}
     # the ending is kept, so that the file is read as what it is; the rest of a client's name is only shown
     ending = next((each for each in sorted(uploadable(), key=len, reverse=True) if name.lower().endswith(each)), None)
     if ending is None:
@@ -54,7 +62,8 @@ async def upload(
     folder = here.store.tables.path(identity)
     try:
         size = await receive(request, folder / f"source{ending}")
-        return await run_in_threadpool(_draft, here, identity, f"source{ending}", _shown(name), size)
+        source = {"file": f"source{ending}", "name": _shown(name), "bytes": size, "reading": given}
+        return await run_in_threadpool(_draft, here, identity, source, tuple(missing))
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -67,7 +76,8 @@ def example(here: Here) -> dict[str, Any]:
     folder = here.store.tables.path(identity)
     bundled = Path(__file__).parent.parent / "example"
     shutil.copyfile(bundled / "discharges.csv.gz", folder / "source.csv.gz")
-    about = _draft(here, identity, "source.csv.gz", "discharges.csv", (folder / "source.csv.gz").stat().st_size)
+    size = (folder / "source.csv.gz").stat().st_size
+    about = _draft(here, identity, {"file": "source.csv.gz", "name": "discharges.csv", "bytes": size, "reading": {}})
     (folder / "hierarchies").mkdir(mode=0o700)
     for path in (bundled / "hierarchies").iterdir():
         shutil.copyfile(path, folder / "hierarchies" / path.name)  # without the modes of the installed files
@@ -87,21 +97,78 @@ def records(
     table: str,
     start: Annotated[int, Query(ge=0, le=10**12)] = 0,
     limit: Annotated[int, Query(ge=1, le=200)] = 20,
+    sort: Annotated[int | None, Query(ge=0, description="the number of the column to sort by")] = None,
+    descending: bool = False,
+    column: Annotated[int | None, Query(ge=0, description="the number of the column to look in")] = None,
+    contains: Annotated[str, Query(max_length=200, description="what its value must contain")] = "",
 ) -> dict[str, Any]:
-    """Return some records as text."""
+    """Return some records as text, sorted and filtered, and how many there are in all."""
     from shoal import tables
     from shoal.schema.rules import text
 
     with here.table(table) as opened:
-        rows = tables.records_from(opened, start, limit)
+        chosen, total = opened, int(here.store.tables.about(table)["records"])
+        if column is not None and contains:
+            chosen = tables.containing(chosen, here.column(table, column), contains)
+            total = chosen.count()
+        if sort is not None:
+            chosen = tables.ordered(chosen, here.column(table, sort), descending=descending)
+        rows = tables.records_from(chosen, start, limit)
     columns = []
-    for column in rows.columns:
+    for cells in rows.columns:
         try:
-            texts = text(column).to_pylist()
+            texts = text(cells).to_pylist()
         except DataError:
-            texts = [None if cell is None else "(not text)" for cell in column.to_pylist()]
+            texts = [None if cell is None else "(not text)" for cell in cells.to_pylist()]
         columns.append([None if cell is None else cell[:_CELL] for cell in texts])
-    return {"columns": rows.column_names, "rows": [list(row) for row in zip(*columns, strict=True)]}
+    rows_shown = [list(row) for row in zip(*columns, strict=True)]
+    return {"columns": rows.column_names, "rows": rows_shown, "total": total}
+
+
+@router.get("/tables/{table}/columns/{number}/values")
+def values(
+    here: Here, table: str, number: int, limit: Annotated[int | None, Query(ge=1, le=2000)] = None
+) -> dict[str, Any]:
+    """Return what a column holds, at a glance: bins of numbers, or its commonest values, as many as are asked for."""
+    from shoal import Kind, tables
+
+    name = here.column(table, number)
+    numeric = here.schema(table)[name].kind is Kind.NUMERIC
+    why = here.store.tables.about(table)["columns"][number].get("reason", "")
+    with here.table(table) as opened:
+        counted = tables.count_values(opened, name)
+        if limit is None and numeric and counted.distinct <= _COUNTED:
+            bins = _bins(counted.every())
+            if bins is not None:
+                return {"distinct": counted.distinct, "bins": bins, "top": [], "why": why}
+        top = counted.commonest(limit or _TOP, length=_CELL).to_pylist()
+    return {
+        "distinct": counted.distinct,
+        "why": why,
+        "bins": [],
+        "top": [{"value": each["value"], "records": each["records"]} for each in top],
+    }
+
+
+def _bins(counts: Any) -> list[dict[str, float]] | None:
+    """Return numbers in bins of round width; None where they are not numbers, or so few that each can be named."""
+    import numpy as np
+    import pyarrow as pa
+
+    try:
+        numbers = np.asarray(counts["value"].cast(pa.float64()).to_numpy(), dtype=float)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+    if len(numbers) <= _TOP or not np.isfinite(numbers).all():
+        return None
+    low, high = float(numbers.min()), float(numbers.max())
+    width = 10.0 ** np.floor(np.log10((high - low) / _BARS))
+    width *= next(step for step in (1, 2, 5, 10) if (high - low) / (width * step) <= _BARS)
+    edges = width * np.arange(np.floor(low / width), np.floor(high / width) + 2)
+    found, _ = np.histogram(numbers, bins=edges, weights=counts["records"].to_numpy())
+    return [
+        {"from": float(edges[i]), "to": float(edges[i + 1]), "records": int(records)} for i, records in enumerate(found)
+    ]
 
 
 @router.get("/tables/{table}/risk")
@@ -132,26 +199,25 @@ def remove(here: Here, table: str) -> None:
     here.store.tables.remove(table)
 
 
-def _draft(here: Context, identity: str, file: str, name: str, size: int) -> dict[str, Any]:
+def _draft(here: Context, identity: str, source: dict[str, Any], missing: tuple[str, ...] = ()) -> dict[str, Any]:
     from shoal import schema, tables
 
-    folder = here.store.tables.path(identity)
+    folder, file = here.store.tables.path(identity), source["file"]
     _check_size(folder / file)
     try:
-        with here.opened.open(folder / file) as table:
+        with here.opened.open(folder / file, source["reading"]) as table:
             _check_columns(table.columns)
             profiles = tables.profile(table)
             notes = {key: value for key, value in table.source.details if key != "decimal" or value != "."}
     except DataError as error:
         here.opened.forget(folder)
         # the file has a name of ours here, which would tell the user nothing
-        raise DataError([problem.replace(file, name) for problem in error.problems], hint=error.hint) from None
+        raise DataError([each.replace(file, source["name"]) for each in error.problems], hint=error.hint) from None
     drafted = schema.draft(profiles)
-    schema.save(drafted.schema, folder / SCHEMA)
-    about = {
-        "name": name,
-        "file": file,
-        "bytes": size,
+    declared = (*drafted.schema.missing_values, *(each for each in missing if each.strip()))
+    chosen = dataclasses.replace(drafted.schema, missing_values=tuple(dict.fromkeys(declared)))
+    schema.save(chosen, folder / SCHEMA)
+    about = source | {
         "created": now(),
         "records": profiles[0].records,
         "read_as": notes,

@@ -1,9 +1,9 @@
 // What all pages share: talk to the API, show problems, delete, copy, verify.
 
 /** Call the API and return its answer; a refusal is thrown with its problems and hint. */
-export async function call(method, path, body) {
+export async function call(method, path, body, more = {}) {
   const raw = body instanceof Blob;
-  const options = { method, headers: {} };
+  const options = { method, headers: {}, ...more };
   if (body !== undefined) {
     options.headers["content-type"] = raw ? "application/octet-stream" : "application/json";
     options.body = raw ? body : JSON.stringify(body);
@@ -18,6 +18,9 @@ export async function call(method, path, body) {
   if (!answer.ok) throw content?.problems ? content : { problems: [`the app answered ${answer.status}`], hint: null };
   return content;
 }
+
+/** What tells other windows of the same table that its columns were changed. */
+export const channel = (table) => new BroadcastChannel(`shoal-${table}`);
 
 /** Make an element; texts are never read as HTML. */
 export function make(tag, attributes = {}, ...children) {
@@ -72,6 +75,11 @@ export function showVerification(found) {
       make("li", { class: check.passed ? "good" : "bad" },
         make("b", {}, check.passed ? "ok " : "FAIL "), `${check.subject}: ${check.detail}`))),
   );
+}
+
+const shown = document.querySelector("[data-columns]");
+if (shown) {
+  channel(shown.dataset.table).onmessage = () => show({ problems: ["the columns were changed in another window since this page was opened"], hint: "load the page again" });
 }
 
 document.addEventListener("click", (event) => {

@@ -4,12 +4,16 @@ import { busy, call, show } from "./app.js";
 const form = document.querySelector("#upload");
 const input = document.querySelector("#file");
 const bar = document.querySelector("#sending");
+const phase = document.querySelector("#phase");
 
 /** Send a file with progress, which fetch cannot tell. */
 function send(file) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open("POST", `/api/tables?name=${encodeURIComponent(file.name)}`);
+    const query = new URLSearchParams({ name: file.name });
+    for (const name of ["delimiter", "encoding", "decimal"]) if (form.elements[name].value) query.set(name, form.elements[name].value);
+    for (const text of form.elements.missing.value.split(",").map((each) => each.trim()).filter(Boolean)) query.append("missing", text);
+    request.open("POST", `/api/tables?${query}`);
     request.setRequestHeader("content-type", "application/octet-stream");
     request.responseType = "json";
     request.upload.onprogress = (event) => { bar.value = event.loaded / event.total; };
@@ -22,10 +26,14 @@ function send(file) {
 
 async function open(make) {
   bar.hidden = false;
+  const began = Date.now();
+  const clock = setInterval(() => { phase.textContent = `${bar.hasAttribute("value") ? "Sending the file" : "Reading the file and looking at its columns"}: ${Math.round((Date.now() - began) / 1000)} s`; }, 500);
   try {
     const table = await make();
     location.assign(`/tables/${table.id}`);
   } finally {
+    clearInterval(clock);
+    phase.textContent = "";
     bar.hidden = true;
   }
 }
