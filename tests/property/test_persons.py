@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from reference import persons as reference
 from reference import recoding
 from shoal.errors import RequirementError
+from shoal.methods.classes._t_microaggregate import Strategy, microaggregate_points
 from shoal.methods.recode import Generalize, Iterate, Mondrian, Recode, Specialize, Subtree
 from shoal.models import (
     AverageRisk,
@@ -33,7 +34,7 @@ from shoal.models import (
     TCloseness,
 )
 from shoal.quality import Loss
-from shoal.tables import Frequencies, Holders
+from shoal.tables import Frequencies, Holders, SensitiveAttribute
 
 QUICK = settings(max_examples=40)
 METHODS = [
@@ -147,6 +148,35 @@ def test_every_recoding_keeps_its_promise_to_persons(method: Recode, data: st.Da
     for model in models:
         assert reference.holds(model, frequencies, found.recoding.classes)
     assert found.suppressed == recoding.suppressed(frequencies, found.recoding)
+
+
+@pytest.mark.parametrize("strategy", ["merge-first", "closeness-first", "best"])
+@given(data=st.data())
+@settings(max_examples=100)
+def test_clusters_are_merged_until_they_keep_the_promise_to_persons(strategy: Strategy, data: st.DataObject) -> None:
+    records, people = data.draw(st.integers(1, 30)), data.draw(st.integers(1, 10))
+    draw = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    ill = SensitiveAttribute(name="s0", size=3, ordered=data.draw(st.booleans()))
+    codes, whose = (
+        draw.integers(0, 3, (records, 1)),
+        np.unique(draw.integers(0, people, records), return_inverse=True)[1],
+    )
+    models = [KAnonymity(data.draw(st.integers(1, 4))), data.draw(st.one_of(*VALUES))]
+    frequencies = Frequencies(
+        hierarchies=(),
+        codes=np.empty((records, 0), dtype=np.int32),
+        counts=np.ones(records, dtype=np.int64),
+        sensitive=(ill,),
+        sensitive_codes=codes.astype(np.int32),
+        holders=Holders.of_records(whose),
+    )
+    places = draw.normal(size=(records, 2))
+    try:
+        found = microaggregate_points(places, (ill,), codes, models, strategy, persons=whose.astype(np.int64))
+    except RequirementError:
+        assert not all(reference.holds(model, frequencies, [0] * records) for model in models)
+        return
+    assert all(reference.holds(model, frequencies, found.labels.tolist()) for model in models)
 
 
 @given(data=st.data(), limit=numbers([Fraction(0), Fraction(1, 5), Fraction(1)]))

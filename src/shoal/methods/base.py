@@ -137,6 +137,11 @@ class Method(ABC):
         return self
 
     @property
+    def counts_persons(self) -> bool:
+        """Whether persons with several records are counted as one; else a table with such persons is refused."""
+        return self.keeps.persons
+
+    @property
     def shows_members(self) -> bool:
         """Whether quasi-identifiers are released as they were, so that anybody sees who is in the table."""
         return False

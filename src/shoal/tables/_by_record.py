@@ -15,7 +15,9 @@ from shoal.tables._classes import Dictionary, Frequencies, SensitiveAttribute
 from shoal.tables._columns import _column, check_columns, column_hierarchies, schema_of, sensitive_codes
 from shoal.tables._engine import OURS, ROW, quiet, sorted_by_values
 from shoal.tables._engine import key as comparable
+from shoal.tables._holders import Holders
 from shoal.tables._keyed import check_identifiers, pseudonyms
+from shoal.tables._people import person_of
 from shoal.tables._table import Table, numbered
 
 __all__ = ["EncodedRecords", "encode_records", "join_classes", "release_records", "sorted_records"]
@@ -39,6 +41,8 @@ class EncodedRecords:
         ``places[i, j]`` is the value of record i in dictionary j.
     sensitive, sensitive_codes
         The sensitive attributes asked for, and their codes, one row per record.
+    persons
+        The person of every record, from 0 on; None where nobody has several.
     """
 
     table: Table
@@ -48,6 +52,7 @@ class EncodedRecords:
     places: Numbers
     sensitive: tuple[SensitiveAttribute, ...]
     sensitive_codes: npt.NDArray[np.int32]
+    persons: Numbers | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -64,6 +69,7 @@ class EncodedRecords:
             counts=np.ones(len(self), dtype=np.int64),
             sensitive=self.sensitive,
             sensitive_codes=self.sensitive_codes,
+            holders=None if self.persons is None else Holders.of_records(self.persons),
         )
 
 
@@ -82,9 +88,11 @@ def encode_records(table: Table, *, sensitive: Sequence[str]) -> EncodedRecords:
     check_columns(table, names, tuple(sensitive))
     table = numbered(table)
     records = table.expression
+    person = person_of(table)
     with quiet(table.source.name):
+        whose = {} if person is None else {"person": comparable(records[person])}
         chosen = {f"c{i}": comparable(records[name]) for i, name in enumerate((*names, *sensitive))}
-        fetched = table.engine.fetch(records.select(**{ROW: records[ROW]}, **chosen).order_by(ROW))
+        fetched = table.engine.fetch(records.select(**{ROW: records[ROW]}, **chosen, **whose).order_by(ROW))
     ones = np.ones(fetched.num_rows, dtype=np.int64)
     columns = [_column(name, fetched[f"c{i}"], ones) for i, name in enumerate((*names, *sensitive))]
     hierarchies = column_hierarchies(schema, columns[: len(names)])
@@ -106,6 +114,7 @@ def encode_records(table: Table, *, sensitive: Sequence[str]) -> EncodedRecords:
         places=places,
         sensitive=attributes,
         sensitive_codes=confidential,
+        persons=None if person is None else _column(person, fetched["person"], ones).indices,
     )
 
 

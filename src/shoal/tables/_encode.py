@@ -24,7 +24,7 @@ from shoal.tables._columns import (
     sensitive_codes,
 )
 from shoal.tables._holders import Holders
-from shoal.tables._people import people
+from shoal.tables._people import people, person_of
 from shoal.tables._table import Table
 
 __all__ = ["encode", "population_tuples", "with_population"]
@@ -90,13 +90,6 @@ def encode(
         for column, hierarchy in zip(columns, hierarchies, strict=False)
     )
     return Encoded(frequencies=frequencies, dictionaries=dictionaries)
-
-
-def person_of(table: Table) -> str | None:
-    """Return the column that says whose record it is, where somebody has several."""
-    schema = schema_of(table)
-    absent = schema.person is None or schema.person not in table.columns
-    return None if absent or not people(table).repeat else schema.person
 
 
 def population_tuples(population: Table, schema: Schema, names: tuple[str, ...]) -> tuple[list[TupleColumn], Counts]:

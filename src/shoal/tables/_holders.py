@@ -51,6 +51,13 @@ class Holders:
         records = np.bincount(labels, weights=counts, minlength=len(keys)).astype(np.int64)
         return cls(tuples=keys // max(number, 1), persons=keys % max(number, 1), counts=records, number=number)
 
+    @classmethod
+    def of_records(cls, persons: Labels) -> Holders:
+        """Return the pairs where every record is a tuple of its own."""
+        number = int(persons.max(initial=-1)) + 1
+        ones = np.ones(len(persons), dtype=np.int64)
+        return cls(tuples=np.arange(len(persons)), persons=persons.astype(np.int64), counts=ones, number=number)
+
     def only(self, chosen: Mask) -> Holders:
         """Return the pairs of some tuples, which are numbered anew."""
         kept = chosen[self.tuples]

@@ -11,7 +11,7 @@ from shoal.tables._engine import key, quiet
 if TYPE_CHECKING:
     from shoal.tables._table import Table
 
-__all__ = ["People", "people", "repeated_identifiers"]
+__all__ = ["People", "people", "person_of", "repeated_identifiers"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +59,14 @@ def people(table: Table) -> People:
         households=found.get("households"),
         column=person,
     )
+
+
+def person_of(table: Table) -> str | None:
+    """Return the column that says whose record it is, where somebody has several."""
+    schema = table.schema
+    if schema is None or schema.person is None or schema.person not in table.columns:
+        return None
+    return schema.person if people(table).repeat else None
 
 
 def repeated_identifiers(table: Table) -> dict[str, int]:

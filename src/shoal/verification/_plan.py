@@ -199,7 +199,7 @@ def _persons(plan: Brief, evidence: Evidence) -> Decision:
     """Compare the numbers of persons with what the plan asks for and the records show; no file shows the persons."""
     column, steps = plan.schema.person, evidence.steps("counted")
     promised = {entry.unit for entry in evidence.certificate.promises} - {"record"}
-    if column is None or not plan.method.keeps.persons or plan.method.keeps.private is not None:
+    if column is None or not plan.method.counts_persons or plan.method.keeps.private is not None:
         return (not steps and not promised), NOTHING if not (steps or promised) else "the plan counts no persons"
     if len(steps) != 1 or steps[0]["column"] != column or promised != {"person"}:
         return False, "persons are not counted as plan.toml asks for"

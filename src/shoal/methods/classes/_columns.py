@@ -174,11 +174,14 @@ class HeldRecords:
         What an intruder may know.
     sensitive, codes
         The confidential attributes that models look at, and their codes, one row per record.
+    persons
+        The person of every record, from 0 on; None where nobody has several.
     """
 
     quasi_identifiers: tuple[QuasiIdentifier, ...]
     sensitive: tuple[SensitiveAttribute, ...]
     codes: Codes
+    persons: Integers | None = None
     points: Floats = field(init=False)
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from shoal import tables
 from shoal.exact import fraction
-from shoal.guarantees import CLASSES, Column, Event, Guarantee, Promise, Words, randomness
+from shoal.guarantees import Column, Event, Guarantee, Promise, Words, randomness
 from shoal.kernels import Integers
 from shoal.methods.base import DATA, Part, released_columns
 from shoal.methods.classes._buckets import Buckets
@@ -109,7 +109,7 @@ def one_table(
 def _whole(run: ClassRun) -> Outcome:
     """Release one table, whose quasi-identifiers are those of the class; randomise what is to be randomised."""
     columns = dict(run.formed.columns)
-    promises = [stated(model, run.classes, CLASSES) for model in run.plan.class_models]
+    promises = [stated(model, run.classes, run.words) for model in run.plan.class_models]
     events: list[Event] = [*run.found.events, classed(run), *run.found.details]
     promises += _views(run)
     bits = "none used"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from shoal import tables
 from shoal.guarantees import Ordered, PromiseEntry, Requirement
-from shoal.methods._preparation import check_key, check_size, domains, preparation
+from shoal.methods._preparation import check_key, check_size, counted, domains, preparation
 from shoal.methods.base import DATA, Made, Method, Part, Work, as_strong, released_columns
 from shoal.methods.classes._columns import HeldRecords, quasi_identifiers
 from shoal.methods.classes._forms import CONFIDENTIAL, IDENTIFYING, Outcome, formed, released
@@ -141,6 +141,7 @@ def open_records(work: Work) -> Opened:
         quasi_identifiers=quasi_identifiers(plan.schema, encoded),
         sensitive=encoded.sensitive,
         codes=encoded.sensitive_codes,
+        persons=encoded.persons,
     )
     work.watch.step(1, 3, "making classes")
     return Opened(plan=plan, method=method, table=table, encoded=encoded, people=people)
@@ -156,7 +157,11 @@ def assembled(run: ClassRun, outcome: Outcome, table: Table) -> Made:
     """Put a release together, from what is known of the run and what leaves."""
     plan, encoded, found, made = run.plan, run.encoded, run.found, run.formed
     parts, guarantee, notes = outcome
-    guarantee = replace(guarantee, events=(*preparation(plan.schema, table), *guarantee.events, Ordered()))
+    events = [*preparation(plan.schema, table), *guarantee.events]
+    if plan.schema.person is not None and plan.method.counts_persons:
+        labels = made.partition.labels
+        events.append(counted(plan.schema.person, encoded.frequencies, labels, run.classes))
+    guarantee = replace(guarantee, events=(*events, Ordered()))
     return Made(
         plan=plan,
         table=_shown(run, parts),

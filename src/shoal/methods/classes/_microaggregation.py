@@ -83,7 +83,13 @@ class Clustering(PartitionMethod):
         # classes with a share of every sensitive value are wide: fine distances would cost time and change nothing
         places = fine if self.strategy == "merge-first" else people.points
         partition = microaggregate_points(
-            places, people.sensitive, people.codes, models, self.strategy, clusters=cluster
+            places,
+            people.sensitive,
+            people.codes,
+            models,
+            self.strategy,
+            clusters=cluster,
+            persons=people.persons,
         )
         return Classified(partition=partition, events=tuple(events))
 
@@ -139,7 +145,7 @@ class Microaggregation(Clustering):
         """Cluster in memory, on the executors of Spark, or set by set, whichever the plan and the table ask for."""
         if len(self.groups or ()) > 1:
             return _aggregate_apart(work, self)
-        if work.table.source.kind == "spark" and suits_blocks(self, work):
+        if work.table.source.kind == "spark" and work.schema.person is None and suits_blocks(self, work):
             made = aggregate_by_block(self, work)
             if made is not None:
                 return made
@@ -156,6 +162,11 @@ class Microaggregation(Clustering):
             own = [entry for entry in entries if entry.parameters.get("columns") == list(names)]
             found += Clustering.unanswered(self, schema, asked, own)
         return found
+
+    @property
+    def counts_persons(self) -> bool:
+        """Whether persons with several records are counted as one: where all columns are clustered together."""
+        return len(self.groups or ()) < 2
 
     @abstractmethod
     def cluster_block(self, places: Floats, k: int) -> Partition:

@@ -39,7 +39,9 @@ DIGITS = 10_000
 def stated(model: Model, classes: Classes, words: Words) -> Promise:
     """Return the promise of a model with the parameters that were achieved, worded for the release."""
     found = model.achieved(classes)
-    return dataclasses.replace(syntactic(achieved(model, found), words), exact=found.plain())
+    promise = syntactic(achieved(model, found), words)
+    # nobody who has the release can count persons, so the certificate does not state what they achieve
+    return promise if words.person is not None else dataclasses.replace(promise, exact=found.plain())
 
 
 def achieved(model: Model, found: Achieved) -> Model:

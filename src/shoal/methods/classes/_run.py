@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import RequirementError
-from shoal.guarantees import Column, Event, Promise, column
+from shoal.guarantees import Column, Event, Promise, Words, column
 from shoal.kernels import Codes
 from shoal.mechanisms import RandomSource
 from shoal.methods.base import released_columns
@@ -20,7 +20,7 @@ from shoal.methods.classes._partition import Partition
 from shoal.methods.classes._typical import Errors
 from shoal.models import Classes, Model
 from shoal.schema import Kind, Role, Schema
-from shoal.tables import EncodedRecords, Frequencies, SensitiveAttribute
+from shoal.tables import EncodedRecords, Frequencies, Holders, SensitiveAttribute
 
 if TYPE_CHECKING:
     from shoal.methods.brief import Brief
@@ -112,6 +112,11 @@ class ClassRun:
         return self.plan.schema
 
     @property
+    def words(self) -> Words:
+        """How the release speaks of its classes, which share their quasi-identifiers."""
+        return Words(person=self.schema.person if self.method.counts_persons else None)
+
+    @property
     def identifying(self) -> tuple[str, ...]:
         """The released columns that tell who somebody is."""
         return tuple(name for name in released_columns(self.schema) if self.schema[name].role.tells_who)
@@ -147,14 +152,23 @@ class RandomizedColumns:
     events: list[Event]
 
 
-def classes_of(partition: Partition, sensitive: tuple[SensitiveAttribute, ...], codes: NDArray[np.integer]) -> Classes:
-    """Return the classes of a partition as models see them, given the sensitive codes of every record."""
+def classes_of(
+    partition: Partition,
+    sensitive: tuple[SensitiveAttribute, ...],
+    codes: NDArray[np.integer],
+    persons: NDArray[np.int64] | None = None,
+) -> Classes:
+    """Return the classes of a partition as models see them, given the sensitive codes and the person of every record.
+
+    Without ``persons``, every record is of a person of its own.
+    """
     frequencies = Frequencies(
         hierarchies=(),
         codes=np.empty((len(partition), 0), dtype=np.int32),
         counts=np.ones(len(partition), dtype=np.int64),
         sensitive=sensitive,
         sensitive_codes=codes.astype(np.int32),
+        holders=None if persons is None else Holders.of_records(persons),
     )
     return Classes.of(frequencies, partition.labels, number=partition.count)
 
@@ -171,7 +185,7 @@ def satisfied(models: Sequence[Model], classes: Classes) -> NDArray[np.bool_]:
 def checked(plan: Brief, encoded: EncodedRecords, found: Classified, made: Formed) -> Classes:
     """Decide every promise on the classes that will be released, independently of the method."""
     sensitive, codes = _released_sensitive(encoded, found)
-    classes = classes_of(made.partition, sensitive, codes)
+    classes = classes_of(made.partition, sensitive, codes, encoded.persons)
     broken = [model for model in plan.class_models if not satisfied([model], classes).all()]
     if broken:
         raise RequirementError(

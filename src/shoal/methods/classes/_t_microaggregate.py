@@ -72,8 +72,15 @@ class TMicroaggregate(PartitionMethod):
 
     def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:
         """Make classes by the strategy."""
-        partition = microaggregate_points(people.points, people.sensitive, people.codes, models, self.strategy)
+        partition = microaggregate_points(
+            people.points, people.sensitive, people.codes, models, self.strategy, persons=people.persons
+        )
         return Classified(partition=partition)
+
+    @property
+    def counts_persons(self) -> bool:
+        """Whether persons with several records are counted as one: where a class shares its quasi-identifiers."""
+        return self.form != "anatomy"
 
 
 def microaggregate_points(
@@ -83,6 +90,7 @@ def microaggregate_points(
     models: Sequence[Model],
     strategy: Strategy,
     clusters: Callable[[int], Partition] | None = None,
+    persons: Integers | None = None,
 ) -> Partition:
     """Partition records into homogeneous classes that satisfy all models.
 
@@ -101,6 +109,9 @@ def microaggregate_points(
         squared errors is kept; closeness first alone where there are more than 200,000 records.
     clusters
         Makes the classes to begin with, of at least so many records; by default MDAV does.
+    persons
+        The person of every record; without, every record is of a person of its own. Classes to begin with have so many
+        records; those that have too few persons are merged with their neighbours.
 
     Guarantee
     ---------
@@ -118,8 +129,8 @@ def microaggregate_points(
     """
 
     def repair(some: Floats, rows: Integers, start: Partition) -> Partition:
-        chosen = codes[rows]
-        return merged(some, start, lambda partition: satisfied(models, classes_of(partition, sensitive, chosen)))
+        chosen, whose = codes[rows], None if persons is None else persons[rows]
+        return merged(some, start, lambda partition: satisfied(models, classes_of(partition, sensitive, chosen, whose)))
 
     k = min(max((model.capabilities.minimal_class_size for model in models), default=1), len(places))
     close = [model for model in models if model.capabilities.earth_mover is not None]
