@@ -33,7 +33,7 @@ from shoal.models import (
     SampleUniqueness,
     TCloseness,
 )
-from shoal.quality import Loss
+from shoal.quality import InformationLoss
 from shoal.tables import Frequencies, Holders, SensitiveAttribute
 
 QUICK = settings(max_examples=40)
@@ -185,7 +185,7 @@ def test_the_search_finds_what_brute_force_finds(data: st.DataObject, limit: Fra
     frequencies = data.draw(reference.tables(sensitive=1))
     models: list[Model] = [data.draw(st.builds(KAnonymity, st.integers(1, 5)))]
     models += [data.draw(ANY)] if data.draw(st.booleans()) else []
-    expected = recoding.best(frequencies, models, Loss(), limit)
+    expected = recoding.best(frequencies, models, InformationLoss(), limit)
     method = Generalize(suppression_limit=limit)
     if expected is None:
         with pytest.raises(RequirementError):
