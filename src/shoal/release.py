@@ -15,7 +15,7 @@ from shoal.errors import ShoalError
 from shoal.guarantees import CERTIFICATE, POPULATION, Certificate, Data, File, certify, column, fingerprint
 from shoal.methods.base import DATA, Made
 from shoal.methods.brief import Brief
-from shoal.report import REPORT, Plots, gather, listed, render_html, render_text, summary
+from shoal.report import REPORT, Plots, attention, gather, listed, render_html, render_text, summary
 from shoal.schema.rules import text
 from shoal.verification import read_key, verify, write_signature
 from shoal.writing import staged
@@ -81,6 +81,11 @@ class Release(Made):
         if self.search is None:
             return "\n".join(event.describe() for event in self.guarantee.events)
         return self.search.explain()
+
+    @property
+    def attention(self) -> tuple[str, ...]:
+        """What no promise covers and the holder should see first: columns erased, secrets that single people out."""
+        return attention(self)
 
     def __str__(self) -> str:
         return summary(self)

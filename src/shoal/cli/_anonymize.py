@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import textwrap
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,11 +16,14 @@ from shoal.errors import OutputError, ParameterError, Problems
 from shoal.writing import check_destination, write_file
 
 if TYPE_CHECKING:
-    from shoal import Plan, Release, Schema
+    from shoal import Plan, Release, Schema, Table
     from shoal.guarantees import Requirement
     from shoal.methods import Method
 
 __all__ = ["EXAMPLES", "anonymize"]
+
+# enough to find what one level per column would cost, or something near it
+_SECONDS = 5.0
 
 EXAMPLES = """\b
 Examples:
@@ -93,6 +97,12 @@ def anonymize(
     suppression_limit: Annotated[
         float | None, typer.Option(help="The largest share of records that may be suppressed, in [0, 1].")
     ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            help="Seconds after which a search makes do with the best that it has; 20 by default, 0 for none."
+        ),
+    ] = None,
     measure: Annotated[
         list[str] | None,
         typer.Option(metavar='"NAME NAME=VALUE ..."', help="A quality measure to report; loss by default."),
@@ -151,6 +161,7 @@ def anonymize(
             method,
             option,
             suppression_limit,
+            time_limit,
             schema,
             measure,
         )
@@ -169,11 +180,12 @@ def anonymize(
         }
         models = _models(k, l or [], t or [], promise or [], privacy, method)
         described = _source.decided(_source.find_schema(data, source, schema), source, undecided)
-        chosen = _plan(described, models, _method(method, models, option or [], suppression_limit), measure or ["loss"])
-    with _output.progress("Searching") as progress:
-        release = chosen.run(
-            _source.conformed(data, chosen.schema), progress=progress, pseudonym_key=key, population=people
+        chosen = _plan(
+            described, models, _method(method, models, option or [], suppression_limit, time_limit), measure or ["loss"]
         )
+    with _output.progress("Searching") as progress:
+        data = _source.conformed(data, chosen.schema)
+        release = chosen.run(data, progress=progress, pseudonym_key=key, population=people)
         if private_report is not None and release.private is None:
             raise ParameterError(
                 "--private-report needs --epsilon; the summary of any other release already says everything"
@@ -182,10 +194,30 @@ def anonymize(
         stopping.finishing()
     if private_report is not None and release.private is not None:
         _write_private(private_report, release.private.to_json())
-    _show(release, output, json=json)
+    instead = _one_level(release, data, key) if plan is None and method is None and people is None else None
+    _show(release, output, instead=instead, json=json)
 
 
-def _show(release: Release, output: Path, *, json: bool) -> None:
+def _one_level(release: Release, data: Table, key: bytes | None) -> str | None:
+    """Say what was chosen where no method was asked for, and what one level per column would cost."""
+    import shoal
+    from shoal.errors import RequirementError
+
+    plan, loss = release.plan, release.measures.get("loss")
+    if release.search is None or loss is None or plan.method.name == "generalize":
+        return None
+    limit = plan.method.parameters().get("suppression_limit", 0.05)
+    other = shoal.Generalize(time_limit=_SECONDS, suppression_limit=limit)  # type: ignore[arg-type]
+    try:
+        made = shoal.Plan(schema=plan.schema, models=plan.models, method=other).run(data, pseudonym_key=key)
+    except RequirementError:
+        return f"{plan.method.name} was chosen: one level per column cannot keep the promises."
+    cost = made.measures["loss"]
+    return f"{plan.method.name} was chosen: its loss is {loss:.3g}; with one level per column it would be {cost:.3g}."
+
+
+def _show(release: Release, output: Path, *, instead: str | None, json: bool) -> None:
+    attention = release.attention
     if json:
         _output.print_json(
             {
@@ -194,6 +226,7 @@ def _show(release: Release, output: Path, *, json: bool) -> None:
                 "promises": release.guarantee.promises,
                 "steps": [event.to_json() for event in release.guarantee.events],
                 "measures": dict(release.measures),
+                "attention": attention,
                 "risk": {"after": release.after}
                 if release.before is None
                 else {"before": release.before, "after": release.after},
@@ -204,6 +237,13 @@ def _show(release: Release, output: Path, *, json: bool) -> None:
         if event.name == "repeated":
             _output.warning(event.describe())
     _output.text(str(release))
+    if instead is not None:
+        _output.line("Method", style="bold")
+        _output.line(f"  {instead}")
+    if attention:
+        _output.line("Attention", style="bold")
+        for sentence in attention:
+            _output.line(textwrap.fill(sentence, 96, initial_indent="  - ", subsequent_indent="    "))
     _output.line()
     _output.line(f"The release is in {output}. Anyone can check it with: shoal verify {output}", style="bold")
 
@@ -274,7 +314,11 @@ def _models(
 
 
 def _method(
-    name: str | None, models: tuple[Requirement, ...], options: list[str], suppression_limit: float | None
+    name: str | None,
+    models: tuple[Requirement, ...],
+    options: list[str],
+    suppression_limit: float | None,
+    time_limit: float | None,
 ) -> Method:
     from shoal import methods
 
@@ -283,7 +327,11 @@ def _method(
     if suppression_limit is not None:
         parameters["suppression_limit"] = suppression_limit
     problems.raise_as(ParameterError)
-    return methods.from_parameters(name or methods.default(models).name, parameters)
+    name = name or methods.default(models).name
+    if time_limit is not None or methods.timed(methods.by_name(name)):
+        seconds = methods.SECONDS if time_limit is None else time_limit
+        parameters = ({"time_limit": seconds} if seconds else {}) | parameters
+    return methods.from_parameters(name, parameters)
 
 
 def _pairs(option: str, texts: list[str], problems: Problems) -> dict[str, object]:

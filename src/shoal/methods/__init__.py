@@ -33,6 +33,7 @@ from shoal.methods.recode import Specialize as Specialize
 from shoal.methods.recode import Subtree as Subtree
 from shoal.methods.truthful import Truthful as Truthful
 from shoal.methods.truthful import TruthfulTables as TruthfulTables
+from shoal.models import Model
 
 _LISTED: list[type[Method]] = [
     each
@@ -52,10 +53,37 @@ def names() -> tuple[str, ...]:
     return tuple(_METHODS)
 
 
+#: seconds after which a search that nobody gave a limit makes do with the best that it has
+SECONDS = 20.0
+
+
 def default(promises: Iterable[Requirement]) -> Method:
-    """Return the method for promises where none is asked for: one that keeps them."""
-    asked = {promise.name for promise in promises}
-    return next((method() for method in _METHODS.values() if method.keeps.private in asked), Generalize())
+    """Return the method for promises where none is asked for: the one that keeps them and loses least.
+
+    Local recoding with the declared hierarchies loses a fraction of what one level per column does, and compares itself
+    with that. Promises that look at the released values, or need classes that cover no person twice, are kept by the
+    methods that make such. Searches end after ``SECONDS``.
+
+    Examples
+    --------
+    >>> from shoal.models import KAnonymity
+    >>> default([KAnonymity(5)]).name
+    'specialize'
+    """
+    asked = tuple(promises)
+    named = {promise.name for promise in asked}
+    private = next((method() for method in _METHODS.values() if method.keeps.private in named), None)
+    if private is not None:
+        return private
+    able = [promise.capabilities for promise in asked if isinstance(promise, Model)]
+    if any(each.population_share for each in able):
+        return Generalize(time_limit=SECONDS)
+    return Iterate(time_limit=SECONDS) if any(each.codes for each in able) else Specialize(time_limit=SECONDS)
+
+
+def timed(method: type[Method]) -> bool:
+    """Return whether the search of a method can be given a limit of time."""
+    return any(each.name == "time_limit" for each in dataclasses.fields(method))
 
 
 def keeper(promise: str) -> type[Method]:

@@ -2,6 +2,7 @@
 
 from ._assessment import assessment_text as assessment_text
 from ._assessment import render_assessment as render_assessment
+from ._attention import attention as attention
 from ._charts import Chart as Chart
 from ._charts import class_sizes_chart as class_sizes_chart
 from ._charts import column_chart as column_chart

@@ -1,5 +1,7 @@
 """The names of this package; each is imported when it is first used."""
 
+from ._alone import alike as alike
+from ._alone import alone as alone
 from ._apply import apply as apply
 from ._by_block import Block as Block
 from ._by_block import Blocks as Blocks
