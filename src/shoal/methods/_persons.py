@@ -34,10 +34,11 @@ def bounded_assumption(records: int) -> str:
 
 
 def bounded(table: Table, schema: Schema, records: int | None, source: RandomSource) -> Table:
-    """Return the table with at most so many records of every person, drawn with fresh random bits."""
+    """Return the table with at most so many records of every person, drawn with fresh random bits; no longer whose."""
     if schema.person is None or records is None:
         return table
-    return tables.at_most(table, schema.person, records, source.random_bytes(KEY))
+    kept = tables.at_most(table, schema.person, records, source.random_bytes(KEY))
+    return kept.select(*(name for name in table.columns if name != schema.person))
 
 
 def bounded_steps(schema: Schema, records: int | None) -> list[Bounded]:

@@ -13,7 +13,7 @@ from shoal.report._html import facts, figure, page, section, table_of
 from shoal.report._markup import Html, element
 from shoal.report._text import table_lines
 from shoal.report._words import UNPROTECTED, band
-from shoal.risk import Assessment, Attack, Attacks, PopulationUniqueness
+from shoal.risk import Assessment, Attack, Attacks, PeopleRisk, PopulationUniqueness
 
 __all__ = ["assessment_text", "render_assessment"]
 
@@ -51,6 +51,8 @@ def assessment_text(found: Assessment, *, attacks: Attacks | None = None) -> str
         for each in found.reidentification.sizes
     ]
     parts.append(table_lines("Class sizes", ("size", "classes", "records"), sizes))
+    if found.people is not None:
+        parts.append([*table_lines("Whose risk it is", *_units(found.people)), *_together(found.people)])
     parts.append(table_lines("Quasi-identifiers, the most revealing first", *_columns(found)))
     if found.attributes:
         title = "Sensitive columns: correct guesses without and with a person's class known, by level of the hierarchy"
@@ -117,6 +119,17 @@ def _sections(found: Assessment, attacks: Attacks | None) -> Iterator[Html]:
         ),
         element("div", figure(class_sizes_chart(risk)), class_="cards"),
     )
+    if found.people is not None:
+        yield section(
+            "Whose risk it is",
+            element(
+                "p",
+                "For every record the intruder names one of the persons whose records look like it. A person is found "
+                "if any of that person's records is, a household if any member is.",
+            ),
+            table_of(*_units(found.people)),
+            *(element("p", line.strip()) for line in _together(found.people)),
+        )
     yield section("Which columns make people stand out", table_of(*_columns(found)))
     if found.attributes:
         about = "How often a sensitive value is guessed correctly, without and with knowing the person's class."
@@ -146,6 +159,28 @@ def _attacks(found: Attacks) -> Iterator[Html]:
     yield table_of(*_known(found))
     yield element("p", "How often attacks succeed, and how often they would without the records.")
     yield table_of(*_tried(found))
+
+
+def _units(found: PeopleRisk) -> _Table:
+    units = (("record", found.records), ("person", found.persons), ("household", found.households))
+    rows = [
+        (name, f"{each.number:,}", share(each.highest), share(each.mean), f"{each.certain:,}")
+        for name, each in units
+        if each is not None
+    ]
+    return ("risk of one", "there are", "highest", "on average", "found for certain"), [*rows]
+
+
+def _together(found: PeopleRisk) -> list[str]:
+    """Say how many are unique by all their records, where somebody has several."""
+    if found.persons.number == found.records.number:
+        return []
+    alone = share(found.trajectories / max(found.persons.number, 1))
+    return [
+        f"  {found.trajectories:,} of {found.persons.number:,} persons ({alone}) have a set of records that nobody "
+        "else has:",
+        "  a pseudonym that links the records of a person gives these away.",
+    ]
 
 
 def _columns(found: Assessment) -> _Table:

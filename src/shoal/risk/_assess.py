@@ -10,6 +10,7 @@ import numpy as np
 from shoal import tables
 from shoal.errors import SchemaError
 from shoal.risk._attribute_disclosure import AttributeDisclosure, attribute_disclosure
+from shoal.risk._people import PeopleRisk, people_risk
 from shoal.risk._population_uniqueness import PopulationUniqueness, population_uniqueness
 from shoal.risk._reidentification import Reidentification, k_map, reidentification
 from shoal.schema import Attribute, Flat, Kind, Role, Schema
@@ -59,6 +60,8 @@ class Assessment:
         How many people are unique in the population; None where the sampling fraction is not known.
     notes
         What must be known to read the figures, in sentences.
+    people
+        The risk of persons and households; None where the schema names neither.
     """
 
     reidentification: Reidentification
@@ -66,6 +69,7 @@ class Assessment:
     attributes: tuple[AttributeDisclosure, ...] = ()
     population: PopulationUniqueness | None = None
     notes: tuple[str, ...] = ()
+    people: PeopleRisk | None = None
 
 
 def assess(
@@ -117,6 +121,7 @@ def assess(
         ),
         population=None if sampling_fraction is None else population_uniqueness(classes, sampling_fraction),
         notes=tuple(_repeats(flat, classes.records)),
+        people=people_risk(flat),
     )
 
 

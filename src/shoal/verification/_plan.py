@@ -198,7 +198,9 @@ def _steps(plan: Brief, evidence: Evidence) -> Decision:
 def _persons(plan: Brief, evidence: Evidence) -> Decision:
     """Compare the numbers of persons with what the plan asks for and the records show; no file shows the persons."""
     column, steps = plan.schema.person, evidence.steps("counted")
-    promised = {entry.unit for entry in evidence.certificate.promises} - {"record"}
+    # differential privacy decides its own unit
+    private = plan.method.keeps.private is not None and not steps
+    promised = set() if private else {entry.unit for entry in evidence.certificate.promises} - {"record"}
     if column is None or not plan.method.counts_persons or plan.method.keeps.private is not None:
         return (not steps and not promised), NOTHING if not (steps or promised) else "the plan counts no persons"
     if len(steps) != 1 or steps[0]["column"] != column or promised != {"person"}:

@@ -151,9 +151,14 @@ class TruthfulTables(Method):
 
     def unfit(self, privacy: Requirement) -> list[str]:
         """Return what keeps this method from being used with a promise of differential privacy."""
-        if isinstance(privacy, DifferentialPrivacy) and privacy.search_share is not None:
-            return [f"`search_share` of `{privacy.title}` is for `Truthful`; `{self.title}` has a rule of its own"]
-        return []
+        if not isinstance(privacy, DifferentialPrivacy):
+            return []
+        found = []
+        if privacy.search_share is not None:
+            found.append(f"`search_share` of `{privacy.title}` is for `Truthful`; `{self.title}` has a rule of its own")
+        if privacy.records_per_person is not None:
+            found.append(f"`{self.title}` promises nothing to persons; use `Truthful`, or no `records_per_person`")
+        return found
 
 
 def _file(number: int, columns: Sequence[str]) -> str:
