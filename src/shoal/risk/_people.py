@@ -83,7 +83,7 @@ def people_risk(table: Table) -> PeopleRisk | None:
     crowds = np.bincount(classes)[classes]
     with np.errstate(divide="ignore"):
         missed = np.log1p(-1 / crowds)
-    of_persons = np.bincount(persons, weights=missed, minlength=number)
+    of_persons: Floats = np.bincount(persons, weights=missed, minlength=number).astype(np.float64)
     return PeopleRisk(
         records=_of_records(crowds, counts),
         persons=_risk(of_persons),
@@ -124,7 +124,7 @@ def _of_households(found: Frequencies, of_persons: Floats) -> UnitRisk:
     else:
         homes[found.holders.persons] = own[found.holders.tuples]
     _, homes = np.unique(homes, return_inverse=True)
-    return _risk(np.bincount(homes, weights=of_persons))
+    return _risk(np.bincount(homes, weights=of_persons).astype(np.float64))
 
 
 def _risk(missed: Floats) -> UnitRisk:
