@@ -7,7 +7,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
@@ -31,12 +31,14 @@ class Problem(BaseModel):
 
     problems: list[str]
     hint: str | None = None
+    fields: dict[str, list[str]] | None = Field(default=None, description="problems by their part of the body")
 
 
 def content(error: BaseException) -> dict[str, Any]:
     """Return an error as JSON; one that is not ours is named by its place, for its message may hold data."""
     told = _told(error)
-    return {"problems": list(told.problems), "hint": told.hint}
+    fields = getattr(told, "fields", None)
+    return {"problems": list(told.problems), "hint": told.hint} | ({"fields": fields} if fields else {})
 
 
 def status_of(error: BaseException) -> int:
@@ -62,7 +64,8 @@ def answer(path: str, accept: str, status: int, told: dict[str, Any]) -> Respons
     ways = [("/", "All tables")]
     if (found := _TABLE.fullmatch(path)) and status != 404:
         ways.insert(0, (f"/tables/{found[1]}", "Change the columns"))
-    return page("error", status=status, title=_TITLES.get(status, "This did not work"), ways=ways, **told)
+    title = _TITLES.get(status, "This did not work")
+    return page("error", status=status, title=title, ways=ways, problems=told["problems"], hint=told["hint"])
 
 
 def wants_page(path: str, accept: str) -> bool:

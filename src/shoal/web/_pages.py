@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse
 
 from shoal.report import (
@@ -24,6 +24,7 @@ from shoal.schema import RULES
 from shoal.tables import uploadable
 from shoal.web._context import Context, Here
 from shoal.web._templates import page as _page
+from shoal.web._verdict import figures, size_of, verdict
 from shoal.web._words import HELP, PRESETS, ROLES
 from shoal.web.api import compare, plans, releases, runs, schema, tables
 
@@ -83,6 +84,24 @@ def promise(here: Here, table: str, run: str | None = None, point: int | None = 
     )
 
 
+@router.get("/tables/{table}/runs")
+def side_by_side(here: Here, table: str, run: Annotated[list[str], Query(max_length=6)] = []) -> HTMLResponse:  # noqa: B006
+    """Show all runs of a table, and the chosen ones beside each other."""
+    shown = _of(here, table)
+    for each in shown["runs"]:
+        each["bytes"] = size_of(here.store.runs.path(each["id"]))
+    done = [each for each in shown["runs"] if each["kind"] == "release" and each["status"]["state"] == "done"]
+    chosen = [each for each in done if each["id"] in run]
+    return _page("side_by_side", step="all-runs", done=done, chosen=[_beside(here, each) for each in chosen], **shown)
+
+
+def _beside(here: Context, about: dict[str, Any]) -> dict[str, Any]:
+    found = releases.exploration(here, about["id"])
+    columns = TableFigures.model_validate(found["tables"][0]).columns if found.get("tables") else ()
+    pictures = {column.name: figure(column_chart(column), role=column.role.value) for column in columns}
+    return about | {"figures": figures(found), "pictures": pictures, "promises": found["promises"]}
+
+
 @router.get("/tables/{table}/compare")
 def comparison(here: Here, table: str) -> HTMLResponse:
     """Choose methods and strengths to compare."""
@@ -114,6 +133,7 @@ def one_run(here: Here, run: str) -> HTMLResponse:
         step="runs",
         run=about,
         found=found,
+        verdict=verdict(found),
         pictures=_pictures(found),
         files=releases.files(here, run),
         key=(here.store.runs.path(run) / "pseudonym.key").is_file(),

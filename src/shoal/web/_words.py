@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -9,7 +10,7 @@ from shoal import exact
 from shoal.report import ticks
 from shoal.schema import RULES, Flat, read_rule
 
-__all__ = ["FILTERS", "HELP", "PRESETS", "ROLES"]
+__all__ = ["FAMILIES", "FILTERS", "HELP", "METHODS", "PRESETS", "ROLES", "in_plain_words"]
 
 NOTHING = "\N{EN DASH}"
 
@@ -64,6 +65,30 @@ def when(text: str) -> str:
     return f"{text[:10]} {text[11:16]} UTC"
 
 
+_BOUNDS = re.compile(r"(?:(an integer|a number|a finite number) )?in ([\[(])([^,\]]+), ([^\])]+)([\])])")
+_OWNER = re.compile(r"^`(\w+)` of `\w+` ")
+
+
+def in_plain_words(problem: str) -> str:
+    """Return a problem with a parameter as the page says it: no class names, no brackets of intervals.
+
+    Examples
+    --------
+    >>> in_plain_words("`k` of `KAnonymity` must be an integer in [1, inf); got 0")
+    '`k` must be a whole number, 1 or more; got 0'
+    """
+    return _BOUNDS.sub(_bounds, _OWNER.sub(r"`\1` ", problem))
+
+
+def _bounds(found: re.Match[str]) -> str:
+    kind = {"an integer": "a whole number"}.get(found[1] or "", "a number")
+    low, high = found[3].strip(), found[4].strip()
+    at_least = f"{low} or more" if found[2] == "[" else f"more than {low}"
+    at_most = f"{high} or less" if found[5] == "]" else f"less than {high}"
+    parts = [part for part, end in ((at_least, low), (at_most, high)) if "inf" not in end]
+    return f"{kind}, {' and '.join(parts)}" if parts else kind
+
+
 FILTERS: dict[str, Callable[..., Any]] = {
     "number": number,
     "rule_name": rule_name,
@@ -98,6 +123,33 @@ HELP: dict[str, str] = {
     "the number of records.",
     "average-risk": "Someone who looks for everyone finds at most this share of the people.",
     "sample-uniqueness": "At most this share of the released people are unique.",
+}
+
+FAMILIES = {
+    "recode": "Make values coarser",
+    "classes": "Keep values, mix or average them in groups",
+    "truthful": "Differential privacy",
+    "noise": "Differential privacy",
+}
+
+METHODS = {
+    "generalize": "One level for every column, the same for everybody; the best one there is. Easy to analyse.",
+    "iterate": "Like generalize, but records that would be left out get levels of their own.",
+    "mondrian": "Splits the table again and again: fine detail where there are many people, coarse where few.",
+    "specialize": "Starts coarse and refines column by column while that pays.",
+    "subtree": "Some values of a column become coarser than others, along its hierarchy.",
+    "anatomy": "All values stay as they are; who has which secret is hidden in small groups.",
+    "bucketize": "Secrets become buckets that are spread evenly over groups.",
+    "ir-swap": "Each secret is exchanged among people with similar ones.",
+    "mdav": "People who are alike get the average of their group.",
+    "vmdav": "Like mdav, with groups that follow the data.",
+    "swap": "People who are alike exchange their other values.",
+    "slice": "Groups of columns are anonymised apart and shuffled against each other.",
+    "stochastic-closeness": "Groups of k, and every secret is randomised on its own.",
+    "t-microaggregate": "Groups of people who are alike and whose secrets look like the whole table.",
+    "truthful": "Real records, made coarser, some left out at random; no noise.",
+    "truthful-tables": "Many small tables of real records with a few columns each.",
+    "dp-microaggregation": "Noisy averages of groups in place of records.",
 }
 
 PRESETS: tuple[dict[str, Any], ...] = (

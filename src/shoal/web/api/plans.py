@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.concurrency import run_in_threadpool
 
-from shoal.errors import InputError, ParameterError, Problems
+from shoal.errors import InputError, ParameterError
 from shoal.web._commands import chosen, python, shell
 from shoal.web._context import Context, Here
-from shoal.web._words import HELP, PRESETS
+from shoal.web._words import FAMILIES, HELP, METHODS, PRESETS, in_plain_words
+from shoal.web.api.tables import UPLOAD
 
 if TYPE_CHECKING:
     from shoal import Plan
@@ -22,6 +27,8 @@ __all__ = ["PlanChoice", "catalogue", "choice_of", "make_plan", "router"]
 router = APIRouter()
 
 #: models that need a second table, which the app does not take yet
+#: bytes of a plan file
+_PLAN = 4 * 2**20
 _POPULATION = ("k-map", "delta-presence")
 
 
@@ -84,31 +91,68 @@ def make_plan(here: Context, table: str, choice: PlanChoice) -> Plan:
 
     here.check_version(table, choice.columns)
     schema = here.schema(table)
-    problems, promises = Problems(), []
-    for number, entry in enumerate(choice.promises, start=1):
-        try:
+    problems: dict[str, list[str]] = {}
+    promises = []
+    for number, entry in enumerate(choice.promises):
+        with _noted(problems, f"promises.{number}", f"promise {number + 1}"):
             promises.append(registry.from_parameters(entry.model, entry.parameters))
-        except InputError as error:
-            for problem in error.problems:
-                problems.add(problem)
-        except (TypeError, ValueError, ArithmeticError):
-            problems.add(f"promise {number} has a parameter that cannot be read")
     method = None
-    try:
+    with _noted(problems, "method", f"method `{choice.method.name}`"):
         method = methods.from_parameters(choice.method.name, choice.method.parameters)
-    except InputError as error:
-        for problem in error.problems:
-            problems.add(problem)
-    except (TypeError, ValueError, ArithmeticError):
-        problems.add(f"method `{choice.method.name}` has a parameter that cannot be read")
-    problems.raise_as(ParameterError)
-    assert method is not None  # noqa: S101
+    if problems or method is None:
+        raise WrongFields(problems)
     if choice.weights:
         attributes = tuple(
             dataclasses.replace(each, weight=choice.weights.get(each.name, each.weight)) for each in schema
         )
         schema = dataclasses.replace(schema, attributes=attributes)
     return shoal.Plan(schema=schema, models=tuple(promises), method=method, measures=tuple(choice.measures))
+
+
+class WrongFields(ParameterError):
+    """Parameters that are wrong, by the part of the choice that they stand in.
+
+    Parameters
+    ----------
+    fields
+        What is wrong by ``promises.0``, ``promises.1``, ... and ``method``.
+    """
+
+    def __init__(self, fields: Mapping[str, list[str]]) -> None:
+        super().__init__(list(dict.fromkeys(problem for part in fields.values() for problem in part)))
+        self.fields = {place: [in_plain_words(problem) for problem in part] for place, part in fields.items()}
+
+
+@contextmanager
+def _noted(problems: dict[str, list[str]], place: str, title: str) -> Iterator[None]:
+    """Note what is wrong with a part of the choice, and go on."""
+    try:
+        yield
+    except InputError as error:
+        problems[place] = list(error.problems)
+    except (TypeError, ValueError, ArithmeticError):
+        problems[place] = [f"{title} has a parameter that cannot be read"]
+
+
+@router.post("/tables/{table}/plan/file", openapi_extra=UPLOAD)
+async def take_plan(request: Request, here: Here, table: str) -> dict[str, Any]:
+    """Return the choice that a plan file makes; the columns stay those of this table."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _PLAN:
+            raise ParameterError(f"a plan file may have at most {_PLAN:,} bytes")
+    return await run_in_threadpool(_plan_file, here.store.tables.path(table), bytes(body))
+
+
+def _plan_file(folder: Path, body: bytes) -> dict[str, Any]:
+    import shoal
+
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ParameterError("the plan file is not UTF-8 text") from None
+    return choice_of(shoal.Plan.loads(text, folder=folder))
 
 
 def choice_of(plan: Plan) -> dict[str, Any]:
@@ -148,7 +192,10 @@ def _kept(name: str) -> dict[str, Any]:
     from shoal import DifferentialPrivacy, methods
 
     keeps = methods.by_name(name).keeps
+    family = methods.by_name(name).__module__.split(".")[2]
     return {
+        "family": FAMILIES.get(family, "Others"),
+        "line": METHODS.get(name, ""),
         "crowd": keeps.crowd,
         "epsilon": keeps.private or DifferentialPrivacy.name,
         "private": keeps.private is not None,

@@ -9,6 +9,7 @@ from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field
 
 from shoal.web._commands import python, shell
 from shoal.web._context import Here
@@ -53,6 +54,20 @@ def start(here: Here, table: str, choice: PlanChoice) -> dict[str, Any]:
 @router.get("/runs/{run}")
 def describe(here: Here, run: str) -> dict[str, Any]:
     """Return what a run was asked for and how far it is."""
+    return here.run(run)
+
+
+class Name(BaseModel):
+    """What a person calls a run."""
+
+    model_config = ConfigDict(extra="forbid")
+    name: str = Field(max_length=120)
+
+
+@router.patch("/runs/{run}")
+def rename(here: Here, run: str, given: Name) -> dict[str, Any]:
+    """Give a run a name."""
+    here.store.runs.note(run, here.store.runs.about(run) | {"name": given.name.strip()})
     return here.run(run)
 
 

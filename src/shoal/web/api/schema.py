@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from shoal.hierarchies import Hierarchy
     from shoal.schema import Attribute
 
-__all__ = ["document", "router"]
+__all__ = ["document", "router", "take_file"]
 
 router = APIRouter()
 
@@ -106,10 +106,11 @@ async def put_file(request: Request, here: Here, table: str) -> dict[str, Any]:
         body += chunk
         if len(body) > _FILE:
             raise SchemaError(f"a schema file may have at most {_FILE:,} bytes")
-    return await run_in_threadpool(_take_file, here, table, bytes(body))
+    return await run_in_threadpool(take_file, here, table, bytes(body))
 
 
-def _take_file(here: Context, table: str, body: bytes) -> dict[str, Any]:
+def take_file(here: Context, table: str, body: bytes) -> dict[str, Any]:
+    """Make a schema file the schema of a table, if its records fit."""
     from shoal import schema
 
     try:

@@ -1,5 +1,5 @@
 // What to promise: presets, numbers, other models; checked while it is chosen, with the same in Python and shell.
-import { busy, call, clear, show } from "./app.js";
+import { busy, call, clear, make, show } from "./app.js";
 
 const form = document.querySelector("#promise");
 const table = form.dataset.table;
@@ -34,20 +34,25 @@ function fill(place, given) {
   }
 }
 
+/** The parts of the page that the promises of the last choice come from, in their order. */
+let places = [];
+
 function gather() {
   const promises = [];
+  const from = (place, promise) => { promises.push(promise); places.push(place); };
+  places = [];
   const k = value(own("k"));
-  if (k !== undefined) promises.push({ model: keeps().crowd, parameters: { k } });
+  if (k !== undefined) from(own("k").closest(".card"), { model: keeps().crowd, parameters: { k } });
   for (const row of secrets) {
     const attribute = row.dataset.secret;
     const [l, t] = ["l", "t"].map((name) => value(row.querySelector(`[name=${name}]`)));
-    if (l !== undefined) promises.push({ model: "distinct-l-diversity", parameters: { attribute, l } });
-    if (t !== undefined) promises.push({ model: "t-closeness", parameters: { attribute, t } });
+    if (l !== undefined) from(row, { model: "distinct-l-diversity", parameters: { attribute, l } });
+    if (t !== undefined) from(row, { model: "t-closeness", parameters: { attribute, t } });
   }
   const epsilon = value(own("epsilon"));
   const delta = keeps().epsilon === "differential-privacy" ? { delta: value(own("delta")) ?? 0 } : {};
-  if (epsilon !== undefined) promises.push({ model: keeps().epsilon, parameters: { epsilon, ...delta } });
-  for (const part of extra.children) promises.push({ model: part.dataset.model, parameters: parameters(part) });
+  if (epsilon !== undefined) from(own("epsilon").closest(".card"), { model: keeps().epsilon, parameters: { epsilon, ...delta } });
+  for (const part of extra.children) from(part, { model: part.dataset.model, parameters: parameters(part) });
   const name = own("method").value;
   const method = { name, parameters: parameters(form.querySelector(`[data-method="${name}"]`)) };
   const weights = Object.fromEntries([...form.querySelectorAll("[data-weight]")].map((input) => [input.dataset.weight, Number(input.value)]));
@@ -98,6 +103,25 @@ function restore(choice) {
   for (const input of form.querySelectorAll("[data-weight]")) input.value = choice.weights?.[input.dataset.weight] ?? input.value;
 }
 
+/** Show what is wrong under the field that it is about. */
+function mark(fields) {
+  for (const input of form.querySelectorAll("[aria-invalid]")) input.removeAttribute("aria-invalid");
+  for (const part of form.querySelectorAll(".field-problem")) part.remove();
+  for (const [name, problems] of Object.entries(fields ?? {})) {
+    const [kind, number] = name.split(".");
+    const place = kind === "method" ? form.querySelector(`[data-method="${own("method").value}"]`) : places[Number(number)];
+    for (const problem of problems) {
+      const parameter = problem.match(/^`(\w+)`/)?.[1];
+      const input = parameter && place?.querySelector(`[name="${parameter}"]`);
+      const words = make("p", { class: "field-problem" }, input ? problem.replace(/^`\w+` /, "") : problem);
+      if (input) {
+        input.setAttribute("aria-invalid", "true");
+        (input.closest("label") ?? input).after(words);
+      } else place?.append(words);
+    }
+  }
+}
+
 let asked = 0;
 async function check() {
   const mine = ++asked;
@@ -106,14 +130,20 @@ async function check() {
     const found = await call("POST", `/api/tables/${table}/plan`, gather());
     if (mine !== asked) return;
     clear(place);
+    mark();
     for (const name of ["shell", "python", "plan"]) document.querySelector(`#${name}`).textContent = found[name];
   } catch (error) {
-    if (mine === asked) show(error, place);
+    if (mine !== asked) return;
+    mark(error.fields);
+    if (error.fields) show({ problems: ["something above is not right yet"] }, place);
+    else show(error, place);
   }
 }
 
 let timer;
 form.addEventListener("input", (event) => {
+  const all = event.target.dataset.all;
+  if (all) for (const row of secrets) row.querySelector(`[name=${all}]`).value = event.target.value;
   if (event.target.name === "preset") preset(event.target);
   else if (["k", "l", "t", "suppression_limit"].includes(event.target.name)) form.querySelector("[name=preset][value=own]").checked = true;
   if (event.target === own("epsilon") && (keeps().private === "yes") !== Boolean(event.target.value)) own("method").value = event.target.value ? "truthful" : "generalize";
@@ -124,6 +154,19 @@ form.addEventListener("input", (event) => {
 document.querySelector("#add").addEventListener("click", () => { add(own("model").value); check(); });
 extra.addEventListener("click", (event) => {
   if (event.target.classList.contains("remove")) { event.target.closest("[data-model]").remove(); check(); }
+});
+document.querySelector("#plan-file").addEventListener("change", async (event) => {
+  clear();
+  try {
+    extra.replaceChildren();
+    for (const row of secrets) for (const name of ["l", "t"]) row.querySelector(`[name=${name}]`).value = "";
+    restore(await call("POST", `/api/tables/${table}/plan/file`, event.target.files[0]));
+    arrange();
+    check();
+  } catch (error) {
+    show(error);
+  }
+  event.target.value = "";
 });
 form.addEventListener("submit", (event) => {
   event.preventDefault();

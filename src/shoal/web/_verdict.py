@@ -1,0 +1,59 @@
+"""What came of a run, in a few figures and words: first on its page, and beside other runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from shoal.web._words import number, share
+
+__all__ = ["figures", "size_of", "verdict"]
+
+
+def verdict(found: dict[str, Any]) -> dict[str, Any]:
+    """Return, from what there is to see of a release, what changed for people, what was lost, and what was erased."""
+    before, after = found["before"], _found_after(found)
+    left_out = max(before["records"] - found["after"]["records"], 0)
+    loss = found["measures"].get("loss")
+    lost = [f"{number(left_out)} of {number(before['records'])} records were left out"] if left_out else []
+    lost += [f"{share(loss)} of the detail is gone, by the measure loss"] if loss is not None else []
+    return {
+        "alone": f"{number(before['unique'])} stood alone in what others may know; "
+        f"in the release {number(after['unique'])} do.",
+        "lost": "; ".join(lost) + "." if lost else "Nothing was left out.",
+        "erased": _erased(found["search"]),
+    }
+
+
+def figures(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the figures by which runs are compared, each with its title."""
+    before, after = found["before"], _found_after(found)
+    loss = found["measures"].get("loss")
+    return [
+        ("Records released", number(found["after"]["records"])),
+        ("Records left out", number(max(before["records"] - found["after"]["records"], 0))),
+        ("Smallest group of people who look alike", number(after["smallest"])),
+        ("People who stand alone", number(after["unique"])),
+        ("Highest risk of being found", share(after["prosecutor"])),
+        ("Average risk of being found", share(after["marketer"])),
+        ("Loss (0 is unchanged)", number(loss)),
+        ("Columns that were erased", ", ".join(_erased(found["search"])) or "none"),
+    ]
+
+
+def size_of(folder: Path) -> int:
+    """Return how many bytes a folder takes."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _found_after(found: dict[str, Any]) -> dict[str, Any]:
+    """Return the risk of being found afterwards: as before, where what others may know is released as it is."""
+    return dict(found["before"] if found["mixed"] else found["after"])
+
+
+def _erased(search: dict[str, Any] | None) -> list[str]:
+    """Return the columns of which nothing is left: they are at the top of their hierarchies."""
+    if search is None or search["levels"] is None:
+        return []
+    each = zip(search["attributes"], search["levels"], search["examples"], strict=True)
+    return [name for name, level, examples in each if level == len(examples) - 1 > 0]

@@ -1,0 +1,110 @@
+"""Projects: what was decided about a table, without its data, saved and opened again."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from starlette.concurrency import run_in_threadpool
+
+from shoal.errors import DataError
+from shoal.web._context import SCHEMA, Context, Here
+from shoal.web._jobs import PLAN
+from shoal.web.api.schema import take_file
+from shoal.web.api.tables import UPLOAD
+
+__all__ = ["router"]
+
+router = APIRouter()
+
+#: bytes of a project, packed and unpacked
+_PACKED, _UNPACKED = 64 * 2**20, 256 * 2**20
+_NAMES = re.compile(r"schema\.toml|hierarchies/[A-Za-z0-9_-]{1,60}\.csv")
+
+
+@router.get("/tables/{table}/project.zip", response_class=Response)
+def save(here: Here, table: str) -> Response:
+    """Download the schema, the hierarchies and the plans of all runs of a table; none of its records."""
+    folder = here.store.tables.path(table)
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.write(folder / SCHEMA, SCHEMA)
+        for path in sorted((folder / "hierarchies").glob("*.csv")):
+            file.write(path, f"hierarchies/{path.name}")
+        for number, about in enumerate(_runs(here, table), start=1):
+            plan = here.store.runs.path(about["id"]) / PLAN
+            if plan.is_file():
+                file.write(plan, f"runs/{number}/{PLAN}")
+                told = {key: about.get(key) for key in ("name", "title", "method", "created")}
+                file.writestr(f"runs/{number}/about.json", json.dumps(told, indent=1))
+    headers = {"content-disposition": 'attachment; filename="project.zip"'}
+    return Response(archive.getvalue(), media_type="application/zip", headers=headers)
+
+
+@router.put("/tables/{table}/project", openapi_extra=UPLOAD)
+async def open_again(request: Request, here: Here, table: str) -> dict[str, Any]:
+    """Take the schema and the hierarchies of a saved project for a table with the same columns."""
+    here.store.tables.path(table)
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _PACKED:
+            raise DataError(f"a project may have at most {_PACKED / 2**20:,.0f} MB")
+    return await run_in_threadpool(_open, here, table, bytes(body))
+
+
+def _open(here: Context, table: str, body: bytes) -> dict[str, Any]:
+    files = _unpacked(body)
+    folder = here.store.tables.path(table)
+    with tempfile.TemporaryDirectory(dir=here.store.scratch) as place:
+        # all of it is checked before any file of the table is replaced
+        staged = Path(place)
+        (staged / "hierarchies").mkdir()
+        for name, content in files.items():
+            (staged / name).write_bytes(content)
+        _check(here, table, staged)
+        (folder / "hierarchies").mkdir(mode=0o700, exist_ok=True)
+        for name in files:
+            if name != SCHEMA:
+                shutil.copyfile(staged / name, folder / name)
+    return take_file(here, table, files[SCHEMA])
+
+
+def _unpacked(body: bytes) -> dict[str, bytes]:
+    """Return the files of a project by their names, those that it may have and no others."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(body)) as archive:
+            wanted = [each for each in archive.infolist() if _NAMES.fullmatch(each.filename)]
+            if sum(each.file_size for each in wanted) > _UNPACKED:
+                raise DataError(f"a project may unpack to at most {_UNPACKED / 2**20:,.0f} MB")
+            files = {each.filename: archive.read(each) for each in wanted}
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError):
+        raise DataError("this is not a saved project", hint="choose the file project.zip") from None
+    if SCHEMA not in files:
+        raise DataError("this is not a saved project: it has no schema", hint="choose the file project.zip")
+    return files
+
+
+def _check(here: Context, table: str, staged: Path) -> None:
+    from shoal import hierarchies, schema
+
+    for path in (staged / "hierarchies").iterdir():
+        hierarchies.read_arx(path, attribute="column")
+    try:
+        text = (staged / SCHEMA).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise DataError("the schema of the project is not UTF-8 text") from None
+    with here.table(table) as opened:
+        opened.with_schema(schema.loads(text, staged))
+
+
+def _runs(here: Context, table: str) -> list[dict[str, Any]]:
+    return [about for about in here.store.runs.all() if about.get("table") == table]

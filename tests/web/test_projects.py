@@ -1,0 +1,82 @@
+"""Runs are named and set side by side; projects are saved and opened again."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import pytest
+
+from shoal.web._verdict import verdict
+
+from .conftest import CANARY, K2, OCTETS, Browser
+
+pytestmark = pytest.mark.xdist_group("web")
+
+
+def test_runs_are_named_and_set_side_by_side(browser: Browser, table: str, run: str) -> None:
+    other = browser.post(f"/api/tables/{table}/runs", json={**K2, "method": {"name": "mondrian"}}).json()["id"]
+    assert browser.wait(other)["state"] == "done"
+    named = browser.patch(f"/api/runs/{other}", json={"name": "second <b>"})
+    assert named.json()["name"] == "second <b>"
+    text = browser.get(f"/tables/{table}/runs?run={run}&run={other}").text
+    assert "second &lt;b&gt;" in text
+    assert text.count("<td>mondrian</td>") == 2
+    assert "Average risk of being found" in text
+    assert "<svg" in text
+    assert CANARY not in text
+
+
+def test_the_page_of_a_table_without_runs_says_what_to_do(browser: Browser) -> None:
+    assert "Nothing has been run yet" in browser.get(f"/tables/{browser.open()}/runs").text
+
+
+def test_a_project_is_saved_without_data_and_opened_on_the_same_columns(browser: Browser, table: str, run: str) -> None:
+    assert browser.get(f"/api/runs/{run}").json()["status"]["state"] == "done"
+    saved = browser.get(f"/api/tables/{table}/project.zip").content
+    with zipfile.ZipFile(io.BytesIO(saved)) as archive:
+        names = archive.namelist()
+        assert "schema.toml" in names
+        assert "runs/1/plan.toml" in names
+        assert CANARY.encode() not in b"".join(map(archive.read, names)), "no cell of the data"
+    fresh = browser.draft()
+    answer = browser.put(f"/api/tables/{fresh}/project", content=saved, headers=OCTETS)
+    assert answer.status_code == 200, answer.text
+    mine = browser.get(f"/api/tables/{table}/schema").json()
+    assert answer.json()["columns"] == mine["columns"]
+
+
+def test_a_project_brings_its_hierarchies_along(browser: Browser) -> None:
+    table = browser.post("/api/tables/example").json()["id"]
+    saved = browser.get(f"/api/tables/{table}/project.zip").content
+    other = browser.post("/api/tables/example").json()["id"]
+    assert browser.put(f"/api/tables/{other}/project", content=saved, headers=OCTETS).status_code == 200
+
+
+def zipped(**files: bytes) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name.replace("__", "/").replace("_dot_", "."), content)
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"PK nothing", zipped(), zipped(schema_dot_toml=b"\xff"), zipped(____schema_dot_toml=b"shoal = 1")]
+)
+def test_what_is_no_project_is_told(browser: Browser, table: str, content: bytes) -> None:
+    before = browser.get(f"/api/tables/{table}/schema").json()
+    answer = browser.put(f"/api/tables/{table}/project", content=content, headers=OCTETS)
+    assert answer.status_code == 422
+    assert "internal error" not in answer.text
+    assert browser.get(f"/api/tables/{table}/schema").json() == before
+
+
+def test_the_verdict_names_what_was_erased(browser: Browser, run: str) -> None:
+    found = browser.get(f"/api/runs/{run}/exploration").json()
+    top = [len(examples) - 1 for examples in found["search"]["examples"]]
+    found["search"]["levels"] = [top[0], 0]
+    assert verdict(found)["erased"] == ["age"]
+    text = browser.get(f"/runs/{run}").text
+    assert text.index("Who is protected") < text.index("Risk before and after")
+    assert "40 stood alone in what others may know; in the release 0 do." in text

@@ -1,0 +1,80 @@
+"""The page of the promise: problems under their fields, methods in groups, plans from files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from shoal import methods
+from shoal.web._words import METHODS, in_plain_words
+
+from .conftest import K2, OCTETS, Browser
+
+pytestmark = pytest.mark.xdist_group("web")
+
+
+def test_problems_stand_by_the_part_that_they_are_about(browser: Browser, table: str) -> None:
+    choice: dict[str, Any] = {
+        "promises": [
+            {"model": "k-anonymity", "parameters": {"k": 0}},
+            {"model": "t-closeness", "parameters": {"attribute": "illness", "t": 7}},
+        ],
+        "method": {"name": "generalize", "parameters": {"suppression_limit": 9}},
+    }
+    answer = browser.post(f"/api/tables/{table}/plan", json=choice)
+    assert answer.status_code == 422
+    fields = answer.json()["fields"]
+    assert set(fields) == {"promises.0", "promises.1", "method"}
+    assert fields["promises.0"] == ["`k` must be a whole number, 1 or more; got 0."]
+    assert len(answer.json()["problems"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("problem", "words"),
+    [
+        (
+            "`t` of `TCloseness` must be a number in (0, 1]; got 2",
+            "`t` must be a number, more than 0 and 1 or less; got 2",
+        ),
+        ("`x` of `Y` must be in [0, 1); got 2", "`x` must be a number, 0 or more and less than 1; got 2"),
+        ("nothing of the kind", "nothing of the kind"),
+    ],
+)
+def test_intervals_are_said_in_words(problem: str, words: str) -> None:
+    assert in_plain_words(problem) == words
+
+
+def test_every_method_has_a_line_and_a_group(browser: Browser) -> None:
+    found = browser.get("/api/catalogue").json()["methods"]
+    assert {each["name"] for each in found} == set(methods.names()) == set(METHODS)
+    assert all(each["line"] and each["family"] != "Others" for each in found)
+
+
+def test_a_plan_file_fills_in_the_choice(browser: Browser, table: str) -> None:
+    plan = browser.post(f"/api/tables/{table}/plan", json=K2).json()["plan"]
+    answer = browser.post(f"/api/tables/{table}/plan/file", content=plan.encode(), headers=OCTETS)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["promises"] == K2["promises"]
+    assert answer.json()["method"]["name"] == "generalize"
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"not toml [", b"shoal = 1\n"])
+def test_a_file_that_is_no_plan_is_told(browser: Browser, table: str, content: bytes) -> None:
+    answer = browser.post(f"/api/tables/{table}/plan/file", content=content, headers=OCTETS)
+    assert answer.status_code == 422
+    assert "internal error" not in answer.text
+
+
+def test_a_schema_file_is_taken_and_levels_are_handed_out(browser: Browser) -> None:
+    table = browser.open()
+    text = browser.get(f"/api/tables/{table}/schema.toml").text
+    changed = text.replace("sensitive", "insensitive").replace("ininsensitive", "insensitive")
+    answer = browser.put(f"/api/tables/{table}/schema.toml", content=changed.encode(), headers=OCTETS)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["columns"][3]["role"] == "insensitive"
+    levels = browser.get(f"/api/tables/{table}/columns/1/hierarchy.csv").text.splitlines()
+    assert levels[0].split(";")[0] == "20"
+    assert len(levels[0].split(";")) == 5
+    named = changed.replace('kind = "numeric"', 'kind = "numeric"\nhierarchy = { file = "../../secret.csv" }', 1)
+    assert browser.put(f"/api/tables/{table}/schema.toml", content=named.encode(), headers=OCTETS).status_code == 422
