@@ -37,6 +37,7 @@ from ._evidence import Decision as Decision
 from ._evidence import Evidence as Evidence
 from ._evidence import Step as Step
 from ._evidence import Verification as Verification
+from ._evidence import check_parts as check_parts
 from ._evidence import checked as checked
 from ._evidence import texts_of as texts_of
 from ._kind import CLASSES as CLASSES

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +20,9 @@ from shoal.guarantees._kind import Requirement
 from shoal.schema import Attribute, Domain, Flat, FromFile, HierarchyRule, Kind, Role, Schema
 from shoal.tables import Classes, Frequencies, Table
 
-__all__ = ["Asked", "Check", "Decision", "Evidence", "Step", "Verification", "checked", "texts_of"]
+__all__ = ["Asked", "Check", "Decision", "Evidence", "Step", "Verification", "check_parts", "checked", "texts_of"]
 
+T = TypeVar("T")
 Decision = tuple[bool, str]
 Step = Mapping[str, Any]
 
@@ -128,6 +130,11 @@ def checked(subject: str, decide: Callable[[], Decision], *, shown: bool = True)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, pa.ArrowException):
         passed, detail = False, "the certificate does not say what is needed to check it"
     return Check(subject=subject, passed=passed, detail=detail, shown=shown)
+
+
+def check_parts(name: str, release: T, parts: Mapping[str, Callable[[T], Decision]]) -> list[Check]:
+    """Return one check for each part of the promise ``name``, decided on what is known of the release."""
+    return [checked(f"{name}, {part}", partial(decide, release)) for part, decide in parts.items()]
 
 
 def texts_of(value: object) -> list[str]:

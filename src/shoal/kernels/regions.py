@@ -14,10 +14,10 @@ import numpy as np
 from shoal.kernels._library import Floats, Integers, Keys, compiled, library, pointers
 from shoal.kernels.walk import BoxAttribute, Start, _described, _walk
 
-__all__ = ["Regions", "large_regions", "weigh_trees"]
+__all__ = ["LargeRegions", "large_regions", "weigh_trees"]
 
 
-class Regions(NamedTuple):
+class LargeRegions(NamedTuple):
     """The large regions, node by node in the order of the walk, ascending by key inside a node.
 
     Attributes
@@ -38,7 +38,7 @@ class Regions(NamedTuple):
     costs: Floats
 
 
-def large_regions(start: Start, smallest: int) -> Regions:
+def large_regions(start: Start, smallest: int) -> LargeRegions:
     """Find the regions whose size is at least ``smallest``, in every node of the box.
 
     Cost O(rows) per node, of the node one step below. If a region is large, so is every region that holds it.
@@ -46,7 +46,7 @@ def large_regions(start: Start, smallest: int) -> Regions:
     return large_regions_numpy(start, smallest) if library() is None else large_regions_native(start, smallest)
 
 
-def weigh_trees(start: Start, regions: Regions, stops: Integers, unit: float) -> Integers:
+def weigh_trees(start: Start, regions: LargeRegions, stops: Integers, unit: float) -> Integers:
     """Weigh all trees that specialise each region.
 
     Parameters
@@ -73,7 +73,7 @@ def weigh_trees(start: Start, regions: Regions, stops: Integers, unit: float) ->
     return implementation(start, regions, stops, unit)
 
 
-def large_regions_numpy(start: Start, smallest: int) -> Regions:
+def large_regions_numpy(start: Start, smallest: int) -> LargeRegions:
     """Find them with NumPy; see :func:`large_regions`."""
     target = np.uint64(start.target)
     found: list[tuple[Keys, Integers, Floats]] = []
@@ -85,10 +85,10 @@ def large_regions_numpy(start: Start, smallest: int) -> Regions:
         found.append((keys[starts][large], sizes[large], costs[starts][large]))
     columns = [np.concatenate(column) for column in zip(*found, strict=True)]
     offsets = np.cumsum([0, *(len(keys) for keys, _, _ in found)], dtype=np.int64)
-    return Regions(offsets, *columns)
+    return LargeRegions(offsets, *columns)
 
 
-def weigh_trees_numpy(start: Start, regions: Regions, stops: Integers, unit: float) -> Integers:
+def weigh_trees_numpy(start: Start, regions: LargeRegions, stops: Integers, unit: float) -> Integers:
     """Weigh with NumPy; see :func:`weigh_trees`."""
     shape = tuple(len(axis.costs) for axis in start.axes)
     volumes = np.cumprod((1, *shape[:0:-1]))[::-1]
@@ -125,7 +125,7 @@ def _log_mean(stop: Integers, options: Integers, unit: float) -> Integers:
     return np.asarray(largest + np.rint(np.log(mean) / unit).astype(np.int64))
 
 
-def large_regions_native(start: Start, smallest: int) -> Regions:
+def large_regions_native(start: Start, smallest: int) -> LargeRegions:
     """Find them with the compiled kernel; see :func:`large_regions`."""
     function = compiled().shoal_large_regions
     function.restype = ctypes.c_void_p
@@ -140,12 +140,14 @@ def large_regions_native(start: Start, smallest: int) -> Regions:
     if not found:
         raise MemoryError
     number = int(offsets[-1])
-    regions = Regions(offsets, np.empty(number, dtype=np.uint64), np.empty(number, dtype=np.int64), np.empty(number))
+    regions = LargeRegions(
+        offsets, np.empty(number, dtype=np.uint64), np.empty(number, dtype=np.int64), np.empty(number)
+    )
     compiled().shoal_take_regions(ctypes.c_void_p(found), *pointers(*regions[1:]))
     return regions
 
 
-def weigh_trees_native(start: Start, regions: Regions, stops: Integers, unit: float) -> Integers:
+def weigh_trees_native(start: Start, regions: LargeRegions, stops: Integers, unit: float) -> Integers:
     """Weigh with the compiled kernel; see :func:`weigh_trees`."""
     weights = np.empty(len(stops), dtype=np.int64)
     _, _, _, *axes = _described(start)

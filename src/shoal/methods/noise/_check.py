@@ -27,6 +27,7 @@ from shoal.guarantees import (
     PromiseEntry,
     Step,
     Suppressed,
+    check_parts,
     checked,
 )
 from shoal.methods._persons import UNSEEN, check_bounded
@@ -75,11 +76,9 @@ def check_noise(
         return _domains(made[0])
 
     checks = [
-        _check(f"{entry.model}, unit", lambda: check_bounded(records_per_person, evidence)),
-        _check(f"{entry.model}, domains", declared),
+        checked(f"{entry.model}, unit", lambda: check_bounded(records_per_person, evidence)),
+        checked(f"{entry.model}, domains", declared),
     ]
-    if not made:
-        return checks
     parts: dict[str, Callable[[_Checked], Decision]] = {
         "words": _words,
         "budget": _budget,
@@ -90,16 +89,9 @@ def check_noise(
         "target": _target,
         "silence": _silence,
     }
-    return [*checks, *(_check(f"{entry.model}, {part}", _bound(decide, made[0])) for part, decide in parts.items())]
-
-
-def _bound(decide: Callable[[_Checked], Decision], checked: _Checked) -> Callable[[], Decision]:
-    return lambda: decide(checked)
-
-
-def _check(subject: str, decide: Callable[[], Decision]) -> Check:
-    found = checked(subject, decide)
-    return replace(found, shown=UNSEEN not in found.detail)
+    if made:
+        checks += check_parts(entry.model, made[0], parts)
+    return [replace(each, shown=UNSEEN not in each.detail) for each in checks]
 
 
 def _read(entry: PromiseEntry, evidence: Evidence, target: Target, again: Promise, per_person: int) -> _Checked:

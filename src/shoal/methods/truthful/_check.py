@@ -32,7 +32,7 @@ from shoal.guarantees import (
     Strength,
     Suppressed,
     Trimmed,
-    checked,
+    check_parts,
 )
 from shoal.hierarchies import Hierarchy
 from shoal.methods._persons import UNSEEN, check_bounded
@@ -127,12 +127,8 @@ def check_privacy(
         "domains": _domains,
         "silence": _silence,
     }
-    found = [checked(f"{promise.name}, {part}", _bound(decide, release)) for part, decide in parts.items()]
+    found = check_parts(promise.name, release, parts)
     return [dataclasses.replace(each, shown=UNSEEN not in each.detail) for each in found]
-
-
-def _bound(decide: Callable[[_Release], Decision], release: _Release) -> Callable[[], Decision]:
-    return lambda: decide(release)
 
 
 def _words(release: _Release) -> Decision:

@@ -17,7 +17,7 @@ from shoal.guarantees import (
     Evidence,
     Ordered,
     PromiseEntry,
-    checked,
+    check_parts,
 )
 from shoal.hierarchies import Hierarchy
 from shoal.methods.truthful._sets_choice import candidates
@@ -34,7 +34,7 @@ _NOT_THEIRS = "the steps are not those of such tables"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Release:
+class _TablesRelease:
     """What is compared: the promise, how it stands in the certificate, and the files."""
 
     promise: DifferentialPrivacy
@@ -66,8 +66,8 @@ def check_tables(
     promise: DifferentialPrivacy, entry: PromiseEntry, evidence: Evidence, *, hierarchies: Mapping[str, Hierarchy]
 ) -> list[Check]:
     """Return one check per part of the promise; ``hierarchies`` are those that the schema lists."""
-    release = _Release(promise=promise, entry=entry, evidence=evidence, hierarchies=hierarchies)
-    parts: dict[str, Callable[[_Release], Decision]] = {
+    release = _TablesRelease(promise=promise, entry=entry, evidence=evidence, hierarchies=hierarchies)
+    parts: dict[str, Callable[[_TablesRelease], Decision]] = {
         "words": _words,
         "steps": _steps,
         "operator": _operator,
@@ -75,14 +75,10 @@ def check_tables(
         "values": _values,
         "domains": _domains,
     }
-    return [checked(f"{promise.name}, {part}", _bound(decide, release)) for part, decide in parts.items()]
+    return check_parts(promise.name, release, parts)
 
 
-def _bound(decide: Callable[[_Release], Decision], release: _Release) -> Callable[[], Decision]:
-    return lambda: decide(release)
-
-
-def _words(release: _Release) -> Decision:
+def _words(release: _TablesRelease) -> Decision:
     """Say the promise again from its parameters and the plan, and compare all parts of it."""
     if release.promise.definition != "standard" or release.entry.file is not None:
         return False, "many tables together keep the standard definition, all of them together"
@@ -94,7 +90,7 @@ def _words(release: _Release) -> Decision:
     return release.entry.compared(again, wording=release.certificate.same_wording)
 
 
-def _steps(release: _Release) -> Decision:
+def _steps(release: _TablesRelease) -> Decision:
     """Compare every step with what the plan gives: tables, levels, noise, choice and what is spent."""
     split, method, schema = release.split, release.method, release.evidence.plan.schema
     chosen = [dict(pair) for pair in method.chosen or ()]
@@ -129,7 +125,7 @@ def _steps(release: _Release) -> Decision:
     return True, f"{len(expected)} steps, each as the plan gives it"
 
 
-def _operator(release: _Release) -> Decision:
+def _operator(release: _TablesRelease) -> Decision:
     """Prove again that all tables and choices together are (epsilon, delta)-private."""
     split, promised = release.split, release.promise
     claim = f"{split.declared + split.pairs} tables lose epsilon {float(promised.total):.6g} together"
@@ -140,7 +136,7 @@ def _operator(release: _Release) -> Decision:
     return kept, f"{claim}, delta {float(promised.delta):.3g}: proved again" if kept else f"not proved: {claim}"
 
 
-def _choice(release: _Release) -> Decision:
+def _choice(release: _TablesRelease) -> Decision:
     """Look whether as many different pairs were chosen as the plan asks for, at levels to choose from."""
     split, method, schema = release.split, release.method, release.evidence.plan.schema
     chosen = [dict(pair) for pair in method.chosen or ()]
@@ -167,7 +163,7 @@ def _choice(release: _Release) -> Decision:
     return True, f"{len(chosen)} different pairs, each at levels to choose from" if chosen else "nothing was chosen"
 
 
-def _values(release: _Release) -> Decision:
+def _values(release: _TablesRelease) -> Decision:
     """Look whether released values are values of the levels that they were generalised to, where those are listed."""
     files = release.method.files(release.evidence.plan.schema)
     levels = {
@@ -187,7 +183,7 @@ def _values(release: _Release) -> Decision:
     return True, f"{looked:,} columns of {len(levels):,} tables hold values of their levels"
 
 
-def _generalised(release: _Release) -> list[tuple[tuple[str, ...], tuple[int, ...]]]:
+def _generalised(release: _TablesRelease) -> list[tuple[tuple[str, ...], tuple[int, ...]]]:
     return [
         pair
         for step in release.steps
@@ -196,7 +192,7 @@ def _generalised(release: _Release) -> list[tuple[tuple[str, ...], tuple[int, ..
     ]
 
 
-def _domains(release: _Release) -> Decision:
+def _domains(release: _TablesRelease) -> Decision:
     certificate = release.certificate
     known = {domain.column for domain in certificate.domains if domain.provenance is Provenance.DECLARED}
     shown = {column.name for data in certificate.tables for column in data.columns}

@@ -31,14 +31,14 @@ from shoal.methods.base import Watch
 from shoal.methods.truthful._tuples import Tuples
 from shoal.tables import Frequencies, tally
 
-__all__ = ["Candidate", "Expected", "candidates", "cells", "choose", "levels_of"]
+__all__ = ["Expected", "LeveledColumns", "candidates", "cells", "choose", "levels_of"]
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class LeveledColumns:
     """Some columns, by position, each at a level."""
 
     columns: tuple[int, ...]
@@ -58,17 +58,17 @@ def levels_of(hierarchy: Hierarchy, low: int) -> range:
     return range(low, max(low + 1, hierarchy.height))
 
 
-def candidates(hierarchies: Sequence[Hierarchy], lows: Sequence[int]) -> list[Candidate]:
+def candidates(hierarchies: Sequence[Hierarchy], lows: Sequence[int]) -> list[LeveledColumns]:
     """Return all pairs of columns at all their levels; known without the data."""
     pairs = itertools.combinations(range(len(hierarchies)), 2)
     return [
-        Candidate(pair, levels)
+        LeveledColumns(pair, levels)
         for pair in pairs
         for levels in itertools.product(*(levels_of(hierarchies[j], lows[j]) for j in pair))
     ]
 
 
-def cells(frequencies: Frequencies, candidate: Candidate) -> Tuples:
+def cells(frequencies: Frequencies, candidate: LeveledColumns) -> Tuples:
     """Return the classes of the table over a candidate's columns."""
     hierarchies = tuple(frequencies.hierarchies[j] for j in candidate.columns)
     lifted = np.stack(
@@ -95,7 +95,7 @@ def choose(
     variance: Fraction,
     watch: Watch,
     source: RandomSource,
-) -> list[Candidate]:
+) -> list[LeveledColumns]:
     """Choose so many pairs, each with epsilon."""
     open_still = candidates(frequencies.hierarchies, lows)
     noise = math.ceil(math.sqrt(float(variance) * 2 / math.pi))
@@ -104,7 +104,7 @@ def choose(
         watch.step(place, len(open_still), "scoring pairs of columns")
         scores.append(_score(frequencies, candidate, lows, expected, m, noise))
     selection = ExponentialMechanism(epsilon=epsilon, sensitivity=1)
-    chosen: list[Candidate] = []
+    chosen: list[LeveledColumns] = []
     while len(chosen) < number:
         found = open_still[selection.select(np.array(scores, dtype=np.float64), source=source)]
         chosen.append(found)
@@ -114,7 +114,7 @@ def choose(
 
 
 def _score(
-    frequencies: Frequencies, candidate: Candidate, lows: Sequence[int], expected: Expected, m: int, noise: int
+    frequencies: Frequencies, candidate: LeveledColumns, lows: Sequence[int], expected: Expected, m: int, noise: int
 ) -> int:
     table = cells(frequencies, candidate)
     shares = np.ones(len(table))

@@ -80,16 +80,6 @@ class Composed(Event):
     epsilon_spent: Fraction
     delta_spent: Fraction
 
-    @property
-    def epsilon(self) -> Fraction:
-        """The epsilon of everything."""
-        return self.epsilon_spent
-
-    @property
-    def delta(self) -> Fraction:
-        """The delta of everything."""
-        return self.delta_spent
-
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
         return (

@@ -20,7 +20,7 @@ from shoal.methods._preparation import domains
 from shoal.methods.base import Made, Part, PrivateReport, Work
 from shoal.methods.truthful._make import check_declared, in_order, released_rows
 from shoal.methods.truthful._promises import DifferentialPrivacy, released
-from shoal.methods.truthful._sets_choice import Candidate, Expected, candidates, cells, choose
+from shoal.methods.truthful._sets_choice import Expected, LeveledColumns, candidates, cells, choose
 from shoal.methods.truthful._sets_events import Composed, PairsChosen, TablesTrimmed
 from shoal.methods.truthful._sets_split import Split
 from shoal.methods.truthful._tuples import Tuples
@@ -46,11 +46,11 @@ def make_tables(work: Work, method: TruthfulTables) -> Made:
     lows = _lows(method, frequencies)
     split = method.split(schema, privacy)
     declared = [
-        Candidate(tuple(names.index(name) for name in own), tuple(lows[names.index(name)] for name in own))
+        LeveledColumns(tuple(names.index(name) for name in own), tuple(lows[names.index(name)] for name in own))
         for own in method.declared(schema)
     ]
     shown = [trimmed(cells(frequencies, each), split.m, split.variance, work.source) for each in declared]
-    chosen: list[Candidate] = []
+    chosen: list[LeveledColumns] = []
     if split.pairs:
         expected = _expected(shown, lows, split.m)
         chosen = choose(
@@ -157,45 +157,30 @@ def _events(
     schema: Schema,
     split: Split,
     names: Sequence[str],
-    declared: Sequence[Candidate],
-    chosen: Sequence[Candidate],
+    declared: Sequence[LeveledColumns],
+    chosen: Sequence[LeveledColumns],
     number: int,
 ) -> list[Event]:
-    def named(each: Sequence[Candidate]) -> tuple[tuple[str, ...], ...]:
+    def named(each: Sequence[LeveledColumns]) -> tuple[tuple[str, ...], ...]:
         return tuple(tuple(names[j] for j in one.columns) for one in each)
 
-    def levels(each: Sequence[Candidate]) -> tuple[tuple[int, ...], ...]:
+    def levels(each: Sequence[LeveledColumns]) -> tuple[tuple[int, ...], ...]:
         return tuple(one.levels for one in each)
 
+    def step(each: Sequence[LeveledColumns], m: int, variance: Fraction, rho: Fraction) -> Event:
+        return TablesTrimmed(tables=named(each), levels=levels(each), m=m, variance=variance, rho=rho)
+
     events: list[Event] = [Dropped(columns=schema.identifiers)] if schema.identifiers else []
-    events.append(
-        TablesTrimmed(
-            tables=named(declared),
-            levels=levels(declared),
-            m=split.m,
-            variance=split.variance,
-            rho=split.rho_of_declared,
-        )
-    )
+    events.append(step(declared, split.m, split.variance, split.rho_of_declared))
     if chosen:
-        events.append(
-            PairsChosen(
-                pairs=named(chosen),
-                levels=levels(chosen),
-                candidates=number,
-                epsilon_each=split.choice,
-                rho=split.rho_of_choice,
-            )
+        choice = PairsChosen(
+            pairs=named(chosen),
+            levels=levels(chosen),
+            candidates=number,
+            epsilon_each=split.choice,
+            rho=split.rho_of_choice,
         )
-        events.append(
-            TablesTrimmed(
-                tables=named(chosen),
-                levels=levels(chosen),
-                m=split.pair_m,
-                variance=split.pair_variance,
-                rho=split.rho_of_pairs,
-            )
-        )
+        events += [choice, step(chosen, split.pair_m, split.pair_variance, split.rho_of_pairs)]
     return [*events, Composed(rho=split.rho, epsilon_spent=split.epsilon, delta_spent=split.delta), Ordered()]
 
 

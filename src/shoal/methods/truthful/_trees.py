@@ -56,7 +56,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import DataError, ParameterError
-from shoal.kernels.regions import Regions, large_regions, weigh_trees
+from shoal.kernels.regions import LargeRegions, large_regions, weigh_trees
 from shoal.kernels.walk import BoxAttribute
 from shoal.mechanisms import ExponentialMechanism, RandomSource
 from shoal.methods.truthful._scores import ExpectedScore
@@ -295,7 +295,7 @@ def _lifts(axis: BoxAttribute) -> Keys:
     return np.stack(lifts)
 
 
-def _worths(score: ExpectedScore, worth: Survival, regions: Regions) -> Integers:
+def _worths(score: ExpectedScore, worth: Survival, regions: LargeRegions) -> Integers:
     """Return the scores of regions as cells, in whole records times base / SCALE, rounded down."""
     exact = worth.of(regions.sizes) * (score.base - regions.costs)
     return np.asarray(exact.astype(np.int64) // SCALE)

@@ -138,7 +138,7 @@ class PhoneNumbers(Detector):
         )
 
 
-class _Checked(Detector):
+class _CheckDigits(Detector):
     """Numbers with check digits."""
 
     sample = _FEW
@@ -154,7 +154,7 @@ class _Checked(Detector):
         return max(shares, default=0.0)
 
 
-class BankAccounts(_Checked):
+class BankAccounts(_CheckDigits):
     """International bank account numbers and card numbers."""
 
     name = "bank account or card numbers"
@@ -165,7 +165,7 @@ class BankAccounts(_Checked):
         return super().share([text if len(text.replace(" ", "")) >= 15 else "-" for text in texts])
 
 
-class NationalNumbers(_Checked):
+class NationalNumbers(_CheckDigits):
     """Numbers that a state gives to a person, where they have check digits."""
 
     name = "national numbers of persons"
