@@ -165,7 +165,7 @@ def _check(folder: Path) -> None:
         failed = [f"{check.subject}: {check.detail}" for check in found.checks if not check.passed]
         raise ShoalError(
             ["the release does not verify; nothing was written", *failed],
-            hint="this is a defect of Shoal: please report it",
+            hint="check the disk; if it is sound, this is a defect of Shoal: please report it",
         )
 
 

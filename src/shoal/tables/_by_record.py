@@ -73,10 +73,18 @@ class EncodedRecords:
         )
 
 
-def encode_records(table: Table, *, sensitive: Sequence[str]) -> EncodedRecords:
+def encode_records(table: Table, *, sensitive: Sequence[str], by: Sequence[str] = ()) -> EncodedRecords:
     """Fetch the quasi-identifiers and some sensitive attributes of all records as codes.
 
     Memory: 8 bytes per record and column. Use :func:`encode` where distinct tuples are enough.
+
+    Parameters
+    ----------
+    sensitive
+        The sensitive attributes.
+    by
+        The columns by whose values the records are ordered; ties, and all of them without ``by``, stay in the order of
+        the source.
 
     Raises
     ------
@@ -92,7 +100,8 @@ def encode_records(table: Table, *, sensitive: Sequence[str]) -> EncodedRecords:
     with quiet(table.source.name):
         whose = {} if person is None else {"person": comparable(records[person])}
         chosen = {f"c{i}": comparable(records[name]) for i, name in enumerate((*names, *sensitive))}
-        fetched = table.engine.fetch(records.select(**{ROW: records[ROW]}, **chosen, **whose).order_by(ROW))
+        order = [*(comparable(records[name]) for name in by), records[ROW]]
+        fetched = table.engine.fetch(records.order_by(order).select(**{ROW: records[ROW]}, **chosen, **whose))
     ones = np.ones(fetched.num_rows, dtype=np.int64)
     columns = [_column(name, fetched[f"c{i}"], ones) for i, name in enumerate((*names, *sensitive))]
     hierarchies = column_hierarchies(schema, columns[: len(names)])

@@ -25,7 +25,7 @@ from shoal.methods.classes._run import (
 )
 from shoal.models import Classes, Model
 from shoal.risk import reidentification
-from shoal.schema import Schema
+from shoal.schema import Role, Schema
 from shoal.tables import EncodedRecords, Table
 
 if TYPE_CHECKING:
@@ -135,7 +135,9 @@ def open_records(work: Work) -> Opened:
     assert isinstance(method, PartitionMethod)  # noqa: S101 - it makes the release
     table = work.table.with_schema(plan.schema)
     work.watch.step(0, 3, "reading the records")
-    encoded = tables.encode_records(table, sensitive=_wanted(plan, method))
+    # the same records in another order make the same classes: ties are decided by all that is released of a record
+    by = [name for name in released_columns(plan.schema) if plan.schema[name].role is not Role.IDENTIFIER]
+    encoded = tables.encode_records(table, sensitive=_wanted(plan, method), by=by)
     check_size(plan.class_models, encoded.frequencies)
     people = HeldRecords(
         quasi_identifiers=quasi_identifiers(plan.schema, encoded),
