@@ -134,8 +134,8 @@ def anonymize(
     *models
         What to promise, for example ``shoal.KAnonymity(5)``; at least one.
     method
-        How to change the data; by default :class:`shoal.Generalize`, or :class:`shoal.Truthful` for
-        :class:`shoal.DifferentialPrivacy`.
+        How to change the data; by default the method that loses least under the promises, with a limit of time:
+        :class:`shoal.Specialize` in most cases, :class:`shoal.Truthful` for :class:`shoal.DifferentialPrivacy`.
     progress, cancelled, pseudonym_key, population
         See :meth:`shoal.Plan.run`.
 

@@ -100,7 +100,7 @@ def anonymize(
     time_limit: Annotated[
         float | None,
         typer.Option(
-            help="Seconds after which a search makes do with the best that it has; 20 by default, 0 for none."
+            help="Seconds after which a search makes do with the best that it has; 15 by default, 0 for none."
         ),
     ] = None,
     measure: Annotated[
@@ -318,7 +318,7 @@ def _method(
     models: tuple[Requirement, ...],
     options: list[str],
     suppression_limit: float | None,
-    time_limit: float | None,
+    time_limit: float | None = None,
 ) -> Method:
     from shoal import methods
 

@@ -54,7 +54,7 @@ def names() -> tuple[str, ...]:
 
 
 #: seconds after which a search that nobody gave a limit makes do with the best that it has
-SECONDS = 20.0
+SECONDS = 15.0
 
 
 def default(promises: Iterable[Requirement]) -> Method:

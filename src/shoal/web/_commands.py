@@ -55,8 +55,9 @@ def shell(plan: Plan, name: str, reading: Mapping[str, str] = _AS_FOUND) -> str:
                 pairs = " ".join(f"{key}={value}" for key, value in parameters.items())
                 words += ["--promise", f"{model.name} {pairs}".strip()]
     options = chosen(plan.method)
-    if plan.method.name != "generalize":
-        words += ["--method", plan.method.name]
+    words += ["--method", plan.method.name]
+    if methods.timed(type(plan.method)) and "time_limit" not in options:
+        words += ["--time-limit", "0"]
     for key, value in options.items():
         words += ["--option", f"{key}={value if isinstance(value, str) else toml_value(value)}"]
     shown = [shlex.quote(word) for word in words]

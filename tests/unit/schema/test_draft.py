@@ -126,6 +126,7 @@ def test_a_decision_of_a_person_is_kept():
 
 def test_constant_columns_are_insensitive_and_empty_ones_left_out():
     assert guessed("age", "integer", distinct=1, separation=0.0).role is Role.INSENSITIVE
+    assert guessed("age", "integer", distinct=1, missing=900, separation=0.1).role is Role.QUASI_IDENTIFIER
     assert guessed("x", distinct=0, missing=1000, separation=0.0).role is Role.DROP
     assert guessed("x", records=0, distinct=0, separation=0.0).role is Role.DROP
 

@@ -40,9 +40,9 @@ def guess_role(profile: ColumnProfile, kind: Kind, topic: Topic | None) -> Guess
     apart = f"it tells {share(profile.separation)} of all pairs of records apart"
     if profile.type == "other":
         return Guess(Role.DROP, "its values are not text, numbers or dates")
-    if profile.distinct <= 1:
-        if not profile.distinct:
-            return Guess(Role.DROP, "it has no values")
+    if not profile.distinct:
+        return Guess(Role.DROP, "it has no values")
+    if profile.distinct == 1 and not profile.missing:
         return Guess(Role.INSENSITIVE, "all its values are the same")
     found = _naming(profile) or (_by_topic(profile, kind, topic, apart) if topic else None)
     if found is not None:
