@@ -102,7 +102,7 @@ class Plan(Brief):
             raise ParameterError(f"method `{self.method.name}` cannot be combined with {' or '.join(refused)}.")
         if self.schema.person is not None or self.schema.household is not None:
             table = table.with_schema(self.schema)
-            check_unit(self.method.name, table, persons=self.method.counts_persons)
+            check_unit(self.method.name, table, persons=self.method.counts_persons, linked=self.method.linked)
         made = self.method.make(
             Work(
                 plan=self,

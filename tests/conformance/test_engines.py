@@ -284,6 +284,30 @@ def test_tuples_are_counted_as_in_plain_python(load: Load) -> None:
     assert found == dict(group(texts(rows), names))
 
 
+def test_pairs_of_tuple_and_person_are_counted_as_in_plain_python(load: Load) -> None:
+    rows = people(200)
+    whose = [f"P{place * place % 40}" for place in range(rows.num_rows)]
+    visits = pa.table({"whose": whose, "city": rows["city"], "age": rows["age"]})
+    schema = Schema(
+        attributes=(
+            Attribute(name="whose", role=Role.PERSON),
+            Attribute(name="city", role=Role.QUASI_IDENTIFIER),
+            Attribute(name="age", role=Role.INSENSITIVE),
+        )
+    )
+    frequencies = encode(load(visits).with_schema(schema, allow_empty=True)).frequencies
+    assert frequencies.holders is not None
+    assert frequencies.persons == len({*whose})
+    labels = frequencies.hierarchies[0].labels[0]
+    holders = frequencies.holders
+    found: Counter[tuple[str | None, int]] = Counter()
+    for row, person, count in zip(holders.tuples, holders.persons, holders.counts, strict=True):
+        found[labels[frequencies.codes[row, 0]], int(person)] += int(count)
+    expected = Counter(zip(rows["city"].to_pylist(), whose, strict=True))
+    by_tuple = Counter((city, count) for (city, _), count in expected.items())
+    assert Counter((city, count) for (city, _), count in found.items()) == by_tuple
+
+
 def test_frequencies_do_not_depend_on_the_order_of_records(load: Load) -> None:
     rows = people()
     shuffled = rows.take(random.Random(2).sample(range(300), 300))

@@ -192,3 +192,34 @@ def test_a_pseudonym_that_links_the_records_of_a_person_is_refused() -> None:
     table = shoal.read(visits(9)).with_schema(described(pseudonym=True))
     with pytest.raises(ShoalError, match="would link"):
         shoal.anonymize(table, shoal.KAnonymity(2), pseudonym_key=b"0123456789abcdef")
+
+
+@pytest.mark.parametrize("seed", [11, 12, 13])
+def test_kept_links_let_k_persons_share_all_their_records(seed: int, tmp_path: Path) -> None:
+    draw = np.random.default_rng(seed)
+    lengths = draw.integers(1, 4, 80)
+    frame = visits(seed, records=int(lengths.sum()), persons=80).assign(
+        id=np.repeat([f"P{i}" for i in range(80)], lengths)
+    )
+    frame["age"] = np.repeat(draw.integers(20, 60, 80), lengths)
+    frame["sex"] = np.repeat(draw.choice(["f", "m"], 80), lengths)
+    table = shoal.read(frame).with_schema(described(pseudonym=True))
+    method = shoal.Generalize(links="kept", suppression_limit=0.5)
+    release = shoal.anonymize(table, shoal.KAnonymity(3), method=method, pseudonym_key=b"0123456789abcdef")
+    released = release.table.to_pandas()
+    together = released.groupby("id").apply(lambda own: tuple(sorted(map(tuple, own[KNOWN].to_numpy()))))
+    assert together.value_counts().min() >= 3
+    whole = frame.merge(released[["trace"]], on="trace").groupby("id").size()
+    assert (whole == frame.groupby("id").size()[whole.index]).all(), "suppression removes persons, not records"
+    folder = release.write(tmp_path / "release")
+    verification = shoal.verify(folder)
+    assert verification.passed, str(verification)
+    content = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
+    assert "All records of a person together" in content["promises"][0]["statement"]
+
+
+def test_kept_links_need_a_pseudonym_and_a_promise_about_crowds() -> None:
+    table = shoal.read(visits(9)).with_schema(described())
+    with pytest.raises(ShoalError, match="needs a column with role") as raised:
+        shoal.anonymize(table, shoal.TCloseness("ill", 0.3), method=shoal.Generalize(links="kept"))
+    assert "says nothing about linked records" in str(raised.value)

@@ -19,6 +19,7 @@ from golden.cases import CASES
 FAMILIES = (
     "generalize",
     "generalize, persons",
+    "generalize, links",
     "mondrian",
     "bucketize",
     "bucketize, permuted",

@@ -77,7 +77,9 @@ class Case:
         """Return the schema; files that it names go into ``folder``."""
         if self.schema is not None:
             return self.schema(folder)
-        changes = {**self.changes, **({"name": {"pseudonym": True}} if self.pseudonyms else {})}
+        changes = dict(self.changes)
+        if self.pseudonyms:
+            changes["name"] = {**changes.get("name", {}), "pseudonym": True}
         return schema(*self.columns, **changes)
 
     def records(self, described: Schema) -> pa.Table:
@@ -113,6 +115,14 @@ def _recoding() -> dict[str, Case]:
             changes={"name": {"role": "person"}},
             table=lambda: visits(150, people=60),
             **small,
+        ),
+        "generalize, links": Case(
+            method=shoal.Generalize(links="kept", suppression_limit=0.5),
+            promises=(shoal.KAnonymity(3),),
+            changes={"name": {"role": "person"}},
+            table=lambda: visits(150, people=150),
+            pseudonyms=True,
+            columns=("name", "workclass", "diagnosis"),
         ),
         "generalize, guessed": Case(method=shoal.Generalize(), schema=_guessed),
         "generalize, missing dropped": Case(

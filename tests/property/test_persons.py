@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from reference import persons as reference
 from reference import recoding
 from shoal.errors import RequirementError
+from shoal.methods.base import Watch
 from shoal.methods.classes._t_microaggregate import Strategy, microaggregate_points
 from shoal.methods.recode import Generalize, Iterate, Mondrian, Recode, Specialize, Subtree
+from shoal.methods.recode._linked import best_linked
 from shoal.models import (
     AverageRisk,
     BetaLikeness,
@@ -148,6 +150,25 @@ def test_every_recoding_keeps_its_promise_to_persons(method: Recode, data: st.Da
     for model in models:
         assert reference.holds(model, frequencies, found.recoding.classes)
     assert found.suppressed == recoding.suppressed(frequencies, found.recoding)
+
+
+@given(frequencies=reference.tables(), k=st.integers(1, 4), limit=numbers([Fraction(0), Fraction(1, 2), Fraction(1)]))
+@settings(max_examples=200)
+def test_kept_links_find_the_best_node_at_which_k_persons_share_all_records(
+    frequencies: Frequencies, k: int, limit: Fraction
+) -> None:
+    measure = InformationLoss()
+    limits = Generalize(suppression_limit=limit).limits(frequencies)
+    expected = list(reference.linked_values(frequencies, measure, k, limits.suppressed))
+    objective = measure.objective(frequencies)
+    if not expected:
+        with pytest.raises(RequirementError):
+            best_linked(frequencies, objective, k, limits, Watch())
+        return
+    found = best_linked(frequencies, objective, k, limits, Watch())
+    assert found.solution.value == pytest.approx(min(expected), abs=1e-12)
+    assert found.solution.suppressed <= limits.suppressed
+    assert reference.holds(KAnonymity(k), found.frequencies, found.recoding.classes)
 
 
 @pytest.mark.parametrize("strategy", ["merge-first", "closeness-first", "best"])

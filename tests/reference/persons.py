@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from reference import models as reference
 from reference import recoding
 from shoal.models import Model
+from shoal.quality import Measure
 from shoal.tables import Frequencies, Holders
 
 #: what asks for so many people beside so many values
@@ -89,3 +90,30 @@ def _satisfied(model: Model, release: reference.Release, group: reference.Group,
         common = math.lcm(*(share.denominator for share in group.values.values()))
         return reference.entropy_at_least({v: int(s * common) for v, s in group.values.items()}, Fraction(model.l))
     return reference.satisfied(model, release, group)
+
+
+def linked_values(frequencies: Frequencies, measure: Measure, k: int, allowed: int) -> Iterator[float]:
+    """Return the value of every node at which k persons share all records, those who do not being left out."""
+    holders = frequencies.holders
+    for levels in recoding.nodes(frequencies):
+        _, labels = recoding.node(frequencies, levels)
+        records = defaultdict(list)
+        for row, person, count in zip(holders.tuples, holders.persons, holders.counts, strict=True):
+            records[int(person)] += [labels[row]] * int(count)
+        shared = Counter(tuple(sorted(own)) for own in records.values())
+        kept = {person for person, own in records.items() if shared[tuple(sorted(own))] >= k}
+        left = np.zeros(len(frequencies.counts), dtype=np.int64)
+        for row, person, count in zip(holders.tuples, holders.persons, holders.counts, strict=True):
+            left[row] += int(count) if int(person) in kept else 0
+        if not left.sum() > 0 or frequencies.records - left.sum() > allowed:
+            continue
+        alone = dataclasses.replace(frequencies, holders=None)
+        released = recoding.release(alone, levels, [])
+        twice = dataclasses.replace(
+            alone,
+            codes=np.concatenate([alone.codes, alone.codes]),
+            counts=np.concatenate([left, alone.counts - left]),
+            sensitive_codes=np.concatenate([alone.sensitive_codes, alone.sensitive_codes]),
+        )
+        classes = np.concatenate([np.where(left > 0, released.classes, -1), np.full(len(left), -1)])
+        yield measure.value(dataclasses.replace(released, classes=classes.astype(np.int32)), twice)

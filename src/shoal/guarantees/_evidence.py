@@ -87,14 +87,18 @@ class Evidence:
 
         ``sensitive`` are the columns whose histograms are wanted; ``columns`` stand in for those of ``data``.
         """
-        described = columns or data.columns
-        schema = Schema(attributes=tuple(_attribute(each, sensitive) for each in described), folder=self.folder)
-        table = self.tables[data.file].with_schema(schema, allow_empty=True)
-        frequencies = tables.encode(table, sensitive=tuple(sensitive)).frequencies
+        frequencies = self.frequencies(data, sensitive=sensitive, columns=columns)
         classes = Classes.grouped(frequencies)
         if population:
             return replace(classes, population=_population(self.folder / POPULATION, frequencies, classes))
         return classes
+
+    def frequencies(self, data: Data, *, sensitive: Sequence[str] = (), columns: Sequence[Column] = ()) -> Frequencies:
+        """Count the distinct released quasi-identifiers, with the persons that have them where these are released."""
+        described = columns or data.columns
+        schema = Schema(attributes=tuple(_attribute(each, sensitive) for each in described), folder=self.folder)
+        table = self.tables[data.file].with_schema(schema, allow_empty=True)
+        return tables.encode(table, sensitive=tuple(sensitive)).frequencies
 
     def counted(self, data: Data, names: Sequence[str]) -> Frequencies:
         """Count the distinct combinations of some columns, as they stand."""

@@ -33,12 +33,15 @@ class Words:
         The quasi-identifiers that the promise is about; empty for all of them.
     person
         The column that says whose record it is, where persons are counted; None where every record is a person.
+    linked
+        Whether a pseudonym links the records of a person.
     """
 
     group: str = "class"
     alike: bool = True
     columns: tuple[str, ...] = ()
     person: str | None = None
+    linked: bool = False
 
     @property
     def unit(self) -> str:
@@ -57,7 +60,9 @@ class Words:
         if self.person is not None:
             counted = (
                 f"Records are of the same person where `{self.person}` has the same value, and only there.",
-                "An intruder knows neither how many records somebody has nor which records are of the same person.",
+                "An intruder does not know what else happened to somebody: the records of a person are linked."
+                if self.linked
+                else "An intruder knows neither how many records somebody has nor which are of the same person.",
             )
         if self.alike:
             return counted
@@ -94,6 +99,11 @@ class Words:
         """Say how many share: "Every record shares its quasi-identifiers with at least 4 other records"."""
         if self.person is None:
             return f"Every record {self.shares} at least {k - 1} other records"
+        if self.linked:
+            return (
+                f"All records of a person together show the same {self.known('').strip()} as those of at least {k - 1} "
+                f"other persons, {k} persons in all"
+            )
         return f"Every record {self.shares} records of at least {k - 1} other persons, {k} persons in all"
 
     def hidden(self, k: int) -> str:

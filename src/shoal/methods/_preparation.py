@@ -13,7 +13,7 @@ from shoal.guarantees import Counted, DomainOrigin, Dropped, Event, LeftOut, Pse
 from shoal.hierarchies import provenance
 from shoal.models import Model
 from shoal.schema import Missing, Schema
-from shoal.tables import Classes, Frequencies, Table, people, repeated_identifiers, schema_of
+from shoal.tables import Classes, Frequencies, Table, count_values, people, repeated_identifiers, schema_of
 
 __all__ = [
     "check_key",
@@ -42,8 +42,11 @@ def check_key(schema: Schema, key: bytes | None) -> None:
         raise ParameterError("`pseudonym_key` must hold at least 16 bytes.")
 
 
-def check_unit(method: str, table: Table, *, persons: bool) -> None:
-    """Refuse to promise to persons what holds for records: where somebody has several, and a method counts records."""
+def check_unit(method: str, table: Table, *, persons: bool, linked: bool = False) -> None:
+    """Refuse to promise to persons what holds for records: where somebody has several, and a method counts records.
+
+    Refuse, too, pseudonyms that link records, unless the method promises something about linked records.
+    """
     schema = schema_of(table)
     found = people(table)
     if found.repeat and not persons:
@@ -51,12 +54,18 @@ def check_unit(method: str, table: Table, *, persons: bool) -> None:
             f"method `{method}` counts records, and column `{schema.person}` says that the {found.records:,} records "
             f"are of {found.persons:,} persons; what it promises would not hold for persons."
         )
-    for name, number in ((schema.person, found.persons), (schema.household, found.households)):
-        if name is not None and number is not None and schema[name].pseudonym and number < found.records:
+    numbers = {schema.person: found.persons, schema.household: found.households}
+    for attribute in schema:
+        name = attribute.name
+        if not attribute.pseudonym or (linked and name == schema.person):
+            continue
+        number = numbers[name] if name in numbers else count_values(table, name).distinct
+        if number is not None and number < found.records:
             raise ParameterError(
                 f"column `{name}` would link {found.records:,} records as those of {number:,} pseudonyms; no promise "
                 "about records covers what they tell together.",
-                hint=f"leave the pseudonym out: pseudonym = false under [columns.{name}]",
+                hint=f"leave the pseudonym out: pseudonym = false under [columns.{name}]"
+                + ('; or keep the links with method `generalize`: links = "kept"' if name == schema.person else ""),
             )
 
 

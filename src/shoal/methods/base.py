@@ -142,6 +142,11 @@ class Method(ABC):
         return self.keeps.persons
 
     @property
+    def linked(self) -> bool:
+        """Whether the records of a person stay linked by a pseudonym, and promises are about all of them together."""
+        return False
+
+    @property
     def shows_members(self) -> bool:
         """Whether quasi-identifiers are released as they were, so that anybody sees who is in the table."""
         return False

@@ -19,7 +19,7 @@ from shoal.guarantees import Check, Evidence, PromiseEntry, Requirement, Strengt
 from shoal.kernels import Counts
 from shoal.kernels.walk import Proportions
 from shoal.schema import Schema
-from shoal.tables import Classes, SensitiveAttribute
+from shoal.tables import Classes, SensitiveAttribute, group
 
 __all__ = [
     "Achieved",
@@ -249,6 +249,8 @@ class Model(Requirement):
         if not self._rightly_said(entry, evidence) or entry.exact:
             wrong = "the certificate's wording does not match its parameters"
             return Check(subject=subject, passed=False, detail=wrong)
+        if evidence.plan.method.linked:
+            return self._check_linked(entry, evidence)
         if not self.shown_by_records:
             said = "it counts persons, who are not in the release: on the publisher's word"
             return Check(subject=subject, passed=True, detail=said, shown=False)
@@ -264,11 +266,23 @@ class Model(Requirement):
         )
         return Check(subject=subject, passed=True, detail=detail)
 
+    def _check_linked(self, entry: PromiseEntry, evidence: Evidence) -> Check:
+        """Count how many persons, who are in the release by pseudonyms, share all their records."""
+        found = evidence.frequencies(evidence.data(entry))
+        k, subject = self.parameters().get("k"), self._subject(entry)
+        if found.holders is None or not isinstance(k, int):
+            return Check(subject=subject, passed=False, detail="the release does not link the records of anybody")
+        shared = int(found.holders.sharing(group(found.codes)[0]).min())
+        detail = f"every one of {found.persons:,} pseudonyms shares all its records with {shared - 1:,} others or more"
+        return Check(subject=subject, passed=shared >= k, detail=detail)
+
     def _rightly_said(self, entry: PromiseEntry, evidence: Evidence) -> bool:
         """Return whether a promise says what the model means; sentences of another version are not compared."""
         person = evidence.plan.schema.person if evidence.steps("counted") else None
         # in a table that a class number links with another, people of a class do not look alike
-        promise = syntactic(self, Words(alike=evidence.data(entry).class_column is None, person=person))
+        linked = person is not None and bool(evidence.plan.method.linked)
+        words = Words(alike=evidence.data(entry).class_column is None, person=person, linked=linked)
+        promise = syntactic(self, words)
         if entry.neighbours is not None or entry.unit != promise.unit or entry.strength is not Strength.SYNTACTIC:
             return False
         statements = {promise.statement}

@@ -49,6 +49,7 @@ from ._holders import Votes as Votes
 from ._keyed import bernoulli as bernoulli
 from ._keyed import sampling_threshold as sampling_threshold
 from ._people import People as People
+from ._people import only_persons as only_persons
 from ._people import people as people
 from ._people import repeated_identifiers as repeated_identifiers
 from ._profile import profile as profile

@@ -362,7 +362,10 @@ class Encoded:
         The distinct tuples with counts, ascending by codes (quasi-identifiers first).
     dictionaries
         One per quasi-identifier, in the order of the frequencies.
+    persons
+        The key of every person, where persons have several records.
     """
 
     frequencies: Frequencies
     dictionaries: tuple[Dictionary, ...]
+    persons: pa.Array | None = field(default=None, repr=False)

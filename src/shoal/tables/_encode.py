@@ -89,7 +89,7 @@ def encode(
         Dictionary(name=column.name, values=column.values, codes=leaf_codes(hierarchy, column.values))
         for column, hierarchy in zip(columns, hierarchies, strict=False)
     )
-    return Encoded(frequencies=frequencies, dictionaries=dictionaries)
+    return Encoded(frequencies=frequencies, dictionaries=dictionaries, persons=keys[0].values if keys else None)
 
 
 def population_tuples(population: Table, schema: Schema, names: tuple[str, ...]) -> tuple[list[TupleColumn], Counts]:

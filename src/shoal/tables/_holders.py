@@ -76,6 +76,26 @@ class Holders:
         """Return the number of persons of every class."""
         return np.bincount(self.grouped(labels)[0], minlength=number).astype(np.int64)
 
+    def sharing(self, labels: Labels) -> Counts:
+        """Return for every person how many have the same records: the same number in every class.
+
+        Persons are told apart class by class: after each, those who are still the same have the same number.
+        """
+        wide = int(labels.max(initial=0)) + 1
+        keys, places = np.unique(self.persons * wide + labels[self.tuples], return_inverse=True)
+        times = np.bincount(places, weights=self.counts, minlength=len(keys)).astype(np.int64)
+        starts = np.searchsorted(keys // wide, np.arange(self.number + 1))
+        state: Counts = np.zeros(self.number, dtype=np.int64)
+        lengths, fresh = np.diff(starts), 1
+        for place in range(int(lengths.max(initial=0))):
+            active = np.flatnonzero(lengths > place)
+            at = starts[active] + place
+            seen = np.stack([state[active], keys[at] % wide, times[at]])
+            numbers = np.unique(seen, axis=1, return_inverse=True)[1].ravel()
+            state[active] = fresh + numbers
+            fresh += int(numbers.max()) + 1
+        return np.asarray(np.bincount(state)[state], dtype=np.int64)
+
     def ballot(self, labels: Labels, number: int) -> Ballot:
         """Return the persons of every class, and with how many records each votes."""
         owners = labels[self.tuples].astype(np.int64)

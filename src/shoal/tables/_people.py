@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from shoal.schema import Role
 from shoal.tables._engine import key, quiet
@@ -11,7 +13,7 @@ from shoal.tables._engine import key, quiet
 if TYPE_CHECKING:
     from shoal.tables._table import Table
 
-__all__ = ["People", "people", "person_of", "repeated_identifiers"]
+__all__ = ["People", "only_persons", "people", "person_of", "repeated_identifiers"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +69,16 @@ def person_of(table: Table) -> str | None:
     if schema is None or schema.person is None or schema.person not in table.columns:
         return None
     return schema.person if people(table).repeat else None
+
+
+def only_persons(table: Table, keys: pa.Array) -> Table:
+    """Return the records of some persons, given by their keys, and of nobody else."""
+    person = None if table.schema is None else table.schema.person
+    assert person is not None  # noqa: S101 - their keys come from this column
+    with quiet(table.source.name):
+        kept = table.engine.stage(pa.table({"kept": keys}))
+        records = table.expression
+        return replace(table, expression=records.semi_join(kept, key(records[person]) == kept["kept"]))
 
 
 def repeated_identifiers(table: Table) -> dict[str, int]:

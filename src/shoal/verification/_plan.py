@@ -24,6 +24,7 @@ from shoal.guarantees import (
 from shoal.methods import Method
 from shoal.methods.brief import Brief
 from shoal.schema import Kind, Role, Schema
+from shoal.tables import Classes
 
 __all__ = ["check_plan"]
 
@@ -206,7 +207,13 @@ def _persons(plan: Brief, evidence: Evidence) -> Decision:
     if len(steps) != 1 or steps[0]["column"] != column or promised != {"person"}:
         return False, "persons are not counted as plan.toml asks for"
     step, data = steps[0], evidence.certificate.data
-    classes = evidence.classes(data)
+    found = evidence.frequencies(data)
+    classes = Classes.grouped(found)
+    if plan.method.linked and found.persons != step["persons"]:
+        return False, "the pseudonyms are not as many as the persons"
+    shown = (int(classes.crowds.sum()), int(classes.crowds.min(initial=data.records)))
+    if plan.method.linked and shown != (step["memberships"], step["fewest"]):
+        return False, "the numbers of persons are not those of the pseudonyms"
     if (step["records"], step["smallest"]) != (data.records, int(classes.sizes.min(initial=data.records))):
         return False, "the numbers of records are not those of the release"
     ordered = (1, step["fewest"], step["persons"], step["memberships"], step["records"])
@@ -214,6 +221,8 @@ def _persons(plan: Brief, evidence: Evidence) -> Decision:
         return False, "the numbers of persons contradict each other"
     if step["fewest"] > step["smallest"]:
         return False, "a class has more persons than records"
+    if plan.method.linked:
+        return True, f"{step['persons']:,} pseudonyms in {step['records']:,} records"
     return True, f"{step['persons']:,} in {step['records']:,} records, which is possible; on the publisher's word"
 
 

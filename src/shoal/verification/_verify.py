@@ -245,7 +245,9 @@ def on_trust(plan: Brief, certificate: Certificate) -> list[Check]:
     if certificate.budget is not None:
         found["other releases"] = "that epsilon and delta of all releases of these people are added up"
     if any(step.get("step") == "counted" for step in certificate.steps):
-        found["persons"] = "how many there are in each class, for they are not in the release"
+        found["persons"] = "that the person column says whose record it is"
+        if not plan.method.linked:
+            found["persons"] = "how many there are in each class, for they are not in the release"
     found["roles"] = "that nobody can know other columns than the quasi-identifiers"
     if plan.method.keeps.private is not None:
         del found["roles"]

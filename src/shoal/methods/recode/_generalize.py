@@ -6,20 +6,25 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
+import pyarrow as pa
+
+from shoal import tables
 from shoal.errors import ParameterError
 from shoal.exact import Arguments, Number, fraction
-from shoal.methods.base import Progress, Watch
+from shoal.methods.base import Progress, Watch, Work
 from shoal.methods.recode._any_time import BranchAndBound
 from shoal.methods.recode._iterate import suppress_cells
 from shoal.methods.recode._judge import Limits, no_solution
 from shoal.methods.recode._lattice import Lattice, smallest_class
+from shoal.methods.recode._linked import best_linked
 from shoal.methods.recode._method import Recode, check_time_limit
 from shoal.methods.recode._result import SearchResult
-from shoal.models import Model, rule_of_removal
+from shoal.models import KAnonymity, Model, rule_of_removal
 from shoal.quality import CellObjective, Measure
-from shoal.tables import Frequencies
+from shoal.schema import Schema
+from shoal.tables import Encoded, Frequencies, Table
 
 __all__ = ["Generalize"]
 
@@ -44,6 +49,10 @@ class Generalize(Recode):
     cells
         Whether to suppress single cells instead of the record where that suffices: records that the best node
         suppresses are released with as few of their values as ``*`` as the models allow.
+    links
+        ``"kept"``: the pseudonym of the person is released, which links all records of a person. k persons then share
+        all their records, as a multiset of quasi-identifiers, and whoever does not is suppressed with all records.
+        By default links are ``"cut"``: such a pseudonym is not released.
 
     Guarantee
     ---------
@@ -65,7 +74,8 @@ class Generalize(Recode):
     >>> from shoal.hierarchies import build
     >>> from shoal.models import KAnonymity
     >>> from shoal.schema import Attribute, Intervals, Kind
-    >>> from shoal.tables import Frequencies
+    >>> from shoal.schema import Schema
+    from shoal.tables import Encoded, Frequencies, Table
     >>> age = Attribute(name="age", kind=Kind.NUMERIC, hierarchy=Intervals(widths=(10, 20)))
     >>> table = Frequencies(
     ...     hierarchies=(build(age, pa.array([21, 25, 38, 44])),),
@@ -87,6 +97,7 @@ class Generalize(Recode):
     time_limit: float | None = None
     steps: int | None = None
     cells: bool = False
+    links: Literal["cut", "kept"] | None = None
 
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)
@@ -95,8 +106,59 @@ class Generalize(Recode):
         check_time_limit(self.time_limit, self.title, problems)
         if self.steps is not None and (not isinstance(self.steps, int) or self.steps < 1):
             problems.add(f"`steps` of `{self.title}` must be an integer in [1, inf); got {self.steps}")
+        if self.links not in (None, "cut", "kept"):
+            problems.add(f'`links` of `{self.title}` must be "cut" or "kept"')
+        if self.links == "kept" and (self.cells or self.time_limit is not None or self.steps is not None):
+            problems.add(f'`links = "kept"` of `{self.title}` takes no `cells`, `time_limit` or `steps`')
         problems.raise_as(ParameterError)
         self.measure  # noqa: B018 - raises where the parameters make none
+
+    def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
+        """Return what keeps this method from being used with a schema and promises."""
+        found = Recode.problems(self, schema, models)
+        if self.links != "kept":
+            return found
+        if schema.person is None or not schema[schema.person].pseudonym:
+            found.append('`links = "kept"` needs a column with role = "person" and pseudonym = true')
+        found += [
+            f'`links = "kept"` keeps `KAnonymity` alone; `{model.title}` says nothing about linked records'
+            for model in models
+            if model.name != KAnonymity.name
+        ]
+        return found
+
+    @property
+    def linked(self) -> bool:
+        """Whether the records of a person stay linked by a pseudonym, and promises are about all of them together."""
+        return self.links == "kept"
+
+    def recoded(
+        self, encoded: Encoded, models: Sequence[Model], table: Table, work: Work
+    ) -> tuple[Frequencies, SearchResult, Table]:
+        """Return the tuples, what becomes of each, and the released table; kept links leave some persons out."""
+        frequencies = encoded.frequencies
+        objective = self.measure.objective(frequencies)
+        if not self.linked or frequencies.holders is None or encoded.persons is None:
+            return Recode.recoded(self, encoded, models, table, work)
+        if not isinstance(objective, CellObjective):
+            raise ParameterError(
+                f'`links = "kept"` minimises the cost of cells, such as loss; not `{self.measure.name}`.'
+            )
+        found = best_linked(frequencies, objective, smallest_class(models), self.limits(frequencies), work.watch)
+        result = SearchResult(
+            recoding=found.recoding,
+            measure=self.measure,
+            value=found.solution.value,
+            bound=found.solution.value,
+            records=frequencies.records,
+            suppressed=found.solution.suppressed,
+            checked=found.checked,
+            pruned=found.nodes - found.checked,
+            nodes=found.nodes,
+            solutions=(found.solution,),
+        )
+        kept = tables.only_persons(table, encoded.persons.filter(pa.array(found.kept)))
+        return found.frequencies, result, tables.apply(kept, encoded, found.whole, key=work.key)
 
     @property
     def disjoint(self) -> bool:

@@ -32,7 +32,7 @@ from shoal.models import Model
 from shoal.quality import Measure, as_measure
 from shoal.risk import reidentification
 from shoal.schema import Schema
-from shoal.tables import Classes, Frequencies, Recoding, Table
+from shoal.tables import Classes, Encoded, Frequencies, Recoding, Table
 
 if TYPE_CHECKING:
     from shoal.methods.brief import Brief
@@ -121,22 +121,21 @@ class Recode(Method):
         wanted = [name for model in models for name in model.capabilities.sensitive]
         wanted += [name for measure in (method.measure, *measures) for name in measure.sensitive]
         encoded = tables.encode(table, sensitive=tuple(dict.fromkeys(wanted)), population=work.population)
-        frequencies = encoded.frequencies
-        check_size(models, frequencies)
-        found = method.recode(frequencies, models, progress=work.watch.progress, cancelled=work.watch.cancelled)
+        check_size(models, encoded.frequencies)
+        frequencies, found, chosen = method.recoded(encoded, models, table, work)
         after = _check_result(plan, frequencies, found)
-        words = Words(person=plan.schema.person)
+        words = Words(person=plan.schema.person, linked=method.linked)
         compared = any(model.capabilities.population for model in models)  # else nobody needs its counts
         return Made(
             plan=plan,
-            table=tables.apply(table, encoded, found.recoding, key=work.key),
+            table=chosen,
             guarantee=Guarantee(
                 promises=tuple(with_caveats(syntactic(model, words), method) for model in models),
                 events=tuple(_events(plan, table, frequencies, found, after)),
                 randomness="none used" if work.key is None else "none used, but for the secret key of the pseudonyms",
             ),
             measures={measure.label: measure.value(found.recoding, frequencies) for measure in measures},
-            before=reidentification(Classes.grouped(frequencies)),
+            before=reidentification(Classes.grouped(encoded.frequencies)),
             after=reidentification(after),
             records=after.records,
             domains=domains(plan.schema, frequencies),
@@ -146,6 +145,13 @@ class Recode(Method):
             population=_population(found.recoding, after) if compared and after.population is not None else None,
             search=found,
         )
+
+    def recoded(
+        self, encoded: Encoded, models: Sequence[Model], table: Table, work: Work
+    ) -> tuple[Frequencies, SearchResult, Table]:
+        """Return the tuples, what becomes of each, and the released table."""
+        found = self.recode(encoded.frequencies, models, progress=work.watch.progress, cancelled=work.watch.cancelled)
+        return encoded.frequencies, found, tables.apply(table, encoded, found.recoding, key=work.key)
 
     def _spelt_out(self, plan: Brief) -> Brief:
         weights = {name: plan.schema[name].weight for name in plan.schema.quasi_identifiers}
