@@ -10,6 +10,7 @@ import webbrowser
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -73,14 +74,33 @@ def create_app(
         docs_url=None,  # its scripts come from another site
         redoc_url=None,
         openapi_url="/api",
+        generate_unique_id_function=lambda route: "_".join((*map(str, route.tags), route.name)),
         middleware=[Middleware(Guard, access=access, port=port, upload_limit=upload_limit)],
     )
+    app.state.cookie = access.cookie
     app.state.context = Context(store=store, jobs=jobs, opened=OpenTables())
     _errors.install(app)
+    _describe(app)
     app.include_router(api.router)
     app.include_router(_pages.router)
     app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"), name="static")
     return app
+
+
+def _describe(app: FastAPI) -> None:
+    """Say in the description of the API how one gets in."""
+    plain = app.openapi
+
+    def described() -> dict[str, Any]:
+        found = plain()
+        found.setdefault("components", {})["securitySchemes"] = {
+            "script": {"type": "http", "scheme": "bearer", "description": "the token of `--api-token-file`"},
+            "browser": {"type": "apiKey", "in": "cookie", "name": app.state.cookie, "description": "set by the app"},
+        }
+        found["security"] = [{"script": []}, {"browser": []}]
+        return found
+
+    app.openapi = described  # type: ignore[method-assign]
 
 
 def serve(

@@ -15,6 +15,7 @@ from shoal.errors import ParameterError, Problems
 from shoal.web._commands import compare_python, compare_shell
 from shoal.web._context import Context, Here
 from shoal.web._store import NotFound
+from shoal.web.api.answers import RunAnswer
 from shoal.web.api.releases import exploration
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class ComparisonChoice(BaseModel):
     highest_risk: float | None = Field(default=None, ge=0, le=1, description="decides the recommendation")
 
 
-@router.post("/tables/{table}/comparisons", status_code=201)
+@router.post("/tables/{table}/comparisons", status_code=201, response_model=RunAnswer)
 def start(here: Here, table: str, comparison: ComparisonChoice) -> dict[str, Any]:
     """Start a comparison; it is a run whose exploration holds all points, the frontier and a recommendation."""
     from shoal import schema

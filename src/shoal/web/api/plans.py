@@ -17,6 +17,7 @@ from shoal.errors import InputError, ParameterError
 from shoal.web._commands import chosen, python, shell
 from shoal.web._context import Context, Here
 from shoal.web._words import FAMILIES, HELP, METHODS, PRESETS, in_plain_words
+from shoal.web.api.answers import PlanAnswer
 from shoal.web.api.tables import UPLOAD
 
 if TYPE_CHECKING:
@@ -26,9 +27,9 @@ __all__ = ["PlanChoice", "catalogue", "choice_of", "make_plan", "router"]
 
 router = APIRouter()
 
-#: models that need a second table, which the app does not take yet
 #: bytes of a plan file
 _PLAN = 4 * 2**20
+#: models that need a second table, which the app does not take yet
 _POPULATION = ("k-map", "delta-presence")
 
 
@@ -74,7 +75,7 @@ def catalogue() -> dict[str, Any]:
     }
 
 
-@router.post("/tables/{table}/plan")
+@router.post("/tables/{table}/plan", response_model=PlanAnswer)
 def plan(here: Here, table: str, choice: PlanChoice) -> dict[str, Any]:
     """Check a choice against the schema and return its plan file and the equivalent Python and shell."""
     made = make_plan(here, table, choice)
@@ -134,7 +135,7 @@ def _noted(problems: dict[str, list[str]], place: str, title: str) -> Iterator[N
         problems[place] = [f"{title} has a parameter that cannot be read"]
 
 
-@router.post("/tables/{table}/plan/file", openapi_extra=UPLOAD)
+@router.post("/tables/{table}/plan/file", openapi_extra=UPLOAD, response_model=PlanChoice)
 async def take_plan(request: Request, here: Here, table: str) -> dict[str, Any]:
     """Return the choice that a plan file makes; the columns stay those of this table."""
     body = bytearray()

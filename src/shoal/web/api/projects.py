@@ -18,6 +18,7 @@ from starlette.concurrency import run_in_threadpool
 from shoal.errors import DataError
 from shoal.web._context import SCHEMA, Context, Here
 from shoal.web._jobs import PLAN
+from shoal.web.api.answers import SchemaAnswer
 from shoal.web.api.schema import take_file
 from shoal.web.api.tables import UPLOAD
 
@@ -49,7 +50,7 @@ def save(here: Here, table: str) -> Response:
     return Response(archive.getvalue(), media_type="application/zip", headers=headers)
 
 
-@router.put("/tables/{table}/project", openapi_extra=UPLOAD)
+@router.put("/tables/{table}/project", openapi_extra=UPLOAD, response_model=SchemaAnswer)
 async def open_again(request: Request, here: Here, table: str) -> dict[str, Any]:
     """Take the schema and the hierarchies of a saved project for a table with the same columns."""
     here.store.tables.path(table)

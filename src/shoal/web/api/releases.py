@@ -16,6 +16,7 @@ from shoal.web._commands import schema_name
 from shoal.web._context import Context, Here
 from shoal.web._jobs import EXPLORATION, KEY, PLAN, RELEASE
 from shoal.web._store import NotFound, read_json
+from shoal.web.api.answers import FileAnswer
 
 __all__ = ["router"]
 
@@ -34,7 +35,7 @@ def exploration(here: Here, run: str) -> dict[str, Any]:
     return found
 
 
-@router.get("/runs/{run}/files")
+@router.get("/runs/{run}/files", response_model=list[FileAnswer])
 def files(here: Here, run: str) -> list[dict[str, Any]]:
     """List the files of a release."""
     folder = here.store.runs.path(run)

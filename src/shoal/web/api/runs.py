@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from shoal.web._commands import python, shell
 from shoal.web._context import Here
 from shoal.web._jobs import ENDED, status
+from shoal.web.api.answers import RunAnswer
 from shoal.web.api.plans import PlanChoice, make_plan
 
 __all__ = ["router"]
@@ -23,7 +24,7 @@ router = APIRouter()
 _PACE = 0.15
 
 
-@router.get("/runs")
+@router.get("/runs", response_model=list[RunAnswer])
 def every_run(here: Here, table: str | None = None) -> list[dict[str, Any]]:
     """List the runs, of one table or of all, the newest first."""
     return [
@@ -33,7 +34,7 @@ def every_run(here: Here, table: str | None = None) -> list[dict[str, Any]]:
     ]
 
 
-@router.post("/tables/{table}/runs", status_code=201)
+@router.post("/tables/{table}/runs", status_code=201, response_model=RunAnswer)
 def start(here: Here, table: str, choice: PlanChoice) -> dict[str, Any]:
     """Anonymise a table; the answer comes at once, the work goes on."""
     plan = make_plan(here, table, choice)
@@ -51,21 +52,21 @@ def start(here: Here, table: str, choice: PlanChoice) -> dict[str, Any]:
     return here.begin(table, about, {"plan.toml": plan.dumps()})
 
 
-@router.get("/runs/{run}")
+@router.get("/runs/{run}", response_model=RunAnswer)
 def describe(here: Here, run: str) -> dict[str, Any]:
     """Return what a run was asked for and how far it is."""
     return here.run(run)
 
 
-class Name(BaseModel):
+class RunName(BaseModel):
     """What a person calls a run."""
 
     model_config = ConfigDict(extra="forbid")
     name: str = Field(max_length=120)
 
 
-@router.patch("/runs/{run}")
-def rename(here: Here, run: str, given: Name) -> dict[str, Any]:
+@router.patch("/runs/{run}", response_model=RunAnswer)
+def rename(here: Here, run: str, given: RunName) -> dict[str, Any]:
     """Give a run a name."""
     here.store.runs.note(run, here.store.runs.about(run) | {"name": given.name.strip()})
     return here.run(run)
@@ -90,7 +91,7 @@ async def events(here: Here, run: str) -> StreamingResponse:
     return StreamingResponse(changes(), media_type="text/event-stream")
 
 
-@router.post("/runs/{run}/cancel")
+@router.post("/runs/{run}/cancel", response_model=RunAnswer)
 def cancel(here: Here, run: str) -> dict[str, Any]:
     """Stop a run; nothing of it is kept but its plan."""
     here.jobs.stop(run)

@@ -19,6 +19,7 @@ from starlette.concurrency import run_in_threadpool
 from shoal.errors import HierarchyError, SchemaError
 from shoal.web._context import SCHEMA, Context, Here, receive
 from shoal.web._words import rule_words
+from shoal.web.api.answers import SavedSchemaAnswer, SchemaAnswer
 from shoal.web.api.tables import MOST_COLUMNS, UPLOAD
 
 if TYPE_CHECKING:
@@ -40,14 +41,14 @@ _LEVELS = 60
 Column = Annotated[dict[str, Any], Body(description="a column as in a schema file")]
 
 
-@router.get("/tables/{table}/schema")
+@router.get("/tables/{table}/schema", response_model=SchemaAnswer)
 def get(here: Here, table: str) -> dict[str, Any]:
     """Return what the columns mean, in the order of the table."""
     schema = here.schema(table)
     return {"guessed": schema.guessed, "version": here.version(table), "columns": document(schema)}
 
 
-@router.put("/tables/{table}/schema")
+@router.put("/tables/{table}/schema", response_model=SchemaAnswer)
 def put(
     here: Here,
     table: str,
@@ -67,7 +68,7 @@ def put(
     return get(here, table)
 
 
-class Changes(BaseModel):
+class SchemaChanges(BaseModel):
     """What changed in some columns, and the state of the schema that it is a change of."""
 
     model_config = ConfigDict(extra="forbid")
@@ -78,8 +79,8 @@ class Changes(BaseModel):
     confirmed: bool = Field(default=False, description="whether a person has looked at every role")
 
 
-@router.patch("/tables/{table}/schema")
-def change(here: Here, table: str, changes: Changes) -> dict[str, Any]:
+@router.patch("/tables/{table}/schema", response_model=SavedSchemaAnswer)
+def change(here: Here, table: str, changes: SchemaChanges) -> dict[str, Any]:
     """Save some columns at once; what another window changed meanwhile is not overwritten, but told."""
     changed = {here.column(table, n): _checked(here, table, column) for n, column in changes.columns.items()}
     with here.saving:
@@ -98,7 +99,7 @@ def change(here: Here, table: str, changes: Changes) -> dict[str, Any]:
     return {"guessed": new.guessed, "version": here.version(table), "words": words}
 
 
-@router.put("/tables/{table}/schema.toml", openapi_extra=UPLOAD)
+@router.put("/tables/{table}/schema.toml", openapi_extra=UPLOAD, response_model=SchemaAnswer)
 async def put_file(request: Request, here: Here, table: str) -> dict[str, Any]:
     """Take a schema file for the table; hierarchy files that it names must have been uploaded, or are looked for so."""
     body = bytearray()

@@ -20,6 +20,7 @@ from shoal.errors import DataError
 from shoal.tables import readable, uploadable
 from shoal.web._context import SCHEMA, Context, Here, receive
 from shoal.web._store import now, read_json, write_json
+from shoal.web.api.answers import RecordsAnswer, TableAnswer, ValuesAnswer
 
 __all__ = ["risk", "router"]
 
@@ -35,13 +36,13 @@ MOST_COLUMNS, MOST_RECORDS = 1_000, 250_000_000
 _UNPACKED, _TIMES = 256 * 2**20, 100
 
 
-@router.get("/tables")
+@router.get("/tables", response_model=list[TableAnswer])
 def every_table(here: Here) -> list[dict[str, Any]]:
     """List the uploaded tables, the newest first."""
     return list(here.store.tables.all())
 
 
-@router.post("/tables", status_code=201, openapi_extra=UPLOAD)
+@router.post("/tables", status_code=201, openapi_extra=UPLOAD, response_model=TableAnswer)
 async def upload(
     request: Request,
     here: Here,
@@ -69,7 +70,7 @@ async def upload(
         raise
 
 
-@router.post("/tables/example", status_code=201)
+@router.post("/tables/example", status_code=201, response_model=TableAnswer)
 def example(here: Here) -> dict[str, Any]:
     """Open the bundled table of hospital discharges, whose roles and hierarchies were declared by its makers."""
     identity = here.store.tables.new()
@@ -85,13 +86,13 @@ def example(here: Here) -> dict[str, Any]:
     return about
 
 
-@router.get("/tables/{table}")
+@router.get("/tables/{table}", response_model=TableAnswer)
 def one_table(here: Here, table: str) -> dict[str, Any]:
     """Return a table's name, size and the profiles of its columns."""
     return here.store.tables.about(table)
 
 
-@router.get("/tables/{table}/records")
+@router.get("/tables/{table}/records", response_model=RecordsAnswer)
 def records(
     here: Here,
     table: str,
@@ -125,7 +126,7 @@ def records(
     return {"columns": rows.column_names, "rows": rows_shown, "total": total}
 
 
-@router.get("/tables/{table}/columns/{number}/values")
+@router.get("/tables/{table}/columns/{number}/values", response_model=ValuesAnswer)
 def values(
     here: Here, table: str, number: int, limit: Annotated[int | None, Query(ge=1, le=2000)] = None
 ) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from shoal.errors import DataError
 from shoal.web._context import Here, receive
 from shoal.web._jobs import RELEASE
 from shoal.web._store import now
+from shoal.web.api.answers import VerificationAnswer
 from shoal.web.api.tables import UPLOAD
 
 __all__ = ["router"]
@@ -49,7 +50,7 @@ async def add(
     await receive(request, path)
 
 
-@router.post("/verifications/{verification}/check")
+@router.post("/verifications/{verification}/check", response_model=VerificationAnswer)
 def check(here: Here, verification: str) -> dict[str, Any]:
     """Recompute every promise of the uploaded release."""
     return _verified(here.store.verifications.path(verification) / RELEASE)
@@ -61,7 +62,7 @@ def remove(here: Here, verification: str) -> None:
     here.store.verifications.remove(verification)
 
 
-@router.get("/runs/{run}/verification")
+@router.get("/runs/{run}/verification", response_model=VerificationAnswer)
 def own(here: Here, run: str) -> dict[str, Any]:
     """Recompute every promise of a release that was made here."""
     return _verified(here.store.runs.path(run) / RELEASE)

@@ -1,0 +1,142 @@
+"""What the API answers, as types: the description at ``/api`` and clients are made from these."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = [
+    "FileAnswer",
+    "PlanAnswer",
+    "ProfileAnswer",
+    "RecordsAnswer",
+    "RunAnswer",
+    "SavedSchemaAnswer",
+    "SchemaAnswer",
+    "TableAnswer",
+    "ValuesAnswer",
+    "VerificationAnswer",
+]
+
+
+class _Answer(BaseModel):
+    """An answer; it may say more than is described here."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class ProfileAnswer(_Answer):
+    """What a column of a table looks like; why its role was proposed."""
+
+    name: str
+    type: str
+    records: int
+    missing: int
+    distinct: int
+    separation: float = Field(description="the share of pairs of records that the column tells apart")
+    minimum: str | None = None
+    maximum: str | None = None
+    reason: str = ""
+
+
+class TableAnswer(_Answer):
+    """An uploaded table."""
+
+    id: str
+    name: str
+    file: str
+    bytes: int
+    created: str
+    records: int
+    columns: list[ProfileAnswer]
+    read_as: dict[str, str] = Field(default={}, description="what was found out about how a CSV file is written")
+    reading: dict[str, str] = Field(default={}, description="what a person said about that")
+
+
+class RecordsAnswer(_Answer):
+    """Some records as text; None is a missing value."""
+
+    columns: list[str]
+    rows: list[list[str | None]]
+    total: int = Field(description="the number of records that the filter lets through")
+
+
+class _BinAnswer(_Answer):
+    records: int
+
+
+class _CommonAnswer(_Answer):
+    value: str | None
+    records: int
+
+
+class ValuesAnswer(_Answer):
+    """What a column holds: bins of numbers, or its commonest values."""
+
+    distinct: int
+    bins: list[_BinAnswer]
+    top: list[_CommonAnswer]
+    why: str
+
+
+class SavedSchemaAnswer(_Answer):
+    """The state of a schema after a change."""
+
+    guessed: bool = Field(description="whether nobody has confirmed the roles yet")
+    version: str = Field(description="tells this state of the schema from others")
+
+
+class SchemaAnswer(SavedSchemaAnswer):
+    """What the columns mean, each as in a schema file, in the order of the table."""
+
+    columns: list[dict[str, Any]]
+
+
+class PlanAnswer(_Answer):
+    """A plan as a file, as Python and as shell commands."""
+
+    plan: str
+    python: str
+    shell: str
+
+
+class _StatusAnswer(_Answer):
+    state: Literal["waiting", "running", "done", "failed", "cancelled"]
+    done: int = 0
+    total: int = 0
+    message: str = ""
+
+
+class RunAnswer(_Answer):
+    """A run: what was asked for, and how far it is."""
+
+    id: str
+    kind: Literal["release", "comparison"]
+    title: str
+    name: str = Field(default="", description="what a person calls it")
+    method: str
+    table: str
+    table_name: str
+    created: str
+    status: _StatusAnswer
+
+
+class FileAnswer(_Answer):
+    """A file of a release."""
+
+    name: str
+    bytes: int
+
+
+class _CheckAnswer(_Answer):
+    subject: str
+    passed: bool
+    detail: str
+
+
+class VerificationAnswer(_Answer):
+    """Every promise of a certificate, decided again."""
+
+    passed: bool
+    checks: list[_CheckAnswer]
