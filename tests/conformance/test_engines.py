@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from shoal.tables import (
     Recoding,
     Table,
     apply,
+    at_most,
     bernoulli,
     encode,
     numbered,
@@ -505,6 +507,20 @@ def test_a_sample_is_that_of_plain_python_and_stays_the_same(load: Load) -> None
     assert encode(bernoulli(table, 0.25, KEY)).frequencies.records == len(
         [number for number in numbers if sampled(number, 0.25, KEY)]
     )
+
+
+@pytest.mark.parametrize("records", [1, 3])
+def test_the_records_kept_of_a_person_are_those_of_plain_python(load: Load, records: int) -> None:
+    table = numbered(load(people()).with_schema(SCHEMA))
+    rows = table.engine.fetch(table.expression.select(ROW, "city")).to_pylist()
+    kept = []
+    for city in {row["city"] for row in rows}:
+        own = [row[ROW] for row in rows if row["city"] == city]
+        kept += sorted(own, key=lambda number: hashlib.sha256(KEY + str(number).encode()).hexdigest())[:records]
+    sample = at_most(table, "city", records, KEY)
+    for _ in range(2):
+        assert sorted(sample.engine.fetch(sample.expression.select(ROW))[ROW].to_pylist()) == sorted(kept)
+    assert sample.columns == table.columns
 
 
 # -- write

@@ -10,7 +10,7 @@ import pytest
 
 import shoal
 from reference.noise import QuickSource
-from shoal.queries import Count, Histogram, LookUp, Mean, Quantile, Query, Sum
+from shoal.queries import Count, Histogram, LookUp, Mean, Quantile, Query, Sum, Unit
 from shoal.queries._memory_records import MemoryRecords
 from shoal.queries._query import Prepared
 from shoal.schema import Attribute, Domain, Kind, Role, Schema
@@ -60,6 +60,18 @@ def test_sound_queries_pass() -> None:
     assert not refuted(Quantile(column="age", epsilon=1), lambda value: value > 20, 66)  # type: ignore[operator]
     look_up = LookUp(identifier="id", person="d", columns=("sex",), epsilon=1)
     assert not refuted(look_up, lambda value: value, 67)  # type: ignore[arg-type,return-value]
+
+
+# a person with four records, of whom two are used: what is left of the table after the draw
+OF_TWO = records(*OTHERS, ("d", "M", 100), ("d", "M", 100))
+OF_FOUR = records(*OTHERS, *[("d", "M", 100)] * 4)
+
+
+def test_counts_about_persons_pass_and_one_that_does_not_bound_their_records_is_caught() -> None:
+    prepared = Count(epsilon=1).prepare(SCHEMA, Unit("id", 2))
+    run = answers(prepared, 71, lambda value: value)  # type: ignore[arg-type,return-value]
+    assert not audit(run, OF_TWO, WITHOUT, trials=TRIALS).refutes(1)
+    assert audit(run, OF_FOUR, WITHOUT, trials=TRIALS).refutes(1)
 
 
 def test_a_count_with_the_noise_of_another_epsilon_is_caught() -> None:

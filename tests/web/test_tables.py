@@ -79,6 +79,19 @@ def test_hostile_column_names_are_escaped_too(browser: Browser) -> None:
     assert CANARY not in browser.get(f"/runs/{run}").text
 
 
+def test_the_risk_page_says_whose_risk_it_is(browser: Browser) -> None:
+    content = "patient,home,age,town\n" + "".join(f"p{i // 3},h{i // 6},{20 + i % 5},Oslo\n" for i in range(60))
+    table = browser.draft(content.encode(), "visits.csv")
+    columns = [{"role": "person"}, {"role": "household"}, {"role": "quasi-identifier", "kind": "numeric"}]
+    answer = browser.put(f"/api/tables/{table}/schema", json={"columns": [*columns, {"role": "quasi-identifier"}]})
+    assert answer.status_code == 200, answer.text
+    page = browser.get(f"/tables/{table}/risk").text
+    assert "Whose risk is it?" in page
+    assert "20 persons have a set of records that nobody else has" in page
+    found = browser.get(f"/api/tables/{table}/risk").json()["people"]
+    assert (found["persons"]["number"], found["households"]["number"], found["records"]["number"]) == (20, 10, 60)
+
+
 def test_records_are_returned_as_text(browser: Browser, table: str) -> None:
     found = browser.get(f"/api/tables/{table}/records?limit=2&start=1").json()
     assert found["rows"] == [["1001", "21", "Oslo", "cold"], ["1002", "22", CANARY, "gout"]]
