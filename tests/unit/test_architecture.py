@@ -96,6 +96,16 @@ def test_kernels_import_nothing_of_ours() -> None:
         assert {name.split(".")[1] for name in _imports(path)} <= {"kernels"}
 
 
+def test_no_two_classes_share_a_name() -> None:
+    found: dict[str, list[str]] = {}
+    for path in _modules():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(str(path.relative_to(SOURCE)))
+    shared = {name: places for name, places in found.items() if len(places) > 1}
+    assert not shared, "call the less prominent one what it is"
+
+
 def test_no_module_is_called_utils() -> None:
     names = {path.stem.lstrip("_") for path in _modules()}
     assert not names & {"utils", "util", "helpers", "common", "misc"}

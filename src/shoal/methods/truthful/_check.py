@@ -43,7 +43,7 @@ from shoal.tables import Classes
 if TYPE_CHECKING:
     from shoal.methods.truthful._promises import DifferentialPrivacy
 
-__all__ = ["check_privacy"]
+__all__ = ["PrivateRelease", "check_privacy"]
 
 #: How a scheme may have been chosen, and whether that is proved to be private.
 _SEARCHES = {"draw": True, "tree": True, "split walk": True, "fixed": True, "published walk": False}
@@ -65,18 +65,25 @@ Step = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Release:
+class PrivateRelease:
     """What is compared: the promise, how it stands in the certificate, and the files."""
 
     promise: DifferentialPrivacy
     entry: PromiseEntry
     evidence: Evidence
     hierarchies: Mapping[str, Hierarchy]
-    alike: tuple[str, ...]
 
     @property
     def certificate(self) -> Certificate:
+        """What the release says of itself."""
         return self.evidence.certificate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Release(PrivateRelease):
+    """One table; different cells of the columns ``alike`` look alike."""
+
+    alike: tuple[str, ...]
 
     @property
     def chosen(self) -> Step:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.guarantees import (
     CRYPTOGRAPHIC,
-    Certificate,
     Check,
     Decision,
     Dropped,
@@ -20,6 +19,7 @@ from shoal.guarantees import (
     check_parts,
 )
 from shoal.hierarchies import Hierarchy
+from shoal.methods.truthful._check import PrivateRelease
 from shoal.methods.truthful._sets_choice import candidates
 from shoal.methods.truthful._sets_events import Composed, PairsChosen, TablesTrimmed
 from shoal.methods.truthful._sets_split import Split
@@ -34,17 +34,8 @@ _NOT_THEIRS = "the steps are not those of such tables"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _TablesRelease:
-    """What is compared: the promise, how it stands in the certificate, and the files."""
-
-    promise: DifferentialPrivacy
-    entry: PromiseEntry
-    evidence: Evidence
-    hierarchies: Mapping[str, Hierarchy]
-
-    @property
-    def certificate(self) -> Certificate:
-        return self.evidence.certificate
+class _TablesRelease(PrivateRelease):
+    """Many tables, and what the plan says of them."""
 
     @property
     def method(self) -> Any:
