@@ -30,7 +30,7 @@ from shoal.models import (
     TCloseness,
 )
 from shoal.quality import MEASURES, InformationLoss, Measure
-from shoal.tables import Frequencies, Recoding
+from shoal.tables import Frequencies, Recoding, SensitiveAttribute
 
 QUICK = settings(max_examples=25)
 FEW = settings(max_examples=12)
@@ -138,6 +138,48 @@ def test_the_search_under_sensitive_models_finds_what_brute_force_finds(
         check_optimum(frequencies, models, InformationLoss(), limit)
     finally:
         any_time._PATIENCE = before
+
+
+def uneven(seed: int) -> Frequencies:
+    """Return a table whose classes have sensitive values of very different proportions."""
+    rng = np.random.default_rng(seed)
+    rows = 24
+    leaning = rng.dirichlet([0.6] * 3, size=4)
+    codes = np.stack([rng.integers(0, 4, rows), rng.integers(0, 3, rows)], axis=1).astype(np.int32)
+    values = np.array([[rng.choice(3, p=leaning[row[0]])] for row in codes], dtype=np.int32)
+    return Frequencies(
+        hierarchies=(
+            reference.hierarchy("a0", [[0, 1, 2, 3], [0, 0, 1, 1], [0, 0, 0, 0]]),
+            reference.hierarchy("a1", [[0, 1, 2], [0, 0, 0]]),
+        ),
+        codes=np.asfortranarray(codes),
+        counts=rng.integers(1, 9, rows).astype(np.int64),
+        sensitive=(SensitiveAttribute(name="s0", size=3, ordered=False),),
+        sensitive_codes=np.asfortranarray(values),
+    )
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        TCloseness("s0", 0.2, distance="equal"),
+        BetaLikeness("s0", 0.6),
+        BetaLikeness("s0", 0.8, enhanced=True),
+        DeltaDisclosure("s0", 0.8),
+        MultiplicativeCloseness("s0", 2),
+    ],
+    ids=lambda model: str(model.name),
+)
+def test_both_orders_of_removal_are_tried_at_every_node(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(any_time, "_PATIENCE", 0)  # so that bounds of the kernel decide
+    better = 0
+    for seed in range(25):
+        frequencies = uneven(seed)
+        check_optimum(frequencies, [model], InformationLoss(), Fraction(1))
+        both = reference.best(frequencies, [model], InformationLoss(), Fraction(1))
+        at_once = reference.best(frequencies, [model], InformationLoss(), Fraction(1), rules=reference.RULES[:1])
+        better += both is not None and (at_once is None or both[1] < at_once[1] - 1e-9)
+    assert better, "the worst first never lost less: this would test nothing"
 
 
 @given(reference.tables(sensitive=2), sensitive_models(), st.integers(1, 3), limits)

@@ -133,7 +133,7 @@ def times_weaker(model: Model, times: Fraction) -> Model:
         case TCloseness():
             return replace(model, t=min(fraction(model.t) * times, Fraction(1)))
         case BetaLikeness():
-            return replace(model, beta=fraction(model.beta) * times, enhanced=False)
+            return replace(model, beta=fraction(model.beta) * times, enhanced=model.enhanced and times == 1)
         case DeltaDisclosure():
             return replace(model, delta=fraction(model.delta) * times)
         case MultiplicativeCloseness():
@@ -191,12 +191,17 @@ def suppressed(frequencies: Frequencies, recoding: Recoding) -> int:
 
 
 def best(
-    frequencies: Frequencies, models: Sequence[Model], measure: Measure, limit: Fraction
+    frequencies: Frequencies,
+    models: Sequence[Model],
+    measure: Measure,
+    limit: Fraction,
+    *,
+    rules: Sequence[Sequence[Fraction]] = RULES,
 ) -> tuple[tuple[int, ...], float] | None:
     """Try every node and rule of removing classes; return the best node and its value, or None where none does."""
     allowed = math.floor(limit * frequencies.records)
     found = []
-    for levels, rule in itertools.product(nodes(frequencies), RULES):
+    for levels, rule in itertools.product(nodes(frequencies), rules):
         recoding = release(frequencies, levels, models, rule)
         lost = suppressed(frequencies, recoding)
         if lost <= allowed and lost < frequencies.records:
