@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
+import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -277,6 +279,104 @@ def _one_promise_of_privacy_more(folder: Path) -> None:
     forger.edit(folder, lambda c: c["promises"].append(promise))
 
 
+# -- where a forger might hide something, or make it look like something else
+
+
+def _footer(content: bytes) -> int:
+    """Return where the footer of a Parquet file begins."""
+    (length,) = struct.unpack("<I", content[-8:-4])
+    return len(content) - 8 - int(length)
+
+
+def _bytes_before_the_footer(folder: Path) -> None:
+    path = folder / _data(folder)
+    content = path.read_bytes()
+    place = _footer(content)
+    path.write_bytes(content[:place] + b"somebody lives here" + content[place:])
+    forger.edit(folder, lambda c: None)
+
+
+def _value_in_a_dictionary_that_no_record_has(folder: Path) -> None:
+    def extended(column: pa.ChunkedArray) -> pa.Array:
+        encoded = column.combine_chunks().cast(pa.string()).dictionary_encode()
+        words = pa.concat_arrays([encoded.dictionary, pa.array(["somebody"])])
+        return pa.DictionaryArray.from_arrays(encoded.indices, words)
+
+    def first_text(rows: pa.Table) -> pa.Table:
+        texts = [j for j, column in enumerate(rows.columns) if pa.types.is_string(column.type)]
+        if not texts:  # as good a place
+            return rows.set_column(0, rows.column_names[0], extended(rows.column(0)))
+        return rows.set_column(texts[0], rows.column_names[texts[0]], extended(rows.column(texts[0])))
+
+    _rewrite(folder, _data(folder), first_text)
+    assert b"somebody" in (folder / _data(folder)).read_bytes()
+    forger.edit(folder, lambda c: None)
+
+
+def _who_wrote_the_file(folder: Path) -> None:
+    path = folder / _data(folder)
+    content = path.read_bytes()
+    place = _footer(content)
+    written = pq.read_metadata(path).created_by.encode()
+    path.write_bytes(content[:place] + content[place:].replace(written, b"somebody".ljust(len(written))))
+    forger.edit(folder, lambda c: None)
+
+
+def _other_words_for_versions(folder: Path) -> None:
+    forger.edit(folder, lambda c: c["software"].update(shoal="somebody lives here"))
+
+
+def _another_word_among_versions(folder: Path) -> None:
+    forger.edit(folder, lambda c: c["software"].update({"somebody lives here": "1"}))
+
+
+def _a_measure_of_that_name(folder: Path) -> None:
+    forger.edit(folder, lambda c: c["measures"].update({"somebody lives here": 0.5}))
+
+
+def _a_measure_that_is_no_number(folder: Path) -> None:
+    forger.edit(folder, lambda c: c["measures"].update(dict.fromkeys([*c["measures"], "loss"], float("nan"))))
+
+
+def _key_doubled_inside(folder: Path) -> None:
+    path = folder / "certificate.json"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace('"role":', '"role": "insensitive", "role":', 1), encoding="utf-8")
+
+
+def _word_in_a_step(folder: Path) -> None:
+    forger.edit(folder, lambda c: c["steps"][0].update(note="somebody lives here"))
+
+
+def _linked_plan(folder: Path) -> None:
+    (folder / forger.PLAN).rename(folder.parent / forger.PLAN)
+    (folder / forger.PLAN).symlink_to(folder.parent / forger.PLAN)
+
+
+def _linked_certificate(folder: Path) -> None:
+    (folder / "certificate.json").rename(folder.parent / "certificate.json")
+    (folder / "certificate.json").symlink_to(folder.parent / "certificate.json")
+
+
+def _letters_that_look_alike(folder: Path) -> None:
+    name = str(forger.read(folder)["data"]["columns"][0]["name"])
+    alike = name.translate(str.maketrans("aeo", "\u0430\u0435\u043e"))
+    assert alike != name
+    _rewrite(folder, _data(folder), lambda t: t.rename_columns([alike, *t.column_names[1:]]))
+    forger.edit(folder, lambda c: c["data"]["columns"][0].update(name=alike))
+
+
+def _more_suppressed_than_there_were(folder: Path) -> None:
+    def worse(content: forger.Content) -> None:
+        counted = [step for step in content["steps"] if step["step"] in ("suppressed", "left-out")]
+        for step in counted:
+            step["records"] = 10**12
+        if not counted:
+            content["data"]["records"] += 1
+
+    forger.edit(folder, worse)
+
+
 FORGERIES = [
     _column_added,
     _column_dropped,
@@ -296,6 +396,19 @@ FORGERIES = [
     _version_true,
     _newer_wording,
     _one_promise_of_privacy_more,
+    _bytes_before_the_footer,
+    _value_in_a_dictionary_that_no_record_has,
+    _who_wrote_the_file,
+    _other_words_for_versions,
+    _another_word_among_versions,
+    _a_measure_of_that_name,
+    _a_measure_that_is_no_number,
+    _key_doubled_inside,
+    _word_in_a_step,
+    _linked_plan,
+    _linked_certificate,
+    _letters_that_look_alike,
+    _more_suppressed_than_there_were,
 ]
 
 
@@ -309,3 +422,39 @@ def test_no_release_verifies_after(
         forgery(work)
         passed += [name] if _verifies(work) else []
     assert not passed, f"{forgery.__name__} verifies for {passed}"
+
+
+@pytest.mark.parametrize("name", ["stochastic-closeness", "truthful", "dp-microaggregation", "truthful-tables"])
+def test_a_value_outside_of_its_domain_is_noticed_in_every_column_that_was_randomised(
+    name: str, releases: Callable[[str], Path], tmp_path: Path
+) -> None:
+    original = releases(name)
+    tried, passed = 0, []
+    for data in [forger.read(original)["data"], *forger.read(original).get("further_data", [])]:
+        file = str(data["file"])
+        for place, column in enumerate(pq.read_schema(original / file).names):
+            if column == data.get("class_column") or data["columns"][place]["role"] == "insensitive":
+                continue
+            work = forger.copied(original, tmp_path / str(tried))
+            _rewrite(work, file, lambda rows, j=place: _with_strange_value(rows, j))
+            forger.edit(work, lambda c: None)
+            tried += 1
+            passed += [column] if _verifies(work) else []
+    assert tried > 1
+    assert not passed, f"a strange value verifies in {passed}"
+
+
+def _with_strange_value(rows: pa.Table, place: int) -> pa.Table:
+    """Return records in the order of their values, of which one was never declared."""
+    column = rows.column(place)
+    values = column.to_pylist()
+    last = max(i for i, value in enumerate(values) if value is not None)
+    match values[last]:
+        case str():
+            values[last] = "zzz somebody"
+        case dt.date():
+            values[last] = values[last].replace(year=9999)
+        case _:
+            values[last] = type(values[last])(10**9)
+    changed = rows.set_column(place, rows.column_names[place], pa.array(values, column.type))
+    return changed.sort_by([(name, "ascending") for name in changed.column_names])

@@ -29,6 +29,9 @@ VERSION = 1
 #: The version of all sentences of promises and steps: raise it with every release of Shoal that words any differently.
 WORDING = 2
 
+#: Names and versions of what made a release: no room for other words.
+PackageName = Annotated[str, Field(pattern=r"^[a-z][a-z-]{0,30}$")]
+Version = Annotated[str, Field(pattern=r"^[0-9][0-9A-Za-z.+!]{0,40}$")]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 #: a name inside the release folder, at most one folder deep; never `..`, so that no certificate points elsewhere
 FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)?$")]
@@ -124,7 +127,7 @@ class Certificate(_Part):
     format: Literal["shoal-certificate"] = "shoal-certificate"
     version: Literal[1] = 1
     created: dt.datetime
-    software: dict[str, str]
+    software: Annotated[dict[PackageName, Version], Field(max_length=12)]
     wording: Annotated[int, Field(ge=1)] = Field(
         default=1, description="the version of the sentences; sentences of different versions are not compared"
     )
@@ -135,7 +138,7 @@ class Certificate(_Part):
     roles: Literal["declared", "guessed"]
     schema_sha256: Sha256
     domains: tuple[DomainOrigin, ...]
-    measures: dict[str, float | None]
+    measures: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)] | None]
     data: Data
     further_data: tuple[Data, ...] = Field(default=(), description="more released tables, where there are several")
     files: tuple[File, ...]

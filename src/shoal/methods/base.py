@@ -82,6 +82,9 @@ class Keeps:
         Whether the method can count persons where the table holds several records of some; others refuse such a table.
     steps
         Names of steps that every release of the method has.
+    measures
+        Names of the figures that a certificate may state, because the release alone tells them; ``{column}`` stands
+        for each column that a step names.
     """
 
     crowd: str = "k-anonymity"
@@ -94,6 +97,7 @@ class Keeps:
     shared_columns: bool = False
     persons: bool = False
     steps: tuple[str, ...] = ("ordered",)
+    measures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from shoal import tables
 from shoal.errors import ShoalError
 from shoal.guarantees import CERTIFICATE, POPULATION, Certificate, Check, File, fingerprint
 from shoal.methods.brief import Brief
 from shoal.schema.rules import text
+from shoal.verification._parquet import hidden
 
 __all__ = ["JOINED", "PLAN", "REPORT", "SIGNATURE", "SUMMARY", "allowed_files", "check_copies", "check_files"]
 
@@ -78,20 +78,9 @@ def _check_file(folder: Path, entry: File, allowed: set[str]) -> Check:
         return _failed(entry.name, "the file is missing")
     if fingerprint(path, entry.name) != entry:
         return _failed(entry.name, "the file was changed after the release was made")
-    if path.suffix == ".parquet" and _metadata(path):
-        return _failed(entry.name, "it carries metadata besides the records")
+    if path.suffix == ".parquet" and (found := hidden(path)):
+        return _failed(entry.name, f"it holds more than records: {found}")
     return Check(subject=entry.name, passed=True, detail="unchanged since the release was made")
-
-
-def _metadata(path: Path) -> bool:
-    """Return whether a Parquet file says more than its records and their types."""
-    try:
-        found = pq.ParquetFile(path)
-    except (pa.ArrowException, OSError):
-        return False  # that it cannot be read is reported where it is read
-    extra = {*(found.metadata.metadata or {})} - {b"ARROW:schema"}
-    fields = any(field.metadata for field in found.schema_arrow)
-    return bool(extra) or fields or bool(found.schema_arrow.metadata)
 
 
 def _same(original: pa.Table, copy: pa.Table) -> bool:

@@ -273,6 +273,10 @@ def _total(spent: Iterable[object]) -> Fraction:
 def _measures(method: Method, certificate: Certificate) -> Decision:
     if certificate.measures and method.keeps.private is None:
         return False, "there are measures, which would compare the release with the original table"
+    columns = [step.get("column") for step in certificate.steps]
+    known = {name.format(column=column) for name in method.keeps.measures for column in columns}
+    if not known.issuperset(certificate.measures):
+        return False, f"there are measures that method `{method.name}` does not state"
     return True, f"{len(certificate.measures)} that the release alone tells" if certificate.measures else "none"
 
 

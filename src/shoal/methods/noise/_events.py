@@ -11,7 +11,10 @@ from shoal.guarantees import UNLESS_DEFAULT, Event
 from shoal.mechanisms import Laplace
 from shoal.methods.noise._sensitivity import Clustering, Target, centroid_noise
 
-__all__ = ["Clustered", "ConceptsDrawn", "KeptApart", "Noised"]
+__all__ = ["NOISE_SHARE", "Clustered", "ConceptsDrawn", "KeptApart", "Noised"]
+
+#: the figure that says how wide the noise of a column is
+NOISE_SHARE = "noise of {column}, share of domain"
 
 WIDE = Fraction(1, 4)
 """Noise of so large a share of its domain leaves nothing to read off a single value."""

@@ -26,7 +26,7 @@ from shoal.methods.base import DATA, Made, Part, PrivateReport, Work
 from shoal.methods.classes import QuasiIdentifier, quasi_identifiers
 from shoal.methods.noise._centroids import DPRelease, NoisyCentroids, dp_microaggregate
 from shoal.methods.noise._columns import UNITS, Columns, NumberColumn, covered
-from shoal.methods.noise._events import Clustered, ConceptsDrawn, KeptApart, Noised
+from shoal.methods.noise._events import NOISE_SHARE, Clustered, ConceptsDrawn, KeptApart, Noised
 from shoal.methods.noise._promises import EpsilonBudget, privacy_promise
 from shoal.methods.noise._records import Records
 from shoal.models import Classes
@@ -317,7 +317,7 @@ def _drawn(run: _Run, part: NoisyCentroids, place: int) -> ConceptsDrawn:
 def _measures(events: Sequence[Event]) -> dict[str, float | None]:
     """Say how wide the noise is: public, and what decides whether a release is of any use."""
     return {
-        f"noise of {event.column}, share of domain": event.scale(min(event.sizes)) / float(event.width)
+        NOISE_SHARE.format(column=event.column): event.scale(min(event.sizes)) / float(event.width)
         for event in events
         if isinstance(event, Noised)
     }

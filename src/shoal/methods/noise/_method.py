@@ -14,6 +14,7 @@ from shoal.hierarchies import provenance
 from shoal.methods._preparation import file_hash
 from shoal.methods.base import DATA, Keeps, Made, Method, Work
 from shoal.methods.noise._columns import Columns, ConceptColumn, NumberColumn, covered
+from shoal.methods.noise._events import NOISE_SHARE
 from shoal.methods.noise._make import perturb
 from shoal.methods.noise._promises import NOISE, EpsilonBudget
 from shoal.methods.noise._records import AttributeSet
@@ -92,7 +93,12 @@ class DPMicroaggregation(Method):
     name: ClassVar[str] = "dp-microaggregation"
     title: ClassVar[str] = "DPMicroaggregation"
     keeps: ClassVar[Keeps] = Keeps(
-        private=EpsilonBudget.name, models=False, pseudonyms=False, several_tables=True, persons=True
+        private=EpsilonBudget.name,
+        models=False,
+        pseudonyms=False,
+        several_tables=True,
+        persons=True,
+        measures=(NOISE_SHARE,),
     )
 
     def __post_init__(self) -> None:

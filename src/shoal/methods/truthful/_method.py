@@ -107,7 +107,13 @@ class Truthful(Method):
     operator: OperatorName = "trim"
     name: ClassVar[str] = "truthful"
     title: ClassVar[str] = "Truthful"
-    keeps: ClassVar[Keeps] = Keeps(private=DifferentialPrivacy.name, as_asked=True, pseudonyms=False, persons=True)
+    keeps: ClassVar[Keeps] = Keeps(
+        private=DifferentialPrivacy.name,
+        as_asked=True,
+        pseudonyms=False,
+        persons=True,
+        measures=("loss of released records",),
+    )
 
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)
