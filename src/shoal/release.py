@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from shoal import hierarchies, schema, tables
+from shoal import hierarchies, notebook, schema, tables
 from shoal.errors import ShoalError
 from shoal.guarantees import CERTIFICATE, POPULATION, Certificate, Data, File, certify, column, fingerprint
 from shoal.methods.base import DATA, Made
@@ -89,6 +89,13 @@ class Release(Made):
 
     def __str__(self) -> str:
         return summary(self)
+
+    def __repr__(self) -> str:
+        promised = "; ".join(promise.model for promise in self.guarantee.promises)
+        return f"<Release of {self.records:,} records by method {self.plan.method.name}: {promised}>"
+
+    def _repr_html_(self) -> str:
+        return notebook.text("\n".join([str(self), *(f"Attention: {sentence}" for sentence in self.attention)]))
 
     def _certificate(self, plan: Brief, files: tuple[File, ...], placed: Mapping[str, str]) -> Certificate:
         described = plan.schema

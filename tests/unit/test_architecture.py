@@ -33,7 +33,7 @@ LAYERS = [
     {"hierarchies"},
     {"schema"},
     {"exact"},
-    {"errors", "kernels", "stopping", "workers", "writing"},
+    {"errors", "kernels", "notebook", "stopping", "workers", "writing"},
 ]
 RANK = {name: rank for rank, names in enumerate(reversed(LAYERS)) for name in names}
 #: where each public name comes from

@@ -25,6 +25,26 @@ __all__ = ["EXAMPLES", "anonymize"]
 # enough to find what one level per column would cost, or something near it
 _SECONDS = 5.0
 
+METHODS = {
+    "specialize": "as fine as the neighbours allow; the default",
+    "generalize": "one level per column; the best one, with proof",
+    "iterate": "one level per column, then another for what is left",
+    "mondrian": "split at medians; intervals of equally many people",
+    "subtree": "some values of a column coarser than others",
+    "mdav": "replace values by the middle of k near records",
+    "vmdav": "as mdav, with groups as large as the data has them",
+    "swap": "exchange values between k near records",
+    "ir-swap": "exchange values of k neighbours, column by column",
+    "anatomy": "two tables: who is in which class, and its values",
+    "bucketize": "classes in which every secret keeps its share",
+    "t-microaggregate": "groups of near records that keep the promises",
+    "stochastic-closeness": "secrets randomised one by one",
+    "slice": "groups of columns, released apart",
+    "truthful": "with --epsilon, --delta: real records, some left out",
+    "truthful-tables": "the same, as many tables of a few columns",
+    "dp-microaggregation": "with --epsilon: noisy averages of near records",
+}
+
 EXAMPLES = """\b
 Examples:
   shoal anonymize patients.csv --k 5 --output release
@@ -36,7 +56,10 @@ Examples:
       --option target=original --output release
   shoal anonymize postgresql://localhost/hospital --table patients \\
       --plan plan.toml --output release
-"""
+
+\b
+Methods:
+""" + "".join(f"  {name:<21} {about}\n" for name, about in METHODS.items())
 
 
 def anonymize(
@@ -89,7 +112,10 @@ def anonymize(
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(help="How to change the data: generalize, mdav, swap and so on; truthful with --epsilon."),
+        typer.Option(
+            help="How to change the data: one of the methods below; by default the one that loses least.",
+            autocompletion=lambda: list(METHODS),
+        ),
     ] = None,
     option: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the method, as in plan files.")

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shoal import tables
+from shoal import notebook, tables
 from shoal.errors import SchemaError
+from shoal.exact import share
 from shoal.risk._attribute_disclosure import AttributeDisclosure, attribute_disclosure
 from shoal.risk._people import PeopleRisk, people_risk
 from shoal.risk._population_uniqueness import PopulationUniqueness, population_uniqueness
@@ -70,6 +71,18 @@ class Assessment:
     population: PopulationUniqueness | None = None
     notes: tuple[str, ...] = ()
     people: PeopleRisk | None = None
+
+    def __repr__(self) -> str:
+        found = self.reidentification
+        return f"<Assessment of {found.records:,} records: {found.unique:,} unique, smallest class {found.smallest:,}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (each.column, f"{each.distinct:,}", share(each.separation), f"{each.unique_without:,}")
+            for each in self.columns
+        ]
+        header = ("column", "distinct values", "pairs told apart", "unique records without it")
+        return notebook.shown(repr(self).strip("<>"), header, rows)
 
 
 def assess(

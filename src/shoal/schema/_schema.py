@@ -216,6 +216,24 @@ class Schema:
         """The names of all columns."""
         return tuple(attribute.name for attribute in self.attributes)
 
+    @classmethod
+    def load(cls, path: str | Path) -> Schema:
+        """Read a schema file; see :func:`shoal.schema.load`."""
+        from shoal.schema._read import load
+
+        return load(path)
+
+    def save(self, path: str | Path) -> None:
+        """Write a schema file; see :func:`shoal.schema.save`."""
+        from shoal.schema._write import save
+
+        save(self, path)
+
+    def __repr__(self) -> str:
+        counts = ((role, len(self.having(role))) for role in Role)
+        told = ", ".join(f"{number} {role}" for role, number in counts if number)
+        return f"<Schema of {len(self.attributes)} columns: {told}{'; guessed' if self.guessed else ''}>"
+
     def with_role(self, name: str, role: Role | str) -> Schema:
         """Return the schema with another role for one column.
 

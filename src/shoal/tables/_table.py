@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from shoal import notebook
 from shoal.errors import DataError
 from shoal.schema import Schema
 from shoal.tables._conform import conform
@@ -153,6 +154,12 @@ class Table:
     def __repr__(self) -> str:
         schema = "no schema" if self.schema is None else f"{len(self.schema.quasi_identifiers)} quasi-identifiers"
         return f"<Table {self.source}: {len(self.columns)} columns, {schema}, on {self.engine.name}>"
+
+    def _repr_html_(self) -> str:
+        """Show the columns, their types and roles, and no value."""
+        roles = {} if self.schema is None else {each.name: each.role for each in self.schema}
+        rows = [(name, kind, roles.get(name, "")) for name, kind in self.types.items()]
+        return notebook.shown(f"{self.source}", ("column", "type", "role"), rows)
 
 
 def numbered(table: Table) -> Table:

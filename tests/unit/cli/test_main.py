@@ -9,6 +9,7 @@ import typer.testing
 
 import shoal
 from shoal.cli._main import app
+from shoal.tables import _table
 
 COMMANDS = ("draft", "assess", "anonymize", "compare", "report", "verify", "sign", "bridge", "parameters", "serve")
 VAULT = ("create", "analyst", "budget", "ledger", "serve", "ask")
@@ -43,13 +44,13 @@ def test_a_table_is_checked_against_its_schema_once(tmp_path: Path, monkeypatch:
         '[columns.town]\nrole = "quasi-identifier"\n'
     )
     checked: list[str] = []
-    real = shoal.Table.with_schema
+    real = _table.conform
 
-    def counting(self: shoal.Table, *arguments: object, **options: object) -> shoal.Table:
-        checked.append(self.source.name)
-        return real(self, *arguments, **options)  # type: ignore[arg-type]
+    def counting(table: shoal.Table, *arguments: object, **options: object) -> shoal.Table:
+        checked.append(table.source.name)
+        return real(table, *arguments, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(shoal.Table, "with_schema", counting)
+    monkeypatch.setattr(_table, "conform", counting)
     arguments = ["anonymize", str(tmp_path / "people.csv"), "--k", "2", "--output", str(tmp_path / "release")]
     done = typer.testing.CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from shoal import notebook
 from shoal.errors import SchemaError
 from shoal.schema._domain import Kind
 from shoal.schema._reading import Reading
@@ -42,7 +43,7 @@ _SPOKEN = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Draft:
     """A guessed schema.
 
@@ -99,6 +100,13 @@ class Draft:
     def confirmed(self) -> Draft:
         """Return the draft after a person has looked at all of it: its schema is no longer marked as guessed."""
         return dataclasses.replace(self, schema=dataclasses.replace(self.schema, guessed=False))
+
+    def __repr__(self) -> str:
+        return f"<Draft of {len(self.schema.names)} columns: {self.summary}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(each.name, each.role, each.kind, self.reasons[each.name]) for each in self.schema]
+        return notebook.shown(f"A draft: {self.summary}", ("column", "role", "kind", "why"), rows)
 
     def to_toml(self) -> str:
         """Return the schema as TOML, each guess with its reason as a comment."""
