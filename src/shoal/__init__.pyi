@@ -9,6 +9,9 @@ from . import testing as testing
 from .comparison import Comparison as Comparison
 from .comparison import compare as compare
 from .errors import ShoalError as ShoalError
+from .estimation import Estimate as Estimate
+from .estimation import Estimates as Estimates
+from .estimation import estimate as estimate
 from .guarantees import Guarantee as Guarantee
 from .guarantees import Verification as Verification
 from .methods.classes import Anatomy as Anatomy

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from shoal import hierarchies, notebook, schema, tables
 from shoal.errors import ShoalError
+from shoal.estimation import Estimates, estimates_of
 from shoal.guarantees import CERTIFICATE, POPULATION, Certificate, Data, File, certify, column, fingerprint
 from shoal.methods.base import DATA, Made
 from shoal.methods.brief import Brief
@@ -86,6 +87,10 @@ class Release(Made):
     def attention(self) -> tuple[str, ...]:
         """What no promise covers and the holder should see first: columns erased, secrets that single people out."""
         return attention(self)
+
+    def estimate(self) -> Estimates:
+        """Read the tables of a release of method ``truthful-tables`` together; see :func:`shoal.estimate`."""
+        return estimates_of(self.plan, self.guarantee.events, [part.table for part in self.parts])
 
     def __str__(self) -> str:
         return summary(self)

@@ -23,7 +23,7 @@ LAYERS = [
     {"release"},
     {"verification"},
     {"report"},
-    {"utility"},
+    {"estimation", "utility"},
     {"methods"},
     {"risk"},
     {"quality", "mechanisms"},

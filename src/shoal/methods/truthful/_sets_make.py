@@ -15,6 +15,7 @@ import numpy as np
 from shoal import tables
 from shoal.errors import ParameterError, Problems, RequirementError
 from shoal.guarantees import Dropped, Event, Guarantee, Ordered, column, randomness
+from shoal.hierarchies import leaves_declared
 from shoal.mechanisms import RandomSource, discrete_gaussians
 from shoal.methods._preparation import domains
 from shoal.methods.base import Made, Part, PrivateReport, Work
@@ -52,7 +53,7 @@ def make_tables(work: Work, method: TruthfulTables) -> Made:
     shown = [trimmed(cells(frequencies, each), split.m, split.variance, work.source) for each in declared]
     chosen: list[LeveledColumns] = []
     if split.pairs:
-        expected = _expected(shown, lows, split.m)
+        expected = _expected(shown, lows, split.m, [leaves_declared(schema[name]) for name in names])
         chosen = choose(
             frequencies,
             lows,
@@ -124,17 +125,28 @@ def _lows(method: TruthfulTables, frequencies: Frequencies) -> tuple[int, ...]:
     return tuple(method.levels.get(name, 0) for name in frequencies.attributes)
 
 
-def _expected(shown: Sequence[Tuples], lows: Sequence[int], m: int) -> Expected:
-    """Estimate records, and how many of them have each value, from what was shown and nothing else.
+def _expected(shown: Sequence[Tuples], lows: Sequence[int], m: int, listed: Sequence[bool]) -> Expected:
+    """Estimate records, and how many of them have each value, from the schema and what was shown, and nothing else.
 
-    Values that were not shown count as 0: how many there are may depend on the data.
+    Values that were not shown share what is left where the schema lists all values, and count 0 otherwise: how many
+    there are would depend on the data.
     """
-    counts = []
-    for table, low in zip(shown, lows, strict=True):
-        own = np.zeros(len(table.hierarchies[0].labels[low]))
+    counts, hidden = [], []
+    for table, low, known in zip(shown, lows, listed, strict=True):
+        hierarchy = table.hierarchies[0]
+        own = np.zeros(len(hierarchy.labels[low]))
         own[table.codes[:, 0]] = table.counts + m
         counts.append(own)
-    return Expected(max(float(own.sum()) for own in counts), counts)
+        named = np.array([label is not None for label in hierarchy.labels[low]])
+        hidden.append((own == 0) & named & known)
+    whole = [own for own, missed, known in zip(counts, hidden, listed, strict=True) if known and not missed.any()]
+    if whole:
+        records = float(np.average([own.sum() for own in whole], weights=[1 / np.count_nonzero(own) for own in whole]))
+    else:
+        records = max(float(own.sum()) for own in counts)
+    for own, missed in zip(counts, hidden, strict=True):
+        own[missed] = min(max(records - float(own.sum()), 0.0) / max(int(missed.sum()), 1), m)
+    return Expected(records, counts)
 
 
 # -- what leaves

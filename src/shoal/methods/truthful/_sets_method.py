@@ -37,7 +37,7 @@ class TruthfulTables(Method):
         ``columns``: one table for every column. ``pairs``: these, and pairs of columns that go together, chosen
         privately with their levels. Or a list of lists of columns: these tables.
     pairs
-        How many pairs are chosen; by default three times the number of columns, or all.
+        How many pairs are chosen; by default four times the number of columns, or all.
     levels
         Columns that are generalised to this level at least, decided without looking at the data; 0 for all others.
     chosen
@@ -118,7 +118,7 @@ class TruthfulTables(Method):
         if self.tables != "pairs":
             return 0
         columns = len(released(schema))
-        wanted = 3 * columns if self.pairs is None else self.pairs
+        wanted = 4 * columns if self.pairs is None else self.pairs
         return min(wanted, columns * (columns - 1) // 2)
 
     def split(self, schema: Schema, wanted: DifferentialPrivacy) -> Split:

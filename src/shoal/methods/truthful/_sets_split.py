@@ -12,7 +12,7 @@ from shoal.methods.truthful import gaussian
 __all__ = ["Split"]
 
 #: Parts of rho for declared tables, for choosing pairs, and for the tables of pairs; measured on Adult.
-_DECLARED, _CHOICE, _PAIRS = Fraction(3, 10), Fraction(1, 20), Fraction(13, 20)
+_DECLARED, _CHOICE, _PAIRS = Fraction(7, 20), Fraction(1, 20), Fraction(3, 5)
 #: Variances are multiples of one over this, and epsilons of choices of one over its fifth power.
 _GRID = 16
 
@@ -53,7 +53,7 @@ class Split:
         --------
         >>> split = Split.of(Fraction(1), Fraction(1, 10**5), declared=9, pairs=27)
         >>> split.m, split.pair_m, round(float(split.choice), 3), split.holds()
-        (114, 132, 0.02, True)
+        (104, 136, 0.021, True)
         """
         rho = gaussian.largest_rho(epsilon, delta / 2)
         each = delta / 2 / (declared + pairs)

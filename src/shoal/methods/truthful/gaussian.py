@@ -74,7 +74,7 @@ def lost(m: int, variance: Fraction) -> float:
     Examples
     --------
     >>> f"{lost(90, Fraction(400)):.2g}"
-    '8e-07'
+    '8.2e-07'
     """
     with working_precision(STARTING_BITS):
         return round_up(_lost(m, variance))
@@ -105,7 +105,7 @@ def delta_of(rho: Fraction, epsilon: Fraction) -> float:
     Examples
     --------
     >>> f"{delta_of(Fraction(1, 40), Fraction(1)):.2g}"
-    '1.6e-06'
+    '1.3e-06'
     """
     with working_precision(STARTING_BITS):
         return min(1.0, round_up(_converted(_order(rho, epsilon), rho, epsilon)))

@@ -1,0 +1,108 @@
+"""``shoal estimate``: counts and cross tables from all tables of a release together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shoal.cli import _output, _source
+from shoal.errors import ParameterError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from shoal import Estimate, Estimates
+
+__all__ = ["EXAMPLES", "estimate"]
+
+EXAMPLES = """\b
+Examples:
+  shoal estimate release
+  shoal estimate release --count "sex=Female" --count "sex=Female,age=[20, 40)"
+  shoal estimate release --table sex,occupation
+  shoal estimate release --pool pool.parquet
+"""
+_MOST_ROWS = 200
+
+
+def estimate(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A release of method truthful-tables.")],
+    *,
+    count: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=VALUE,...", help="How many records have these values, of any level."),
+    ] = None,
+    table: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN,...", help="The cross table of these columns.")
+    ] = None,
+    pool: Annotated[
+        Path | None,
+        typer.Option(help="A file to write possible records with weights to: an estimate, not records."),
+    ] = None,
+    json: _source.Json = False,
+) -> None:
+    """Estimate counts and cross tables from all tables of a release together.
+
+    The standard errors say what noise does; that columns go together in a way that no table shows, they do not cover.
+    """
+    _output.json_wanted(wanted=json)
+    import shoal
+
+    if pool is not None and pool.exists():
+        raise ParameterError(f"`{pool.name}` exists already", hint="name a new file with --pool")
+    found = shoal.estimate(folder)
+    counts = [(text, found.count(_conditions(text, found))) for text in count or []]
+    tables = [(text, found.table(*(name.strip() for name in text.split(",")))) for text in table or []]
+    if json:
+        _output.print_json(
+            {
+                "records": found.records(),
+                "counts": [{"count": text, "value": each.value, "error": each.error} for text, each in counts],
+                "tables": [{"columns": text, "rows": rows.to_pylist()} for text, rows in tables],
+            }
+        )
+    else:
+        _show(found, counts, tables)
+    if pool is not None:
+        found.write_pool(pool)
+        if not json:
+            _output.line(f"Wrote {found.size:,} possible records with weights to {pool}: an estimate, not records.")
+
+
+def _show(found: Estimates, counts: list[tuple[str, Estimate]], tables: list[tuple[str, pa.Table]]) -> None:
+    _output.line("Estimated from all tables of the release together; +- is one standard error.", style="bold")
+    if not counts and not tables:
+        _output.line(f"columns: {', '.join(found.columns)}")
+    for text, each in counts or [("records", found.records())]:
+        _output.line(f"{text}: {each.value:,.0f} +- {each.error:,.0f}")
+    for text, rows in tables:
+        _output.line()
+        names = [name.strip() for name in text.split(",")]
+        listed = sorted(rows.to_pylist(), key=lambda row: -row["estimate"])
+        shown = [row for row in listed if row["estimate"] >= 0.5][:_MOST_ROWS]
+        for row in shown:
+            label = ", ".join("missing" if row[name] is None else row[name] for name in names)
+            _output.line(f"{label:<50} {row['estimate']:>12,.0f} +- {row['standard error']:,.0f}")
+        if len(shown) < len(listed):
+            _output.line(f"({len(listed) - len(shown):,} more rows; --json prints all)")
+
+
+def _conditions(text: str, found: Estimates) -> dict[str, list[str]]:
+    """Read COLUMN=VALUE pairs; a comma that no column follows belongs to a value."""
+    conditions: dict[str, list[str]] = {}
+    last = ""
+    for part in text.split(","):
+        name, equals, value = part.partition("=")
+        if equals and name.strip() in found.columns:
+            last = name.strip()
+            conditions.setdefault(last, []).append(value.strip())
+        elif last:
+            conditions[last][-1] += f",{part}"
+        else:
+            raise ParameterError(
+                "--count takes COLUMN=VALUE pairs, with columns of the release",
+                hint=f"the columns are {', '.join(found.columns)}",
+            )
+    return conditions

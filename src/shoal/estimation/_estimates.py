@@ -1,0 +1,198 @@
+"""What analysts ask of many truthful tables: counts, proportions, cross tables, and a pool for other tools."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from shoal import tables
+from shoal.errors import InputError, ParameterError, Problems
+from shoal.estimation._margins import Floats, Margins, read_margins
+from shoal.estimation._raking import POOL, Pool, raked
+from shoal.guarantees import CERTIFICATE, Event, load
+from shoal.methods.brief import Brief
+from shoal.tables import Table
+
+__all__ = ["Estimate", "Estimates", "estimate", "estimates_of"]
+
+PLAN = "plan.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number and its standard error: what the noise of the tables does to it.
+
+    The error does not cover that columns may go together in ways that no table shows.
+    """
+
+    value: float
+    error: float
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """All tables of a release, read together; made by `estimate`.
+
+    Parameters
+    ----------
+    margins
+        The tables.
+    size, seed
+        Of the pool of possible records that is weighted to agree with them.
+
+    Examples
+    --------
+    ``shoal.estimate("release").count(sex="Female", age=["17", "18"])``
+    """
+
+    margins: Margins
+    size: int = POOL
+    seed: int = 0
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that can be asked about."""
+        return self.margins.names
+
+    @cached_property
+    def _pool(self) -> Pool:
+        return raked(self.margins, size=self.size, seed=self.seed)
+
+    def records(self) -> Estimate:
+        """Estimate the number of records of the original table."""
+        return self.count()
+
+    def count(self, conditions: Mapping[str, object] | None = None, /, **more: object) -> Estimate:
+        """Estimate how many records have these values.
+
+        Parameters
+        ----------
+        conditions, more
+            By column: a value of any level of its hierarchy, or a list of values, of which a record has one.
+        """
+        return self._summed(self._selected({**(conditions or {}), **more}))
+
+    def proportion(self, conditions: Mapping[str, object] | None = None, /, **more: object) -> Estimate:
+        """Estimate the share of the records that have these values."""
+        inside = self._selected({**(conditions or {}), **more})
+        pool = self._pool
+        shares = pool.replicates[:, inside].sum(axis=1) / pool.replicates.sum(axis=1)
+        return Estimate(float(pool.weights[inside].sum() / pool.weights.sum()), float(np.std(shares)))
+
+    def table(self, *columns: str) -> pa.Table:
+        """Return the cross table of some columns, every combination of values with its estimate and standard error."""
+        places = [self._place(name) for name in columns]
+        keys, size = np.zeros(self.size, dtype=np.int64), 1
+        for j in places:
+            keys = keys * self.margins.size(j) + self._pool.codes[:, j]
+            size *= self.margins.size(j)
+        if size > self.size:
+            raise ParameterError(
+                f"the cross table of {', '.join(f'`{name}`' for name in columns)} has {size:,} cells, more than the "
+                f"{self.size:,} records of the pool",
+                hint="ask for fewer columns",
+            )
+        values = np.bincount(keys, self._pool.weights, minlength=size)
+        errors = np.std([np.bincount(keys, row, minlength=size) for row in self._pool.replicates], axis=0)
+        labels = itertools.product(*(self._labels(j) for j in places))
+        cells = list(zip(*labels, strict=True))
+        return pa.table(
+            {name: pa.array(cell, pa.string()) for name, cell in zip(columns, cells, strict=True)}
+            | {"estimate": values, "standard error": errors}
+        )
+
+    def pool(self) -> pa.Table:
+        """Return possible records with weights, for tools that want one file. They are no records of anybody."""
+        columns = {
+            name: pa.array(self._labels(j), pa.string()).take(pa.array(self._pool.codes[:, j]))
+            for j, name in enumerate(self.columns)
+        }
+        return pa.table(columns | {"weight": self._pool.weights})
+
+    def write_pool(self, path: str | Path) -> None:
+        """Write the pool to a new file; its ending says which format."""
+        tables.write(tables.read(self.pool()), path)
+
+    def _labels(self, column: int) -> tuple[str | None, ...]:
+        return self.margins.hierarchies[column].labels[self.margins.lows[column]]
+
+    def _place(self, name: str) -> int:
+        if name not in self.columns:
+            raise ParameterError(
+                f"the release has no column `{name}`; it has {', '.join(f'`{each}`' for each in self.columns)}"
+            )
+        return self.columns.index(name)
+
+    def _selected(self, conditions: Mapping[str, object]) -> npt.NDArray[np.bool_]:
+        inside = np.ones(self.size, dtype=np.bool_)
+        problems = Problems()
+        for name, wanted in conditions.items():
+            j = self._place(name)
+            texts = [str(each) for each in (wanted if isinstance(wanted, list | tuple | set) else [wanted])]
+            chosen = np.zeros(self.margins.size(j), dtype=np.bool_)
+            for each in texts:
+                found = self._values(j, each)
+                if found is None:
+                    problems.add(f"column `{name}` has no value `{each}` in its hierarchy, at the released levels")
+                else:
+                    chosen |= found
+            inside &= chosen[self._pool.codes[:, j]]
+        problems.raise_as(ParameterError)
+        return inside
+
+    def _values(self, column: int, label: str) -> npt.NDArray[np.bool_] | None:
+        """Return which of the values of a column at its lowest level a label stands for, if it is one."""
+        hierarchy = self.margins.hierarchies[column]
+        for level in range(self.margins.lows[column], hierarchy.height + 1):
+            if label in hierarchy.labels[level]:
+                return np.asarray(self.margins.lift(column, level) == hierarchy.labels[level].index(label))
+        return None
+
+    def _summed(self, inside: npt.NDArray[np.bool_]) -> Estimate:
+        again: Floats = self._pool.replicates[:, inside].sum(axis=1)
+        return Estimate(float(self._pool.weights[inside].sum()), float(np.std(again)))
+
+
+def estimate(folder: str | Path, *, size: int = POOL, seed: int = 0) -> Estimates:
+    """Read the tables of a release of method ``truthful-tables`` together.
+
+    Parameters
+    ----------
+    folder
+        The release. Whether it keeps its promise, `verify` says.
+    size, seed
+        How many possible records are weighted, and which; more records, smaller sampling errors.
+
+    Raises
+    ------
+    InputError
+        If the folder is no release of that method.
+    VerificationError
+        If it has no certificate.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise InputError(f"there is no release folder `{folder.name}`")
+    certificate, plan = load(folder / CERTIFICATE), Brief.load(folder / PLAN)
+    try:
+        events = [Event.from_json(step) for step in certificate.steps]
+    except (KeyError, TypeError, ValueError):
+        raise InputError("the steps of the certificate are not those of a release of this version") from None
+    files = plan.method.files(plan.schema)
+    return estimates_of(plan, events, [tables.read(folder / file) for file in files], size=size, seed=seed)
+
+
+def estimates_of(
+    plan: Brief, events: Sequence[Event], released: Sequence[Table], *, size: int = POOL, seed: int = 0
+) -> Estimates:
+    """Read released tables together, in the order of the steps that made them."""
+    if isinstance(size, bool) or not isinstance(size, int) or size < 1000:
+        raise ParameterError(f"`size` of `estimate` must be at least 1,000; got {size!r}.")
+    return Estimates(read_margins(plan.schema, events, released), size, seed)

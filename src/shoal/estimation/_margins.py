@@ -1,0 +1,187 @@
+"""The tables of a release as numbers: which classes each shows, how often, and how much noise there is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from shoal.errors import InputError
+from shoal.guarantees import Event
+from shoal.hierarchies import Hierarchy, build
+from shoal.methods.truthful import TablesTrimmed
+from shoal.schema import Attribute, Kind, Missing, Schema
+from shoal.schema.rules import text
+from shoal.tables import Table
+
+__all__ = ["Margin", "Margins", "read_margins"]
+
+Codes = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+#: Whole numbers between declared bounds are listed up to so many.
+MOST_NUMBERS = 20_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Margin:
+    """One table: its columns by position, their levels, and the classes that it shows with their numbers of records.
+
+    ``m`` is what a class lost on average, ``variance`` that of the loss.
+    """
+
+    columns: tuple[int, ...]
+    levels: tuple[int, ...]
+    codes: Codes
+    counts: Codes
+    m: int
+    variance: float
+
+    @property
+    def sizes(self) -> Floats:
+        """Estimated records of the classes: X + m, unbiased but for the classes that are hidden."""
+        return np.asarray(self.counts + self.m, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Margins:
+    """All tables of a release, and the hierarchies of their columns."""
+
+    hierarchies: tuple[Hierarchy, ...]
+    lows: tuple[int, ...]
+    tables: tuple[Margin, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns."""
+        return tuple(hierarchy.attribute for hierarchy in self.hierarchies)
+
+    def size(self, column: int, level: int | None = None) -> int:
+        """Return how many values a column has at a level; by default at its lowest."""
+        return len(self.hierarchies[column].labels[self.lows[column] if level is None else level])
+
+    def lift(self, column: int, level: int) -> Codes:
+        """Return, for the values of a column at its lowest level, their codes at a higher one."""
+        hierarchy, low = self.hierarchies[column], self.lows[column]
+        leaves = np.arange(hierarchy.size, dtype=np.int32)
+        found = np.zeros(self.size(column), dtype=np.int64)
+        found[hierarchy.generalize(leaves, low)] = hierarchy.generalize(leaves, level)
+        return found
+
+    @cached_property
+    def records(self) -> float:
+        """How many records there are, by tables that show all their classes; those of fewest classes count most."""
+        whole = [
+            table
+            for table in self.tables
+            if len(table.counts)
+            == np.prod([self.size(*pair) for pair in zip(table.columns, table.levels, strict=True)])
+        ]
+        if whole:
+            noise = [1 / (len(table.counts) * table.variance) for table in whole]
+            return float(np.average([table.sizes.sum() for table in whole], weights=noise))
+        return max(float(table.sizes.sum()) for table in self.tables)
+
+    def of_column(self, column: int) -> Floats:
+        """Return the estimated records of every value of a column; values that are not shown share what is left."""
+        table = min(
+            (
+                each
+                for each in self.tables
+                if column in each.columns and each.levels[each.columns.index(column)] == self.lows[column]
+            ),
+            key=lambda each: len(each.columns),
+        )
+        place = table.columns.index(column)
+        found = np.bincount(table.codes[:, place], weights=table.sizes, minlength=self.size(column))
+        hidden = found == 0
+        rest = max(self.records - float(found.sum()), 0.0)
+        if hidden.any():
+            found[hidden] = min(rest / int(hidden.sum()), table.m + 1)
+        return found.astype(np.float64)
+
+
+def read_margins(schema: Schema, events: Sequence[Event], tables: Sequence[Table]) -> Margins:
+    """Read the tables of a release of many truthful tables, given in the order of its steps."""
+    steps = [event for event in events if isinstance(event, TablesTrimmed)]
+    if not steps:
+        raise InputError(
+            "only releases of method `truthful-tables` can be read together",
+            hint="the rows of any other release can be counted as they stand",
+        )
+    described = [(step, *pair) for step in steps for pair in zip(step.tables, step.levels, strict=True)]
+    counted = [_counted(table, names) for (_, names, _), table in zip(described, tables, strict=True)]
+    names = tuple(dict.fromkeys(name for _, own, _ in described for name in own))
+    lows = {name: min(levels[own.index(name)] for _, own, levels in described if name in own) for name in names}
+    seen: dict[str, set[str | None]] = {name: set() for name in names}
+    for (_, own, levels), rows in zip(described, counted, strict=True):
+        for place, name in enumerate(own):
+            seen[name] |= {labels[place] for labels in rows if levels[place] == 0 or labels[place] is None}
+    hierarchies = tuple(_hierarchy(schema, schema[name], seen[name]) for name in names)
+    made = [
+        _margin(step, own, levels, rows, names, hierarchies)
+        for (step, own, levels), rows in zip(described, counted, strict=True)
+    ]
+    return Margins(hierarchies, tuple(lows[name] for name in names), tuple(made))
+
+
+def _counted(table: Table, names: Sequence[str]) -> dict[tuple[str | None, ...], int]:
+    """Return how often each combination of values occurs."""
+    rows = table.to_arrow().select(list(names))
+    found = rows.group_by(list(names)).aggregate([([], "count_all")])
+    labels = [text(found[name]).to_pylist() for name in names]
+    return dict(zip(zip(*labels, strict=True), found["count_all"].to_pylist(), strict=True))
+
+
+def _margin(
+    step: TablesTrimmed,
+    own: Sequence[str],
+    levels: Sequence[int],
+    rows: Mapping[tuple[str | None, ...], int],
+    names: Sequence[str],
+    hierarchies: Sequence[Hierarchy],
+) -> Margin:
+    columns = tuple(names.index(name) for name in own)
+    known = [
+        {label: code for code, label in enumerate(hierarchies[j].labels[level])}
+        for j, level in zip(columns, levels, strict=True)
+    ]
+    kept = [(labels, count) for labels, count in rows.items() if all(map(dict.__contains__, known, labels))]
+    codes = [[codes[label] for codes, label in zip(known, labels, strict=True)] for labels, _ in kept]
+    return Margin(
+        columns=columns,
+        levels=tuple(levels),
+        codes=np.array(codes, dtype=np.int64).reshape(-1, len(columns)),
+        counts=np.array([count for _, count in kept], dtype=np.int64),
+        m=step.m,
+        variance=float(step.variance),
+    )
+
+
+def _hierarchy(schema: Schema, attribute: Attribute, seen: set[str | None]) -> Hierarchy:
+    """Return the hierarchy of a column from the schema, and from released values where it does not list them."""
+    shown: set[str] = {label for label in seen if label is not None}
+    values: pa.Array
+    if attribute.kind is Kind.NUMERIC:
+        numbers = {float(label) for label in shown} | _whole_numbers(attribute)
+        values = pa.array(sorted(numbers), pa.float64())
+        values = values.cast(pa.int64()) if all(number.is_integer() for number in numbers) else values
+    elif attribute.kind is Kind.DATE:
+        values = pa.array(sorted(shown), pa.string()).cast(pa.date32())
+    else:
+        values = pa.array(sorted(shown), pa.string())
+    # no table shows a missing value: there are few or none
+    missing = attribute.missing is Missing.CATEGORY and None in seen
+    return build(attribute, values, folder=schema.folder, missing=missing)
+
+
+def _whole_numbers(attribute: Attribute) -> set[float]:
+    domain = attribute.domain
+    if domain is None or not isinstance(domain.minimum, int | float) or not isinstance(domain.maximum, int | float):
+        return set()
+    low, high = int(np.ceil(domain.minimum)), int(np.floor(domain.maximum))
+    return {float(number) for number in range(low, high + 1)} if high - low < MOST_NUMBERS else set()

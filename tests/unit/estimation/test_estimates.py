@@ -1,0 +1,112 @@
+"""Estimates from many truthful tables: near the truth, with honest errors, and clear about what cannot be answered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import shoal
+from shoal.errors import InputError, ParameterError, VerificationError
+
+ROWS = 20_000
+SIZE = 20_000
+
+
+@pytest.fixture(scope="module")
+def original() -> pa.Table:
+    generator = np.random.default_rng(3)
+    age = generator.integers(20, 60, ROWS)
+    town = np.array(["Ulm", "Bonn", "Kiel", "Jena"])[generator.choice(4, ROWS, p=[0.5, 0.3, 0.15, 0.05])]
+    ill = np.where(generator.random(ROWS) < age / 80, "yes", "no")
+    return pa.table({"age": age, "town": town, "ill": ill})
+
+
+@pytest.fixture(scope="module")
+def release(original: pa.Table) -> shoal.Release:
+    groups = shoal.Groups(levels=((("south", ("Ulm", "Jena")), ("north", ("Bonn", "Kiel"))),))
+    schema = shoal.Schema(
+        attributes=(
+            shoal.Attribute(
+                name="age",
+                role="quasi-identifier",
+                kind="numeric",
+                domain=shoal.Domain(minimum=0, maximum=100),
+                hierarchy=shoal.Intervals(widths=(5, 20)),
+            ),
+            shoal.Attribute(name="town", role="quasi-identifier", hierarchy=groups),
+            shoal.Attribute(name="ill", role="quasi-identifier", domain=shoal.Domain(values=("yes", "no"))),
+        )
+    )
+    wanted = shoal.DifferentialPrivacy(epsilon=2, delta="1e-6")
+    return shoal.anonymize(shoal.read(original).with_schema(schema), wanted, method=shoal.TruthfulTables())
+
+
+@pytest.fixture(scope="module")
+def estimates(release: shoal.Release, tmp_path_factory: pytest.TempPathFactory) -> shoal.Estimates:
+    return shoal.estimate(release.write(tmp_path_factory.mktemp("estimates") / "release"), size=SIZE)
+
+
+def test_counts_and_proportions_are_near_the_truth(estimates: shoal.Estimates, original: pa.Table) -> None:
+    rows = original.to_pandas()
+    assert estimates.records().value == pytest.approx(ROWS, abs=200)
+    for conditions, truth in (
+        ({"town": "Ulm"}, (rows.town == "Ulm").sum()),
+        ({"town": "south"}, rows.town.isin(["Ulm", "Jena"]).sum()),
+        ({"town": ["Bonn", "Kiel"], "ill": "yes"}, (rows.town.isin(["Bonn", "Kiel"]) & (rows.ill == "yes")).sum()),
+        ({"age": "[40, 60)", "ill": "yes"}, ((rows.age >= 40) & (rows.ill == "yes")).sum()),
+    ):
+        found = estimates.count(conditions)
+        assert found.value == pytest.approx(int(truth), abs=0.03 * ROWS), conditions
+        assert 0 < found.error < 0.03 * ROWS
+        assert estimates.proportion(**conditions).value == pytest.approx(truth / ROWS, abs=0.03)
+
+
+def test_a_cross_table_has_every_combination_and_adds_up(estimates: shoal.Estimates) -> None:
+    table = estimates.table("town", "ill")
+    assert len(table) == 8
+    assert table.column_names == ["town", "ill", "estimate", "standard error"]
+    total = sum(table["estimate"].to_pylist())
+    assert total == pytest.approx(estimates.records().value)
+
+
+def test_errors_are_as_large_as_the_noise_of_a_released_table(estimates: shoal.Estimates) -> None:
+    margin = next(each for each in estimates.margins.tables if len(each.columns) == 1 and len(each.counts) == 2)
+    name = estimates.columns[margin.columns[0]]
+    assert name == "ill"
+    assert 0.2 * margin.variance**0.5 < estimates.count(ill="yes").error < 2 * margin.variance**0.5
+
+
+def test_the_pool_is_weighted_and_says_nothing_but_the_estimate(estimates: shoal.Estimates, tmp_path: Path) -> None:
+    estimates.write_pool(tmp_path / "pool.parquet")
+    pool = pq.read_table(tmp_path / "pool.parquet")
+    assert len(pool) == SIZE
+    inside = np.array(pool["town"].to_pylist()) == "Ulm"
+    assert pool["weight"].to_numpy()[inside].sum() == pytest.approx(estimates.count(town="Ulm").value)
+
+
+def test_a_release_in_memory_gives_the_same(release: shoal.Release, estimates: shoal.Estimates) -> None:
+    assert release.estimate().margins.records == estimates.margins.records
+
+
+def test_what_cannot_be_answered_is_said(estimates: shoal.Estimates, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="no column `nose`"):
+        estimates.count(nose="long")
+    with pytest.raises(ParameterError, match="no value `Rome`"):
+        estimates.count(town="Rome")
+    with pytest.raises(InputError, match="no release folder"):
+        shoal.estimate(tmp_path / "nowhere")
+    with pytest.raises(VerificationError):
+        shoal.estimate(tmp_path)
+
+
+def test_a_release_of_one_table_is_refused(tmp_path: Path) -> None:
+    table = shoal.read(pa.table({"age": [1, 1, 2, 2]})).with_schema(
+        shoal.Schema(attributes=(shoal.Attribute(name="age", role="quasi-identifier", kind="numeric"),))
+    )
+    folder = shoal.anonymize(table, shoal.KAnonymity(2)).write(tmp_path / "release")
+    with pytest.raises(InputError, match="truthful-tables"):
+        shoal.estimate(folder)
