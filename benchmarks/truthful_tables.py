@@ -33,7 +33,7 @@ from dpmm.pipelines import AIMPipeline, MSTPipeline
 name, epsilon, delta, source, target = sys.argv[1:]
 table = pd.read_csv(source, dtype=str)
 kinds = {"MST": MSTPipeline, "AIM": AIMPipeline}
-made = kinds[name](epsilon=float(epsilon), delta=float(delta), disable_progress_bar=True)
+made = kinds[name](epsilon=float(epsilon), delta=float(delta))
 
 made.fit(table.astype("category"))
 made.generate(n_records=len(table)).to_csv(target, index=False)

@@ -15,7 +15,7 @@ import pyarrow as pa
 from shoal import tables
 from shoal.errors import InputError, ParameterError, Problems
 from shoal.estimation._margins import Floats, Margins, read_margins
-from shoal.estimation._raking import POOL, Pool, raked
+from shoal.estimation._raking import POOL, RakedPool, raked
 from shoal.guarantees import CERTIFICATE, Event, load
 from shoal.methods.brief import Brief
 from shoal.tables import Table
@@ -62,7 +62,7 @@ class Estimates:
         return self.margins.names
 
     @cached_property
-    def _pool(self) -> Pool:
+    def _pool(self) -> RakedPool:
         return raked(self.margins, size=self.size, seed=self.seed)
 
     def records(self) -> Estimate:

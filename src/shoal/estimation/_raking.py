@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from shoal.estimation._margins import Codes, Floats, Margin, Margins
 
-__all__ = ["POOL", "Pool", "raked"]
+__all__ = ["POOL", "RakedPool", "raked"]
 
 #: Records of a pool by default: more make sampling errors smaller, and everything slower.
 POOL = 200_000
@@ -38,7 +38,7 @@ class _Constraint:
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class RakedPool:
     """Possible records: codes at the lowest level of each column, and weights."""
 
     codes: Codes
@@ -51,7 +51,7 @@ class Pool:
         return _replicated(self.weights, self.constraints, REPLICATES, np.random.default_rng(1))
 
 
-def raked(margins: Margins, *, size: int, seed: int) -> Pool:
+def raked(margins: Margins, *, size: int, seed: int) -> RakedPool:
     """Draw a pool and rake it; the seed decides nothing but which records the pool has."""
     generator = np.random.default_rng(seed)
     codes = _drawn(margins, size, generator)
@@ -60,7 +60,7 @@ def raked(margins: Margins, *, size: int, seed: int) -> Pool:
     for number in range(_ROUNDS):
         weights = _round(weights, constraints, 1.0 if number < _FREE else 1 / (2 + number - _FREE))
     weights *= margins.records / weights.sum()
-    return Pool(codes, weights, constraints)
+    return RakedPool(codes, weights, constraints)
 
 
 def _replicated(
