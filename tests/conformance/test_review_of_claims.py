@@ -28,7 +28,7 @@ from shoal.models import (
     SampleUniqueness,
     TCloseness,
 )
-from shoal.schema import Attribute, Domain, Flat, FromFile, Intervals, Kind, Role, Schema
+from shoal.schema import Attribute, Domain, Flat, FromFile, Intervals, Kind, Mask, Role, Schema
 
 AGE = Attribute(name="age", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC, hierarchy=Intervals(widths=(10, 50)))
 TEXT = Attribute(name="zip", role=Role.QUASI_IDENTIFIER, hierarchy=Flat())
@@ -274,3 +274,35 @@ def test_a_swap_promises_to_hide_records_and_not_values() -> None:
     assert "finds the record that" in promise.statement
     assert any("probability m/c" in text for text in promise.assumptions)
     assert any("undoes the exchange" in text for text in promise.assumptions)
+
+
+def test_who_knows_the_method_has_one_world_left_and_the_promise_says_so() -> None:
+    """Minimality: had the two of 1001 had different illnesses, nothing would have been generalised."""
+    zips = ["1001"] * 2 + ["1002"] * 4
+    area = Attribute(name="zip", role=Role.QUASI_IDENTIFIER, hierarchy=Mask(length=4, masked=(1,)))
+    known = Schema(attributes=(area, Attribute(name="ill", role=Role.SENSITIVE)))
+    ills = ("hiv", "hiv", "flu", "cold", "burn", "acne")
+
+    def released(world: tuple[str, ...]) -> tuple[object, ...]:
+        table = shoal.read(pa.table({"zip": zips, "ill": list(world)})).with_schema(known)
+        made = shoal.anonymize(table, KAnonymity(2), DistinctLDiversity("ill", 2), method=shoal.Generalize())
+        return tuple(sorted(map(str, made.table.to_arrow().to_pylist()))), made.guarantee
+
+    seen, guarantee = released(ills)
+    worlds = {frozenset(world[:2]) for world in itertools.permutations(ills) if world[0] <= world[1]}
+    left = [pair for pair in worlds if released((*_pair(pair), *_others(ills, pair)))[0] == seen]
+    assert left == [frozenset({"hiv"})]
+    (diverse,) = (promise for promise in guarantee.promises if promise.model == "distinct-l-diversity")
+    assert any("does not run the method backwards" in assumption for assumption in diverse.assumptions)
+
+
+def _pair(values: frozenset[str]) -> tuple[str, str]:
+    first, *rest = sorted(values)
+    return first, rest[0] if rest else first
+
+
+def _others(ills: tuple[str, ...], pair: frozenset[str]) -> list[str]:
+    rest = list(ills)
+    for value in _pair(pair):
+        rest.remove(value)
+    return rest
