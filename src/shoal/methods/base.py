@@ -317,7 +317,10 @@ class PrivateReport:
     def to_json(self) -> str:
         """Return the report as JSON, under a notice."""
         notice = "NOT FOR PUBLICATION: figures of the input without protection; publishing any breaks the promise."
-        return json.dumps({"notice": notice, **dataclasses.asdict(self)}, indent=2) + "\n"
+        figures = dataclasses.asdict(self)
+        if self.before.fewest is None:
+            del figures["before"]["fewest"]
+        return json.dumps({"notice": notice, **figures}, indent=2) + "\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
