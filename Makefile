@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench lint types native system clean
+.PHONY: help demo test check bench lint types native system fuzz stops faults wheel lowest docs clean
 
 help: ## show what each target does
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -35,6 +35,27 @@ lint: .venv/tested ## ruff: lint and format
 types: .venv/tested ## mypy --strict
 	$(BIN)/mypy
 
+fuzz: .venv/tested ## hostile inputs for minutes: SHOAL_FUZZ_SECONDS and SHOAL_FUZZ_SEED choose how long and which
+	SHOAL_FUZZ_SECONDS=$${SHOAL_FUZZ_SECONDS:-300} $(BIN)/python -m pytest -q -s tests/fuzz tests/web/test_fuzz.py tests/unit/queries/test_server_fuzz.py
+
+stops: .venv/tested ## signals at random moments of every command, 100 rounds each
+	SHOAL_STOPS=$${SHOAL_STOPS:-100} $(BIN)/python -m pytest -q -s tests/reliability/test_stop.py
+
+faults: .venv/tested ## every system call of a release and a spending fails once; the power fails between any two
+	SHOAL_FAULTS_STRIDE=1 $(BIN)/python -m pytest -q -s tests/reliability/test_faults.py
+
+wheel: .venv/installed ## build the wheel of this platform, check that it is complete, and list what is in it
+	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
+	$(BIN)/python tools/check_wheel.py dist
+	$(BIN)/python tools/sbom.py > dist/shoal.cdx.json
+
+lowest: wheel ## install the wheel with the lowest allowed versions into a clean environment, and run the tests there
+	sh tools/lowest-versions
+
+docs: .venv/tested ## build the documentation; a warning or a broken link fails
+	$(BIN)/pip install --quiet --editable '.[docs]'
+	$(BIN)/zensical build --strict --clean
+
 native: ## build the C++ kernels again
 	$(BIN)/pip install --quiet --editable . --no-deps
 
@@ -42,4 +63,4 @@ system: ## install what the tests need from Debian (a JRE, PostgreSQL, Chromium)
 	@sh tools/system-packages
 
 clean: ## remove the environment and everything built
-	rm -rf .venv build src/*.egg-info src/shoal/kernels/_native*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv build dist site src/*.egg-info src/shoal/kernels/_native*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -262,8 +262,15 @@ def serve(
 
 
 def _listen(config: uvicorn.Config) -> None:
-    """Serve until a signal comes."""
+    """Serve until a signal comes; refusals are logged to standard error, one line each, with their time."""
+    import logging
+
     import uvicorn
+
+    log, lines = logging.getLogger("shoal.vault"), logging.StreamHandler()
+    lines.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    log.addHandler(lines)
+    log.propagate = False
 
     server = uvicorn.Server(config)
     try:

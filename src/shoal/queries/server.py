@@ -6,6 +6,7 @@ the computation all look the same.
 
 # no postponed annotations here: FastAPI reads those of functions whose dependencies are local
 
+import logging
 import math
 import threading
 import time
@@ -56,6 +57,12 @@ class RateLimits:
     pace: float = 0.0
 
 
+#: how often anybody may come with a token that nobody was given; who has one is not slowed down
+WRONG_TOKENS = RateLimits(rate=1.0, burst=20)
+#: refusals, one line each: the status, its word and the analyst; nothing of the question
+LOG = logging.getLogger("shoal.vault")
+
+
 class _Refused(Exception):
     def __init__(self, status: int, code: str, problem: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(problem)
@@ -70,7 +77,7 @@ class _Door:
     limits: RateLimits
     _names: dict[str, str] = field(default_factory=dict)
     _looked: float = -math.inf
-    _allowed: dict[str, tuple[float, float]] = field(default_factory=dict)
+    _allowed: dict[str | None, tuple[float, float]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     async def name(self, token: str) -> str:
@@ -79,6 +86,8 @@ class _Door:
             await run_in_threadpool(self._look)
         name = self._names.get(token_digest(token))
         if name is None:
+            # all strangers together: they may come from many addresses, or all from that of a proxy
+            self._take(None, WRONG_TOKENS, "too many unknown tokens; wait before you try again.")
             raise _Refused(401, "unknown", "the token is unknown.", {"WWW-Authenticate": "Bearer"})
         return name
 
@@ -89,17 +98,19 @@ class _Door:
                 self._looked = time.monotonic()
 
     def take(self, name: str) -> None:
-        """Count one question, or refuse it: a bucket of ``burst`` questions that fills at ``rate``."""
+        """Count one question, or refuse it."""
+        self._take(name, self.limits, "too many questions; wait before you ask again.")
+
+    def _take(self, who: str | None, limits: RateLimits, problem: str) -> None:
+        """Take from a bucket of ``burst`` that fills at ``rate``."""
         with self._lock:
             now = time.monotonic()
-            level, before = self._allowed.get(name, (float(self.limits.burst), now))
-            level = min(level + (now - before) * self.limits.rate, self.limits.burst)
-            self._allowed[name] = (max(level - 1, 0.0) if level >= 1 else level, now)
+            level, before = self._allowed.get(who, (float(limits.burst), now))
+            level = min(level + (now - before) * limits.rate, limits.burst)
+            self._allowed[who] = (max(level - 1, 0.0) if level >= 1 else level, now)
         if level < 1:
-            wait = math.ceil((1 - level) / self.limits.rate)
-            raise _Refused(
-                429, "too-often", "too many questions; wait before you ask again.", {"Retry-After": str(wait)}
-            )
+            wait = math.ceil((1 - level) / limits.rate)
+            raise _Refused(429, "too-often", problem, {"Retry-After": str(wait)})
 
 
 def create_app(desk: Desk, ledger: Ledger, *, limits: RateLimits | None = None) -> FastAPI:
@@ -126,8 +137,9 @@ def create_app(desk: Desk, ledger: Ledger, *, limits: RateLimits | None = None) 
     app.add_middleware(_BodyLimit)
     bearer = HTTPBearer(auto_error=False)
 
-    async def analyst(given: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]) -> str:
-        return await door.name("" if given is None else given.credentials)
+    async def analyst(request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]) -> str:
+        request.state.analyst = await door.name("" if given is None else given.credentials)
+        return str(request.state.analyst)
 
     refusals: dict[int | str, dict[str, Any]] = {
         code: {"model": ErrorMessage} for code in (400, 403, 413, 422, 429, 500)
@@ -191,26 +203,26 @@ def _handle_errors(app: FastAPI) -> None:
     """Give every error one shape, without a word of where it came from."""
 
     @app.exception_handler(_Refused)
-    def refused(_request: Request, error: _Refused) -> Response:
-        return _error(error.status, error.code, [error.problem], headers=error.headers)
+    def refused(request: Request, error: _Refused) -> Response:
+        return _error(request, error.status, error.code, [error.problem], headers=error.headers)
 
     @app.exception_handler(ShoalError)
-    def known(_request: Request, error: ShoalError) -> Response:
+    def known(request: Request, error: ShoalError) -> Response:
         status, code = _status(error)
-        return _error(status, code, error.problems, error.hint)
+        return _error(request, status, code, error.problems, error.hint)
 
     @app.exception_handler(RequestValidationError)
-    def invalid(_request: Request, error: RequestValidationError) -> Response:
+    def invalid(request: Request, error: RequestValidationError) -> Response:
         problems = [f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}" for each in error.errors()]
-        return _error(422, "invalid", problems)
+        return _error(request, 422, "invalid", problems)
 
     @app.exception_handler(HTTPException)
-    def other(_request: Request, error: HTTPException) -> Response:
-        return _error(error.status_code, "refused", [str(error.detail)], headers=dict(error.headers or {}))
+    def other(request: Request, error: HTTPException) -> Response:
+        return _error(request, error.status_code, "refused", [str(error.detail)], headers=dict(error.headers or {}))
 
     @app.exception_handler(Exception)
-    def unknown(_request: Request, _error_: Exception) -> Response:
-        return _error(500, "not-answered", ["the request could not be served."])
+    def unknown(request: Request, _error_: Exception) -> Response:
+        return _error(request, 500, "not-answered", ["the request could not be served."])
 
 
 def _status(error: ShoalError) -> tuple[int, str]:
@@ -222,6 +234,7 @@ def _status(error: ShoalError) -> tuple[int, str]:
 
 
 def _error(
+    request: Request,
     status: int,
     code: str,
     problems: list[str] | tuple[str, ...],
@@ -229,6 +242,7 @@ def _error(
     *,
     headers: dict[str, str] | None = None,
 ) -> JSONResponse:
+    LOG.warning("refused %s %s %s", status, code, getattr(request.state, "analyst", "-"))
     content = {"code": code, "problems": list(problems), "hint": hint}
     return JSONResponse(content, status_code=status, headers={**(headers or {}), "Cache-Control": "no-store"})
 

@@ -99,6 +99,28 @@ class TestRefusals:
                 status, data = raw(client, method, path, body, **headers)
                 assert (status, data["code"]) == (401, "unknown")
 
+    def test_who_tries_tokens_is_slowed_down_and_nobody_else(self, client: Client, token: str) -> None:
+        found = [raw(client, "GET", "/v1/budget", Authorization=f"Bearer wrong{number}")[0] for number in range(40)]
+        assert found[:20] == [401] * 20
+        assert found.count(429) >= 15
+        assert raw(client, "GET", "/v1/budget", Authorization=f"Bearer {token}")[0] == 200
+
+    def test_refusals_are_logged_without_content(
+        self, client: Client, token: str, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        ask = {"Authorization": f"Bearer {token}"}
+        raw(client, "GET", "/v1/budget", Authorization="Bearer wrong")
+        raw(client, "POST", "/v1/ask", json.dumps({"secret": CANARY}).encode(), **ask)
+        with suppress(BudgetSpent):
+            client.count('sex = "F"', epsilon=50)
+        assert [line for line in caplog.messages if "refused" in line] == [
+            "refused 401 unknown -",
+            "refused 422 invalid alice",
+            "refused 403 budget-spent alice",
+        ]
+        assert CANARY not in caplog.text
+        assert token not in caplog.text
+
     def test_tokens_are_stored_as_digests_only(self, vault: Vault, token: str) -> None:
         vault.ledger().close()
         for file in vault.folder.iterdir():
@@ -347,7 +369,7 @@ class TestVault:
             Vault.open(tmp_path)
 
     def test_an_existing_folder_is_not_overwritten(self, vault: Vault, files: Path) -> None:
-        with pytest.raises(InputError, match="cannot be made"):
+        with pytest.raises(InputError, match="already exists"):
             Vault.create(
                 vault.folder, str(files / "people.csv"), schema=files / "people.schema.toml", budget=Loss.of(1)
             )

@@ -1,0 +1,13 @@
+"""Print the lowest version of every dependency that pyproject.toml allows, as constraints for pip."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+extras = project["optional-dependencies"]
+for requirement in [*project["dependencies"], *(each for name in extras if name != "docs" for each in extras[name])]:
+    if found := re.fullmatch(r"([\w.-]+)(?:\[\w+\])?>=([\d.]+)", requirement):
+        print(f"{found[1]}=={found[2]}")
