@@ -165,6 +165,8 @@ def test_kinds(column, kind):
         (profile("age", "integer", minimum=4, maximum=4), None),
         (profile("height", "number", minimum=1.4, maximum=2.05), Intervals(widths=(0.05, 0.1, 0.2, 0.4))),
         (profile("age", "integer"), None),
+        (profile("x", "number", minimum=0.0, maximum=1e300), None),
+        (profile("x", "number", minimum=0.0, maximum=1e-300), None),
         (profile("zip", lengths=((5, 1.0),)), Mask(length=5, masked=(1, 2, 3, 4))),
         (profile("zip", lengths=((5, 0.9),), longest=10), Mask(length=10, masked=tuple(range(1, 10)))),
         (profile("zip", lengths=((5, 0.9),), longest=40), None),

@@ -60,7 +60,7 @@ def test_a_folder_without_permission_is_refused(table: Table, tmp_path: Path, mo
         write(table, tmp_path / "a.csv")
 
 
-@pytest.mark.parametrize("destination", ["a.xlsx", "a", "postgres.db"])
+@pytest.mark.parametrize("destination", ["a.docx", "a", "postgres.db"])
 def test_an_unknown_format_is_refused(table: Table, destination: str) -> None:
     with pytest.raises(ParameterError, match="which `format`"):
         write(table, destination)

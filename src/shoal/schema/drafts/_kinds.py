@@ -19,6 +19,8 @@ _CODE_LENGTHS = range(3, 13)
 _LARGEST_COUNT = 60
 # one value reaches far beyond the rest: as incomes do
 _DIGITS_BEYOND = 2
+# numbers beyond this range are not quantities of people, and no intervals are proposed for them
+_SMALLEST, _LARGEST = 1e-30, 1e30
 _FINE, _COARSE = (1, 2, 5), (1,)
 
 
@@ -94,7 +96,7 @@ def _numbers(profile: ColumnProfile) -> Guess[HierarchyRule | None]:
     if low is None or high is None or isinstance(low, dt.date) or isinstance(high, dt.date):
         return Guess(None)
     spread = float(high) - float(low)
-    if not (math.isfinite(spread) and spread > 0):
+    if not _SMALLEST < spread < _LARGEST or max(abs(float(low)), abs(float(high))) > _LARGEST:
         return Guess(None)
     if profile.whole and low >= 0 and high <= _LARGEST_COUNT and means_count(profile.name):
         return Guess(_count_cuts(float(high)), "the cut points fit a count")
