@@ -71,6 +71,8 @@ def check_tables(
 
 def _words(release: _TablesRelease) -> Decision:
     """Say the promise again from its parameters and the plan, and compare all parts of it."""
+    if release.promise.records_per_person is not None:
+        return False, "such tables promise to records, not to persons"
     if release.promise.definition != "standard" or release.entry.file is not None:
         return False, "many tables together keep the standard definition, all of them together"
     again = release.promise.promise(

@@ -139,10 +139,11 @@ class TruthfulTables(Method):
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         """Return what keeps this method from being used with a schema and promises."""
         del models
+        whose = [] if schema.person is None else [_counts_records(self.title, schema.person)]
         known = [attribute.name for attribute in released(schema)]
         tables = () if isinstance(self.tables, str) else [name for table in self.tables for name in table]
         named = {"tables": dict.fromkeys(tables), "levels": self.levels}
-        return [
+        return whose + [
             f"`{parameter}` of `{self.title}` names column `{column}`, which is not released"
             for parameter, columns in named.items()
             for column in columns
@@ -159,6 +160,13 @@ class TruthfulTables(Method):
         if privacy.records_per_person is not None:
             found.append(f"`{self.title}` promises nothing to persons; use `Truthful`, or no `records_per_person`")
         return found
+
+
+def _counts_records(title: str, person: str) -> str:
+    return (
+        f"`{title}` promises to records, and column `{person}` says that persons may have several; use `Truthful`, or, "
+        "if everybody has one record, give the column the role `identifier`"
+    )
 
 
 def _file(number: int, columns: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -161,5 +162,13 @@ def test_columns_that_are_not_there_and_what_does_not_go_together_are_named(peop
     shared = shoal.DifferentialPrivacy(epsilon=1, delta="1e-5", search_share="0.1")
     with pytest.raises((ParameterError, PlanError), match="search_share"):
         shoal.anonymize(people, shared, method=shoal.TruthfulTables())
+    bounded = shoal.DifferentialPrivacy(epsilon=1, delta="1e-5", records_per_person=2)
+    with pytest.raises((ParameterError, PlanError), match="records_per_person"):
+        shoal.anonymize(people, bounded, method=shoal.TruthfulTables())
+    whose = shoal.Schema(
+        attributes=tuple(replace(each, role="person") if each.name == "name" else each for each in people.schema or ())
+    )
+    with pytest.raises((ParameterError, PlanError), match="promises to records"):
+        shoal.anonymize(people.with_schema(whose), PRIVATE, method=shoal.TruthfulTables())
     with pytest.raises(ParameterError, match="the top is"):
         shoal.anonymize(people, PRIVATE, method=shoal.TruthfulTables(levels={"ill": 7}))
