@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+
+import shoal
+from shoal import tables
 
 from .conftest import CANARY, OCTETS, Browser
 
@@ -55,3 +62,25 @@ def test_a_file_is_read_as_the_person_says(browser: Browser) -> None:
     assert [each["name"] for each in answer.json()["columns"]] == ["a", "b"]
     assert answer.json()["reading"] == {"delimiter": ";", "decimal": ","}
     assert "NA" in browser.get(f"/api/tables/{answer.json()['id']}/schema.toml").text
+
+
+def test_a_sheet_of_an_excel_file_is_opened(browser: Browser, tmp_path: Path) -> None:
+    pytest.importorskip("python_calamine", reason="needs the extra `files`")
+    pytest.importorskip("openpyxl", reason="needs the extra `files`")
+    tables.write(shoal.read(pa.table({"age": [1, 2], "town": ["Ulm", "Rome"]})), tmp_path / "people.xlsx")
+    content = (tmp_path / "people.xlsx").read_bytes()
+    answer = browser.post("/api/tables?name=people.xlsx", content=content, headers=OCTETS)
+    assert answer.status_code == 201, answer.text
+    assert get(browser, answer.json()["id"])["rows"] == [["1", "Ulm"], ["2", "Rome"]]
+    wrong = browser.post("/api/tables?name=people.xlsx&sheet=none", content=content, headers=OCTETS)
+    assert wrong.status_code == 422
+    assert "no sheet" in wrong.json()["problems"][0]
+
+
+def test_a_spreadsheet_that_unpacks_to_very_much_is_refused(browser: Browser) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", b"<row/>" * (50 << 20))
+    answer = browser.post("/api/tables?name=bomb.xlsx", content=packed.getvalue(), headers=OCTETS)
+    assert answer.status_code == 422
+    assert "unpacks" in answer.json()["problems"][0]

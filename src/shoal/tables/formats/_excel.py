@@ -24,7 +24,6 @@ class Excel(FileFormat):
     options: ClassVar[tuple[str, ...]] = ("table",)
     endings: ClassVar[tuple[str, ...]] = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
     written: ClassVar[tuple[str, ...]] = (".xlsx",)
-    uploaded: ClassVar[bool] = False
 
     def open(self, path: Path, options: Options) -> Table:
         """Read a sheet; blank rows are left out, and a column that mixes numbers and words is text."""

@@ -8,6 +8,7 @@ import datetime as dt
 import gzip
 import re
 import shutil
+import zipfile
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,10 +51,11 @@ async def upload(
     delimiter: Annotated[str | None, Query(max_length=1, description="of a CSV file; found out by default")] = None,
     encoding: Annotated[str | None, Query(max_length=40, description="of a CSV file; found out by default")] = None,
     decimal: Annotated[Literal[".", ","] | None, Query(description="of a CSV file; found out by default")] = None,
+    sheet: Annotated[str | None, Query(max_length=100, description="of a spreadsheet; the first by default")] = None,
     missing: Annotated[list[str], Query(max_length=20, description="texts that stand for a missing value")] = [],  # noqa: B006
 ) -> dict[str, Any]:
-    """Take a CSV or Parquet file, profile its columns and draft a schema."""
-    reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
+    """Take a file with a table, profile its columns and draft a schema."""
+    reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "table": sheet}
     given = {key: value for key, value in reading.items() if value}
     # the ending is kept, so that the file is read as what it is; the rest of a client's name is only shown
     ending = next((each for each in sorted(uploadable(), key=len, reverse=True) if name.lower().endswith(each)), None)
@@ -240,6 +242,11 @@ def _check_size(path: Path) -> None:
             return  # reading says better what is wrong
         if unpacked > limit:
             raise DataError(f"this file unpacks to more than {limit / 2**20:,.0f} MB", hint="unpack it first")
+    elif zipfile.is_zipfile(path):
+        limit = max(_UNPACKED, _TIMES * path.stat().st_size)
+        with contextlib.suppress(zipfile.BadZipFile, OSError), zipfile.ZipFile(path) as packed:
+            if sum(each.file_size for each in packed.infolist()) > limit:
+                raise DataError(f"this file unpacks to more than {limit / 2**20:,.0f} MB", hint="save it as CSV")
     elif path.suffix in (".parquet", ".pq"):
         import pyarrow as pa
         import pyarrow.parquet as pq

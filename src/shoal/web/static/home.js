@@ -11,7 +11,7 @@ function send(file) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     const query = new URLSearchParams({ name: file.name });
-    for (const name of ["delimiter", "encoding", "decimal"]) if (form.elements[name].value) query.set(name, form.elements[name].value);
+    for (const name of ["delimiter", "encoding", "decimal", "sheet"]) if (form.elements[name].value) query.set(name, form.elements[name].value);
     for (const text of form.elements.missing.value.split(",").map((each) => each.trim()).filter(Boolean)) query.append("missing", text);
     request.open("POST", `/api/tables?${query}`);
     request.setRequestHeader("content-type", "application/octet-stream");

@@ -17,12 +17,18 @@ if (place) {
     if (status.total) bar.value = status.done / status.total;
     else bar.removeAttribute("value");
   };
+  const elapsed = document.querySelector("#elapsed");
+  const clock = setInterval(() => {
+    const seconds = Math.max(0, Math.round((Date.now() - Date.parse(elapsed.dataset.since)) / 1000));
+    elapsed.textContent = `${Math.floor(seconds / 60)} min ${seconds % 60} s so far`;
+  }, 1000);
   // a connection that is cut comes back by itself, unless the app or the run is gone
   events.onerror = async () => {
     try {
       await call("GET", `/api/runs/${place.dataset.run}`);
     } catch (error) {
       events.close();
+      clearInterval(clock);
       place.hidden = true;
       show(error);
     }
