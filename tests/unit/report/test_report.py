@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal.errors import OutputError, ParameterError, VerificationError
+from shoal.errors import ParameterError, VerificationError
 from shoal.report import (
     REPORT,
     Document,
@@ -25,7 +25,6 @@ from shoal.report import (
     public_report,
     render_html,
     render_text,
-    write_file,
 )
 from shoal.report._columns import _fewer
 from shoal.schema import Attribute, Domain, Flat, Intervals, Kind, Mask, Role, Schema
@@ -295,14 +294,6 @@ def test_every_chart_is_a_picture_of_its_own(folder: Path) -> None:
     assert find_chart(document, "column:town").title == "town"
     with pytest.raises(ParameterError, match="no chart"):
         find_chart(document, "nothing")
-
-
-def test_a_file_that_exists_is_not_replaced(tmp_path: Path) -> None:
-    mine = tmp_path / "mine.html"
-    mine.write_text("mine")
-    with pytest.raises(OutputError, match="already exists"):
-        write_file(mine, b"other")
-    assert mine.read_text() == "mine"
 
 
 def test_a_folder_without_a_certificate_has_no_report(tmp_path: Path) -> None:
