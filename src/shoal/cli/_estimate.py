@@ -20,7 +20,7 @@ __all__ = ["EXAMPLES", "estimate"]
 EXAMPLES = """\b
 Examples:
   shoal estimate release
-  shoal estimate release --count "sex=Female" --count "sex=Female,age=[20, 40)"
+  shoal estimate release --count "sex=Female,age=[20, 40)"
   shoal estimate release --table sex,occupation
   shoal estimate release --pool pool.parquet
 """
@@ -43,7 +43,7 @@ def estimate(
     ] = None,
     json: _source.Json = False,
 ) -> None:
-    """Estimate counts and cross tables from all tables of a release together.
+    """Estimate counts from all tables of a release together.
 
     The standard errors say what noise does; that columns go together in a way that no table shows, they do not cover.
     """

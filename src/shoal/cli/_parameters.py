@@ -44,7 +44,9 @@ def parameters(
     plot: Annotated[bool, typer.Option("--plot", help="Show how fast worse breaches become less likely.")] = False,
     json: _source.Json = False,
 ) -> None:
-    """Find how many records of every class a truthful release leaves out, and what sampling would need.
+    """Find the parameters of a truthful release.
+
+    How many records of every class it leaves out, and what sampling would need.
 
     They give (EPSILON, DELTA)-differential privacy without noise.
     """

@@ -7,6 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -36,6 +37,10 @@ _CUT = (
     "connection to server was lost",
     "ssl connection has been closed",
 )
+_asking: ContextVar[bool] = ContextVar("asking", default=False)
+# Spark writes every failed query to the terminal; threads ask at the same time, so the logger itself stays as it is
+logging.getLogger("SQLQueryContextLogger").addFilter(lambda record: not _asking.get())
+
 _FOREIGN = ("_duckdb", "duckdb", "pyarrow", "pyspark", "py4j", "adbc_driver_manager")
 
 
@@ -94,8 +99,7 @@ def quiet(subject: str, *, error: type[ShoalError] = DataError) -> Iterator[None
 
     The engines' own messages quote cell values and queries, so not a word of them is passed on.
     """
-    spark = logging.getLogger("SQLQueryContextLogger")  # writes every failed query to the terminal
-    silent, spark.disabled = spark.disabled, True
+    asking = _asking.set(True)
     try:
         yield
     except ShoalError:
@@ -110,7 +114,7 @@ def quiet(subject: str, *, error: type[ShoalError] = DataError) -> Iterator[None
             raise Cancelled from None
         raise error(f"{subject}: {problem}.", hint=hint) from None
     finally:
-        spark.disabled = silent
+        _asking.reset(asking)
 
 
 def _is_foreign(raised: Exception) -> bool:

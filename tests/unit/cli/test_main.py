@@ -11,7 +11,10 @@ import shoal
 from shoal.cli._main import app
 from shoal.tables import _table
 
-COMMANDS = ("draft", "assess", "anonymize", "compare", "report", "verify", "sign", "bridge", "parameters", "serve")
+COMMANDS = (
+    *("draft", "assess", "anonymize", "compare", "report", "estimate"),
+    *("verify", "sign", "bridge", "parameters", "serve"),
+)
 VAULT = ("create", "analyst", "budget", "ledger", "serve", "ask")
 
 

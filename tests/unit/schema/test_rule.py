@@ -42,7 +42,7 @@ from shoal.schema.rules import Level, Tree
         (lambda: Intervals(widths=(2, 3)), "multiple"),
         (lambda: Intervals(widths=(5, 5)), "multiple"),
         (lambda: Intervals(widths=(10, 5)), "multiple"),
-        (lambda: Intervals(widths=(5,), origin=float("inf")), "finite"),
+        (lambda: Intervals(widths=(5,), origin=float("inf")), "a number up to"),
         (lambda: Cuts(levels=()), "at least one"),
         (lambda: Cuts(levels=((1,), ())), "at least one"),
         (lambda: Cuts(levels=((2, 1),)), "ascending"),

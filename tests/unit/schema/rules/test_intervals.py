@@ -70,9 +70,9 @@ def test_numbers_too_large_for_the_width_are_refused_with_a_count():
     assert str(raised.value) == ("column `n` has 3 values too large for intervals of width 0.5")
 
 
-def test_a_domain_wider_than_the_largest_float_has_finite_shares():
-    hierarchy = made(pa.array([-1.7e308, 1.7e308]), widths=(1e308,))
-    assert all(0 <= share <= 1 for share in hierarchy.shares[1])
+def test_widths_whose_multiples_leave_the_range_of_floats_are_refused():
+    with pytest.raises(HierarchyError, match="from 1e-50 to 1e"):
+        Intervals(widths=(1e308,))
 
 
 def test_one_value_covers_nothing():
