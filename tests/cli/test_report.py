@@ -34,7 +34,7 @@ def test_a_chart_becomes_a_picture_and_an_unknown_one_names_those_there_are(
 
 
 def test_without_chromium_a_png_is_refused_with_a_way_out(shoal: Run, release: Path, tmp_path: Path) -> None:
-    done = shoal("report", release, "--chart", "levels", "--output", tmp_path / "levels.png", PATH=str(tmp_path))
+    done = shoal("report", release, "--chart", "class-sizes", "--output", tmp_path / "sizes.png", PATH=str(tmp_path))
     assert done.returncode == 2
     assert "Chromium" in done.stderr
     assert "SVG" in done.stderr
