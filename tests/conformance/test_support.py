@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,7 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
+from shoal.errors import ShoalError
 from shoal.mechanisms import SeededSource
+from shoal.queries import Session
 from shoal.schema import Attribute, Dates, Domain, Kind, Role, Schema
 
 AGE = Attribute(
@@ -61,6 +64,11 @@ PRIVATE: dict[str, shoal.Plan] = {
         models=(shoal.DifferentialPrivacy(epsilon=2, delta=1e-2),),
         method=shoal.Truthful(levels={"age": 1, "town": 1, "pain": 0}),
     ),
+    "truthful-tables": shoal.Plan(
+        schema=Schema(attributes=(AGE, TOWN, FELT)),
+        models=(shoal.DifferentialPrivacy(epsilon=4, delta=1e-2),),
+        method=shoal.TruthfulTables(tables="columns"),
+    ),
     "dp-microaggregation": shoal.Plan(
         schema=DAYS, models=(shoal.EpsilonBudget(2),), method=shoal.DPMicroaggregation(target="original", k=20)
     ),
@@ -71,6 +79,7 @@ PRIVATE: dict[str, shoal.Plan] = {
 #: a value of the declared domain that nobody in the table has, for each column that a promise covers
 NEW: dict[str, dict[str, object]] = {
     "truthful": {"age": 98, "town": "C", "pain": "severe"},
+    "truthful-tables": {"age": 98, "town": "C", "pain": "severe"},
     "dp-microaggregation": {"age": 98, "town": "C", "pain": "severe", "onset": dt.date(2020, 9, 9)},
     "stochastic-closeness": {"pain": "severe", "onset": dt.date(2020, 9, 9)},
 }
@@ -93,10 +102,11 @@ def _shown(plan: shoal.Plan, changes: dict[str, object], folder: Path, run: int)
     table = shoal.read(_people(changes).select(list(plan.schema.names))).with_schema(plan.schema)
     written = plan.run(table, source=SeededSource(run)).write(folder)
     content = json.loads((written / "certificate.json").read_text())
+    file = content["data"]["file"] if "data" in content else content["tables"][0]["file"]
     # which delta the operator attains and how large classes are follows from the plan; nothing here was drawn
     return (
         sorted(path.relative_to(written).as_posix() for path in written.rglob("*")),
-        [(each.name, str(each.type)) for each in pq.read_schema(written / content["data"]["file"])],
+        [(each.name, str(each.type)) for each in pq.read_schema(written / file)],
         sorted(content),
         content["promises"],
         content["domains"],
@@ -114,3 +124,38 @@ def test_nothing_but_what_is_drawn_differs_when_somebody_has_a_value_that_nobody
     before = [_shown(plan, {}, tmp_path / f"before-{run}", run) for run in range(3)]
     after = [_shown(plan, NEW[name], tmp_path / f"after-{run}", run) for run in range(3)]
     assert all(each == before[0] for each in (*before, *after))
+
+
+#: questions of every kind, and ones that are refused
+QUESTIONS: dict[str, Callable[[Session], object]] = {
+    "count": lambda session: session.count("age >= 90", epsilon=1).value,
+    "histogram": lambda session: [*_cells(session.histogram("town", epsilon=1).value)],
+    "ages": lambda session: [*_cells(session.histogram("age", epsilon=1, edges=(0, 50, 100)).value)],
+    "mean": lambda session: session.mean("age", epsilon=1).value,
+    "quantile": lambda session: session.quantile("age", epsilon=1).value,
+    "no such value": lambda session: session.count('town = "D"', epsilon=1).value,
+    "unknown column": lambda session: session.count("weight > 3", epsilon=1).value,
+    "too dear": lambda session: session.count(epsilon=10**6).value,
+}
+
+
+def _cells(value: object) -> dict[str, object]:
+    assert isinstance(value, dict)
+    return value
+
+
+def _answered(changes: dict[str, object], question: str) -> object:
+    """Return the form of an answer or the words of a refusal, and what it cost."""
+    rows = _people(changes).select(["age", "town", "pain"])
+    session = Session(shoal.read(rows, schema=Schema(attributes=(AGE, TOWN, FELT))), 100)
+    try:
+        answer = QUESTIONS[question](session)
+    except ShoalError as error:
+        return type(error), str(error), session.standing
+    return answer if isinstance(answer, list) else type(answer), session.standing
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("changed", ["age", "town", "pain"])
+def test_answers_refusals_and_costs_do_not_tell_that_somebody_has_a_value(question: str, changed: str) -> None:
+    assert _answered({}, question) == _answered({changed: NEW["truthful"][changed]}, question)
