@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import pytest
@@ -53,6 +54,12 @@ def test_unknown_and_absent_parameters_are_told() -> None:
     assert len(caught.value.problems) == 2
     assert "`eps`" in str(caught.value)
     assert "`delta`" in str(caught.value)
+
+
+@pytest.mark.parametrize("setting", ["levels", "score", "scheme", "target", "epsilon", "delta", "k", "hierarchies"])
+def test_it_assumes_that_every_setting_was_chosen_without_the_data(setting: str) -> None:
+    (assumption,) = [each for each in WANTED.assumptions() if each.endswith("without looking at the data.")]
+    assert re.search(rf"\b{setting}\b", assumption, re.IGNORECASE)
 
 
 def test_the_statement_names_its_definition() -> None:
