@@ -74,8 +74,7 @@ class Generalize(Recode):
     >>> from shoal.hierarchies import build
     >>> from shoal.models import KAnonymity
     >>> from shoal.schema import Attribute, Intervals, Kind
-    >>> from shoal.schema import Schema
-    from shoal.tables import Encoded, Frequencies, Table
+    >>> from shoal.tables import Frequencies
     >>> age = Attribute(name="age", kind=Kind.NUMERIC, hierarchy=Intervals(widths=(10, 20)))
     >>> table = Frequencies(
     ...     hierarchies=(build(age, pa.array([21, 25, 38, 44])),),
