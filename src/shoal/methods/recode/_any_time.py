@@ -52,14 +52,25 @@ class BranchAndBound:
     node, and that node is a candidate. The search ends when no bound is below the best value; the least bound of the
     boxes that are left is at any time a proven bound for the whole lattice.
 
+    ``between`` names the lowest and the highest node to search between; by default that is the whole lattice.
+
     Cost: O(rows * attributes) per node checked, of few nodes out of many (some 260 of 12,960 on the Adult data with
     k = 5).
     """
 
     def __init__(
-        self, lattice: Lattice, objective: Objective, models: Sequence[Model], limits: Limits, watch: Watch
+        self,
+        lattice: Lattice,
+        objective: Objective,
+        models: Sequence[Model],
+        limits: Limits,
+        watch: Watch,
+        *,
+        between: tuple[Levels, Levels] | None = None,
     ) -> None:
         self._lattice, self._objective, self._models = lattice, objective, models
+        self._whole = between or (lattice.bottom, lattice.top)
+        self._nodes = _volume(*self._whole)
         self._limits, self._watch = limits, watch
         self._judge = Judge(lattice, objective, models, limits)
         self._smallest = self._judge.smallest
@@ -97,8 +108,8 @@ class BranchAndBound:
 
     def run(self) -> Found:
         """Search until the best node is proved, or a limit is reached."""
-        self._enter(-math.inf, self._lattice.bottom, self._lattice.top)
-        if self._limits.finite and self._open:
+        self._enter(-math.inf, *self._whole)
+        if self._limits.finite and self._open and self._nodes == self._lattice.nodes:
             self._search_locally()
         while self._open and not self._out_of_time():
             bound, _, low, high, excess = heapq.heappop(self._boxes)
@@ -115,7 +126,7 @@ class BranchAndBound:
             bound=self._judge.best if proved else min(self._boxes[0][0], self._judge.best),
             proved=proved,
             checked=self._checked,
-            pruned=self._lattice.nodes - self._checked if proved else self._ruled_out,
+            pruned=self._nodes - self._checked if proved else self._ruled_out,
             least_suppressed=self._judge.least_suppressed,
             lattice=self._judge.explored(),
             recoding=self._judge.recoding(self._judge.solutions[0].levels) if self._judge.solutions else None,
@@ -150,9 +161,9 @@ class BranchAndBound:
             return False
         if not objective.superadditive:
             return False
-        everything = self._fits(self._lattice.nodes)
+        everything = self._fits(self._nodes)
         if everything:
-            low, high = self._lattice.bottom, self._lattice.top
+            low, high = self._whole
         volume = _volume(low, high)
         if not self._fits(volume):
             return False
@@ -176,7 +187,7 @@ class BranchAndBound:
         self._checked += volume - 1  # the highest node was checked before
         if everything:
             self._boxes.clear()
-            self._checked = self._lattice.nodes
+            self._checked = self._nodes
         return True
 
     def _fits(self, volume: int) -> bool:
@@ -244,7 +255,7 @@ class BranchAndBound:
         best = f"best {self._judge.best:.6g}, " if self._judge.solutions else ""
         self._watch.step(
             self._checked + self._ruled_out,
-            self._lattice.nodes,
+            self._nodes,
             f"{self._checked:,} nodes checked, {best}bound {bound:.6g}",
         )
 

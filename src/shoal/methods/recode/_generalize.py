@@ -11,13 +11,13 @@ from typing import ClassVar, Literal
 import pyarrow as pa
 
 from shoal import tables
-from shoal.errors import ParameterError
+from shoal.errors import ParameterError, Problems
 from shoal.exact import Arguments, Number, fraction
 from shoal.methods.base import Progress, Watch, Work
 from shoal.methods.recode._any_time import BranchAndBound
 from shoal.methods.recode._iterate import suppress_cells
 from shoal.methods.recode._judge import Limits, no_solution
-from shoal.methods.recode._lattice import Lattice, smallest_class
+from shoal.methods.recode._lattice import Lattice, Levels, smallest_class
 from shoal.methods.recode._linked import best_linked
 from shoal.methods.recode._method import Recode, check_time_limit
 from shoal.methods.recode._result import SearchResult
@@ -49,6 +49,9 @@ class Generalize(Recode):
     cells
         Whether to suppress single cells instead of the record where that suffices: records that the best node
         suppresses are released with as few of their values as ``*`` as the models allow.
+    levels
+        Columns whose level is declared, not searched for. Where all are declared without looking at sensitive values,
+        the levels tell nothing about them: no intruder learns from what would have been released otherwise.
     links
         ``"kept"``: the pseudonym of the person is released, which links all records of a person. k persons then share
         all their records, as a multiset of quasi-identifiers, and whoever does not is suppressed with all records.
@@ -96,6 +99,7 @@ class Generalize(Recode):
     time_limit: float | None = None
     steps: int | None = None
     cells: bool = False
+    levels: Mapping[str, int] = field(default_factory=dict)
     links: Literal["cut", "kept"] | None = None
 
     def __post_init__(self) -> None:
@@ -105,16 +109,25 @@ class Generalize(Recode):
         check_time_limit(self.time_limit, self.title, problems)
         if self.steps is not None and (not isinstance(self.steps, int) or self.steps < 1):
             problems.add(f"`steps` of `{self.title}` must be an integer in [1, inf); got {self.steps}")
+        for column, level in self.levels.items():
+            arguments.whole(f"levels[{column}]", level, minimum=0)
         if self.links not in (None, "cut", "kept"):
             problems.add(f'`links` of `{self.title}` must be "cut" or "kept"')
-        if self.links == "kept" and (self.cells or self.time_limit is not None or self.steps is not None):
-            problems.add(f'`links = "kept"` of `{self.title}` takes no `cells`, `time_limit` or `steps`')
+        if self.links == "kept" and (
+            self.cells or self.levels or self.time_limit is not None or self.steps is not None
+        ):
+            problems.add(f'`links = "kept"` of `{self.title}` takes no `cells`, `levels`, `time_limit` or `steps`')
         problems.raise_as(ParameterError)
         self.measure  # noqa: B018 - raises where the parameters make none
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         """Return what keeps this method from being used with a schema and promises."""
         found = Recode.problems(self, schema, models)
+        found += [
+            f"`levels` of `{self.title}` names column `{name}`, which is not a quasi-identifier"
+            for name in self.levels
+            if name not in schema.quasi_identifiers
+        ]
         if self.links != "kept":
             return found
         if schema.person is None or not schema[schema.person].pseudonym:
@@ -180,7 +193,8 @@ class Generalize(Recode):
         )
         limits = self.limits(frequencies)
         watch = Watch(progress, cancelled)
-        found = BranchAndBound(lattice, objective, models, limits, watch).run()
+        between = self._between(frequencies, lattice)
+        found = BranchAndBound(lattice, objective, models, limits, watch, between=between).run()
         if found.recoding is None:
             raise no_solution(lattice, models, limits.suppressed, found.least_suppressed)
         best = found.solutions[0]
@@ -194,9 +208,10 @@ class Generalize(Recode):
             suppressed=best.suppressed,
             checked=found.checked,
             pruned=found.pruned,
-            nodes=lattice.nodes,
+            nodes=math.prod(most - least + 1 for least, most in zip(*between, strict=True)),
             solutions=found.solutions,
             lattice=found.lattice,
+            notes=self._declared(),
         )
         return self._with_cells(frequencies, models, result, watch) if self.cells and best.suppressed else result
 
@@ -213,7 +228,29 @@ class Generalize(Recode):
             return result
         back = result.suppressed - draft.suppressed
         note = f"{back:,} records are released with single values suppressed instead of being suppressed."
-        return replace(result, recoding=recoding, value=value, suppressed=draft.suppressed, notes=(note,))
+        notes = (*result.notes, note)
+        return replace(result, recoding=recoding, value=value, suppressed=draft.suppressed, notes=notes)
+
+    def _between(self, frequencies: Frequencies, lattice: Lattice) -> tuple[Levels, Levels]:
+        """Return the lowest and the highest node with the declared levels."""
+        problems = Problems()
+        for name, top in zip(frequencies.attributes, lattice.top, strict=True):
+            if self.levels.get(name, 0) > top:
+                problems.add(
+                    f"`levels` of `{self.title}` puts column `{name}` on level {self.levels[name]}; the top is {top}"
+                )
+        problems.raise_as(ParameterError)
+        low, high = (
+            tuple(self.levels.get(name, level) for name, level in zip(frequencies.attributes, levels, strict=True))
+            for levels in (lattice.bottom, lattice.top)
+        )
+        return low, high
+
+    def _declared(self) -> tuple[str, ...]:
+        if not self.levels:
+            return ()
+        names = ", ".join(f"`{name}`" for name in self.levels)
+        return (f"Declared, not searched for: the levels of {names}. Nodes with others were not compared.",)
 
     def limits(self, frequencies: Frequencies) -> Limits:
         """Return when to stop, for one table and from now on."""

@@ -8,7 +8,7 @@ import pytest
 from reference.recoding import hierarchy
 from shoal.errors import Cancelled, ParameterError, RequirementError
 from shoal.methods.recode import Generalize
-from shoal.models import EntropyLDiversity, KAnonymity
+from shoal.models import DistinctLDiversity, EntropyLDiversity, KAnonymity
 from shoal.quality import InformationLoss, Precision
 from shoal.tables import Frequencies, SensitiveAttribute
 
@@ -211,3 +211,44 @@ def test_cells_are_suppressed_instead_of_records() -> None:
     }
     assert released == {("0", "0"), ("3", "0"), ("*", "1")}
     assert "2 records are released with single values suppressed" in cells.notes[0]
+
+
+SPREAD = table({(i % 4, i % 2): 1 + i % 3 for i in range(7)})
+
+
+@pytest.mark.parametrize("declared", [{"age": 0}, {"age": 1}, {"age": 2}, {"sex": 0}, {"sex": 1}])
+def test_declared_levels_are_kept_and_the_others_are_the_best_beside_them(declared: dict[str, int]) -> None:
+    def loss(age: int, sex: int) -> float:
+        method = Generalize(suppression_limit=1, levels={"age": age, "sex": sex})
+        return method.recode(SPREAD, [KAnonymity(3)]).value
+
+    found = Generalize(suppression_limit=1, levels=declared).recode(SPREAD, [KAnonymity(3)])
+    allowed = [
+        (age, sex)
+        for age in range(3)
+        for sex in range(2)
+        if declared.get("age", age) == age and declared.get("sex", sex) == sex
+    ]
+    assert found.levels in allowed
+    assert found.value == min(loss(*levels) for levels in allowed)
+    assert found.nodes == len(allowed)
+    assert "Declared, not searched for" in found.explain()
+
+
+def test_declared_levels_leave_no_trace_of_sensitive_values() -> None:
+    """Two of one place share an illness, four of another do not: the two are left out, nothing else is coarser."""
+    places = [(0, 0, 0), (0, 0, 0), (2, 0, 1), (2, 0, 2), (3, 0, 1), (3, 0, 2)]
+    promises = [KAnonymity(2), DistinctLDiversity("disease", 2)]
+    searched = Generalize(suppression_limit=0).recode(sensitive_table(places), promises)
+    assert searched.levels == (2, 0)
+    declared = Generalize(suppression_limit=1, levels={"age": 1, "sex": 0})
+    assert declared.recode(sensitive_table(places), promises).suppressed == 2
+    other = [(0, 0, 0), (0, 0, 1), *places[2:]]
+    assert declared.recode(sensitive_table(other), promises).levels == (1, 0)
+
+
+def test_declared_levels_are_checked() -> None:
+    with pytest.raises(ParameterError, match=r"levels\[age\]"):
+        Generalize(levels={"age": -1})
+    with pytest.raises(ParameterError, match="the top is 2"):
+        Generalize(levels={"age": 3}).recode(FOUR, [KAnonymity(2)])
