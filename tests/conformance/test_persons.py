@@ -110,9 +110,9 @@ def test_the_laboratory_case_warns_without_the_role_and_keeps_k_persons_with_it(
     rows = shoal.anonymize(shoal.read(frame).with_schema(described(Role.IDENTIFIER)), promise, method=method)
     assert fewest(rows, frame) < 5, "counting records, some crowds are not crowds"
     (warning,) = (event.describe() for event in rows.guarantee.events if event.name == "repeated")
-    assert warning.startswith("89 people in 2,000 records by `id`: promises count records, not people")
+    assert warning.startswith("89 people in 2,000 records, if `id` says whose they are: promises count records")
     (note,) = shoal.assess(shoal.read(frame).with_schema(described(Role.IDENTIFIER))).notes
-    assert note.startswith("89 people in 2,000 records by `id`")
+    assert note.startswith("89 people in 2,000 records, if `id` says whose they are")
     persons = shoal.anonymize(shoal.read(frame).with_schema(described()), promise, method=method)
     assert fewest(persons, frame) >= 5
     assert not [event for event in persons.guarantee.events if event.name == "repeated"]

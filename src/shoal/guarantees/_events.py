@@ -316,10 +316,10 @@ class Repeated(Event):
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
         told = [
-            f"{number:,} people in {self.records:,} records by `{column}`"
+            f"{number:,} people in {self.records:,} records, if `{column}` says whose they are"
             for column, number in zip(self.columns, self.values, strict=True)
         ]
-        return f"{'; '.join(told)}: promises count records, not people (the role `person` makes them count people)."
+        return f"{'; '.join(told)}: promises count records (the role `person` makes them count people)."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -142,8 +142,8 @@ def _repeats(table: Table, records: int) -> Iterator[str]:
     """Say of identifiers whose values repeat that records are counted, not people."""
     for name, number in tables.repeated_identifiers(table).items():
         yield (
-            f"{number:,} people in {records:,} records by `{name}`: the risks are those of records. If `{name}` says "
-            'whose record it is, give it the role "person".'
+            f"{number:,} people in {records:,} records, if `{name}` says whose they are: the risks are those of "
+            'records. The role "person" adds those of people.'
         )
 
 
