@@ -46,10 +46,10 @@ def _run(arguments: list[str], folder: str, output: str, errors: str) -> None:
         (1, output, os.O_WRONLY),
         (2, errors, os.O_WRONLY),
     ):
-        if place == "closed":
-            os.close(target)
-        else:
+        if place != "closed":
             os.dup2(os.open(place, flags), target)
+    if output == "closed":  # only now: what is opened takes the lowest number that is free
+        os.close(1)
     sys.argv = ["shoal", *arguments]
     code = 0
     try:
