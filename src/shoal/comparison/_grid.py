@@ -79,7 +79,9 @@ class Grid:
     def _methods(self) -> tuple[str, ...]:
         private, classes = _private_methods(), bool(self.k or self.l or self.t or self.always)
         if self.methods is None:
-            return tuple(name for name in methods.names() if (self.epsilon if name in private else classes))
+            # tables of a few columns each have no figures that single tables have
+            single = [name for name in methods.names() if not methods.by_name(name).keeps.shared_columns]
+            return tuple(name for name in single if (self.epsilon if name in private else classes))
         wanted = tuple(dict.fromkeys(self.methods))
         return (
             wanted

@@ -35,7 +35,7 @@ def hidden(path: Path) -> str | None:
         if not all(_rightly_summed_up(file, group) for group in range(content.num_row_groups)):
             return "minima and maxima that are not those of the records"
         return "values that no record has" if _unused(path, file.schema_arrow) else None
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
         return None  # that it cannot be read is reported where it is read
 
 

@@ -63,7 +63,7 @@ def test_every_rule_that_fits_a_kind_is_drawn(kind):
     def names(**options):
         return {rule.name for rule in drawn(strategies.rules(kind, **options))}
 
-    named = {"flat", "mask", "groups", "taxonomy"}
+    named = {"flat", "mask", "groups", "regions", "taxonomy"}
     expected = {"numeric": {"flat", "intervals", "cuts", "quantiles"}, "date": {"flat", "dates"}}.get(kind, named)
     assert names() == expected
     assert names(files=True) == expected | {"file"}

@@ -32,7 +32,7 @@ def header_of(rows: Sequence[Sequence[str]]) -> Header:
 
     Examples
     --------
-    >>> header_of([["34", "Ada"], ["27", "Grace"]]).columns
+    >>> header_of([["34", "Ada"], ["27", "Grace"], ["51", "Alan"]]).columns
     ('column_1', 'column_2')
     """
     first = rows[0]

@@ -42,7 +42,7 @@ class Parquet(FileFormat):
                 hint="pass one file or a folder of Parquet files",
             )
         # DuckDB renames columns that are there twice: the names are read off the file itself
-        with opening(path, "a Parquet file", pa.ArrowException, OSError):
+        with opening(path, "a Parquet file", pa.ArrowException, OSError, UnicodeDecodeError):
             names = list(parquet.read_schema(files[0]).names)
         check_names(names, path.name)
         taken = {name.lower() for name in names} & {"file_row_number", "file_index"}
