@@ -20,13 +20,40 @@ settings.load_profile("default")
 settings.register_profile("quick", settings.get_profile("default"), max_examples=10)
 
 #: folders whose tests go the whole way, start processes or draw many samples; `make check` leaves them out
-SLOW = ("cli", "conformance", "docs", "e2e", "golden", "papers", "reliability", "statistical", "web")
+SLOW = (
+    "cli",
+    "conformance",
+    "docs",
+    "e2e",
+    "forgeries",
+    "fuzz",
+    "golden",
+    "papers",
+    "reliability",
+    "statistical",
+    "web",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE) and item.path.relative_to(HERE).parts[0] in SLOW:
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    tried = {
+        outcome: sum(
+            int(number)
+            for report in terminalreporter.getreports(outcome)
+            for name, number in getattr(report, "user_properties", ())
+            if name == "forgeries tried"
+        )
+        for outcome in ("passed", "failed")
+    }
+    if any(tried.values()):
+        outcome = "in tests that failed" if tried["failed"] else "none passed verification"
+        terminalreporter.write_line(f"{sum(tried.values()):,} forgeries tried, {outcome}")
 
 
 @pytest.fixture(scope="session")

@@ -414,8 +414,12 @@ FORGERIES = [
 
 @pytest.mark.parametrize("forgery", FORGERIES, ids=lambda forgery: forgery.__name__.strip("_"))
 def test_no_release_verifies_after(
-    forgery: Callable[[Path], None], releases: Callable[[str], Path], tmp_path: Path
+    forgery: Callable[[Path], None],
+    releases: Callable[[str], Path],
+    tmp_path: Path,
+    record_property: Callable[[str, object], None],
 ) -> None:
+    record_property("forgeries tried", len(FORMS))
     passed = []
     for name in FORMS:
         work = forger.copied(releases(name), tmp_path / name.replace(", ", "-") / "work")
@@ -426,7 +430,7 @@ def test_no_release_verifies_after(
 
 @pytest.mark.parametrize("name", ["stochastic-closeness", "truthful", "dp-microaggregation", "truthful-tables"])
 def test_a_value_outside_of_its_domain_is_noticed_in_every_column_that_was_randomised(
-    name: str, releases: Callable[[str], Path], tmp_path: Path
+    name: str, releases: Callable[[str], Path], tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     original = releases(name)
     tried, passed = 0, []
@@ -440,6 +444,7 @@ def test_a_value_outside_of_its_domain_is_noticed_in_every_column_that_was_rando
             forger.edit(work, lambda c: None)
             tried += 1
             passed += [column] if _verifies(work) else []
+    record_property("forgeries tried", tried)
     assert tried > 1
     assert not passed, f"a strange value verifies in {passed}"
 
