@@ -9,7 +9,8 @@ import datetime as dt
 from decimal import Decimal
 from fractions import Fraction
 
-from shoal.schema import Cuts, Dates, Flat, Groups, Intervals, Mask, Taxonomy
+from shoal.schema import Cuts, Dates, Flat, Groups, Intervals, Mask, Regions, Taxonomy
+from shoal.schema.rules._regions import country
 
 
 def exact(number: int | float | str) -> Fraction:
@@ -37,6 +38,9 @@ def path(rule, value) -> list:
             return _grouped(value, rule)
         case Taxonomy():
             return _taxonomy(value, dict(rule.pairs))
+        case Regions():
+            found = dict(zip(("sub-region", "region"), country(value) or ("elsewhere", "elsewhere"), strict=True))
+            return [found[level] for level in rule.levels]
     raise NotImplementedError(type(rule).__name__)
 
 
