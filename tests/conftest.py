@@ -13,9 +13,11 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 
-# No test depends on how busy the machine is.
-settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# No test depends on how busy the machine is, and two runs of the same code try the same examples.
+settings.register_profile("default", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("default")
+#: new examples in every run, many of them: `make explore`
+settings.register_profile("explore", settings.get_profile("default"), derandomize=False, max_examples=500)
 #: for the developer loop: pytest --hypothesis-profile=quick
 settings.register_profile("quick", settings.get_profile("default"), max_examples=10)
 

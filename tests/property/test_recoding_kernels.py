@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 
 import numpy as np
@@ -146,7 +147,8 @@ def test_compiled_scores_are_those_of_numpy(frequencies: Frequencies, best_value
     reference.tables(sensitive=1),
     st.integers(1, 6),
     st.integers(0, 60),
-    st.sampled_from([0.1, 0.5, 1.0, 3.0]),
+    # no loss of a node is one of these: a node just at the bound is in or out by rounding alone
+    st.sampled_from([0.1, 0.5, 1.0, 3.0]).map(lambda bound: bound + math.pi / 1000),
     st.sampled_from(
         [
             [[]],
