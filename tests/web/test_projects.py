@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import io
+import random
 import zipfile
+from collections.abc import Iterator
 
 import pytest
 
+from shoal.errors import DataError
 from shoal.web._verdict import verdict
+from shoal.web.api import projects
 
 from .conftest import CANARY, K2, OCTETS, Browser
 
@@ -80,3 +84,36 @@ def test_the_verdict_names_what_was_erased(browser: Browser, run: str) -> None:
     text = browser.get(f"/runs/{run}").text
     assert text.index("Who is protected") < text.index("Risk before and after")
     assert "40 stood alone in what others may know; in the release 0 do." in text
+
+
+def damaged(packed: bytes, tries: int) -> Iterator[bytes]:
+    chance = random.Random(1)
+    for _ in range(tries):
+        broken = bytearray(packed)
+        for _ in range(chance.randint(1, 4)):
+            broken[chance.randrange(len(broken))] = chance.randrange(256)
+        yield bytes(broken)
+
+
+def test_damaged_projects_are_refused_in_words() -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("schema.toml", "shoal = 1\n" * 50)
+        archive.writestr("hierarchies/age.csv", "1;2;*\n" * 100)
+    problems = []
+    for broken in damaged(packed.getvalue(), 3000):
+        try:
+            projects.unpacked(broken)
+        except DataError as error:
+            problems += error.problems
+    assert len(problems) > 1000
+    assert all("not a saved project" in each or "unpack" in each for each in problems)
+
+
+@pytest.mark.parametrize("packing", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_projects_that_are_packed_in_other_ways_are_refused(packing: int) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", packing) as archive:
+        archive.writestr("schema.toml", "shoal = 1\n")
+    with pytest.raises(DataError, match="not a saved project"):
+        projects.unpacked(packed.getvalue())

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import gzip
+import io
+import re
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from .conftest import OCTETS, Browser
+from .test_projects import damaged
 
 pytestmark = pytest.mark.xdist_group("web")
 
@@ -88,3 +93,41 @@ def test_rules_of_absurd_size_are_refused_at_once(browser: Browser, table: str, 
     assert answer.status_code in (200, 422), answer.text
     assert answer.elapsed.total_seconds() < 20
     assert "internal error" not in answer.text
+
+
+@pytest.mark.parametrize("name", ["t.xlsx", "t.csv.gz"])
+def test_damaged_files_are_refused_in_words(browser: Browser, name: str) -> None:
+    content = io.BytesIO()
+    book = openpyxl.Workbook()
+    for row in (["a", "b"], *([i, f"x{i % 5}"] for i in range(30))):
+        book.active.append(row)
+    book.save(content)
+    packed = content.getvalue() if name == "t.xlsx" else gzip.compress(b"a,b\n" + b"1,2\n" * 300)
+    for broken in damaged(packed, 25):
+        answer = browser.post(f"/api/tables?name={name}", content=broken, headers=OCTETS)
+        assert answer.status_code in (201, 422), answer.text
+
+
+def test_a_workbook_without_sheets_is_refused_in_words(browser: Browser) -> None:
+    content = io.BytesIO()
+    openpyxl.Workbook().save(content)
+    emptied = io.BytesIO()
+    with zipfile.ZipFile(content) as full, zipfile.ZipFile(emptied, "w") as archive:
+        for each in full.namelist():
+            text = full.read(each)
+            archive.writestr(each, re.sub(rb"<sheets>.*</sheets>", b"<sheets/>", text))
+    answer = browser.post("/api/tables?name=none.xlsx", content=emptied.getvalue(), headers=OCTETS)
+    assert (answer.status_code, answer.json()["problems"]) == (422, ["none.xlsx has no sheets."])
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [[-1.7e308, 1.7e308, 0, 1, 2, 3, 4, 5], [1e300 + i * 1e284 for i in range(9)], [5e-324 * i for i in range(9)]],
+)
+def test_numbers_that_no_bins_can_hold_get_no_histogram(browser: Browser, numbers: list[float]) -> None:
+    table = browser.draft(("a,b\n" + "".join(f"{number!r},1\n" for number in numbers)).encode())
+    columns = [{"role": "quasi-identifier", "kind": "numeric"}, {"role": "insensitive"}]
+    assert browser.put(f"/api/tables/{table}/schema", json={"columns": columns}).status_code == 200
+    answer = browser.get(f"/api/tables/{table}/columns/0/values")
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["bins"] == []

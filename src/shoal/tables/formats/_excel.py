@@ -34,6 +34,8 @@ class Excel(FileFormat):
         with opening(path, "an Excel file", python_calamine.CalamineError, OSError, ValueError):
             book = python_calamine.CalamineWorkbook.from_path(str(path))
             names = book.sheet_names
+        if not names:
+            raise DataError(f"{path.name} has no sheets.")
         if options.table is not None and options.table not in names:
             raise ParameterError(f"{path.name} has no sheet `{options.table}`.", hint=f"one of {', '.join(names)}")
         with opening(path, "an Excel file", python_calamine.CalamineError, OSError, ValueError):

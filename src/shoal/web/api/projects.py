@@ -20,14 +20,16 @@ from shoal.web._context import SCHEMA, Context, Here
 from shoal.web._jobs import PLAN
 from shoal.web.api.answers import SchemaAnswer
 from shoal.web.api.schema import take_file
-from shoal.web.api.tables import UPLOAD
+from shoal.web.api.tables import DAMAGED, UPLOAD
 
-__all__ = ["router"]
+__all__ = ["router", "unpacked"]
 
 router = APIRouter()
 
 #: bytes of a project, packed and unpacked
 _PACKED, _UNPACKED = 64 * 2**20, 256 * 2**20
+#: how this app packs; other ways may ask for gigabytes of memory to unpack a few bytes
+_PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _NAMES = re.compile(r"schema\.toml|hierarchies/[A-Za-z0-9_-]{1,60}\.csv")
 
 
@@ -63,7 +65,7 @@ async def open_again(request: Request, here: Here, table: str) -> dict[str, Any]
 
 
 def _open(here: Context, table: str, body: bytes) -> dict[str, Any]:
-    files = _unpacked(body)
+    files = unpacked(body)
     folder = here.store.tables.path(table)
     with tempfile.TemporaryDirectory(dir=here.store.scratch) as place:
         # all of it is checked before any file of the table is replaced
@@ -79,16 +81,19 @@ def _open(here: Context, table: str, body: bytes) -> dict[str, Any]:
     return take_file(here, table, files[SCHEMA])
 
 
-def _unpacked(body: bytes) -> dict[str, bytes]:
+def unpacked(body: bytes) -> dict[str, bytes]:
     """Return the files of a project by their names, those that it may have and no others."""
     try:
         with zipfile.ZipFile(io.BytesIO(body)) as archive:
             wanted = [each for each in archive.infolist() if _NAMES.fullmatch(each.filename)]
-            if sum(each.file_size for each in wanted) > _UNPACKED:
-                raise DataError(f"a project may unpack to at most {_UNPACKED / 2**20:,.0f} MB")
-            files = {each.filename: archive.read(each) for each in wanted}
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError):
+            if any(each.compress_type not in _PACKINGS for each in wanted):
+                raise zipfile.BadZipFile
+            large = sum(each.file_size for each in wanted) > _UNPACKED
+            files = {} if large else {each.filename: archive.read(each) for each in wanted}
+    except DAMAGED:
         raise DataError("this is not a saved project", hint="choose the file project.zip") from None
+    if large:
+        raise DataError(f"a project may unpack to at most {_UNPACKED / 2**20:,.0f} MB")
     if SCHEMA not in files:
         raise DataError("this is not a saved project: it has no schema", hint="choose the file project.zip")
     return files

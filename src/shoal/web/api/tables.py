@@ -6,8 +6,10 @@ import contextlib
 import dataclasses
 import datetime as dt
 import gzip
+import math
 import re
 import shutil
+import struct
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -33,6 +35,8 @@ _CELL = 200
 _COUNTED, _BARS, _TOP = 50_000, 24, 6
 #: what the app takes on; more is for the command line, which shows no pages
 MOST_COLUMNS, MOST_RECORDS = 1_000, 250_000_000
+#: what reading a packed file that is damaged, cut short or encrypted may raise
+DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, ValueError, ArithmeticError, RuntimeError, OSError, EOFError)
 #: a packed file may unpack to this much, or to this many times its size
 _UNPACKED, _TIMES = 256 * 2**20, 100
 
@@ -165,9 +169,14 @@ def _bins(counts: Any) -> list[dict[str, float]] | None:
     if len(numbers) <= _TOP or not np.isfinite(numbers).all():
         return None
     low, high = float(numbers.min()), float(numbers.max())
-    width = 10.0 ** np.floor(np.log10((high - low) / _BARS))
-    width *= next(step for step in (1, 2, 5, 10) if (high - low) / (width * step) <= _BARS)
+    spread = high - low
+    if not 1e-300 < spread < math.inf:
+        return None
+    width = 10.0 ** np.floor(np.log10(spread / _BARS))
+    width *= next((step for step in (1, 2, 5) if spread / (width * step) <= _BARS), 10)
     edges = width * np.arange(np.floor(low / width), np.floor(high / width) + 2)
+    if not (np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
+        return None  # numbers so large, or so near each other, that their bins cannot be told apart
     found, _ = np.histogram(numbers, bins=edges, weights=counts["records"].to_numpy())
     return [
         {"from": float(edges[i]), "to": float(edges[i + 1]), "records": int(records)} for i, records in enumerate(found)
@@ -238,15 +247,16 @@ def _check_size(path: Path) -> None:
             with gzip.open(path) as file:
                 while (size := len(file.read(1 << 20))) and unpacked <= limit:
                     unpacked += size
-        except (OSError, EOFError, zlib.error):
+        except DAMAGED:
             return  # reading says better what is wrong
         if unpacked > limit:
             raise DataError(f"this file unpacks to more than {limit / 2**20:,.0f} MB", hint="unpack it first")
     elif zipfile.is_zipfile(path):
-        limit = max(_UNPACKED, _TIMES * path.stat().st_size)
-        with contextlib.suppress(zipfile.BadZipFile, OSError), zipfile.ZipFile(path) as packed:
-            if sum(each.file_size for each in packed.infolist()) > limit:
-                raise DataError(f"this file unpacks to more than {limit / 2**20:,.0f} MB", hint="save it as CSV")
+        limit, unpacked = max(_UNPACKED, _TIMES * path.stat().st_size), 0
+        with contextlib.suppress(*DAMAGED), zipfile.ZipFile(path) as packed:
+            unpacked = sum(each.file_size for each in packed.infolist())
+        if unpacked > limit:
+            raise DataError(f"this file unpacks to more than {limit / 2**20:,.0f} MB", hint="save it as CSV")
     elif path.suffix in (".parquet", ".pq"):
         import pyarrow as pa
         import pyarrow.parquet as pq
