@@ -28,6 +28,8 @@ _TITLES = {
     "household": "Says whose household it is: removed",
     "drop": "Left out",
     "insensitive": "Harmless: released as it is",
+    "weight": "Says how many people a record stands for: released as it is",
+    "stratum": "Says where a record was drawn: others may know it",
     "sensitive": "Secret (sensitive): released as it is",
     "quasi-identifier": "Others may know (quasi-identifiers): made coarser",
     "decide": "To decide: nothing is released before you have",

@@ -26,7 +26,6 @@ from shoal.report._document import (
 )
 from shoal.report._words import limitations
 from shoal.risk import reidentification_of_sizes
-from shoal.schema import Role
 from shoal.tables import Table
 
 __all__ = ["REPORT", "gather", "listed", "public_report"]
@@ -160,7 +159,7 @@ def _table(table: Table, data: Data, hidden_among: int | None) -> TableFigures:
     known = [column for column in data.columns if column.name in table.columns]
     # an identifier is here as a pseudonym, and numbers of classes are no property of anybody
     shown = [column for column in known if not column.role.names_someone and column.name != data.class_column]
-    by = [column.name for column in known if column.role is Role.QUASI_IDENTIFIER]
+    by = [column.name for column in known if column.role.known_elsewhere]
     if data.class_column is not None:
         by = [data.class_column]
     return TableFigures(

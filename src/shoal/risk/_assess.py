@@ -14,7 +14,7 @@ from shoal.risk._attribute_disclosure import AttributeDisclosure, attribute_disc
 from shoal.risk._people import PeopleRisk, people_risk
 from shoal.risk._population_uniqueness import PopulationUniqueness, population_uniqueness
 from shoal.risk._reidentification import Reidentification, k_map, reidentification
-from shoal.schema import Attribute, Flat, Kind, Role, Schema
+from shoal.schema import Attribute, Flat, Kind, Schema
 from shoal.tables import Classes, Frequencies, Table
 
 __all__ = ["Assessment", "Separation", "assess", "separations"]
@@ -191,7 +191,7 @@ def _flattened(schema: Schema, table: Table, *, released: bool) -> Table:
 
 
 def _flat(attribute: Attribute, *, released: bool) -> Attribute:
-    if attribute.role is not Role.QUASI_IDENTIFIER:
+    if not attribute.role.known_elsewhere:
         return attribute
     # released values are words, and so are ordinal ones, whose order does not matter here
     if released or attribute.kind is Kind.ORDINAL:

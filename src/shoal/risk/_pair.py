@@ -120,7 +120,7 @@ class Pair:
     @property
     def quasi_identifiers(self) -> tuple[int, ...]:
         """The positions of the quasi-identifiers."""
-        return tuple(i for i, axis in enumerate(self.axes) if axis.role is Role.QUASI_IDENTIFIER)
+        return tuple(i for i, axis in enumerate(self.axes) if axis.role.known_elsewhere)
 
     @property
     def sensitive(self) -> tuple[int, ...]:
@@ -150,7 +150,7 @@ def draw(counts: Counts, number: int, generator: np.random.Generator) -> Counts:
 def _columns(schema: Schema, original: Table, released: Table, columns: Sequence[str] | None) -> tuple[str, ...]:
     both = [
         attribute.name
-        for attribute in sorted(schema, key=lambda each: each.role is not Role.QUASI_IDENTIFIER)
+        for attribute in sorted(schema, key=lambda each: not each.role.known_elsewhere)
         if not attribute.role.names_someone and attribute.name in released.columns
     ]
     names = both if columns is None else [name for name in both if name in columns]
@@ -163,7 +163,7 @@ def _columns(schema: Schema, original: Table, released: Table, columns: Sequence
 
 
 def _read_original(original: Table, schema: Schema, names: tuple[str, ...]) -> tuple[tuple[ColumnAxis, ...], Boxes]:
-    inside = [name for name in names if schema[name].role is Role.QUASI_IDENTIFIER]
+    inside = [name for name in names if schema[name].role.known_elsewhere]
     # the encoder needs a quasi-identifier; where none is asked for, any column will do
     first = inside or [names[0]]
     rest = [name for name in names if name not in first]

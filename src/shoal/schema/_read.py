@@ -7,7 +7,8 @@
     guessed = true                             # nobody has confirmed the roles yet; remove the line when you have
 
     [columns.age]                              # one table per column, in the order of the data's columns
-    role = "quasi-identifier"                  # or identifier, person, household, sensitive, insensitive
+    role = "quasi-identifier"                  # or identifier, person, household, sensitive, insensitive,
+                                               # weight, stratum
     kind = "numeric"                           # categorical (default), ordinal, numeric or date
     minimum = 0                                # bounds of a numeric or date column; dates as 2024-12-31
     maximum = 120

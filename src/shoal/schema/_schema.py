@@ -26,8 +26,11 @@ class Role(StrEnum):
     in a table that may hold several records of a person, and ``HOUSEHOLD`` to which household (or another group of
     persons) that person belongs; promises then count persons. Both leave as pseudonyms or not at all.
     ``QUASI_IDENTIFIER`` is known to an intruder from elsewhere and is generalised. ``SENSITIVE`` is what the intruder
-    wants to learn; it is released as it is. ``INSENSITIVE`` is neither; it is released as it is. ``DROP`` is left out,
-    whatever it tells. ``DECIDE`` waits for a person: nothing is released before its role is known.
+    wants to learn; it is released as it is. ``INSENSITIVE`` is neither; it is released as it is. ``WEIGHT`` says how
+    many people of the population a record of a survey stands for; risks use it, and it is released as it is.
+    ``STRATUM`` says from which part of the population a record was drawn: a quasi-identifier inside whose values
+    methods for surveys work. ``DROP`` is left out, whatever it tells. ``DECIDE`` waits for a person: nothing is
+    released before its role is known.
     """
 
     IDENTIFIER = "identifier"
@@ -36,6 +39,8 @@ class Role(StrEnum):
     QUASI_IDENTIFIER = "quasi-identifier"
     SENSITIVE = "sensitive"
     INSENSITIVE = "insensitive"
+    WEIGHT = "weight"
+    STRATUM = "stratum"
     DROP = "drop"
     DECIDE = "decide"
 
@@ -55,7 +60,12 @@ class Role(StrEnum):
     @property
     def tells_who(self) -> bool:
         """Whether values help to find out whose record it is."""
-        return self.names_someone or self is Role.QUASI_IDENTIFIER
+        return self.names_someone or self.known_elsewhere
+
+    @property
+    def known_elsewhere(self) -> bool:
+        """Whether an intruder may know the values from elsewhere: those of quasi-identifiers and strata."""
+        return self in (Role.QUASI_IDENTIFIER, Role.STRATUM)
 
     @property
     def groups_records(self) -> bool:
@@ -96,7 +106,7 @@ class Attribute:
         Declared values or bounds, or None where they are taken from the data (never under differential privacy).
     missing
         See :class:`Missing`. A person or household is never a missing one: by default, records without a key are
-        refused, for they may belong to somebody who is counted already.
+        refused, for they may belong to somebody who is counted already. So are records without a sampling weight.
     weight
         How much the analysts care about this attribute, in [0, inf); quality measures weigh with it.
     hierarchy
@@ -126,8 +136,10 @@ class Attribute:
             problems.add(f"column `{self.name}`: `weight` must be in [0, inf); got {self.weight}")
         if self.pseudonym and (not self.role.names_someone or self.role.left_out):
             problems.add(f"column `{self.name}`: `pseudonym` is for identifiers; this column is {self.role}")
-        if self.role.groups_records and self.missing is Missing.CATEGORY:
+        if (self.role.groups_records or self.role is Role.WEIGHT) and self.missing is Missing.CATEGORY:
             object.__setattr__(self, "missing", Missing.REFUSE)
+        if self.role is Role.WEIGHT:
+            self._check_weight(problems)
         if self.kind is Kind.ORDINAL and (self.domain is None or self.domain.values is None):
             problems.add(f"column `{self.name}`: an ordinal column needs all its `values` in ascending order")
         self._check_domain(problems)
@@ -147,6 +159,15 @@ class Attribute:
             except ValueError:
                 problems.add(f"column `{self.name}`: `{name}` must be one of {', '.join(words)}")
         problems.raise_as(SchemaError)
+
+    def _check_weight(self, problems: Problems) -> None:
+        """A weight is a number, whether the schema says so or nothing; it has no hierarchy."""
+        if self.kind is Kind.CATEGORICAL and self.domain is None:
+            object.__setattr__(self, "kind", Kind.NUMERIC)
+        if self.kind is not Kind.NUMERIC:
+            problems.add(f"column `{self.name}`: a sampling weight is numeric; this column is {self.kind}")
+        if self.hierarchy is not None:
+            problems.add(f"column `{self.name}`: a sampling weight is released as it is and takes no `hierarchy`")
 
     def _check_domain(self, problems: Problems) -> None:
         if self.domain is None:
@@ -197,6 +218,9 @@ class Schema:
             if len(several := self.having(role)) > 1:
                 listed = ", ".join(f"`{name}`" for name in several)
                 problems.add(f"columns {listed} have the role {role}; one column says who it is, so at most one can")
+        if len(weights := self.having(Role.WEIGHT)) > 1:
+            listed = ", ".join(f"`{name}`" for name in weights)
+            problems.add(f"columns {listed} have the role weight; a record stands for one number of people")
         problems.raise_as(SchemaError)
 
     def __iter__(self) -> Iterator[Attribute]:
@@ -243,7 +267,8 @@ class Schema:
         ('zip',)
         """
         column = self[name]
-        changed = replace(column, role=role, pseudonym=False)  # type: ignore[arg-type]
+        rule = None if role == Role.WEIGHT else column.hierarchy
+        changed = replace(column, role=role, pseudonym=False, hierarchy=rule)  # type: ignore[arg-type]
         if column.pseudonym and changed.role.names_someone and not changed.role.left_out:
             changed = replace(changed, pseudonym=True)
         return replace(self, attributes=tuple(changed if each is column else each for each in self.attributes))
@@ -269,8 +294,18 @@ class Schema:
 
     @property
     def quasi_identifiers(self) -> tuple[str, ...]:
-        """The names of the quasi-identifiers."""
-        return self.having(Role.QUASI_IDENTIFIER)
+        """The names of the quasi-identifiers, those of strata among them."""
+        return tuple(attribute.name for attribute in self.attributes if attribute.role.known_elsewhere)
+
+    @property
+    def strata(self) -> tuple[str, ...]:
+        """The names of the quasi-identifiers that say from which part of the population a record was drawn."""
+        return self.having(Role.STRATUM)
+
+    @property
+    def sampling_weight(self) -> str | None:
+        """The column that says how many people of the population a record stands for, if there is one."""
+        return next(iter(self.having(Role.WEIGHT)), None)
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -279,5 +314,6 @@ class Schema:
 
     @property
     def insensitive(self) -> tuple[str, ...]:
-        """The names of the insensitive attributes."""
-        return self.having(Role.INSENSITIVE)
+        """The names of the insensitive attributes, and of the sampling weight."""
+        insensitive = (Role.INSENSITIVE, Role.WEIGHT)
+        return tuple(attribute.name for attribute in self.attributes if attribute.role in insensitive)

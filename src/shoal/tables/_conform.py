@@ -27,6 +27,7 @@ _WRONG = {
     "unreadable": ("not a {}", "not {}s"),
     "not finite": ("not a finite number", "not finite numbers"),
     "outside": ("outside the declared bounds", "outside the declared bounds"),
+    "below": ("not above 0, and a record stands for somebody", "not above 0, and a record stands for somebody"),
 }
 # taking each for a person of its own would make crowds look larger than they are
 _NOBODY = (
@@ -111,7 +112,7 @@ def _reading(table: Table, attribute: Attribute, missing_values: tuple[str, ...]
     conditions: dict[str, ir.BooleanValue] = {"missing": column.isnull()}
     if kind.is_nested() and attribute.role is not Role.IDENTIFIER:
         return _Reading(attribute=attribute, conditions=conditions, column=column, problem="holds lists or structures")
-    if kind.is_binary() and attribute.role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
+    if kind.is_binary() and (attribute.role.known_elsewhere or attribute.role is Role.SENSITIVE):
         return _Reading(attribute=attribute, conditions=conditions, column=column, problem="holds bytes")
     if attribute.role.left_out:
         return _Reading(attribute=attribute, conditions=conditions, column=column)
@@ -172,6 +173,8 @@ def _bounded(reading: _Reading) -> _Reading:
     import ibis
 
     domain = reading.attribute.domain
+    if reading.attribute.role is Role.WEIGHT:
+        reading = replace(reading, conditions=reading.conditions | {"below": reading.column <= 0})
     if domain is None or (domain.minimum is None and domain.maximum is None):
         return reading
     outside = ibis.literal(False)

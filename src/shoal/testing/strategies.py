@@ -193,6 +193,10 @@ def attributes(
 ) -> Attribute:
     """Return the description of a column, with or without a declared domain and a hierarchy."""
     role, kind = draw(st.sampled_from(list(roles))), draw(st.sampled_from(list(kinds)))
+    if role is Role.WEIGHT:
+        domain = draw(st.sampled_from([None, Domain(minimum=0.5, maximum=1000)]))
+        name = draw(column_names() if names is None else names)
+        return Attribute(name=name, role=role, kind=Kind.NUMERIC, domain=domain)
     domain, leaves = _domain(draw, kind)
     rule = draw(st.none() | rules(kind, leaves=leaves, files=files))
     return Attribute(
@@ -229,7 +233,7 @@ def schemas(
     kinds: Sequence[Kind] = tuple(Kind),
     files: bool = False,
 ) -> Schema:
-    """Return a schema of columns with different names; at most one of them is the person, and one the household."""
+    """Return a schema of columns with different names; at most one each is the person, the household, the weight."""
     found = draw(
         st.lists(
             attributes(names=names, roles=roles, kinds=kinds, files=files),
@@ -242,10 +246,10 @@ def schemas(
 
 
 def _one_each(found: Sequence[Attribute]) -> Iterator[Attribute]:
-    """Make identifiers of all persons and households but the first of each."""
+    """Make identifiers of all persons, households and weights but the first of each."""
     seen: set[Role] = set()
     for attribute in found:
-        again = attribute.role.groups_records and attribute.role in seen
+        again = attribute.role in (Role.PERSON, Role.HOUSEHOLD, Role.WEIGHT) and attribute.role in seen
         seen.add(attribute.role)
         yield dataclasses.replace(attribute, role=Role.IDENTIFIER) if again else attribute
 
@@ -269,7 +273,8 @@ def _values(draw: Draw, attribute: Attribute) -> tuple[st.SearchStrategy[Any], p
     if attribute.kind is Kind.DATE:
         return _days(*(bounds if domain is not None else (_FIRST_DAY, _LAST_DAY))), pa.date32()
     if attribute.kind is Kind.NUMERIC:
-        low, high = (-_LARGEST, _LARGEST) if domain is None else bounds
+        lowest = 0.25 if attribute.role is Role.WEIGHT else -_LARGEST
+        low, high = (lowest, _LARGEST) if domain is None else bounds
         whole = math.ceil(low) <= math.floor(high) and draw(st.booleans())
         if whole:
             return st.integers(math.ceil(low), math.floor(high)), pa.int64()

@@ -186,6 +186,8 @@ ROLES: tuple[tuple[str, str, str], ...] = (
     ("quasi-identifier", "Others may know it", "age, sex, place, dates: made coarser until people look alike"),
     ("sensitive", "Secret", "what nobody should learn about a person: kept as it is"),
     ("insensitive", "Neither", "kept as it is"),
+    ("weight", "Sampling weight", "how many people of the population a record stands for: kept as it is"),
+    ("stratum", "Sampling stratum", "where the record was drawn; others may know it: treated like age or place"),
     ("drop", "Not needed", "removed, whatever it tells"),
     ("decide", "To decide", "nothing is released before you choose one of the others"),
 )

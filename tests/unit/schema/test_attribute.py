@@ -5,7 +5,7 @@ import datetime as dt
 import pytest
 
 from shoal.errors import SchemaError
-from shoal.schema import Attribute, Domain, Intervals, Kind, Mask, Missing, Role
+from shoal.schema import Attribute, Domain, Flat, Intervals, Kind, Mask, Missing, Role
 
 
 def test_words_become_roles_kinds_and_policies():
@@ -21,7 +21,7 @@ def test_wrong_words_are_all_reported_with_the_right_ones():
         Attribute(name="a", role="secret", kind="number", missing="ignore")
     assert raised.value.problems == (
         "column `a`: `role` must be one of identifier, person, household, quasi-identifier, sensitive, "
-        "insensitive, drop, decide",
+        "insensitive, weight, stratum, drop, decide",
         "column `a`: `kind` must be one of categorical, ordinal, numeric, date",
         "column `a`: `missing` must be one of category, drop, refuse",
     )
@@ -89,3 +89,13 @@ def test_a_domain_is_bounded_by_both_bounds():
     assert not Domain(minimum=0).bounded
     assert not Domain(values=("a",)).bounded
     assert Domain(values=["a", "b"]) == Domain(values=("a", "b"))
+
+
+def test_a_sampling_weight_is_a_number_that_nobody_lacks():
+    weight = Attribute(name="w", role="weight")
+    assert weight.kind is Kind.NUMERIC
+    assert weight.missing is Missing.REFUSE
+    with pytest.raises(SchemaError, match=r"a sampling weight is numeric; this column is date"):
+        Attribute(name="w", role="weight", kind="date")
+    with pytest.raises(SchemaError, match=r"takes no `hierarchy`"):
+        Attribute(name="w", role="weight", hierarchy=Flat())

@@ -82,11 +82,20 @@ def test_what_cannot_be_made_coarser_and_singles_people_out_waits_for_a_person()
      ("is_recid", "sensitive"), ("insulin", "sensitive"), ("enfermedad", "sensitive"), ("Krankheit", "sensitive"),
      ("Einkommen", "sensitive"), ("revenu_mensuel", "sensitive"), ("Konfession", "sensitive"), ("partido", "sensitive"),
      ("Nachname", "identifier"), ("prénom", "identifier"), ("apellidos", "identifier"), ("nombre", "identifier"),
-     ("codice fiscale", "identifier"), ("Telefonnummer", "identifier"), ("first", "identifier"), ("last", "identifier"),
-     ("fnlwgt", "decide"), ("pspwght", "decide")],
+     ("codice fiscale", "identifier"), ("Telefonnummer", "identifier"), ("first", "identifier"),
+     ("last", "identifier")],
 )  # fmt: skip
 def test_names_in_other_languages(name, role):
     assert guessed(name, distinct=12, separation=0.4).role == role
+
+
+def test_a_survey_weight_is_one_unless_it_singles_people_out():
+    drafted = draft([profile(name, "number") for name in ("fnlwgt", "pspwght")])
+    assert [each.role for each in drafted.schema] == [Role.WEIGHT, Role.DECIDE]
+    assert guessed("sampling_weight", "number").role is Role.WEIGHT
+    assert guessed("fnlwgt", "number", distinct=900, singles=800).role is Role.DECIDE
+    assert guessed("fnlwgt", "number", missing=3).role is Role.DECIDE
+    assert guessed("weight", "number").role is not Role.WEIGHT
 
 
 def test_a_count_of_accounts_is_no_account():

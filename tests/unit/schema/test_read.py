@@ -198,7 +198,7 @@ hierarchy = { taxonomy = { canary = 5 }, lenght = 4 }
 def test_every_problem_of_a_file_is_reported_at_once():
     with pytest.raises(SchemaError) as raised:
         loads(BAD)
-    roles = "identifier, person, household, quasi-identifier, sensitive, insensitive, drop, decide"
+    roles = "identifier, person, household, quasi-identifier, sensitive, insensitive, weight, stratum, drop, decide"
     assert raised.value.problems == (
         "the schema: `shoal`, the version of the format, must be 1",
         "the schema: unknown key `gessed` (did you mean `guessed`?)",

@@ -26,6 +26,18 @@ def test_columns_are_found_by_role_in_their_order():
     assert SCHEMA.names == tuple(attribute.name for attribute in SCHEMA)
 
 
+def test_the_design_of_a_survey_is_found_by_role():
+    region = Attribute(name="region", role=Role.STRATUM)
+    survey = Schema(attributes=(*SCHEMA, Attribute(name="w", role=Role.WEIGHT), region))
+    assert survey.quasi_identifiers == ("age", "sex", "region")
+    assert survey.strata == ("region",)
+    assert survey.sampling_weight == "w"
+    assert survey.insensitive == ("note", "w")
+    assert SCHEMA.sampling_weight is None
+    with pytest.raises(SchemaError, match=r"columns `w`, `v` have the role weight"):
+        Schema(attributes=(*survey, Attribute(name="v", role=Role.WEIGHT)))
+
+
 def test_columns_are_found_by_name():
     assert SCHEMA["pay"].role is Role.SENSITIVE
     assert "pay" in SCHEMA

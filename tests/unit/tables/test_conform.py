@@ -121,3 +121,11 @@ def test_a_schema_can_be_applied_twice() -> None:
 def test_any_name_of_a_column_works(name: str) -> None:
     wanted = Schema(attributes=(Attribute(name=name, kind=Kind.NUMERIC, domain=Domain(minimum=0)),))
     assert read(pa.table({name: ["1"]})).with_schema(wanted).to_arrow().to_pydict() == {name: [1]}
+
+
+def test_a_weight_of_nobody_is_refused() -> None:
+    weight = Attribute(name="w", role=Role.WEIGHT)
+    with pytest.raises(SchemaError, match=r"column `w`: 2 values are not above 0, and a record stands for somebody"):
+        read(pa.table({"w": [1.5, 0.0, -2.0]})).with_schema(Schema(attributes=(weight,)))
+    with pytest.raises(SchemaError, match=r"column `w`: 1 value is missing"):
+        read(pa.table({"w": [1.5, None]})).with_schema(Schema(attributes=(weight,)))

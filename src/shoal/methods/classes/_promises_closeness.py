@@ -16,7 +16,6 @@ from shoal.guarantees import CLASSES, Decision, Evidence, Neighbours, Promise, P
 from shoal.methods.classes._factors import PRIOR, closeness_epsilon
 from shoal.methods.classes._promises import ClassPromise, above, listed
 from shoal.models import REPLAY, Classes, MultiplicativeCloseness
-from shoal.schema import Role
 from shoal.tables import Frequencies, SensitiveAttribute, group
 
 __all__ = ["HiddenClasses", "ViewPrivacy"]
@@ -92,7 +91,7 @@ def _joint_factor(entry: PromiseEntry, evidence: Evidence, columns: Sequence[str
     if hidden:
         return min(hidden)
     data = evidence.data(entry)
-    linked = [each.name for each in data.columns if each.role is Role.QUASI_IDENTIFIER]
+    linked = [each.name for each in data.columns if each.role.known_elsewhere]
     frequencies = evidence.counted(data, [*linked, *columns])
     classes, _ = group(frequencies.codes[:, [frequencies.attributes.index(name) for name in linked]])
     values, firsts = group(frequencies.codes[:, [frequencies.attributes.index(name) for name in columns]])

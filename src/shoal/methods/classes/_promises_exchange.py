@@ -153,4 +153,4 @@ def classing_step(evidence: Evidence, data: Data) -> Step:
 
 def identifying(data: Data) -> list[str]:
     """Return the quasi-identifiers of a released table."""
-    return [column.name for column in data.columns if column.role is Role.QUASI_IDENTIFIER]
+    return [column.name for column in data.columns if column.role.known_elsewhere]

@@ -207,7 +207,7 @@ def _strange(step: Step, entry: PromiseEntry, evidence: Evidence) -> str | None:
 def _sizes(entry: PromiseEntry, evidence: Evidence) -> tuple[int, int]:
     """Count the records of a table, and those of its smallest class."""
     data = evidence.data(entry)
-    names = [column.name for column in data.columns if column.role is Role.QUASI_IDENTIFIER]
+    names = [column.name for column in data.columns if column.role.known_elsewhere]
     sizes = Classes.grouped(evidence.counted(data, names)).sizes
     return int(sizes.sum()), int(sizes.min())
 

@@ -142,7 +142,7 @@ class Composition(ClassPromise):
 
 def exposed(columns: Sequence[Column]) -> tuple[str, ...]:
     """Return the confidential columns of a table about which its quasi-identifiers could tell something."""
-    known = any(column.role is Role.QUASI_IDENTIFIER for column in columns)
+    known = any(column.role.known_elsewhere for column in columns)
     return tuple(column.name for column in columns if known and column.role is Role.SENSITIVE)
 
 

@@ -39,6 +39,8 @@ _SPOKEN = {
     Role.HOUSEHOLD: "saying whose household it is",
     Role.DROP: "left out",
     Role.INSENSITIVE: "harmless",
+    Role.WEIGHT: "saying how many people a record stands for",
+    Role.STRATUM: "saying where a record was drawn",
     Role.DECIDE: "to decide",
 }
 
@@ -86,7 +88,7 @@ class Draft:
     def with_role(self, name: str, role: Role | str) -> Draft:
         """Return the draft after a person has decided what a column is."""
         schema = self.schema.with_role(name, role)
-        if schema[name].role is not Role.QUASI_IDENTIFIER:
+        if not schema[name].role.known_elsewhere:
             bare = tuple(dataclasses.replace(each, hierarchy=None) if each.name == name else each for each in schema)
             schema = dataclasses.replace(schema, attributes=bare)
         return dataclasses.replace(
@@ -150,7 +152,7 @@ def draft(profiles: Sequence[ColumnProfile], records: int | None = None) -> Draf
     if not profiles:
         raise SchemaError("there are no columns to describe")
     groups = _groups(profiles)
-    guesses = [_guess(profile, groups.get(profile.name)) for profile in profiles]
+    guesses = _one_weight([_guess(profile, groups.get(profile.name)) for profile in profiles])
     schema = _shared(Schema(attributes=tuple(each.value for each in guesses), guessed=True))
     return Draft(
         schema=schema,
@@ -174,6 +176,18 @@ def _guess(profile: ColumnProfile, grouping: Guess[Role] | None) -> Guess[Attrib
         attribute = dataclasses.replace(attribute, hierarchy=rule.value)
         why += [rule.reason] if rule.reason else []
     return Guess(attribute, "; ".join(why) + ".", known=role.known)
+
+
+def _one_weight(guesses: Sequence[Guess[Attribute]]) -> list[Guess[Attribute]]:
+    """Keep the first sampling weight; a person decides which of several counts, as of those of replicates."""
+    found, seen = [], False
+    for each in guesses:
+        if each.value.role is Role.WEIGHT and seen:
+            why = f"{Role.DECIDE}: its name suggests a survey weight, and a record has one; drop the others."
+            each = Guess(dataclasses.replace(each.value, role=Role.DECIDE), why)
+        seen = seen or each.value.role is Role.WEIGHT
+        found.append(each)
+    return found
 
 
 def _shared(schema: Schema) -> Schema:

@@ -77,8 +77,8 @@ def _by_topic(profile: ColumnProfile, kind: Kind, topic: Topic, apart: str) -> G
         if (found := _free_text(profile)) is not None:
             return found
         return Guess(topic.role, f"{named}, which others may know; {apart}")
-    if topic.role is Role.DECIDE:
-        return Guess(topic.role, f"{named}; round it before it leaves, or drop it: {_alone(profile)}")
+    if topic.role is Role.WEIGHT:
+        return _weight(profile, kind, named)
     return Guess(topic.role, named)
 
 
@@ -93,6 +93,16 @@ def _secret(profile: ColumnProfile, kind: Kind, named: str) -> Guess[Role]:
     if profile.alone >= _TELLING:
         return Guess(Role.SENSITIVE, f"{named}; its exact values single people out, so round them: {_alone(profile)}")
     return Guess(Role.SENSITIVE, f"{named}, which people keep private")
+
+
+def _weight(profile: ColumnProfile, kind: Kind, named: str) -> Guess[Role] | None:
+    """A weight is released as it is: one that is exact enough to find people by it is rounded first."""
+    if kind is not Kind.NUMERIC:
+        return None
+    if profile.alone >= _TELLING or profile.missing:
+        why = _alone(profile) if profile.alone >= _TELLING else "some records have none"
+        return Guess(Role.DECIDE, f'{named}; round it and give it the role "weight", or drop it: {why}')
+    return Guess(Role.WEIGHT, f"{named}, with which risks are estimated for the population")
 
 
 def _free_text(profile: ColumnProfile) -> Guess[Role] | None:

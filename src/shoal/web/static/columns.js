@@ -16,6 +16,8 @@ let chosen = null;
 
 /** The roles of columns that name someone: removed, or replaced by pseudonyms. */
 const naming = ["identifier", "person", "household"];
+/** The roles of surveys, and those that the short choice shows for them. */
+const near = { person: "identifier", household: "identifier", stratum: "quasi-identifier", weight: "insensitive" };
 const labels = Object.fromEntries([...document.querySelector("#only").options].map((option) => [option.value, option.textContent]));
 const ruleOptions = [...form.elements.rule.options];
 const allowed = (rule, kind) => ruleOptions.find((option) => option.value === rule)?.dataset.kinds.split(" ").includes(kind) ?? true;
@@ -71,7 +73,7 @@ function paint(n, words) {
   const row = rows[n];
   const { role, kind } = columns[n];
   row.dataset.role = role;
-  for (const radio of row.querySelectorAll("[type=radio]")) radio.checked = radio.value === (naming.includes(role) ? "identifier" : role);
+  for (const radio of row.querySelectorAll("[type=radio]")) radio.checked = radio.value === (near[role] ?? role);
   row.querySelector(".kind").textContent = kind ?? "categorical";
   if (words !== undefined) row.querySelector(".levels-in-words").textContent = words;
 }
