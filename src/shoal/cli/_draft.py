@@ -58,8 +58,10 @@ def draft(
     """
     _output.json_wanted(wanted=json)
     import shoal
-    from shoal.errors import OutputError
+    from shoal.errors import OutputError, ParameterError
 
+    if edit and source == "-":
+        raise ParameterError("--edit asks on standard input, which is the table here.", hint="save the table as a file")
     target = output or _source.default_schema(source)
     if target.exists() and not overwrite:
         raise OutputError(f"`{target}` already exists", hint="choose another name with --output, or use --overwrite")

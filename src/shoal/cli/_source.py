@@ -33,8 +33,8 @@ Source = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help="A CSV, Parquet, Excel, Stata, SPSS, SAS, JSON lines or Feather file, a DuckDB file (with --table), or "
-        "postgresql://... (with --table).",
+        help="A CSV, Parquet, Excel, Stata, SPSS, SAS, JSON lines or Feather file, or its http, https or s3 "
+        "address; - for standard input; a DuckDB file or postgresql://... (both with --table).",
     ),
 ]
 TableName = Annotated[
@@ -123,9 +123,11 @@ def decided(schema: Schema, source: str, undecided: str | None) -> Schema:
 
 def default_schema(source: str) -> Path:
     """Return where the schema of a source is looked for and drafted to."""
-    if "://" in source:
+    from shoal.tables.formats import base_name, elsewhere
+
+    if source == "-" or ("://" in source and not elsewhere(source)):
         return Path("table.schema.toml")
-    path = Path(source)
+    path = Path(base_name(source) if elsewhere(source) else source)
     if path.name in ("", ".."):  # a folder that is not called by its name
         path = path.resolve()
     if not path.name:

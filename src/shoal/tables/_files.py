@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from shoal.errors import DataError, ParameterError
 from shoal.schema import Schema
 from shoal.tables._engine import quiet
 from shoal.tables._table import Table, load_schema
-from shoal.tables.formats import FORMATS, Format, Options, existing, files, unreadable
+from shoal.tables.formats import FORMATS, Format, Options, elsewhere, existing, fetch, files, unreadable
 
 __all__ = ["read", "readable", "uploadable", "write"]
 
@@ -29,9 +30,10 @@ def read(
     ----------
     source
         The path of a CSV file (``.csv``, ``.tsv``, ``.txt``, also with ``.gz``), a Parquet file or folder, an Excel,
-        Stata, SPSS or SAS file (value labels become values), lines of JSON, a Feather file, or a DuckDB file; the
-        address ``postgresql://...`` of a database; an Arrow table, a pandas or polars frame; a
-        Spark frame, or a Spark session together with ``table``.
+        Stata, SPSS or SAS file (value labels become values), lines of JSON, a Feather file, or a DuckDB file; ``-``
+        for standard input, or the ``http``, ``https`` or ``s3`` address of a file (``s3`` also of a folder of Parquet
+        files), which is copied into a private folder first; the address ``postgresql://...`` of a
+        database; an Arrow table, a pandas or polars frame; a Spark frame, or a Spark session together with ``table``.
     schema
         What the columns mean, or the path of a schema file: the records are checked against it.
     table
@@ -50,15 +52,30 @@ def read(
         If the records do not fit the schema.
     """
     options = Options(table=table, delimiter=delimiter, encoding=encoding, decimal=decimal)
-    reader = _reader(source)
-    for option in options.given:
-        if option not in reader.options:
-            raise ParameterError(f"`{option}` of `read` applies only to {_users(option)}.")
-    found = reader.read(source, options)
+    found = _fetched(source, options) if elsewhere(source) else _read(source, options)
     with quiet(found.source.name):
         if not len(found.engine.fetch(found.expression.limit(1))):
             raise DataError(f"{found.source.name} has no records.")
     return found if schema is None else found.with_schema(load_schema(schema))
+
+
+def _fetched(source: str, options: Options) -> Table:
+    copy = fetch(source)
+    try:
+        found = _read(copy.path, options)
+    except BaseException:
+        copy.scratch.remove()
+        raise
+    copy.removed_with(found.engine)
+    return replace(found, notes=(*copy.notes, *found.notes))
+
+
+def _read(source: Any, options: Options) -> Table:
+    reader = _reader(source)
+    for option in options.given:
+        if option not in reader.options:
+            raise ParameterError(f"`{option}` of `read` applies only to {_users(option)}.")
+    return reader.read(source, options)
 
 
 def _reader(source: object) -> Format:

@@ -2,6 +2,9 @@
 
 from inspect import isabstract
 
+from shoal.tables.formats._fetched import base_name as base_name
+from shoal.tables.formats._fetched import elsewhere as elsewhere
+from shoal.tables.formats._fetched import fetch as fetch
 from shoal.tables.formats._format import FileFormat as FileFormat
 from shoal.tables.formats._format import Format as Format
 from shoal.tables.formats._format import Options as Options
