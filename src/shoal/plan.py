@@ -47,7 +47,7 @@ class Plan(Brief):
     models
         The promises; at least one.
     method
-        How to change the data.
+        How to change the data; by default the method that loses least under the promises, with a limit of time.
     measures
         Quality measures to report, by name, or by name and parameters as in ``{"name": "classification", "target":
         "income"}``.

@@ -100,6 +100,6 @@ def table(browser: Browser) -> str:
 @pytest.fixture(scope="session")
 def run(browser: Browser, table: str) -> str:
     """A run that is done."""
-    identity = str(browser.post(f"/api/tables/{table}/runs", json=K2).json()["id"])
+    identity = str(browser.post(f"/api/tables/{table}/runs", json=K2 | {"method": {"name": "generalize"}}).json()["id"])
     assert browser.wait(identity)["state"] == "done"
     return identity

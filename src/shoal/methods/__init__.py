@@ -57,8 +57,10 @@ def names() -> tuple[str, ...]:
 SECONDS = 15.0
 
 
-def default(promises: Iterable[Requirement]) -> Method:
+def default(promises: Iterable[Requirement], parameters: Mapping[str, object] | None = None) -> Method:
     """Return the method for promises where none is asked for: the one that keeps them and loses least.
+
+    ``parameters`` are those that were given without saying of which method.
 
     Local recoding with the declared hierarchies loses a fraction of what one level per column does, and compares itself
     with that. Promises that look at the released values, or need classes that cover no person twice, are kept by the
@@ -70,15 +72,20 @@ def default(promises: Iterable[Requirement]) -> Method:
     >>> default([KAnonymity(5)]).name
     'specialize'
     """
-    asked = tuple(promises)
+    method = _default(tuple(promises))
+    limit = {"time_limit": SECONDS} if timed(method) else {}
+    return from_parameters(method.name, {**limit, **(parameters or {})})
+
+
+def _default(asked: tuple[Requirement, ...]) -> type[Method]:
     named = {promise.name for promise in asked}
-    private = next((method() for method in _METHODS.values() if method.keeps.private in named), None)
+    private = next((method for method in _METHODS.values() if method.keeps.private in named), None)
     if private is not None:
         return private
     able = [promise.capabilities for promise in asked if isinstance(promise, Model)]
     if any(each.population_share for each in able):
-        return Generalize(time_limit=SECONDS)
-    return Iterate(time_limit=SECONDS) if any(each.codes for each in able) else Specialize(time_limit=SECONDS)
+        return Generalize
+    return Iterate if any(each.codes for each in able) else Specialize
 
 
 def timed(method: type[Method]) -> bool:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Self, TypeVar, cast
 
 from shoal import methods, schema
 from shoal.errors import InputError, ParameterError, PlanError, Problems
 from shoal.guarantees import DomainOrigin, Requirement
 from shoal.methods import promises
 from shoal.methods.base import Method
-from shoal.methods.recode import Generalize
 from shoal.models import Model
 from shoal.quality import Measure, as_measure
 from shoal.schema import Role, Schema
@@ -31,10 +30,11 @@ class Brief:
 
     schema: Schema
     models: tuple[Requirement, ...]
-    method: Method = field(default_factory=Generalize)
+    method: Method = cast("Method", None)  # noqa: RUF009 - chosen below where nobody says
     measures: tuple[str | Mapping[str, object], ...] = ("loss",)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "method", self.method or methods.default(self.models))
         problems = Problems()
         if not self.models:
             problems.add("a plan needs at least one promise, for example `KAnonymity(5)`")
@@ -162,7 +162,9 @@ def _method(entry: object, asked: tuple[Requirement, ...]) -> Method:
     if not isinstance(entry, dict):
         raise ParameterError("`method` of a plan must be a table: `[method]`.")
     parameters = {str(name): value for name, value in entry.items() if name != "name"}
-    return methods.from_parameters(str(entry.get("name", methods.default(asked).name)), parameters)
+    if "name" not in entry:
+        return methods.default(asked, parameters)
+    return methods.from_parameters(str(entry["name"]), parameters)
 
 
 def _collect(problems: Problems, make: Callable[[], T]) -> T | None:

@@ -45,7 +45,7 @@ class MethodChoice(BaseModel):
     """A method by its name, with its parameters as in plan files."""
 
     model_config = ConfigDict(extra="forbid")
-    name: str = Field(default="generalize", max_length=60)
+    name: str | None = Field(default=None, max_length=60, description="the method that loses least where not given")
     parameters: dict[str, Any] = {}
 
 
@@ -72,6 +72,7 @@ def catalogue() -> dict[str, Any]:
         "methods": [_described(methods.by_name(name)) | _kept(name) for name in methods.names()],
         "measures": [{"name": name, "summary": _summary(each)} for name, each in quality.MEASURES.items()],
         "presets": list(PRESETS),
+        "default": methods.default(()).name,
     }
 
 
@@ -97,9 +98,13 @@ def make_plan(here: Context, table: str, choice: PlanChoice) -> Plan:
     for number, entry in enumerate(choice.promises):
         with _noted(problems, f"promises.{number}", f"promise {number + 1}"):
             promises.append(registry.from_parameters(entry.model, entry.parameters))
-    method = None
-    with _noted(problems, "method", f"method `{choice.method.name}`"):
-        method = methods.from_parameters(choice.method.name, choice.method.parameters)
+    method, wanted = None, choice.method
+    with _noted(problems, "method", f"method `{wanted.name or 'by default'}`"):
+        method = (
+            methods.default(promises, wanted.parameters)
+            if wanted.name is None
+            else methods.from_parameters(wanted.name, wanted.parameters)
+        )
     if problems or method is None:
         raise WrongFields(problems)
     if choice.weights:
@@ -166,10 +171,14 @@ def choice_of(plan: Plan) -> dict[str, Any]:
 
 
 def _described(kind: Any) -> dict[str, Any]:
+    from shoal import methods
+
     fields = []
     choices = _choices(kind)
     for field in dataclasses.fields(kind):
         default = None if field.default is dataclasses.MISSING else field.default
+        if field.name == "time_limit":
+            default = methods.SECONDS
         fields.append(
             {
                 "name": field.name,

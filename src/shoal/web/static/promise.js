@@ -146,7 +146,7 @@ form.addEventListener("input", (event) => {
   if (all) for (const row of secrets) row.querySelector(`[name=${all}]`).value = event.target.value;
   if (event.target.name === "preset") preset(event.target);
   else if (["k", "l", "t", "suppression_limit"].includes(event.target.name)) form.querySelector("[name=preset][value=own]").checked = true;
-  if (event.target === own("epsilon") && (keeps().private === "yes") !== Boolean(event.target.value)) own("method").value = event.target.value ? "truthful" : "generalize";
+  if (event.target === own("epsilon") && (keeps().private === "yes") !== Boolean(event.target.value)) own("method").value = event.target.value ? "truthful" : own("method").dataset.default;
   arrange();
   clearTimeout(timer);
   timer = setTimeout(check, 250);
