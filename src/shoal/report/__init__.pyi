@@ -5,7 +5,6 @@ from ._assessment import render_assessment as render_assessment
 from ._attention import attention as attention
 from ._charts import Chart as Chart
 from ._charts import class_sizes_chart as class_sizes_chart
-from ._charts import column_chart as column_chart
 from ._columns import column_figures as column_figures
 from ._document import ColumnFigures as ColumnFigures
 from ._document import Document as Document
@@ -23,6 +22,8 @@ from ._gather import REPORT as REPORT
 from ._gather import gather as gather
 from ._gather import listed as listed
 from ._gather import public_report as public_report
+from ._histogram import column_chart as column_chart
+from ._histogram import cross_chart as cross_chart
 from ._html import charts as charts
 from ._html import figure as figure
 from ._html import render_html as render_html

@@ -15,7 +15,7 @@ from shoal.report._document import Bar, BudgetFigures, ColumnFigures, LevelFigur
 from shoal.report._markup import CHART_CSS, Html, element, join, shortened
 from shoal.report._words import band
 
-__all__ = ["Chart", "budget_chart", "class_sizes_chart", "column_chart", "levels_chart"]
+__all__ = ["Chart", "bar_row", "budget_chart", "class_sizes_chart", "column_note", "levels_chart", "rows_chart"]
 
 _WIDTH, _ROW, _LABEL, _BAR = 360, 22, 128, 160
 #: the room for bars where two figures stand beside them
@@ -67,8 +67,8 @@ class Chart:
         return self.svg(alone=True)
 
 
-def column_chart(column: ColumnFigures) -> Chart:
-    """Draw the distribution of a column; with the original's beside it where the report has it."""
+def rows_chart(column: ColumnFigures) -> Chart:
+    """Draw the distribution of a column as rows; with the original's beside it where the report has it."""
     pairs = any(bar.original is not None for bar in column.bars)
     top = max((max(bar.released, bar.original or 0) for bar in column.bars), default=0) or 1
     content = join(_bar(number, bar, top, pairs=pairs) for number, bar in enumerate(column.bars))
@@ -76,15 +76,16 @@ def column_chart(column: ColumnFigures) -> Chart:
     return Chart(
         name=f"column:{column.name}",
         title=column.name,
-        note=_note(column),
+        note=column_note(column),
         height=max(_ROW * len(column.bars), _ROW) + 4,
         content=content,
         header=header,
-        rows=tuple(_row(bar, pairs=pairs) for bar in column.bars),
+        rows=tuple(bar_row(bar, pairs=pairs) for bar in column.bars),
     )
 
 
-def _note(column: ColumnFigures) -> str:
+def column_note(column: ColumnFigures) -> str:
+    """Say in a line how far a column moved."""
     if column.wasserstein is not None:
         return f"values moved by {share(column.wasserstein)} of their range on average (Wasserstein distance)"
     if column.total_variation is not None:
@@ -94,7 +95,8 @@ def _note(column: ColumnFigures) -> str:
     return f"{column.distinct:,} distinct value{'' if column.distinct == 1 else 's'}"
 
 
-def _row(bar: Bar, *, pairs: bool) -> tuple[str, ...]:
+def bar_row(bar: Bar, *, pairs: bool) -> tuple[str, ...]:
+    """Return a bar as the row of a table."""
     if pairs:
         return bar.label, share(bar.original or 0), share(bar.released)
     return bar.label, f"{bar.records or 0:,}", share(bar.released)
@@ -162,7 +164,7 @@ def class_sizes_chart(after: Risk, before: Risk | None = None) -> Chart:
         height=_ROW * len(bars) + 4,
         content=join(_bar(number, bar, top, pairs=before is not None) for number, bar in enumerate(bars)),
         header=("class size", "original", "released") if before else ("class size", "records", "share"),
-        rows=tuple(_row(bar, pairs=before is not None) for bar in bars),
+        rows=tuple(bar_row(bar, pairs=before is not None) for bar in bars),
     )
 
 

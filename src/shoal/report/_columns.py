@@ -123,36 +123,34 @@ def compared_column(column: ColumnFigures, found: Distribution) -> ColumnFigures
                 # sums of floats: all of it is not almost all of it
                 released=round(each.released, 12),
                 original=round(each.original, 12),
+                place=each.place if found.wasserstein is not None else None,
             )
-            for each in _fewer(found.bins, ordered=found.wasserstein is not None)
+            for each in (found.bins if found.wasserstein is not None else _fewer(found.bins))
         ),
         total_variation=found.total_variation,
         wasserstein=found.wasserstein,
     )
 
 
-def _fewer(bins: Sequence[Bin], *, ordered: bool) -> list[Bin]:
-    """Return at most about twenty bars: neighbours together where values have an order, else the commonest."""
+def _fewer(bins: Sequence[Bin]) -> list[Bin]:
+    """Return about twenty bars: the commonest values, and the rest together."""
     aside = [each for each in bins if each.first is None and not each.rest]
     values = [each for each in bins if each.first is not None or each.rest]
-    if len(values) > _BESIDE and ordered:
-        width = math.ceil(len(values) / _BESIDE)
-        values = [_together(values[start : start + width]) for start in range(0, len(values), width)]
-    elif len(values) > _BESIDE:
+    if len(values) > _BESIDE:
         common = sorted(values, key=lambda each: (each.rest, -each.original - each.released))
         kept = {id(each) for each in common[: _BESIDE - 1]}
-        rest = _together([each for each in values if id(each) not in kept], rest=True)
-        values = [*(each for each in values if id(each) in kept), rest]
+        rest = [each for each in values if id(each) not in kept]
+        values = [*(each for each in values if id(each) in kept), _together(rest)]
     return [*values, *aside]
 
 
-def _together(bins: Sequence[Bin], *, rest: bool = False) -> Bin:
+def _together(bins: Sequence[Bin]) -> Bin:
     return Bin(
         first=bins[0].first,
         last=bins[-1].last,
         original=sum(each.original for each in bins),
         released=sum(each.released for each in bins),
-        rest=rest,
+        rest=True,
     )
 
 
@@ -165,6 +163,9 @@ def _bin_label(found: Bin) -> str:
         return "other values"
     if found.first is None:
         return "missing"
+    if found.edges is not None:
+        whole = all(text.lstrip("-").isdigit() for text in (found.first, found.last or ""))
+        return _between(*found.edges, whole=whole and all(edge.is_integer() for edge in found.edges))
     first, last = _short(found.first), _short(found.last)
     return first if first == last else f"{first} to {last}"
 

@@ -87,7 +87,7 @@ class Bar(_Figures):
     """A value of a column, or several together, and the share of records that have it.
 
     ``kind`` is ``value``, ``missing`` or ``rest`` (all values without a bar of their own). ``original`` is None in
-    public reports.
+    public reports. ``place`` is where the bar stands among all bins of numbers, the empty ones included.
     """
 
     label: str
@@ -95,6 +95,7 @@ class Bar(_Figures):
     released: float
     records: int | None = None
     original: float | None = None
+    place: int | None = None
 
 
 class ColumnFigures(_Figures):

@@ -12,10 +12,10 @@ from shoal.report._charts import (
     Chart,
     budget_chart,
     class_sizes_chart,
-    column_chart,
     levels_chart,
 )
 from shoal.report._document import Document, PromiseFigures, Risk, TableFigures, Variant
+from shoal.report._histogram import column_chart
 from shoal.report._markup import CSS, Html, element, join, shortened
 from shoal.report._plots import lattice_chart
 from shoal.report._words import FEWEST, GUESSED, STRENGTHS, hidden, measured, notice, risk_figures

@@ -9,9 +9,10 @@ import numpy as np
 from shoal.errors import ParameterError
 from shoal.methods import Made
 from shoal.methods.recode import SearchResult
-from shoal.report._charts import Chart, class_sizes_chart, column_chart
+from shoal.report._charts import Chart, class_sizes_chart
 from shoal.report._columns import column_figures, compared_column
 from shoal.report._document import LatticeFigures, LatticeNode, Risk
+from shoal.report._histogram import column_chart
 from shoal.report._markup import Html, element, join
 from shoal.risk import Pair
 from shoal.tables import Table
@@ -138,7 +139,7 @@ def _node(node: LatticeNode, *, chosen: bool, place: tuple[float, float]) -> Htm
     ring = element("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=12, class_="ring") if chosen else Html("")
     dot = element("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=5, class_=kind)
     label = element("text", "chosen", x=f"{x + 16:.1f}", y=f"{y + 4:.1f}") if chosen else Html("")
-    return element("g", element("title", said), ring, dot, label, class_="mark")
+    return element("g", element("title", said), ring, dot, label, class_="mark", data_levels=_levels(node))
 
 
 def _levels(node: LatticeNode) -> str:

@@ -2,6 +2,9 @@
 
 from ._associations import Associations as Associations
 from ._associations import associations as associations
+from ._bins import round_edges as round_edges
+from ._cross import CrossTable as CrossTable
+from ._cross import cross_table as cross_table
 from ._distributions import Bin as Bin
 from ._distributions import Distribution as Distribution
 from ._distributions import coverage as coverage

@@ -11,7 +11,7 @@ from shoal.kernels import Floats
 from shoal.risk import Boxes, ColumnAxis, Pair
 from shoal.utility._spread import BoxMoments, leaf_shares, moments
 
-__all__ = ["Associations", "associations"]
+__all__ = ["Associations", "associations", "contingency"]
 
 Square = tuple[tuple[float | None, ...], ...]
 
@@ -92,7 +92,7 @@ def _groups(pair: Pair, column: int) -> npt.NDArray[np.int64]:
 
 
 def _matrix(axes: tuple[ColumnAxis, ...], boxes: Boxes, groups: list[npt.NDArray[np.int64]]) -> Floats:
-    tables = _contingency(boxes, groups)
+    tables = contingency(boxes, groups)
     places = [moments(boxes, column, axis) for column, axis in enumerate(axes)]
     result = np.eye(len(axes))
     for (i, j), table in tables.items():
@@ -103,7 +103,7 @@ def _matrix(axes: tuple[ColumnAxis, ...], boxes: Boxes, groups: list[npt.NDArray
     return result
 
 
-def _contingency(boxes: Boxes, groups: list[npt.NDArray[np.int64]]) -> dict[tuple[int, int], Floats]:
+def contingency(boxes: Boxes, groups: list[npt.NDArray[np.int64]]) -> dict[tuple[int, int], Floats]:
     """Return the expected number of records in every pair of groups, for all pairs of columns."""
     columns = [_Spread.of_column(boxes, column, group) for column, group in enumerate(groups)]
     return {(i, j): _together(columns[i], columns[j], boxes.counts) for j in range(len(groups)) for i in range(j)}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.kernels import Floats
 from shoal.risk import ColumnAxis, Pair
+from shoal.utility._bins import grouped
 from shoal.utility._spread import leaf_shares
 
 __all__ = ["Bin", "Distribution", "coverage", "distributions"]
@@ -23,7 +23,7 @@ class Bin:
     """One bar of a picture: the values from ``first`` to ``last`` and their shares.
 
     Both ends are None for missing values, and ``rest`` is true for all values of a categorical column that have no bar
-    of their own.
+    of their own. ``place`` is where the bar stands on its axis, and ``edges`` are the round ends of a bin of numbers.
     """
 
     first: str | None = field(repr=False)
@@ -31,6 +31,8 @@ class Bin:
     original: float
     released: float
     rest: bool = False
+    place: int = 0
+    edges: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,42 +114,18 @@ def _clip(value: float) -> float:
 
 
 def _bins(axis: ColumnAxis, before: Floats, after: Floats) -> tuple[Bin, ...]:
-    missing = [position for position, label in enumerate(axis.labels) if label is None]
-    known = np.array([position for position, label in enumerate(axis.labels) if label is not None], dtype=np.int64)
-    groups = _ordered_groups(axis, known) if axis.places is not None else _common_groups(known, before + after)
-    groups += [(np.array(missing, dtype=np.int64), False)] if missing else []
     return tuple(
         Bin(
-            first=axis.labels[int(group[0])],
-            last=axis.labels[int(group[-1])],
-            original=float(before[group].sum()),
-            released=float(after[group].sum()),
-            rest=rest,
+            first=axis.labels[int(group.labels[0])],
+            last=axis.labels[int(group.labels[-1])],
+            original=float(before[group.labels].sum()),
+            released=float(after[group.labels].sum()),
+            rest=group.rest,
+            place=group.place,
+            edges=group.edges,
         )
-        for group, rest in groups
+        for group in grouped(axis, before + after, _BINS)
     )
-
-
-def _ordered_groups(axis: ColumnAxis, known: npt.NDArray[np.int64]) -> list[tuple[npt.NDArray[np.int64], bool]]:
-    """Cut the values in their order: one bar each where there are few, else bars of the same width."""
-    assert axis.places is not None  # noqa: S101 - asked for ordered columns only
-    known = known[np.isfinite(axis.places[known])]
-    if not len(known):
-        return []
-    known = known[np.argsort(axis.places[known], kind="stable")]
-    if len(known) <= _BINS:
-        return [(known[i : i + 1], False) for i in range(len(known))]
-    places = axis.places[known]
-    number = np.minimum(((places - places[0]) / (places[-1] - places[0]) * _BINS).astype(np.int64), _BINS - 1)
-    return [(group, False) for group in np.split(known, np.flatnonzero(np.diff(number)) + 1)]
-
-
-def _common_groups(known: npt.NDArray[np.int64], shares: Floats) -> list[tuple[npt.NDArray[np.int64], bool]]:
-    """Take the commonest values in the order of their leaves, and the rest together."""
-    if len(known) <= _BINS:
-        return [(known[i : i + 1], False) for i in range(len(known))]
-    common = np.sort(known[np.argsort(-shares[known], kind="stable")[: _BINS - 1]])
-    return [*((common[i : i + 1], False) for i in range(len(common))), (np.setdiff1d(known, common), True)]
 
 
 def coverage(pair: Pair) -> float | None:

@@ -26,7 +26,7 @@ from shoal.web._context import Context, Here
 from shoal.web._templates import page as _page
 from shoal.web._verdict import figures, size_of, verdict
 from shoal.web._words import HELP, PRESETS, ROLES
-from shoal.web.api import compare, plans, releases, runs, schema, tables
+from shoal.web.api import compare, explore, plans, releases, runs, schema, tables
 
 __all__ = ["router"]
 
@@ -141,10 +141,29 @@ def one_run(here: Here, run: str) -> HTMLResponse:
     )
 
 
-def _pictures(found: dict[str, Any]) -> dict[str, Any]:
-    """Draw what there is to see of a release, as reports do."""
+@router.get("/runs/{run}/explore")
+def exploring(here: Here, run: str) -> HTMLResponse:
+    """Show what else could have been released, and what the release is good for."""
+    about, found = here.run(run), releases.exploration(here, run)
+    table = _of(here, about["table"])
+    names = [each["name"] for each in found["tables"][0]["columns"]] if explore.comparable(found) else []
     search = found["search"]
     lattice = search["lattice"] if search else None
+    return _page(
+        "explore",
+        step="explore",
+        run=about,
+        found=found,
+        known=[(n, each["name"]) for n, each in enumerate(table["table"]["columns"]) if each["name"] in names],
+        applicable=about["method"] == "generalize" and lattice is not None,
+        frontier=figure(_frontier(search)) if search and search["frontier"] else None,
+        lattice=figure(lattice_chart(LatticeFigures.model_validate(lattice))) if lattice else None,
+        **table,
+    )
+
+
+def _pictures(found: dict[str, Any]) -> dict[str, Any]:
+    """Draw what there is to see of a release, as reports do."""
     shown = [TableFigures.model_validate(each) for each in found.get("tables", [])]
     return {
         "sizes": None if found["mixed"] else figure(class_sizes_chart(_risk(found["after"]), _risk(found["before"]))),
@@ -152,8 +171,6 @@ def _pictures(found: dict[str, Any]) -> dict[str, Any]:
             each.file: [figure(column_chart(column), role=column.role.value) for column in each.columns]
             for each in shown
         },
-        "frontier": figure(_frontier(search)) if search and search["frontier"] else None,
-        "lattice": figure(lattice_chart(LatticeFigures.model_validate(lattice))) if lattice else None,
     }
 
 

@@ -7,14 +7,17 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
+    "CombinationAnswer",
     "FileAnswer",
     "PlanAnswer",
+    "PredictionAnswer",
     "ProfileAnswer",
     "RecordsAnswer",
     "RunAnswer",
     "SavedSchemaAnswer",
     "SchemaAnswer",
     "TableAnswer",
+    "UsefulnessAnswer",
     "ValuesAnswer",
     "VerificationAnswer",
 ]
@@ -140,3 +143,48 @@ class VerificationAnswer(_Answer):
 
     passed: bool
     checks: list[_CheckAnswer]
+
+
+class _CrowdsAnswer(_Answer):
+    unique: int = Field(description="records that agree with no other")
+    smallest: int = Field(description="the fewest records that agree")
+    average: float = Field(description="the share of records that are found by who knows these columns of everybody")
+
+
+class CombinationAnswer(_Answer):
+    """The risk from some columns, before and after."""
+
+    columns: list[str]
+    original: _CrowdsAnswer
+    released: _CrowdsAnswer
+
+
+class _CountsAnswer(_Answer):
+    queries: int
+    median: float
+    mean: float
+    ninth: float = Field(description="nine of ten counts are less wrong than this")
+
+
+class _LostAnswer(_Answer):
+    column: str
+    coverage: float | None = Field(description="0 where values are exact, 1 where nothing is left of them")
+    total_variation: float
+    moved: float | None = Field(description="how far values moved on average, as a share of their range")
+
+
+class UsefulnessAnswer(_Answer):
+    """What a release is still good for."""
+
+    queries: _CountsAnswer
+    columns: list[_LostAnswer]
+
+
+class PredictionAnswer(_Answer):
+    """How well a model predicts a column: guessing, learnt from the originals, learnt from the release."""
+
+    model: str
+    score: Literal["accuracy", "r2"]
+    zero: float
+    original: float
+    released: float

@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import datetime as dt
 import gzip
-import math
 import re
 import shutil
 import struct
@@ -162,21 +161,17 @@ def _bins(counts: Any) -> list[dict[str, float]] | None:
     import numpy as np
     import pyarrow as pa
 
+    from shoal.utility import round_edges
+
     try:
         numbers = np.asarray(counts["value"].cast(pa.float64()).to_numpy(), dtype=float)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
     if len(numbers) <= _TOP or not np.isfinite(numbers).all():
         return None
-    low, high = float(numbers.min()), float(numbers.max())
-    spread = high - low
-    if not 1e-300 < spread < math.inf:
+    edges = round_edges(numbers, counts["records"].to_numpy(), _BARS)
+    if edges is None:
         return None
-    width = 10.0 ** np.floor(np.log10(spread / _BARS))
-    width *= next((step for step in (1, 2, 5) if spread / (width * step) <= _BARS), 10)
-    edges = width * np.arange(np.floor(low / width), np.floor(high / width) + 2)
-    if not (np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
-        return None  # numbers so large, or so near each other, that their bins cannot be told apart
     found, _ = np.histogram(numbers, bins=edges, weights=counts["records"].to_numpy())
     return [
         {"from": float(edges[i]), "to": float(edges[i + 1]), "records": int(records)} for i, records in enumerate(found)
