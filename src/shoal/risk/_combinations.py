@@ -71,7 +71,8 @@ def combinations(pair: Pair, *, most: int = 3) -> tuple[Combination, ...]:
     [(('sex', 'town'), 2, 1), (('town',), 1, 1), (('sex',), 0, 0)]
     """
     known = pair.quasi_identifiers
-    work, sets = max(len(pair.original), len(pair.released), 1), []
+    work = max(len(pair.original), len(pair.released), 1)
+    sets: list[tuple[int, ...]] = []
     for size in range(1, min(most, len(known)) + 1):
         if size > 1 and (len(sets) + math.comb(len(known), size)) * work > _WORK:
             break

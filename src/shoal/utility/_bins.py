@@ -66,7 +66,7 @@ def round_edges(numbers: Floats, weights: Floats, most: int) -> Floats | None:
     width = 10.0 ** math.floor(math.log10((high - low) / most))
     width *= next((step for step in _ROUND if (high - low) / (width * step) <= most), 10)
     with np.errstate(over="ignore"):
-        edges = width * np.arange(math.floor(low / width), math.floor(high / width) + 2)
+        edges = width * np.arange(math.floor(low / width), math.floor(high / width) + 2, dtype=np.float64)
     return edges if np.isfinite(edges).all() and (np.diff(edges) > 0).all() and edges[-1] > high else None
 
 
