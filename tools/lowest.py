@@ -1,4 +1,7 @@
-"""Print the lowest version of every dependency that pyproject.toml allows, as constraints for pip."""
+"""Print the lowest version of every dependency that pyproject.toml allows, as constraints for pip.
+
+What only tests and documentation need is left out: nobody who uses Shoal installs it.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,6 @@ from pathlib import Path
 
 project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
 extras = project["optional-dependencies"]
-for requirement in [*project["dependencies"], *(each for name in extras if name != "docs" for each in extras[name])]:
+for requirement in [*project["dependencies"], *(each for name in extras if name not in ("docs", "test") for each in extras[name])]:
     if found := re.fullmatch(r"([\w.-]+)(?:\[\w+\])?>=([\d.]+)", requirement):
         print(f"{found[1]}=={found[2]}")

@@ -14,6 +14,7 @@ from .estimation import Estimates as Estimates
 from .estimation import estimate as estimate
 from .guarantees import Guarantee as Guarantee
 from .guarantees import Verification as Verification
+from .methods.about import About as About
 from .methods.classes import Anatomy as Anatomy
 from .methods.classes import Bridge as Bridge
 from .methods.classes import Bucketize as Bucketize
@@ -65,6 +66,7 @@ from .risk import Attacks as Attacks
 from .risk import assess as assess
 from .risk import attack as attack
 from .risk import membership as membership
+from .risk import safe_harbor as safe_harbor
 from .schema import Attribute as Attribute
 from .schema import Cuts as Cuts
 from .schema import Dates as Dates

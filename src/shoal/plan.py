@@ -4,6 +4,10 @@ A plan file is TOML::
 
     shoal = 1                      # version of the format
 
+    [release]                      # what the release is for, in your words; may be left out
+    title = "Discharges 2024 and 2025"
+    purpose = "research on ageing"
+
     [[promises]]
     model = "k-anonymity"
     k = 5
@@ -51,6 +55,8 @@ class Plan(Brief):
     measures
         Quality measures to report, by name, or by name and parameters as in ``{"name": "classification", "target":
         "income"}``.
+    about
+        Title, purpose, controller, recipient and context, in the publisher's words; the report prints them.
 
     Examples
     --------

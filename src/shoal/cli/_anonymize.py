@@ -133,6 +133,14 @@ def anonymize(
         list[str] | None,
         typer.Option(metavar='"NAME NAME=VALUE ..."', help="A quality measure to report; loss by default."),
     ] = None,
+    about: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=TEXT",
+            help="What the report says of the release: title, purpose, controller, recipient, context, other_data or "
+            "review.",
+        ),
+    ] = None,
     population: Annotated[
         str | None, typer.Option(help="A table of the whole population, for k-map and delta-presence.")
     ] = None,
@@ -190,6 +198,7 @@ def anonymize(
             time_limit,
             schema,
             measure,
+            about,
         )
         if any(value not in (None, []) for value in given):
             raise ParameterError(
@@ -207,7 +216,11 @@ def anonymize(
         models = _models(k, l or [], t or [], promise or [], privacy, method)
         described = _source.decided(_source.find_schema(data, source, schema), source, undecided)
         chosen = _plan(
-            described, models, _method(method, models, option or [], suppression_limit, time_limit), measure or ["loss"]
+            described,
+            models,
+            _method(method, models, option or [], suppression_limit, time_limit),
+            measure or ["loss"],
+            about or [],
         )
     with _output.progress("Searching") as progress:
         data = _source.conformed(data, chosen.schema)
@@ -280,15 +293,21 @@ def _load(path: Path) -> Plan:
     return shoal.Plan.load(path)
 
 
-def _plan(schema: Schema, models: tuple[Requirement, ...], method: Method, measures: list[str]) -> Plan:
+def _plan(
+    schema: Schema, models: tuple[Requirement, ...], method: Method, measures: list[str], about: list[str]
+) -> Plan:
     import shoal
+    from shoal.methods.about import About
 
     problems, wanted = Problems(), []
     for text in measures:
         name, *pairs = text.split() or [""]
         wanted.append({"name": name, **_pairs("--measure", pairs, problems)} if pairs else name)
+    words = {name: text for name, equals, text in (each.partition("=") for each in about) if equals and name}
+    if len(words) != len(about):
+        problems.add('--about takes NAME=TEXT, each name once, for example --about "purpose=research on ageing"')
     problems.raise_as(ParameterError)
-    return shoal.Plan(schema=schema, models=models, method=method, measures=tuple(wanted))
+    return shoal.Plan(schema=schema, models=models, method=method, measures=tuple(wanted), about=About.read(words))
 
 
 def _models(

@@ -19,6 +19,7 @@ Examples:
   shoal report release
   shoal report release --output report.html
   shoal report release --original patients.csv
+  shoal report release --board --original patients.csv --output board.pdf
   shoal report release --chart class-sizes --output sizes.svg
 """
 
@@ -33,10 +34,14 @@ def report(
         str | None,
         typer.Option(metavar="FILE", help="Compare with the original table, in an internal report."),
     ] = None,
+    board: Annotated[
+        bool,
+        typer.Option("--board", help="Add WP216's three questions, HIPAA and ISO; with --original, attacks are tried."),
+    ] = False,
     table: _source.TableName = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write a new .html, .json or .txt file; a chart as .svg or .png."),
+        typer.Option("--output", "-o", help="Write a new .html, .pdf, .json or .txt file; a chart as .svg or .png."),
     ] = None,
     chart: Annotated[
         str | None, typer.Option(help="One chart: levels, budget, class-sizes or column:NAME; needs --output.")
@@ -49,12 +54,13 @@ def report(
     table that it was made from, and is not for publication.
     """
     _output.json_wanted(wanted=json)
-    from shoal.report import public_report, render_text
+    from shoal.report import render_text
 
     _check(folder, output, chart, public=public, original=original)
-    document = public_report(folder) if original is None else _internal(folder, original, table)
-    if output is None and original is not None and not json:
-        output = folder.absolute().with_name(f"{folder.absolute().name}.internal-report.html")
+    document = _gathered(folder, original, table, board=board)
+    if output is None and (original is not None or board) and not json:
+        named = "board" if board else "internal"
+        output = folder.absolute().with_name(f"{folder.absolute().name}.{named}-report.html")
     if output is not None:
         _write(document, output, chart)
         _output.line(f"Wrote {output}")
@@ -71,14 +77,17 @@ def report(
 _ADVICE = "For pictures, run: shoal report FOLDER --output report.html"
 
 
-def _internal(folder: Path, original: str, table: str | None) -> Document:
+def _gathered(folder: Path, original: str | None, table: str | None, *, board: bool) -> Document:
     import shoal
-    from shoal.report import internal_report, public_report
+    from shoal.report import board_report, internal_report, public_report
 
+    if original is None:
+        return board_report(folder) if board else public_report(folder)
     # a folder that is not a release is refused before the original is read
     public_report(folder)
     plan = shoal.Plan.load(folder / "plan.toml")
-    return internal_report(folder, shoal.read(original, table=table).with_schema(plan.schema), plan)
+    data = shoal.read(original, table=table).with_schema(plan.schema)
+    return board_report(folder, data, plan) if board else internal_report(folder, data, plan)
 
 
 def _check(folder: Path, output: Path | None, chart: str | None, *, public: bool, original: str | None) -> None:
@@ -92,19 +101,22 @@ def _check(folder: Path, output: Path | None, chart: str | None, *, public: bool
         raise ParameterError("`--output` must be outside the release folder, whose files are certified.")
     if chart is not None and output is None:
         raise ParameterError("`--chart` needs `--output` with an .svg or .png file.")
-    wanted = (".html", ".json", ".txt") if chart is None else (".svg", ".png")
+    wanted = (".html", ".pdf", ".json", ".txt") if chart is None else (".svg", ".png")
     if output is not None and output.suffix.lower() not in wanted:
         raise ParameterError(f"`--output` must end in {', '.join(wanted[:-1])} or {wanted[-1]}; got `{output.suffix}`.")
 
 
 def _write(document: Document, output: Path, chart: str | None) -> None:
-    from shoal.report import find_chart, render_html, render_text, svg_to_png
+    from shoal.report import find_chart, page_to_pdf, render_html, render_text, svg_to_png
     from shoal.writing import write_file
 
     kind = output.suffix.lower()
     if chart is not None:
         drawn = find_chart(document, chart)
         write_file(output, svg_to_png(drawn) if kind == ".png" else drawn.svg(alone=True).encode())
+        return
+    if kind == ".pdf":
+        write_file(output, page_to_pdf(render_html(document)))
         return
     forms = {".html": render_html, ".txt": render_text, ".json": type(document).to_json}
     write_file(output, forms[kind](document).encode())

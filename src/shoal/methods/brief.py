@@ -13,6 +13,7 @@ from shoal import methods, schema
 from shoal.errors import InputError, ParameterError, PlanError, Problems
 from shoal.guarantees import DomainOrigin, Requirement
 from shoal.methods import promises
+from shoal.methods.about import NOTHING_SAID, About
 from shoal.methods.base import Method
 from shoal.models import Model
 from shoal.quality import Measure, as_measure
@@ -32,6 +33,7 @@ class Brief:
     models: tuple[Requirement, ...]
     method: Method = cast("Method", None)  # noqa: RUF009 - chosen below where nobody says
     measures: tuple[str | Mapping[str, object], ...] = ("loss",)
+    about: About = NOTHING_SAID
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "method", self.method or methods.default(self.models))
@@ -102,6 +104,8 @@ class Brief:
         # a schema's text is its head, then a table per column; promises and method come between
         head, mark, columns = schema.dumps(self.schema).partition("\n[columns.")
         lines = [head.rstrip(), f"measures = {schema.toml_value(self.measures)}"]
+        if self.about:
+            lines += ["", "[release]", *_settings(self.about.words())]
         for model in self.models:
             lines += ["", "[[promises]]", *_settings({"model": model.name, **model.parameters()})]
         lines += ["", "[method]", *_settings({"name": self.method.name, **self.method.parameters()})]
@@ -133,14 +137,23 @@ class Brief:
             problems.add(f"a plan file starts with `shoal = {VERSION}`, the version of its format")
         asked = _collect(problems, lambda: _promises(content.pop("promises", [])))
         method = _collect(problems, lambda: _method(content.pop("method", {}), asked or ()))
+        about = _collect(problems, lambda: About.read(content.pop("release", {})))
         measures = content.pop("measures", ["loss"])
         if not (isinstance(measures, list) and all(isinstance(each, str | dict) for each in measures)):
             problems.add('`measures` of a plan must be a list of names, or of tables such as `{ name = "loss" }`')
         described = _collect(problems, lambda: schema.from_document(content, folder))
         problems.raise_as(PlanError)
-        if asked is None or method is None or described is None:  # pragma: no cover - a problem was raised above
+        if (
+            asked is None or method is None or described is None or about is None
+        ):  # pragma: no cover - a problem was raised above
             raise PlanError("the plan is not complete")
-        return cls(schema=described, models=asked, method=method, measures=tuple(measures))  # type: ignore[arg-type]
+        return cls(
+            schema=described,
+            models=asked,
+            method=method,
+            measures=tuple(measures),  # type: ignore[arg-type]
+            about=about,
+        )
 
 
 def _promises(entries: object) -> tuple[Requirement, ...]:

@@ -3,6 +3,7 @@
 from ._assessment import assessment_text as assessment_text
 from ._assessment import render_assessment as render_assessment
 from ._attention import attention as attention
+from ._board import board_report as board_report
 from ._charts import Chart as Chart
 from ._charts import class_sizes_chart as class_sizes_chart
 from ._columns import column_figures as column_figures
@@ -13,6 +14,7 @@ from ._document import Risk as Risk
 from ._document import TableFigures as TableFigures
 from ._document import Variant as Variant
 from ._export import find_chart as find_chart
+from ._export import page_to_pdf as page_to_pdf
 from ._export import svg_to_png as svg_to_png
 from ._frontier import Axis as Axis
 from ._frontier import Dot as Dot
@@ -25,11 +27,11 @@ from ._gather import public_report as public_report
 from ._histogram import column_chart as column_chart
 from ._histogram import cross_chart as cross_chart
 from ._html import charts as charts
-from ._html import figure as figure
 from ._html import render_html as render_html
-from ._html import ticks as ticks
 from ._internal import compared_tables as compared_tables
 from ._internal import internal_report as internal_report
+from ._page import figure as figure
+from ._page import ticks as ticks
 from ._plots import Plots as Plots
 from ._plots import lattice_chart as lattice_chart
 from ._plots import lattice_figures as lattice_figures

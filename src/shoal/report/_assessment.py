@@ -9,8 +9,8 @@ from shoal import __version__
 from shoal.exact import share
 from shoal.report._charts import class_sizes_chart
 from shoal.report._document import Risk
-from shoal.report._html import facts, figure, page, section, table_of
 from shoal.report._markup import Html, element
+from shoal.report._page import facts, figure, page, section, table_of
 from shoal.report._text import table_lines
 from shoal.report._words import UNPROTECTED, band
 from shoal.risk import Assessment, Attack, Attacks, PeopleRisk, PopulationUniqueness

@@ -7,6 +7,8 @@ differs in form too, for print and for colour-blind readers.
 
 from __future__ import annotations
 
+import math
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,6 +22,8 @@ __all__ = ["Chart", "bar_row", "budget_chart", "class_sizes_chart", "column_note
 _WIDTH, _ROW, _LABEL, _BAR = 360, 22, 128, 160
 #: the room for bars where two figures stand beside them
 _NARROW = 130
+#: how much of the bars' room long labels may take
+_MORE = 70
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +75,8 @@ def rows_chart(column: ColumnFigures) -> Chart:
     """Draw the distribution of a column as rows; with the original's beside it where the report has it."""
     pairs = any(bar.original is not None for bar in column.bars)
     top = max((max(bar.released, bar.original or 0) for bar in column.bars), default=0) or 1
-    content = join(_bar(number, bar, top, pairs=pairs) for number, bar in enumerate(column.bars))
+    left = _left([bar.label for bar in column.bars])
+    content = join(_bar(number, bar, top, pairs=pairs, left=left) for number, bar in enumerate(column.bars))
     header = ("value", "records", "share") if not pairs else ("value", "original", "released")
     return Chart(
         name=f"column:{column.name}",
@@ -102,37 +107,37 @@ def bar_row(bar: Bar, *, pairs: bool) -> tuple[str, ...]:
     return bar.label, f"{bar.records or 0:,}", share(bar.released)
 
 
-def _bar(number: int, bar: Bar, top: float, *, pairs: bool) -> Html:
+def _bar(number: int, bar: Bar, top: float, *, pairs: bool, left: int = _LABEL) -> Html:
     y = number * _ROW + 2
     full = shortened(bar.label, 200)
     if pairs:
         original = bar.original or 0
         said = f"{full}: {share(original)} originally, {share(bar.released)} released"
         drawn = join(
-            _rect(y + 2, 7, original / top, "original", _NARROW),
-            _rect(y + 10, 7, bar.released / top, "released", _NARROW),
+            _rect(y + 2, 7, original / top, "original", _NARROW, left=left),
+            _rect(y + 10, 7, bar.released / top, "released", _NARROW, left=left),
         )
         figure = f"{share(original)} | {share(bar.released)}"
     else:
         said = f"{full}: {bar.records or 0:,} records, {share(bar.released)}"
-        drawn = _rect(y + 3, _ROW - 8, bar.released / top, "released" if bar.kind == "value" else "aside")
+        drawn = _rect(y + 3, _ROW - 8, bar.released / top, "released" if bar.kind == "value" else "aside", left=left)
         figure = share(bar.released)
     return element(
         "g",
         element("title", said),
         element("rect", x=0, y=y - 1, width=_WIDTH, height=_ROW, class_="row"),
-        _label(y, bar.label, kind=bar.kind),
+        _label(y, bar.label, kind=bar.kind, left=left),
         drawn,
         element("text", figure, x=_WIDTH - 2, y=y + 15, text_anchor="end", class_="figure"),
         class_="mark",
     )
 
 
-def _label(y: int, text: str, *, kind: str = "value") -> Html:
+def _label(y: int, text: str, *, kind: str = "value", left: int = _LABEL) -> Html:
     return element(
         "text",
-        shortened(text, 20),
-        x=_LABEL - 6,
+        _fitting(text, left - 8),
+        x=left - 6,
         y=y + 15,
         text_anchor="end",
         unicode_bidi="isolate",
@@ -140,9 +145,32 @@ def _label(y: int, text: str, *, kind: str = "value") -> Html:
     )
 
 
-def _rect(y: int, height: int, part: float, class_: str, room: int = _BAR) -> Html:
-    width = max(part * (room - 4), 1 if part else 0)
-    return element("rect", x=_LABEL, y=y, width=f"{width:.1f}", height=height, rx=1, class_=class_)
+def _fitting(text: str, room: float) -> str:
+    """Return as much of a text as fits, from its beginning: a label that does not is cut at its far end alone."""
+    line = shortened(text, 40)
+    while sum(map(_advance, line)) > room:
+        line = f"{line.removesuffix('…')[:-1].rstrip()}…"
+    return line
+
+
+def _advance(sign: str) -> float:
+    """Return about how wide a sign is, at 12 pixels, in the widest of the fonts that systems set pages in."""
+    if unicodedata.east_asian_width(sign) in "WF":
+        return 12.5
+    if sign in " .,:;'|!()[]{}/\\Iijlftr-*":
+        return 5.0
+    return 11.0 if sign in "mwMW@%…" else 8.7 if sign.isupper() else 7.6
+
+
+def _left(labels: Sequence[str]) -> int:
+    """Return where bars begin: further to the right where labels are long."""
+    longest = max((sum(map(_advance, shortened(label, 40))) for label in labels), default=0)
+    return min(max(_LABEL, math.ceil(longest) + 9), _LABEL + _MORE)
+
+
+def _rect(y: int, height: int, part: float, class_: str, room: int = _BAR, *, left: int = _LABEL) -> Html:
+    width = max(part * (room - 4 + _LABEL - left), 1 if part else 0)
+    return element("rect", x=left, y=y, width=f"{width:.1f}", height=height, rx=1, class_=class_)
 
 
 def class_sizes_chart(after: Risk, before: Risk | None = None) -> Chart:

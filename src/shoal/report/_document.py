@@ -12,11 +12,16 @@ from shoal.risk import Reidentification
 from shoal.schema import Role
 
 __all__ = [
+    "AttackFigures",
     "Bar",
+    "BoardFigures",
     "BudgetFigures",
     "ColumnFigures",
+    "ColumnRole",
+    "DisclosureFigures",
     "Document",
     "FileFigures",
+    "IdentifierFigures",
     "LatticeFigures",
     "LatticeNode",
     "LevelFigures",
@@ -112,6 +117,19 @@ class ColumnFigures(_Figures):
     wasserstein: float | None = None
 
 
+class ColumnRole(_Figures):
+    """A column of the original table: what it is, what was done to it, and why.
+
+    ``given`` tells whether a person wrote the reason; else it is the meaning of the role.
+    """
+
+    name: str
+    role: Role
+    done: str
+    reason: str
+    given: bool = False
+
+
 class Sizes(_Figures):
     """How many classes and records have a size between ``smallest`` and ``largest``."""
 
@@ -178,6 +196,67 @@ class LatticeFigures(_Figures):
     nodes: tuple[LatticeNode, ...]
 
 
+class AttackFigures(_Figures):
+    """How often a simulated attack is right, and would be without the records; see :class:`shoal.risk.Attack`."""
+
+    name: str
+    columns: tuple[str, ...] = ()
+    question: str
+    success: float
+    low: float
+    high: float
+    baseline: float
+    risk: float
+    attempts: int
+
+
+class DisclosureFigures(_Figures):
+    """How often a released secret is guessed right, without and with the class of a person known."""
+
+    column: str
+    baseline: float
+    guess: float
+    certain: int
+
+
+class IdentifierFigures(_Figures):
+    """What a released column holds of the identifiers of HIPAA's Safe Harbor; see :func:`shoal.risk.safe_harbor`."""
+
+    column: str
+    letters: str
+    verdict: str
+    words: str
+
+
+class BoardFigures(_Figures):
+    """What a board or a data protection officer asks beyond the promises.
+
+    Parameters
+    ----------
+    disclosure
+        What classes tell about secrets, computed from the release.
+    attacks, linkage
+        Simulated on the release and the original table, which only internal reports have. ``linkage`` holds the number
+        of columns known, the shares of people whom one record fits and who are linked, and these at worst.
+    seed
+        Of the attacks.
+    identifiers
+        The Safe Harbor list, column by column.
+    techniques
+        What was done and promised, in the terms of ISO/IEC 20889.
+    questions
+        The questions of ISO/IEC 27559 with their answers; an empty answer is one that the plan does not give.
+    """
+
+    disclosure: tuple[DisclosureFigures, ...] = ()
+    attacks: tuple[AttackFigures, ...] = ()
+    linkage: tuple[tuple[int, float, float, float], ...] = ()
+    seed: int | None = None
+    identifiers: tuple[IdentifierFigures, ...] = ()
+    techniques: tuple[tuple[str, str], ...] = ()
+    questions: tuple[tuple[str, str, str], ...] = ()
+
+
 class FileFigures(_Figures):
     """A file of the release and its fingerprint."""
 
@@ -195,6 +274,10 @@ class Document(_Figures):
         Who may read it.
     created, software, randomness, promises, steps, budget, files
         As certified.
+    about
+        Title, purpose and circumstances as the plan says them.
+    described
+        Every column of the original table with its role; empty where there is no readable plan.
     guessed
         Whether no person confirmed the roles of the columns.
     private
@@ -211,6 +294,8 @@ class Document(_Figures):
         The largest changes of association between two columns, and the mean error of random counts; internal alone.
     lattice
         The search for the levels, where it can be repeated; internal alone.
+    board
+        What a board asks, where that was wanted.
     limitations
         What the release does not protect from.
     """
@@ -221,6 +306,8 @@ class Document(_Figures):
     created: str
     software: str
     randomness: str
+    about: dict[str, str] = {}
+    described: tuple[ColumnRole, ...] = ()
     guessed: bool
     private: bool
     promises: tuple[PromiseFigures, ...]
@@ -233,6 +320,7 @@ class Document(_Figures):
     associations: tuple[tuple[str, str, float, float], ...] = ()
     query_error: float | None = None
     lattice: LatticeFigures | None = None
+    board: BoardFigures | None = None
     limitations: tuple[str, ...]
     files: tuple[FileFigures, ...]
 

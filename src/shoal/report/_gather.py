@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from shoal import tables
+from shoal.errors import ShoalError
 from shoal.exact import fraction
 from shoal.guarantees import CERTIFICATE, Certificate, Counted, Data, Strength, load
+from shoal.methods.brief import Brief
 from shoal.methods.noise import BOUNDED, NOISE
 from shoal.methods.truthful import DifferentialPrivacy
 from shoal.report._columns import column_figures
@@ -24,13 +26,15 @@ from shoal.report._document import (
     TableFigures,
     Variant,
 )
+from shoal.report._roles import column_roles
 from shoal.report._words import limitations
 from shoal.risk import reidentification_of_sizes
 from shoal.tables import Table
 
 __all__ = ["REPORT", "gather", "listed", "public_report"]
 
-#: the name of the public report in the folder of a release
+#: the names of the plan and of the public report in the folder of a release
+PLAN = "plan.toml"
 REPORT = "report.html"
 #: values that a level names as examples
 _EXAMPLES = 3
@@ -62,8 +66,11 @@ def gather(folder: Path, certificate: Certificate) -> Document:
     )
     # of the whole release: randomising one column promises something about that column alone
     private = any(promise.model in (DifferentialPrivacy.name, BOUNDED) for promise in certificate.promises)
+    plan = _plan(folder)
     return Document(
         variant=Variant.PUBLIC,
+        about={} if plan is None else plan.about.words(),
+        described=() if plan is None else column_roles(plan, certificate),
         created=certificate.created.isoformat(),
         software=", ".join(f"{name} {version}" for name, version in certificate.software.items()),
         randomness=certificate.randomness,
@@ -94,6 +101,14 @@ def gather(folder: Path, certificate: Certificate) -> Document:
         limitations=tuple(limitations(certificate)),
         files=listed(certificate),
     )
+
+
+def _plan(folder: Path) -> Brief | None:
+    """Read the plan of a release; verification refuses one that cannot be read."""
+    try:
+        return Brief.load(folder / PLAN)
+    except ShoalError:
+        return None
 
 
 def listed(certificate: Certificate) -> tuple[FileFigures, ...]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from shoal.exact import share
+from shoal.report._board_html import board_sections
 from shoal.report._charts import (
     Chart,
     budget_chart,
@@ -16,50 +15,23 @@ from shoal.report._charts import (
 )
 from shoal.report._document import Document, PromiseFigures, Risk, TableFigures, Variant
 from shoal.report._histogram import column_chart
-from shoal.report._markup import CSS, Html, element, join, shortened
+from shoal.report._markup import Html, element, join, shortened
+from shoal.report._page import FACTS, details, facts, figure, key, page, section, table_of, ticks
 from shoal.report._plots import lattice_chart
-from shoal.report._words import FEWEST, GUESSED, STRENGTHS, hidden, measured, notice, risk_figures
+from shoal.report._words import ABOUT, FEWEST, GUESSED, STRENGTHS, hidden, measured, notice, risk_figures
 
-__all__ = ["charts", "facts", "figure", "page", "render_html", "section", "table_of", "ticks"]
+__all__ = ["charts", "render_html"]
 
 
 def render_html(document: Document) -> str:
     """Return the report as a page."""
     return page(
-        "Report on an anonymised release",
+        shortened(document.about.get("title", "Report on an anonymised release"), 200),
         about=_made(document),
-        content=_sections(document),
+        content=_content(document),
         footer=f"Report format {document.version}. {document.software}.",
         class_=str(document.variant),
     )
-
-
-def page(title: str, *, about: str, content: Iterable[Html], footer: str, class_: str) -> str:
-    """Return a page that needs nothing else.
-
-    The content security policy lets a browser use the style sheet of this page and nothing else, so that even a value
-    of the data that reached the page as markup could neither run nor load anything.
-    """
-    digest = base64.b64encode(hashlib.sha256(CSS.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=policy),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="referrer", content="no-referrer"),
-        element("title", title),
-        # a style sheet is not escaped in HTML; it is ours, and holds nothing of the data
-        Html(f"<style>{CSS}</style>"),
-    )
-    body = element(
-        "body",
-        element("header", _choices(), element("h1", title), element("p", about, class_="soft"), class_="top"),
-        element("main", content),
-        element("footer", footer),
-        class_=class_,
-    )
-    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
 
 
 def charts(document: Document) -> list[Chart]:
@@ -81,38 +53,43 @@ def _made(document: Document) -> str:
     return f"{records}. Made {document.created[:10]}."
 
 
-def _choices() -> Html:
-    themes = [("auto", "system", "checked"), ("light", "light", None), ("dark", "dark", None)]
-    return element(
-        "div",
-        [
-            element("label", element("input", type="radio", name="theme", id=key, checked=on), f" {words}")
-            for key, words, on in themes
-        ],
-        class_="choices",
-        role="group",
-        aria_label="Colours",
-    )
-
-
-def _sections(document: Document) -> Iterable[Html]:
+def _content(document: Document) -> Iterable[Html]:
     yield element("div", element("b", notice(document)[0]), " ", notice(document)[1], class_="variant", role="note")
     if document.guessed:
         yield element("div", GUESSED, class_="warning", role="note")
-    yield section("What is promised", [_promise(promise) for promise in document.promises])
-    yield section("What was done", _done(document))
-    yield section("How well people are hidden", _risks(document))
-    yield section("What the data look like", _data(document))
-    yield section(
-        "What this release does not do", element("ul", [element("li", ticks(t)) for t in document.limitations])
-    )
-    yield section("How to check it", _checking(document))
+    sections = list(_sections(document))
+    links = [element("li", element("a", title, href=f"#{key(title)}")) for title, _ in sections]
+    yield element("nav", element("h2", "Contents", id="contents"), element("ol", links), aria_labelledby="contents")
+    yield from (section(title, content) for title, content in sections)
 
 
-def section(title: str, *content: str | Iterable[str]) -> Html:
-    """Return a titled part of a page."""
-    key = title.lower().replace(" ", "-")
-    return element("section", element("h2", title, id=key), *content, aria_labelledby=key)
+def _sections(document: Document) -> Iterable[tuple[str, str | Iterable[str]]]:
+    if document.about:
+        yield "What it is for", _about(document)
+    yield "What is promised", [_promise(promise) for promise in document.promises]
+    if document.described:
+        yield "What each column is", _described(document)
+    yield "What was done", _done(document)
+    yield "How well people are hidden", _risks(document)
+    if document.board is not None:
+        yield from board_sections(document, document.board)
+    yield "What the data look like", _data(document)
+    yield "What this release does not do", element("ul", [element("li", ticks(t)) for t in document.limitations])
+    yield "How to check it", _checking(document)
+
+
+def _about(document: Document) -> Iterable[Html]:
+    rows = [(ABOUT[name], text) for name, text in document.about.items()]
+    yield element("dl", [join(element("dt", name), element("dd", element("bdi", text))) for name, text in rows])
+    yield element("p", "In the words of the publisher; no file can show whether they are true.", class_="soft")
+
+
+def _described(document: Document) -> Iterable[Html]:
+    rows = [(each.name, str(each.role), each.done, each.reason) for each in document.described]
+    yield table_of(("column", "role", "what was done", "reason"), rows, words=True)
+    if not all(each.given for each in document.described):
+        words = "Where nobody gave a reason, the meaning of the role stands in its place."
+        yield element("p", words, class_="soft")
 
 
 def _promise(promise: PromiseFigures) -> Html:
@@ -134,7 +111,7 @@ def _promise(promise: PromiseFigures) -> Html:
     parts.append(element("p", "; ".join(shortened(text, 300) for text in about), class_="soft"))
     if promise.exact:
         rows = [(key, value) for key, value in promise.exact.items()]
-        parts.append(_details("Exact values", table_of(("quantity", "value"), rows)))
+        parts.append(details("Exact values", table_of(("quantity", "value"), rows)))
     return element("div", parts, class_="promise")
 
 
@@ -177,29 +154,13 @@ def _risks(document: Document) -> Iterable[Html]:
         yield element("div", figure(class_sizes_chart(table.risk, document.before)), class_="cards")
 
 
-def facts(risk: Risk) -> list[Html]:
-    """Return the headline figures of a risk."""
-    shown = zip((*_FACTS, FEWEST), risk_figures(risk), strict=False)
-    return [element("div", element("b", figure), name, class_="fact") for name, figure in shown]
-
-
-_FACTS = (
-    "records",
-    "classes",
-    "smallest class",
-    "records alone in their class",
-    "highest risk of one record",
-    "average risk",
-)
-
-
 def _compared(before: Risk, after: Risk) -> Html:
     return table_of(("", "before", "after"), _rows(before, after))
 
 
 def _rows(before: Risk, after: Risk) -> Iterable[tuple[str, str, str]]:
     figures = itertools.zip_longest(risk_figures(before), risk_figures(after), fillvalue="")
-    return ((name, *pair) for name, pair in zip((*_FACTS, FEWEST), figures, strict=False))
+    return ((name, *pair) for name, pair in zip((*FACTS, FEWEST), figures, strict=False))
 
 
 def _data(document: Document) -> Iterable[Html]:
@@ -213,7 +174,7 @@ def _data(document: Document) -> Iterable[Html]:
         yield element("p", f"Random counts from the release are off by {share(document.query_error)} on average.")
     if document.associations:
         pairs = [(f"{a} and {b}", f"{before:.3f}", f"{after:.3f}") for a, b, before, after in document.associations]
-        yield _details(
+        yield details(
             "Associations between columns that changed most (0: none, 1: one determines the other)",
             table_of(("columns", "before", "after"), pairs),
         )
@@ -229,35 +190,6 @@ def _columns(table: TableFigures, *, named: bool) -> Iterable[Html]:
     )
 
 
-def figure(chart: Chart, *, role: str = "") -> Html:
-    """Return a chart with its title, and its figures as a table."""
-    words = ", ".join(part for part in (role, chart.note) if part)
-    return element(
-        "figure",
-        element(
-            "figcaption",
-            element("h3", element("bdi", shortened(chart.title, 120))),
-            element("span", words, class_="soft") if words else Html(""),
-        ),
-        chart.svg(),
-        # levels are few, and their table says what the released values look like
-        _details("The figures as a table", table_of(chart.header, chart.rows), shown=chart.name == "levels"),
-    )
-
-
-def _details(title: str, content: Html, *, shown: bool = False) -> Html:
-    return element("details", element("summary", title), content, open="open" if shown else None)
-
-
-def table_of(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Html:
-    """Return a table; long texts are shortened."""
-    head = element("tr", [element("th", text, scope="col") for text in header])
-    body = [element("tr", [element("td", element("bdi", shortened(text, 200))) for text in row]) for row in rows]
-    table = element("table", element("thead", head), element("tbody", body))
-    # what scrolls can be reached with the keyboard
-    return element("div", table, class_="scroll", tabindex="0", role="region", aria_label="Table")
-
-
 def _checking(document: Document) -> Iterable[Html]:
     yield element("p", "Anyone who has the release folder can check it, without anything else:")
     yield element("pre", "shoal verify RELEASE_FOLDER")
@@ -268,11 +200,3 @@ def _checking(document: Document) -> Iterable[Html]:
     )
     rows = [(file.name, f"{file.bytes:,}", file.sha256) for file in document.files]
     yield table_of(("file", "bytes", "SHA-256"), rows)
-
-
-def ticks(text: str) -> Html:
-    """Return a sentence with what stands between backticks as code."""
-    parts = shortened(text, 2000).split("`")
-    if len(parts) % 2 == 0:
-        return join(shortened(text, 2000))
-    return join(element("code", element("bdi", part)) if number % 2 else part for number, part in enumerate(parts))

@@ -155,6 +155,7 @@ border-radius:6px;margin:14px 0}}
 .promise{{border:1px solid var(--line);border-radius:8px;padding:12px 16px;margin:10px 0}}
 .promise>p:first-child{{font-size:1.1rem;font-weight:600}}
 .badge{{display:inline-block;border:1px solid currentColor;border-radius:99px;padding:0 9px;font-size:.8rem}}
+nav{{margin:14px 0}} nav h2{{border:0;margin:0;padding:0;font-size:1rem}}
 .facts{{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:10px;margin:12px 0}}
 .fact{{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:8px 12px}}
 .fact b{{display:block;font-size:1.35rem;font-variant-numeric:tabular-nums}}
@@ -172,8 +173,14 @@ table{{border-collapse:collapse;width:100%;font-size:.9rem;font-variant-numeric:
 th,td{{text-align:right;padding:4px 8px;border-bottom:1px solid var(--line);vertical-align:top}}
 th:first-child,td:first-child{{text-align:left}}
 th{{overflow-wrap:normal}}
-td:first-child{{min-width:7em}}
+td:first-child{{min-width:8.5em}}
 td:nth-child(2){{white-space:nowrap}}
+.words th,.words td{{text-align:left;white-space:normal!important}}
+.words td:first-child,.words td:nth-child(2){{min-width:9em}}
+dl{{display:grid;grid-template-columns:minmax(9em,max-content) 1fr;gap:4px 18px;margin:.3rem 0 .7rem}}
+dt{{font-weight:600}} dd{{margin:0;white-space:pre-line}}
+nav ol{{columns:2;column-gap:32px;margin:.2rem 0}}
+a{{color:var(--released)}}
 .scroll{{margin-bottom:14px}}
 figure .scroll{{margin-bottom:0}}
 code,pre{{font:.88em ui-monospace,monospace;background:var(--card);border-radius:4px;padding:1px 4px}}
@@ -189,9 +196,19 @@ footer{{margin-top:2.5rem;padding-bottom:2rem;color:var(--soft);font-size:.85rem
 @media print{{
 :root,:root:has(#dark:checked){{color-scheme:light;{_LIGHT}}}
 .choices{{display:none}}
-figure,.promise,tr{{break-inside:avoid}}
-h2{{break-after:avoid}}
-body{{font-size:11pt}}
+figure,.promise,tr,.facts,dl>*{{break-inside:avoid}}
+h2,h3{{break-after:avoid}}
+thead{{display:table-header-group}}
+body{{font-size:10.5pt}}
+main,header.top,footer{{max-width:none;padding:0}}
+.cards{{grid-template-columns:repeat(2,1fr)}}
+.scroll{{overflow:visible}}
+figure details:not([open]){{display:none}}
+details::details-content{{content-visibility:visible;display:block;height:auto}}
+summary{{list-style:none}}
+a{{color:inherit;text-decoration:none}}
+@page{{size:A4;margin:16mm 15mm 18mm}}
+@page{{@bottom-right{{content:counter(page) " / " counter(pages);font:9pt system-ui,sans-serif;color:#57606a}}}}
 *{{print-color-adjust:exact}}
 }}
 """.strip()

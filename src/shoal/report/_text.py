@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from shoal.methods import Made
 from shoal.report._document import Document, Risk
 from shoal.report._markup import clean, shortened
-from shoal.report._words import FEWEST, GUESSED, STRENGTHS, hidden, measured, notice, risk_figures
+from shoal.report._words import ABOUT, FEWEST, GUESSED, STRENGTHS, hidden, measured, notice, risk_figures
 from shoal.risk import Reidentification
 
 __all__ = ["render_text", "summary", "table_lines"]
@@ -36,6 +36,7 @@ def summary(release: Made) -> str:
 def render_text(document: Document) -> str:
     """Return the report as plain text; characters that a terminal would obey are spelt out."""
     lines = [*_wrapped(" ".join(notice(document)), indent=""), ""]
+    lines += _section("Release", (f"{ABOUT[name]}: {text}" for name, text in document.about.items()))
     lines += _section("Promised", (f"{p.statement} ({STRENGTHS[p.strength][0]})" for p in document.promises))
     lines += _section("Assuming", dict.fromkeys(text for p in document.promises for text in p.assumptions))
     lines += _section("Note", [GUESSED] if document.guessed else [])

@@ -12,6 +12,7 @@ from shoal.risk import Reidentification
 from shoal.schema import Provenance, Role
 
 __all__ = [
+    "ABOUT",
     "GUESSED",
     "STRENGTHS",
     "UNPROTECTED",
@@ -23,6 +24,16 @@ __all__ = [
     "risk_figures",
 ]
 
+#: what a plan says of a release, as a reader asks for it
+ABOUT = {
+    "title": "Title",
+    "purpose": "Purpose",
+    "controller": "Controller",
+    "recipient": "Recipient",
+    "context": "Release context",
+    "other_data": "Other data about the same people",
+    "review": "Review",
+}
 UNPROTECTED = "Do not publish it or any figure in it."
 GUESSED = "The roles of the columns were guessed; no person has confirmed them."
 

@@ -41,3 +41,7 @@ from ._reidentification import Reidentification as Reidentification
 from ._reidentification import k_map as k_map
 from ._reidentification import reidentification as reidentification
 from ._reidentification import reidentification_of_sizes as reidentification_of_sizes
+from ._safe_harbor import IDENTIFIERS as IDENTIFIERS
+from ._safe_harbor import Finding as Finding
+from ._safe_harbor import Verdict as Verdict
+from ._safe_harbor import safe_harbor as safe_harbor

@@ -25,6 +25,7 @@ from .drafts import Guess as Guess
 from .drafts import draft as draft
 from .drafts import habits as habits
 from .drafts import looks as looks
+from .drafts import topic as topic
 from .rules import DATE_LEVELS as DATE_LEVELS
 from .rules import RULES as RULES
 from .rules import Cuts as Cuts

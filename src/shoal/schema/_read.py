@@ -24,6 +24,7 @@
     [columns.record]
     role = "identifier"
     pseudonym = true                           # replaced by a keyed pseudonym instead of dropped
+    reason = "links the waves of the study"    # why it has this role, in your words; reports print it
 
     [columns.patient]
     role = "person"                            # whose record it is: promises count persons, not records
@@ -182,6 +183,7 @@ def _attribute(name: str, column: object, problems: Problems) -> Attribute | Non
     weight = entry.get("weight", number, 1.0)
     hierarchy = entry.get("hierarchy", table)
     pseudonym = entry.get("pseudonym", truth, False)
+    reason = entry.get("reason", text, "")
     written = {key: entry.get(key, read) for key, read in _WRITTEN.items()}
     good = entry.close()
     rule = None if hierarchy is None else _rule(subject, hierarchy, problems)
@@ -204,6 +206,7 @@ def _attribute(name: str, column: object, problems: Problems) -> Attribute | Non
             hierarchy=rule,
             pseudonym=pseudonym,
             reading=reading or Reading(),
+            reason=reason,
         ),
     )
 

@@ -115,6 +115,8 @@ class Attribute:
         How values are written, where that is not plain; see :class:`Reading`.
     pseudonym
         For an identifier, a person or a household: replace it by a keyed pseudonym instead of dropping it.
+    reason
+        Why the column has its role, in a person's words; reports print it, so it must not tell about the data.
     """
 
     name: str
@@ -126,6 +128,7 @@ class Attribute:
     hierarchy: HierarchyRule | None = None
     pseudonym: bool = False
     reading: Reading = PLAIN
+    reason: str = ""
 
     def __post_init__(self) -> None:
         problems = Problems()

@@ -92,6 +92,8 @@ def _settings(attribute: Attribute) -> list[str]:
         settings["weight"] = attribute.weight
     if attribute.pseudonym:
         settings["pseudonym"] = True
+    if attribute.reason:
+        settings["reason"] = attribute.reason
     for each in dataclasses.fields(attribute.reading):
         value = getattr(attribute.reading, each.name)
         if value != each.default:
