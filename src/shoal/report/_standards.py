@@ -43,6 +43,10 @@ _FORMS = {
 _FAMILIES = {"diversity": "l-diversity, on top of K-anonymity", "closeness": "t-closeness, on top of K-anonymity"}
 
 
+_DIRECT = (Role.IDENTIFIER, Role.PERSON, Role.HOUSEHOLD)
+_KNOWN = (Role.QUASI_IDENTIFIER, Role.STRATUM)
+
+
 def techniques(certificate: Certificate) -> Iterator[tuple[str, str]]:
     """Return each step and promise with the term for it."""
     for step in certificate.steps:
@@ -62,8 +66,8 @@ def questions(document: Document) -> Iterator[tuple[str, str, str]]:
     yield "context", "What for?", said.get("purpose", "")
     yield "context", "How, and under which conditions?", said.get("context", "")
     yield "context", "What else can they know about the same people?", said.get("other_data", "")
-    yield "data", "What identifies people directly?", _having(document, direct=True)
-    yield "data", "What may others know of a person?", _having(document, Role.QUASI_IDENTIFIER)
+    yield "data", "What identifies people directly?", _having(document, *_DIRECT)
+    yield "data", "What may others know of a person?", _having(document, *_KNOWN)
     yield "data", "What would be learned about a person who is found?", _having(document, Role.SENSITIVE)
     yield "identifiability", "How identifiable are people?", " ".join(_identifiable(document))
     yield "identifiability", "What was done about it?", " ".join(step.description for step in document.steps)
@@ -72,9 +76,8 @@ def questions(document: Document) -> Iterator[tuple[str, str, str]]:
     yield "governance", "How can others check what is said here?", "With `shoal verify`, from the release alone."
 
 
-def _having(document: Document, role: Role | None = None, *, direct: bool = False) -> str:
-    names_someone = (Role.IDENTIFIER, Role.PERSON, Role.HOUSEHOLD)
-    found = [each for each in document.described if each.role is role or (direct and each.role in names_someone)]
+def _having(document: Document, *roles: Role) -> str:
+    found = [each for each in document.described if each.role in roles]
     return "; ".join(f"`{each.name}` ({each.done})" for each in found) or "no column"
 
 

@@ -14,6 +14,7 @@ import shoal
 from shoal.errors import ParameterError, PlanError
 from shoal.report import REPORT, board_report, render_html, render_text
 from shoal.report._charts import _advance, _fitting, _left
+from shoal.report._roles import _MEANINGS
 from shoal.schema import Attribute, Domain, Flat, Intervals, Kind, Role, Schema
 
 ABOUT = shoal.About(
@@ -123,6 +124,10 @@ def test_with_the_original_attacks_are_measured(release: Path, original: shoal.T
         assert words in page
     assert "person 7" not in page
     assert render_text(document)
+
+
+def test_every_role_has_a_meaning() -> None:
+    assert set(_MEANINGS) == set(Role)
 
 
 def test_a_board_reads_what_was_done_in_the_terms_of_the_standard(release: Path) -> None:
