@@ -54,6 +54,7 @@ from .models import TCloseness as TCloseness
 from .plan import Plan as Plan
 from .plan import anonymize as anonymize
 from .plan import draft as draft
+from .queries import Account as Account
 from .queries import BudgetSpent as BudgetSpent
 from .queries import Client as Client
 from .queries import Ledger as Ledger

@@ -14,6 +14,7 @@
     │   └── MissingExtraError an optional dependency is not installed
     ├── RequirementError      no release can keep the promise asked for exit code 1
     │   └── BudgetSpent       an answer would exceed a privacy budget
+    │       └── AccountSpent  a release would: nothing is made         exit code 2
     ├── VerificationError     a release does not keep its promise     exit code 1
     │   └── LedgerError       the ledger of a budget is damaged
     ├── NotAnswered           a query failed after it was paid for    exit code 3
@@ -37,6 +38,7 @@ from shoal import stopping
 
 __all__ = [
     "AccessError",
+    "AccountSpent",
     "BudgetSpent",
     "Cancelled",
     "DataError",
@@ -82,6 +84,11 @@ class ShoalError(Exception):
         else:
             text = f"{len(self.problems)} problems:\n" + "\n".join(f"- {problem}" for problem in self.problems)
         return text if self.hint is None else f"{text}\nHint: {self.hint}"
+
+    def remember(self, sentence: str) -> None:
+        """Put a sentence before the hint: what else is true now."""
+        self.hint = sentence if self.hint is None else f"{sentence}; {self.hint}"
+        self.args = (self._text(),)
 
     def __reduce__(self) -> tuple[type[Self], tuple[tuple[str, ...]], dict[str, str | None]]:
         return type(self), (self.problems,), {"hint": self.hint}
@@ -146,6 +153,12 @@ class VerificationError(ShoalError):
 
 class BudgetSpent(RequirementError):
     """The budget does not allow the answer; nothing was spent."""
+
+
+class AccountSpent(BudgetSpent):
+    """The account of the table does not allow the release; nothing was spent and nothing was made."""
+
+    exit_code = 2
 
 
 class LedgerError(VerificationError):

@@ -23,21 +23,30 @@ A plan file is TOML::
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from typing import Protocol
 
 from shoal import methods, tables
-from shoal.errors import ParameterError, SchemaError
+from shoal.errors import ParameterError, SchemaError, ShoalError
 from shoal.guarantees import Requirement
-from shoal.mechanisms import SYSTEM, RandomSource
+from shoal.mechanisms import SYSTEM, PaidSource, RandomSource
 from shoal.methods import Method, Progress, Work, check_unit
-from shoal.methods.base import Watch
+from shoal.methods.base import Made, Watch
 from shoal.methods.brief import Brief
-from shoal.release import Release
+from shoal.release import Payment, Release, staying_spent
 from shoal.schema import Draft
 from shoal.schema import draft as draft_schema
 from shoal.tables import Table
 
-__all__ = ["Plan", "anonymize", "draft"]
+__all__ = ["Payer", "Plan", "anonymize", "draft"]
+
+
+class Payer(Protocol):
+    """What a release can be paid from: a :class:`shoal.Account`."""
+
+    def bill(self, plan: Brief, table: Table) -> Payment:
+        """Return what a release by a plan costs, and refuse it now if that is not allowed."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +86,7 @@ class Plan(Brief):
         pseudonym_key: bytes | None = None,
         population: Table | None = None,
         source: RandomSource = SYSTEM,
+        account: Payer | None = None,
     ) -> Release:
         """Anonymise ``table``.
 
@@ -94,6 +104,9 @@ class Plan(Brief):
             Everybody whom an intruder may think of, with the same quasi-identifiers, for models that compare with it.
         source
             Random numbers; any but the system's are for tests, and the guarantee then says so.
+        account
+            The :class:`shoal.Account` of the table, which pays for differential privacy: durably, before the first
+            random number is drawn. What is paid stays spent, whether a release comes of it or not.
         """
         keeps = self.method.keeps
         refused = [
@@ -109,17 +122,29 @@ class Plan(Brief):
         if self.schema.person is not None or self.schema.household is not None:
             table = table.with_schema(self.schema)
             check_unit(self.method.name, table, persons=self.method.counts_persons, linked=self.method.linked)
-        made = self.method.make(
-            Work(
-                plan=self,
-                table=table,
-                watch=Watch(progress, cancelled),
-                source=source,
-                key=pseudonym_key,
-                population=population,
-            )
+        work = Work(
+            plan=self,
+            table=table,
+            watch=Watch(progress, cancelled),
+            source=source,
+            key=pseudonym_key,
+            population=population,
         )
-        return Release(**{each.name: getattr(made, each.name) for each in fields(made)})
+        if account is None:
+            return _release(self.method.make(work))
+        bill = account.bill(self, table)
+        paid = PaidSource(source, bill.pay)
+        try:
+            made = self.method.make(replace(work, source=paid))
+            paid.settle()
+        except ShoalError:
+            with staying_spent(bill if paid.paid else None):
+                raise
+        return _release(made, bill)
+
+
+def _release(made: Made, bill: Payment | None = None) -> Release:
+    return Release(**{each.name: getattr(made, each.name) for each in fields(made)}, bill=bill)
 
 
 def anonymize(
@@ -130,6 +155,7 @@ def anonymize(
     cancelled: Callable[[], bool] | None = None,
     pseudonym_key: bytes | None = None,
     population: Table | None = None,
+    account: Payer | None = None,
 ) -> Release:
     """Turn a table into a release that keeps the promises ``models``.
 
@@ -142,7 +168,7 @@ def anonymize(
     method
         How to change the data; by default the method that loses least under the promises, with a limit of time:
         :class:`shoal.Specialize` in most cases, :class:`shoal.Truthful` for :class:`shoal.DifferentialPrivacy`.
-    progress, cancelled, pseudonym_key, population
+    progress, cancelled, pseudonym_key, population, account
         See :meth:`shoal.Plan.run`.
 
     Examples
@@ -163,7 +189,14 @@ def anonymize(
             hint="give `schema=` to `shoal.read`, or use `shoal.draft(table).schema` after looking at it",
         )
     plan = Plan(schema=table.schema, models=models, method=method or methods.default(models))
-    return plan.run(table, progress=progress, cancelled=cancelled, pseudonym_key=pseudonym_key, population=population)
+    return plan.run(
+        table,
+        progress=progress,
+        cancelled=cancelled,
+        pseudonym_key=pseudonym_key,
+        population=population,
+        account=account,
+    )
 
 
 def draft(table: Table) -> Draft:

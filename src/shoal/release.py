@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow.parquet as pq
 
 from shoal import hierarchies, notebook, schema, tables
 from shoal.errors import ShoalError
 from shoal.estimation import Estimates, estimates_of
-from shoal.guarantees import CERTIFICATE, POPULATION, Certificate, Data, File, certify, column, fingerprint
+from shoal.guarantees import (
+    CERTIFICATE,
+    POPULATION,
+    AccountEntry,
+    Certificate,
+    Data,
+    File,
+    certify,
+    column,
+    fingerprint,
+)
 from shoal.methods.base import DATA, Made
 from shoal.methods.brief import Brief
 from shoal.report import REPORT, Plots, attention, gather, listed, render_html, render_text, summary
@@ -21,17 +33,55 @@ from shoal.schema.rules import text
 from shoal.verification import read_key, verify, write_signature
 from shoal.writing import staged
 
-__all__ = ["Release"]
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+__all__ = ["Payment", "Release", "staying_spent"]
 
 PLAN, SUMMARY, HIERARCHIES = "plan.toml", "summary.txt", "hierarchies"
+
+
+class Payment(Protocol):
+    """What a release costs an account; see :class:`shoal.queries.account.Bill`."""
+
+    @property
+    def entry(self) -> AccountEntry:
+        """What the certificate says of it, once it is paid."""
+        ...
+
+    @property
+    def left(self) -> str:
+        """What the account has left."""
+        ...
+
+    def pay(self) -> None:
+        """Spend durably, or raise."""
+        ...
+
+    def written(self, folder: Path) -> None:
+        """Note in the account that the release is there."""
+        ...
+
+
+@contextmanager
+def staying_spent(bill: Payment | None) -> Iterator[None]:
+    """Let an error say that what was paid stays spent."""
+    try:
+        yield
+    except ShoalError as error:
+        if bill is not None:
+            error.remember(f"{bill}, and stays spent: random numbers were drawn")
+        raise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Release(Made):
     """What :func:`shoal.anonymize` gives.
 
-    See :class:`shoal.methods.Made` for what it holds.
+    See :class:`shoal.methods.Made` for what it holds. ``bill`` is what it cost the account of its table, if it has one.
     """
+
+    bill: Payment | None = field(default=None, repr=False)
 
     def write(self, folder: str | Path, *, csv: bool = False, sign: str | Path | None = None) -> Path:
         """Write the release to a new folder, which appears whole or not at all.
@@ -45,9 +95,15 @@ class Release(Made):
         Raises
         ------
         OutputError
-            If the folder exists or cannot be written; nothing is left behind.
+            If the folder exists or cannot be written; nothing is left behind. What an account paid stays spent.
         """
-        folder, key = Path(folder), None if sign is None else read_key(sign)
+        with staying_spent(self.bill):
+            self._write(Path(folder), csv=csv, key=None if sign is None else read_key(sign))
+        if self.bill is not None:
+            self.bill.written(Path(folder))
+        return Path(folder)
+
+    def _write(self, folder: Path, *, csv: bool, key: Ed25519PrivateKey | None) -> None:
         with staged(folder) as staging:
             written = {part.file: part.table for part in self.parts} or {DATA: self.table}
             for name, table in written.items():
@@ -70,7 +126,6 @@ class Release(Made):
             _check(staging)
             if key is not None:
                 write_signature(staging, key)
-        return folder
 
     @property
     def plot(self) -> Plots:
@@ -116,6 +171,7 @@ class Release(Made):
             domains=self.domains,
             schema_text=schema.dumps(described),
             guessed=described.guessed,
+            account=None if self.bill is None else self.bill.entry,
             # without differential privacy they compare the release with the original: no promise covers what they tell
             measures={} if self.private is None else dict(self.measures),
         )

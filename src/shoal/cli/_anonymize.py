@@ -155,6 +155,10 @@ def anonymize(
         Path | None,
         typer.Option(metavar="KEYFILE", help="Sign the release with this private key; see shoal sign."),
     ] = None,
+    account: Annotated[
+        Path | None,
+        typer.Option(help="With --epsilon: the account of the table, which pays before anything is drawn."),
+    ] = None,
     private_report: Annotated[
         Path | None,
         typer.Option(help="With --epsilon: a file, not for publication, that says how much the release lost."),
@@ -179,6 +183,7 @@ def anonymize(
     if private_report is not None:
         _check_private(private_report, output)
     key = None if pseudonym_key is None else _key(pseudonym_key, output)
+    payer = None if account is None else shoal.Account.open(account)
     data = _source.read(source, table=table, delimiter=delimiter, encoding=encoding, decimal=decimal)
     people = None if population is None else shoal.read(population)
     if plan is not None:
@@ -224,7 +229,7 @@ def anonymize(
         )
     with _output.progress("Searching") as progress:
         data = _source.conformed(data, chosen.schema)
-        release = chosen.run(data, progress=progress, pseudonym_key=key, population=people)
+        release = chosen.run(data, progress=progress, pseudonym_key=key, population=people, account=payer)
         if private_report is not None and release.private is None:
             raise ParameterError(
                 "--private-report needs --epsilon; the summary of any other release already says everything"
@@ -266,6 +271,7 @@ def _show(release: Release, output: Path, *, instead: str | None, json: bool) ->
                 "steps": [event.to_json() for event in release.guarantee.events],
                 "measures": dict(release.measures),
                 "attention": attention,
+                **({} if release.bill is None else {"account": release.bill.entry}),
                 "risk": {"after": release.after}
                 if release.before is None
                 else {"before": release.before, "after": release.after},
@@ -283,6 +289,9 @@ def _show(release: Release, output: Path, *, instead: str | None, json: bool) ->
         _output.line("Attention", style="bold")
         for sentence in attention:
             _output.line(textwrap.fill(sentence, 96, initial_indent="  - ", subsequent_indent="    "))
+    if release.bill is not None:
+        _output.line("Account", style="bold")
+        _output.line(f"  {release.bill}; {release.bill.left} is left.")
     _output.line()
     _output.line(f"The release is in {output}. Anyone can check it with: shoal verify {output}", style="bold")
 

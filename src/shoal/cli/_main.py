@@ -13,6 +13,7 @@ import typer
 
 from shoal import __version__
 from shoal.cli import (
+    _account,
     _anonymize,
     _assess,
     _bridge,
@@ -58,6 +59,12 @@ app.command("sign", epilog=_sign.EXAMPLES)(_sign.sign)
 app.command("bridge", epilog=_bridge.EXAMPLES)(_bridge.bridge)
 app.command("parameters", epilog=_parameters.EXAMPLES)(_parameters.parameters)
 app.command("serve", epilog=_serve.EXAMPLES)(_serve.serve)
+app.add_typer(
+    _account.account,
+    name="account",
+    help="One privacy budget per table, for all releases and answers.",
+    epilog=_account.EXAMPLES,
+)
 app.add_typer(
     _vault.vault, name="vault", help="Answer questions about a table within a privacy budget.", epilog=_vault.EXAMPLES
 )

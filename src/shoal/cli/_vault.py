@@ -10,12 +10,12 @@ import typer
 
 from shoal import stopping
 from shoal.cli import _output, _source
+from shoal.cli._ledger import amounts
+from shoal.cli._ledger import shown as lines
 from shoal.errors import MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
     import uvicorn
-
-    from shoal.queries import Loss, Standing
 
 __all__ = ["EXAMPLES", "vault"]
 
@@ -39,8 +39,12 @@ def create(
     folder: Folder,
     source: _source.Source,
     *,
-    epsilon: Annotated[str, typer.Option(help="What all analysts together may spend.")],
+    epsilon: Annotated[str | None, typer.Option(help="What all analysts together may spend.")] = None,
     delta: Delta = "0",
+    account: Annotated[
+        Path | None,
+        typer.Option(help="Instead of --epsilon: the account of the table, which pays for releases as well."),
+    ] = None,
     schema: _source.SchemaOption = None,
     table: _source.TableName = None,
     records_per_person: Annotated[
@@ -55,26 +59,30 @@ def create(
     _output.json_wanted(wanted=json)
     from shoal.queries import Loss, Vault
 
-    budget = Loss.of(epsilon, delta)
+    if (epsilon is None) == (account is None):
+        raise ParameterError("give the vault a budget of its own with --epsilon, or the --account of the table")
     made = Vault.create(
         folder,
         source,
         schema=schema or _source.default_schema(source),
-        budget=budget,
+        budget=None if epsilon is None else Loss.of(epsilon, delta),
+        account=account,
         table=table,
         records_per_person=records_per_person,
     )
     book = made.ledger()
-    unit = book.unit
+    unit, budget = book.unit, book.standing("*").budget
     book.close()
     if json:
         _output.print_json({"vault": folder, "budget": str(budget), "unit": str(unit)})
         return
-    _output.line(f"Created the vault {folder} with the budget {budget} for all analysts together.", style="bold")
+    shared = "all analysts and releases" if account is not None else "all analysts"
+    _output.line(f"Created the vault {folder} with the budget {budget} for {shared} together.", style="bold")
     _output.line(f"The budget counts what is lost by {unit}.")
     if unit.column is None:
         _output.line("No column says whose record it is: a person with several records loses several times as much.")
-    _output.line("The key of its ledger is in the folder; keep a copy of the folder's head elsewhere:")
+    place = "the folder" if account is None else "the folder of the account"
+    _output.line(f"The key of its ledger is in {place}; keep a copy of the ledger's head elsewhere:")
     _output.line(f"  shoal vault ledger {folder}")
 
 
@@ -146,7 +154,7 @@ def budget(
         shown = {name: ledger.standing(name)}
     ledger.close()
     if json:
-        _output.print_json({each: _amounts(standing) for each, standing in shown.items()})
+        _output.print_json({each: amounts(standing) for each, standing in shown.items()})
         return
     rows = [[each, str(one.budget), str(one.spent), str(one.left)] for each, one in shown.items()]
     _output.table("Budgets", ("who", "budget", "spent", "left"), rows)
@@ -194,8 +202,8 @@ def ledger(
         )
         return
     _output.line(f"The last {len(shown)} of {len(entries):,} entries", style="bold")
-    for each in shown:
-        _output.line(f"  {each.number:>6}  {each.content['time'][:19]}  {_what(each.content)}")
+    for line in lines(shown, entries):
+        _output.line(line)
     _output.line()
     _output.line("Checked: no entry was changed, and none is missing up to the head", style="bold")
     _output.line(f"  {head}")
@@ -325,24 +333,3 @@ def ask(
         _output.print_json(answer.to_json())
     else:
         _output.line(str(answer))
-
-
-def _amounts(standing: Standing) -> dict[str, str]:
-    parts: dict[str, Loss] = {"budget": standing.budget, "spent": standing.spent, "left": standing.left}
-    return {part: str(loss) for part, loss in parts.items()}
-
-
-def _what(content: object) -> str:
-    from shoal.queries import Loss, Unit
-
-    assert isinstance(content, dict)  # noqa: S101
-    who = "all together" if content.get("account") == "*" else content.get("account")
-    if content["event"] == "spend":
-        return f"{who} spent {Loss(content['epsilon'], content['delta'])}: {content['query']}"
-    if content["event"] == "account":
-        return f"budget of {who}: {Loss(content['epsilon'], content['delta'])}"
-    if content["event"] == "unit":
-        return f"budgets count what is lost by {Unit.of_entry(content)}"
-    if content["event"] == "token":
-        return f"{who} was given a token" if content["sha256"] else f"the token of {who} was revoked"
-    return "a new anchor was made: entries before this may have been cut off"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from shoal.comparison._frontier import Choice, comparable
 from shoal.comparison._point import RISKS, UTILITIES, Point
-from shoal.exact import share
+from shoal.exact import fraction, plain, share
 
 __all__ = ["recommend"]
 
@@ -66,13 +66,25 @@ def _reasons(
             yield _versus("A more useful choice", around[position + 1], chosen, choice)
     yield from _presence(chosen, choice, every, limit)
     yield from _attacks(chosen, choice.risk)
-    private = [point.number for point in points if point.private and point.failure is None]
+    private = [point for point in points if point.private and point.failure is None]
     if private:
         yield (
-            f"These figures describe the intruders that were simulated. Only differential privacy ({_listed(private)}) "
-            f"makes a promise about all others. But choosing one of these points by its figures means looking at the "
-            f"data, which that promise does not cover: choose on other data, or in advance."
+            "These figures describe the intruders that were simulated. Only differential privacy "
+            f"({_listed([point.number for point in private])}) makes a promise about all others. But choosing one of "
+            "these points by its figures means looking at the data, which that promise does not cover: choose on other "
+            "data, or in advance."
         )
+        yield _looks(private)
+
+
+def _looks(private: Sequence[Point]) -> str:
+    """Say what was drawn from the data here, and paid from no account."""
+    spent = sum(fraction(point.strengths.get("epsilon", 0)) for point in private)
+    cost = f": {plain(spent)} is what they spend together" if spent else ""
+    return (
+        f"Every look at such a point costs its epsilon{cost}. No account paid for these looks, so show neither the "
+        "figures nor the releases to anybody; what is published is made anew, with --account."
+    )
 
 
 def _why(chosen: Point, choice: Choice, every: Choice, limit: float, *, given: bool, within: bool) -> str:

@@ -4,6 +4,8 @@ from ._certificate import CERTIFICATE as CERTIFICATE
 from ._certificate import POPULATION as POPULATION
 from ._certificate import POPULATION_COUNT as POPULATION_COUNT
 from ._certificate import WORDING as WORDING
+from ._certificate import AccountEntry as AccountEntry
+from ._certificate import BudgetEntry as BudgetEntry
 from ._certificate import Certificate as Certificate
 from ._certificate import Column as Column
 from ._certificate import Data as Data
@@ -14,6 +16,7 @@ from ._certificate import certify as certify
 from ._certificate import column as column
 from ._certificate import fingerprint as fingerprint
 from ._certificate import load as load
+from ._cost import Cost as Cost
 from ._events import UNLESS_DEFAULT as UNLESS_DEFAULT
 from ._events import Bounded as Bounded
 from ._events import Budget as Budget

@@ -110,6 +110,19 @@ class BudgetEntry(_Part):
     delta: str
 
 
+class AccountEntry(_Part):
+    """The account that a release was paid from, as it stood right after; its publisher keeps it."""
+
+    entry: Annotated[int, Field(ge=1, description="the number of the entry that paid for this release")]
+    code: Annotated[
+        str, Field(pattern="^[0-9a-f]{64}$", description="the code of that entry, which follows all before")
+    ]
+    neighbours: Neighbours = Field(description="whose losses the account counts")
+    cost: BudgetEntry
+    spent: BudgetEntry = Field(description="what the account had spent in all, this release included")
+    budget: BudgetEntry = Field(description="what the account never spends more than")
+
+
 class Data(_Part):
     """A released table."""
 
@@ -134,6 +147,9 @@ class Certificate(_Part):
     promises: Annotated[tuple[PromiseEntry, ...], Field(min_length=1)]
     steps: tuple[dict[str, object], ...]
     budget: BudgetEntry | None = None
+    account: AccountEntry | None = Field(
+        default=None, description="where the budget was spent from, if an account is kept"
+    )
     randomness: str
     roles: Literal["declared", "guessed"]
     schema_sha256: Sha256
@@ -168,6 +184,7 @@ def certify(
     schema_text: str,
     guessed: bool,
     measures: dict[str, float | None],
+    account: AccountEntry | None = None,
 ) -> Certificate:
     """Write down what a release promises and the fingerprints that tie the promise to its files."""
     total = guarantee.budget
@@ -178,6 +195,7 @@ def certify(
         promises=tuple(_entry(promise) for promise in guarantee.promises),
         steps=tuple(event.to_json() for event in guarantee.events),
         budget=BudgetEntry(epsilon=str(total.epsilon), delta=str(total.delta)) if total.epsilon else None,
+        account=account,
         randomness=guarantee.randomness,
         roles="guessed" if guessed else "declared",
         schema_sha256=hashlib.sha256(schema_text.encode()).hexdigest(),

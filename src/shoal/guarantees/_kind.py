@@ -14,6 +14,7 @@ from shoal.schema import Schema
 
 if TYPE_CHECKING:
     from shoal.guarantees._certificate import PromiseEntry
+    from shoal.guarantees._cost import Cost
     from shoal.guarantees._evidence import Check, Evidence
 
 __all__ = ["CLASSES", "PromiseKind", "Requirement", "Words"]
@@ -177,3 +178,8 @@ class Requirement(PromiseKind):
         """Return the promise with everything spelt out that it leaves to the schema."""
         del schema
         return self
+
+    @property
+    def cost(self) -> Cost | None:
+        """What keeping it costs of a budget of differential privacy; None: no such budget can count it."""
+        return None

@@ -26,6 +26,7 @@ from ._priors import CategoricalPrior as CategoricalPrior
 from ._priors import NumericPrior as NumericPrior
 from ._priors import Prior as Prior
 from ._random import SYSTEM as SYSTEM
+from ._random import PaidSource as PaidSource
 from ._random import RandomSource as RandomSource
 from ._random import SeededSource as SeededSource
 from ._random import SystemSource as SystemSource

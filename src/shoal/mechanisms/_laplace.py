@@ -135,7 +135,7 @@ class Laplace:
             raise ParameterError(
                 "`value` of `Laplace` must be within 2^62 steps of its grid.", hint="choose a coarser grid"
             )
-        if source is SYSTEM:
+        if source.from_system():
             noisy = _opendp(self.scale)(steps) if steps else []
         else:
             scale = Fraction(self.scale)

@@ -5,21 +5,25 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
 
-__all__ = ["SYSTEM", "RandomSource", "SeededSource", "SystemSource"]
+__all__ = ["SYSTEM", "PaidSource", "RandomSource", "SeededSource", "SystemSource"]
 
 
 class RandomSource(ABC):
     """A stream of independent fair bits, taken as bytes, 64-bit words or exact uniform integers."""
 
-    cryptographic: ClassVar[bool]
+    cryptographic: bool
     """Whether the bits protect people; a release made with any other source says so."""
+
+    def from_system(self) -> bool:
+        """Whether another library may draw in this source's place, from the system's generator, which it does next."""
+        return False
 
     @abstractmethod
     def random_bytes(self, size: int) -> bytes:
@@ -68,6 +72,10 @@ class SystemSource(RandomSource):
     cryptographic = True
     _buffer_size = 4096
 
+    def from_system(self) -> bool:
+        """Whether another library may draw in this source's place: it uses the same generator."""
+        return True
+
     def __init__(self) -> None:
         self._forget()
         if hasattr(os, "register_at_fork"):
@@ -108,6 +116,49 @@ class SeededSource(RandomSource):
     def random_bytes(self, size: int) -> bytes:
         """Return ``size`` pseudo-random bytes."""
         return self._generator.bytes(size)
+
+
+class PaidSource(RandomSource):
+    """Another source whose first draw is paid for, before it is made.
+
+    What fails without any randomness, such as a table that does not fit its schema, costs nothing; whatever was decided
+    by chance is paid, whether it ends in a release or not.
+
+    Parameters
+    ----------
+    source
+        Where the bits come from.
+    pay
+        Called once; what it raises keeps the bits from being drawn.
+
+    Examples
+    --------
+    >>> bills = []
+    >>> source = PaidSource(SeededSource(1), lambda: bills.append("paid"))
+    >>> len(bills), source.bits(8) < 256, source.bits(8) < 256, len(bills)
+    (0, True, True, 1)
+    """
+
+    def __init__(self, source: RandomSource, pay: Callable[[], object]) -> None:
+        self.cryptographic = source.cryptographic
+        self._source, self._pay, self._lock, self.paid = source, pay, threading.Lock(), False
+
+    def settle(self) -> None:
+        """Pay, unless that was done before."""
+        with self._lock:
+            if not self.paid:
+                self._pay()
+                self.paid = True
+
+    def from_system(self) -> bool:
+        """Whether another library may draw in this source's place; it is paid for, then."""
+        self.settle()
+        return self._source.from_system()
+
+    def random_bytes(self, size: int) -> bytes:
+        """Return ``size`` random bytes."""
+        self.settle()
+        return self._source.random_bytes(size)
 
 
 def _forget_after_fork(source: SystemSource) -> None:

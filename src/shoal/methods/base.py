@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from shoal.errors import Cancelled
 from shoal.exact import fraction
-from shoal.guarantees import Column, Data, DomainOrigin, Guarantee, PromiseEntry
+from shoal.guarantees import Column, Cost, Data, DomainOrigin, Guarantee, PromiseEntry
 from shoal.hierarchies import Hierarchy
 from shoal.mechanisms import RandomSource
 from shoal.methods._preparation import domains_of_schema
@@ -158,6 +158,10 @@ class Method(ABC):
     def domains(self, schema: Schema) -> tuple[DomainOrigin, ...]:
         """Return where the domains of the generalised columns came from."""
         return domains_of_schema(schema)
+
+    def cost(self, privacy: Requirement) -> Cost | None:
+        """Return what a release costs of a budget of differential privacy, or None if it promises no such thing."""
+        return privacy.cost
 
     def answers(self, model: Requirement, entry: PromiseEntry) -> bool:
         """Return whether a promise of a certificate is what was asked for, or more."""

@@ -11,7 +11,7 @@ from typing import Self, TypeVar, cast
 
 from shoal import methods, schema
 from shoal.errors import InputError, ParameterError, PlanError, Problems
-from shoal.guarantees import DomainOrigin, Requirement
+from shoal.guarantees import Cost, DomainOrigin, Requirement
 from shoal.methods import promises
 from shoal.methods.about import NOTHING_SAID, About
 from shoal.methods.base import Method
@@ -64,6 +64,11 @@ class Brief:
     def privacy(self) -> Requirement | None:
         """The differential privacy that is asked for, if any."""
         return next((model for model in self.models if not isinstance(model, Model)), None)
+
+    @property
+    def cost(self) -> Cost | None:
+        """What a release costs of a budget of differential privacy; None if it promises no such thing as a whole."""
+        return None if self.privacy is None else self.method.cost(self.privacy.resolved(self.schema))
 
     @property
     def reported(self) -> tuple[Measure, ...]:

@@ -17,6 +17,8 @@ from ._store import Head as Head
 from ._sums import Mean as Mean
 from ._sums import Sum as Sum
 from ._unit import Unit as Unit
+from .account import Account as Account
+from .account import AccountSpent as AccountSpent
 from .client import AccessError as AccessError
 from .client import BudgetSpent as BudgetSpent
 from .client import Client as Client

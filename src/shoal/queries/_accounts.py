@@ -12,14 +12,25 @@ from shoal.queries._conditions import Region, from_json, to_json
 from shoal.queries._loss import Loss
 from shoal.queries._unit import RECORD, Unit
 
-__all__ = ["WHOLE", "Account", "Accounts", "Receipt", "Standing", "budget_entry", "spend_entry", "token_entry"]
+__all__ = [
+    "WHOLE",
+    "Accounts",
+    "Budgeted",
+    "Receipt",
+    "Standing",
+    "budget_entry",
+    "spend_entry",
+    "table_entry",
+    "token_entry",
+    "written_entry",
+]
 
 WHOLE = "*"
 """The account of the table itself: what all analysts together may spend, in case they share their answers."""
 
 
 @dataclass(slots=True)
-class Account:
+class Budgeted:
     """One analyst, or the whole table."""
 
     budget: Loss
@@ -53,16 +64,18 @@ class Accounts:
     """
 
     def __init__(self) -> None:
-        self._accounts: dict[str, Account] = {}
+        self._accounts: dict[str, Budgeted] = {}
         #: whose losses are counted
         self.unit = RECORD
+        #: a keyed digest of what the table looked like when somebody last said that it is the one
+        self.table: str | None = None
 
     @property
     def analysts(self) -> tuple[str, ...]:
         """The names of the analysts."""
         return tuple(name for name in self._accounts if name != WHOLE)
 
-    def account(self, name: str) -> Account:
+    def account(self, name: str) -> Budgeted:
         """Return an account."""
         if name not in self._accounts:
             raise ParameterError(f"the ledger has no account `{name}`.", hint="shoal vault analyst adds one")
@@ -104,7 +117,9 @@ class Accounts:
                 self.account(owner).charges.charge(loss, region)
         elif event == "unit":
             self._set_unit(Unit.of_entry(entry))
-        elif event != "anchored":
+        elif event == "table":
+            self.table = str(entry["digest"])
+        elif event not in ("anchored", "written"):
             raise LedgerError(
                 "the ledger contains an entry that this version of Shoal does not know.", hint="update Shoal"
             )
@@ -119,7 +134,7 @@ class Accounts:
         if name in self._accounts:
             self._accounts[name].budget = budget
         else:
-            self._accounts[name] = Account(budget)
+            self._accounts[name] = Budgeted(budget)
 
 
 def _amount(entry: Mapping[str, Any]) -> Loss:
@@ -137,6 +152,16 @@ def budget_entry(name: str, budget: Loss) -> dict[str, Any]:
 def token_entry(name: str, digest: str | None) -> dict[str, Any]:
     """Return the entry that gives an analyst a token, or takes it away."""
     return {"event": "token", "account": name, "sha256": digest}
+
+
+def table_entry(digest: str) -> dict[str, Any]:
+    """Return the entry that says which table the budgets are about."""
+    return {"event": "table", "digest": digest}
+
+
+def written_entry(number: int, name: str, digest: str) -> dict[str, Any]:
+    """Return the entry that says what became of a spending: a release, by the SHA-256 of its certificate."""
+    return {"event": "written", "entry": number, "name": name, "sha256": digest}
 
 
 def spend_entry(name: str, loss: Loss, region: Region, query: str) -> dict[str, Any]:

@@ -57,14 +57,14 @@ class Loss:
         return found
 
     @classmethod
-    def at_least(cls, epsilon: Fraction) -> Loss:
-        """Return the smallest loss in whole units that covers an exact epsilon in (0, 10^6]."""
+    def at_least(cls, epsilon: Fraction, delta: Fraction = Fraction(0)) -> Loss:
+        """Return the smallest loss in whole units that covers an exact epsilon in (0, 10^6] and delta in [0, 1]."""
         if not 0 < epsilon <= LARGEST_EPSILON:
             raise ParameterError(
                 f"an answer must cost an epsilon in (0, {LARGEST_EPSILON:,}]; this one would cost more.",
                 hint="use a larger `scale`: the cost is sensitivity / scale",
             )
-        return cls(math.ceil(epsilon * EPSILON_UNITS), 0)
+        return cls(math.ceil(epsilon * EPSILON_UNITS), math.ceil(min(delta, Fraction(1)) * DELTA_UNITS))
 
     @property
     def epsilon(self) -> Fraction:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from shoal.errors import LedgerError, ParameterError
+from shoal.guarantees import Cost, Neighbours
 from shoal.mechanisms import RandomSource, record_delta
 from shoal.queries._conditions import EVERYBODY, Region
 from shoal.queries._loss import Loss
@@ -27,6 +28,9 @@ class Unit:
         The column that says whose record it is; None: every record is a person of its own.
     records
         The most records of a person that answers look at, drawn at random among that person's own.
+    replaced
+        Whether neighbours replace a record or person by another, so that their number is public. What is computed for
+        neighbours that add or remove one then counts about twice: see :class:`shoal.guarantees.Cost`.
 
     Guarantee
     ---------
@@ -38,6 +42,10 @@ class Unit:
     A person may have records in groups that a filter tells apart, and other ones after a restart. So answers about
     persons add up, whatever they are about; only look-ups by the person column touch nobody else.
 
+    Where neighbours replace x by y, an answer about x alone or y alone costs one removal, and one about both of them
+    two. Charging every answer twice to all whom it is about is enough: half of what x was charged and half of what y
+    was add up to the loss, which the larger of the two is not below.
+
     Examples
     --------
     >>> print(Unit())
@@ -48,6 +56,7 @@ class Unit:
 
     column: str | None = None
     records: int = 1
+    replaced: bool = False
 
     @classmethod
     def of(cls, schema: Schema, records: int | None = None) -> Unit:
@@ -64,14 +73,36 @@ class Unit:
     @classmethod
     def of_entry(cls, entry: Mapping[str, Any]) -> Unit:
         """Read the unit from an entry of a ledger."""
-        column, records = entry.get("column"), entry.get("records")
-        if not isinstance(column, str) or type(records) is not int or records < 1:
+        column, records, neighbours = entry.get("column"), entry.get("records"), entry.get("neighbours", "add-remove")
+        kind = "record" if column is None else "person"
+        known = entry.get("unit") == kind and isinstance(column, str | None) and neighbours in ("add-remove", "replace")
+        if not known or type(records) is not int or records < 1:
             raise LedgerError("the ledger contains a unit that cannot be read.")
-        return cls(column, records)
+        return cls(column, records, neighbours == "replace")
 
     def entry(self) -> dict[str, Any]:
         """Return the entry of a ledger that says whose losses it counts."""
-        return {"event": "unit", "unit": "person", "column": self.column, "records": self.records}
+        kind = "record" if self.column is None else "person"
+        replaced = {"neighbours": "replace"} if self.replaced else {}
+        return {"event": "unit", "unit": kind, "column": self.column, "records": self.records, **replaced}
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Which two tables are not to be told apart."""
+        if self.column is None:
+            return Neighbours.REPLACE if self.replaced else Neighbours.ADD_REMOVE
+        if not self.replaced:
+            return Neighbours.ADD_REMOVE_PERSON
+        return Neighbours.REPLACE_PERSON if self.records == 1 else Neighbours.REPLACE_RECORDS_OF_PERSON
+
+    def charged(self, loss: Loss) -> Loss:
+        """Return what an answer costs that was computed for neighbours that add or remove one."""
+        if not self.replaced:
+            return loss
+        computed = replace(self, replaced=False).neighbours
+        cost = Cost(epsilon=loss.epsilon, delta=loss.delta, neighbours=computed).counted(self.neighbours)
+        assert cost is not None  # noqa: S101 - adding and removing is what replacing consists of
+        return Loss.at_least(cost.epsilon, cost.delta)
 
     def epsilon(self, loss: Loss) -> Fraction:
         """Return the epsilon of one record in an answer that costs a unit so much."""
@@ -92,10 +123,12 @@ class Unit:
         return table if self.column is None else at_most(table, self.column, self.records, source.random_bytes(32))
 
     def __str__(self) -> str:
+        number = "persons" if self.column is not None else "records"
+        public = f"; how many {number} there are is public" if self.replaced else ""
         if self.column is None:
-            return "one record"
+            return f"one record{public}"
         used = "one record is" if self.records == 1 else f"at most {self.records:,} records are"
-        return f"one person (`{self.column}`), of whom {used} used"
+        return f"one person (`{self.column}`), of whom {used} used{public}"
 
 
 RECORD = Unit()

@@ -24,7 +24,17 @@ from pathlib import Path
 from typing import Any, Self
 
 from shoal.errors import LedgerError, ShoalError
-from shoal.queries._accounts import WHOLE, Accounts, Receipt, Standing, budget_entry, spend_entry, token_entry
+from shoal.queries._accounts import (
+    WHOLE,
+    Accounts,
+    Receipt,
+    Standing,
+    budget_entry,
+    spend_entry,
+    table_entry,
+    token_entry,
+    written_entry,
+)
 from shoal.queries._conditions import EVERYBODY, Region
 from shoal.queries._loss import Loss
 from shoal.queries._store import (
@@ -202,6 +212,11 @@ class Ledger:
 
     # -- spending
 
+    def check_budget(self, account: str, loss: Loss, region: Region = EVERYBODY) -> None:
+        """Refuse a spending that would be refused now, without spending anything."""
+        with self._lock, self._reading():
+            self._state.accounts.check(account, loss, region)
+
     def spend(self, account: str, loss: Loss, region: Region = EVERYBODY, *, query: str = "") -> Receipt:
         """Record a spending durably, or refuse it.
 
@@ -277,6 +292,23 @@ class Ledger:
     def set_token(self, account: str, digest: str | None) -> None:
         """Give an analyst a token, by its digest, or take it away."""
         self._record(token_entry(account, digest))
+
+    def bind(self, *looks: str) -> None:
+        """Say which table the budgets are about, by how it looks; what was spent stays spent."""
+        self._record(table_entry(self._digest(looks)))
+
+    def bound_to(self, *looks: str) -> bool:
+        """Whether the budgets are about the table that looks like this, or about none in particular."""
+        with self._lock, self._reading():
+            known = self._state.accounts.table
+        return known is None or hmac.compare_digest(known, self._digest(looks))
+
+    def note_written(self, number: int, name: str, digest: str) -> None:
+        """Say what became of a spending: the name of a release, and the SHA-256 of its certificate."""
+        self._record(written_entry(number, name, digest))
+
+    def _digest(self, looks: tuple[str, ...]) -> str:
+        return hmac.new(self._key, b"table " + json.dumps(looks).encode(), hashlib.sha256).hexdigest()
 
     @property
     def unit(self) -> Unit:

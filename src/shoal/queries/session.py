@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -100,6 +101,7 @@ class Session(Questions):
         schema, records = records_of(table, self.unit, in_memory=in_memory, source=source)
         self._account = account
         book = _book(ledger, account, Loss.of(budget, delta), self.unit)
+        self.unit = book.unit if isinstance(book, Ledger) else self.unit
         self._desk = Desk(schema, records, book, unit=self.unit, source=source)
 
     @property
@@ -136,8 +138,8 @@ def _book(ledger: str | Path | Ledger | None, account: str, budget: Loss, unit: 
 
 
 def check_unit(ledger: Ledger, unit: Unit) -> None:
-    """Refuse to add up what records lost and what persons did."""
-    if ledger.unit != unit:
+    """Refuse to add up what records lost and what persons did; which neighbours are meant is the ledger's to say."""
+    if replace(ledger.unit, replaced=False) != unit:
         raise ParameterError(
             f"the ledger counts what is lost by {ledger.unit}; this table asks for {unit}.",
             hint="use a ledger of its own, or the person column and the records per person that the ledger names",
@@ -217,7 +219,8 @@ class Desk:
         """Pay for a query and answer it."""
         prepared = query.prepare(self.schema, self.unit)
         touched = self.unit.touched(prepared.region)
-        receipt = self.book.spend(account, prepared.loss, touched, query=prepared.text)
+        cost = self.unit.charged(prepared.loss)
+        receipt = self.book.spend(account, cost, touched, query=prepared.text)
         try:
             value, accuracy = prepared.answer(self._records, self._source)
         except Exception:
@@ -226,7 +229,7 @@ class Desk:
         return Answer(
             value=value,
             accuracy=accuracy,
-            cost=prepared.loss,
+            cost=cost,
             spent=receipt.standing.spent,
             left=receipt.standing.left,
             query=prepared.text,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import tomllib
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,16 +15,16 @@ from shoal.queries._accounts import WHOLE
 from shoal.queries._loss import Loss
 from shoal.queries._store import Head, reason
 from shoal.queries._unit import Unit
+from shoal.queries.account import LEDGER, Account, check_bound
 from shoal.queries.ledger import Ledger
 from shoal.queries.session import Desk, check_unit, records_of
 from shoal.schema import Schema, dumps, load, toml_value
-from shoal.tables import read
+from shoal.tables import Table, read
 from shoal.writing import staged
 
 __all__ = ["Vault", "token_digest"]
 
 SETTINGS = "vault.toml"
-LEDGER = "ledger.sqlite"
 TOKEN_BYTES = 32
 
 
@@ -42,6 +43,8 @@ class Vault:
         answers get.
     digest
         The SHA-256 digest of that schema.
+    account
+        The folder of the :class:`shoal.Account` that pays for the answers; None: the vault has a budget of its own.
     """
 
     folder: Path
@@ -49,6 +52,7 @@ class Vault:
     schema: Path
     digest: str
     table: str | None = None
+    account: Path | None = None
 
     @classmethod
     def create(
@@ -57,15 +61,19 @@ class Vault:
         source: str,
         *,
         schema: str | Path,
-        budget: Loss,
+        budget: Loss | None = None,
+        account: str | Path | Account | None = None,
         table: str | None = None,
         records_per_person: int | None = None,
     ) -> Vault:
         """Make a vault.
 
         ``budget`` is what all analysts together may spend on one person, who is one record unless the schema has a
-        person column; answers then look at no more than ``records_per_person`` records of each, 1 by default.
+        person column; answers then look at no more than ``records_per_person`` records of each, 1 by default. Instead,
+        ``account`` names the account of the table, from which releases are paid as well.
         """
+        if (budget is None) == (account is None):
+            raise ParameterError("a vault needs either a `budget` of its own or the `account` of its table.")
         folder, schema = Path(folder), Path(schema).absolute()
         described = load(schema)
         if described.guessed:
@@ -73,21 +81,26 @@ class Vault:
                 "a vault needs a schema that a person has confirmed; this one is a draft.",
                 hint="check it, declare domains, and remove `guessed = true`",
             )
-        unit = Unit.of(described, records_per_person)
         # reading it now tells the steward, and not an analyst, what is wrong with the data
         place = source if "://" in source else str(Path(source).absolute())
-        read(place, schema=described, table=table)
+        records = read(place, schema=described, table=table)
+        payer = account if account is None or isinstance(account, Account) else Account.open(account)
+        if payer is not None:
+            _check_account(payer, records, records_per_person)
         try:
             folder.absolute().parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise OutputError(f"the folder `{folder.name}` cannot be made: {reason(error)}.") from None
-        made = cls(folder=folder, source=place, schema=schema, digest=_digest(described), table=table)
+        home = None if payer is None else payer.folder.absolute()
+        made = cls(folder=folder, source=place, schema=schema, digest=_digest(described), table=table, account=home)
         settings = {"source": place, "schema": str(schema), "digest": made.digest}
         settings |= {} if table is None else {"table": table}
+        settings |= {} if home is None else {"account": str(home)}
         text = "".join(f"{name} = {toml_value(value)}\n" for name, value in settings.items())
         with staged(folder, private=True) as staging:
             (staging / SETTINGS).write_text(text, encoding="utf-8")
-            Ledger.create(staging / LEDGER, budget=budget, unit=unit).close()
+            if budget is not None:
+                Ledger.create(staging / LEDGER, budget=budget, unit=Unit.of(described, records_per_person)).close()
         return made
 
     @classmethod
@@ -102,6 +115,7 @@ class Vault:
                 schema=Path(settings["schema"]),
                 digest=settings["digest"],
                 table=settings.get("table"),
+                account=Path(settings["account"]) if "account" in settings else None,
             )
         except OSError as error:
             raise InputError(f"`{folder.name}` is not a vault: {reason(error)}.") from None
@@ -110,11 +124,15 @@ class Vault:
 
     def ledger(self, *, expect: Head | None = None) -> Ledger:
         """Open the ledger after checking it."""
-        return Ledger.open(self.folder / LEDGER, expect=expect)
+        return Ledger.open(self._place, expect=expect)
+
+    @property
+    def _place(self) -> Path:
+        return (self.account or self.folder) / LEDGER
 
     def restore_anchor(self) -> Ledger:
         """Make a new anchor for the ledger; see :meth:`Ledger.restore_anchor`."""
-        return Ledger.restore_anchor(self.folder / LEDGER)
+        return Ledger.restore_anchor(self._place)
 
     def desk(self, ledger: Ledger, *, in_memory: bool | None = None) -> Desk:
         """Read the records and return the desk that answers about them."""
@@ -126,7 +144,10 @@ class Vault:
             )
         unit = ledger.unit
         check_unit(ledger, Unit.of(described, unit.records if described.person else None))
-        schema, records = records_of(read(self.source, schema=described, table=self.table), unit, in_memory=in_memory)
+        table = read(self.source, schema=described, table=self.table)
+        if self.account is not None:
+            check_bound(ledger, table)
+        schema, records = records_of(table, unit, in_memory=in_memory)
         return Desk(schema, records, ledger, unit=unit)
 
     def admit(self, name: str, budget: Loss) -> str:
@@ -154,6 +175,14 @@ class Vault:
 def token_digest(token: str) -> str:
     """Return what is stored of a token. Tokens hold 256 random bits, so a plain digest cannot be guessed back."""
     return hashlib.sha256(token.encode()).hexdigest()
+
+
+def _check_account(account: Account, table: Table, records_per_person: int | None) -> None:
+    assert table.schema is not None  # noqa: S101 - it was read with one
+    with closing(account.ledger()) as ledger:
+        check_bound(ledger, table)
+        if records_per_person is not None:
+            check_unit(ledger, Unit.of(table.schema, records_per_person))
 
 
 def _digest(schema: Schema) -> str:

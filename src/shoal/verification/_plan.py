@@ -45,6 +45,10 @@ _REPEATED = {
 _RANDOM = {"permuted", "randomized", "ranked", "sampled", "trimmed", "tables-trimmed", "noised", "concepts-drawn"}
 
 
+#: what an account rounds up to: whole units of epsilon and of delta
+_UNITS = (Fraction(1, 10**12), Fraction(1, 10**18))
+
+
 def check_plan(plan: Brief, evidence: Evidence) -> list[Check]:
     """Return one check per part of the certificate that the plan decides."""
     certificate = evidence.certificate
@@ -57,6 +61,7 @@ def check_plan(plan: Brief, evidence: Evidence) -> list[Check]:
         "persons": lambda: _persons(plan, evidence),
         "promises": lambda: _promises(plan, certificate),
         "budget": lambda: _budget(certificate),
+        "account": lambda: _account(plan, certificate),
         "measures": lambda: _measures(plan.method, certificate),
         "randomness": lambda: _randomness(certificate),
     }
@@ -264,6 +269,27 @@ def _budget(certificate: Certificate) -> Decision:
     if stated != spent:
         return False, "not what the steps spend in all"
     return True, f"epsilon {float(spent[0]):.6g}, delta {float(spent[1]):.6g}" if any(spent) else "nothing is spent"
+
+
+def _account(plan: Brief, certificate: Certificate) -> Decision:
+    """Compare what the account paid with what the release costs, and with what the account may spend."""
+    stated = certificate.account
+    if stated is None:
+        return True, NOTHING
+    cost = None if plan.cost is None else plan.cost.counted(stated.neighbours)
+    if cost is None:
+        return False, "an account that counts such neighbours cannot count what plan.toml promises"
+    paid, spent, budget = (
+        (Fraction(part.epsilon), Fraction(part.delta)) for part in (stated.cost, stated.spent, stated.budget)
+    )
+    if any(
+        not least <= part < least + unit
+        for part, least, unit in zip(paid, (cost.epsilon, cost.delta), _UNITS, strict=True)
+    ):
+        return False, "the account did not pay what the release costs"
+    if any(one > all_ for one, all_ in zip((*paid, *spent), (*spent, *budget), strict=True)):
+        return False, "the account has spent less than this release alone, or more than it may"
+    return True, f"paid epsilon {float(paid[0]):.6g}, delta {float(paid[1]):.6g}, within what it may spend"
 
 
 def _total(spent: Iterable[object]) -> Fraction:

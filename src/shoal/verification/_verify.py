@@ -244,6 +244,8 @@ def on_trust(plan: Brief, certificate: Certificate) -> list[Check]:
         found["measures"] = "how much the release loses"
     if certificate.budget is not None:
         found["other releases"] = "that epsilon and delta of all releases of these people are added up"
+        if certificate.account is not None:
+            found["other releases"] = "that the account counts everything that was released about these people"
     if any(step.get("step") == "counted" for step in certificate.steps):
         found["persons"] = "that the person column says whose record it is"
         if not plan.method.linked:

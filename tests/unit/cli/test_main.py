@@ -15,7 +15,10 @@ COMMANDS = (
     *("draft", "assess", "anonymize", "compare", "report", "estimate"),
     *("verify", "sign", "bridge", "parameters", "serve"),
 )
-VAULT = ("create", "analyst", "budget", "ledger", "serve", "ask")
+GROUPS = {
+    "account": ("create", "show", "budget", "follow"),
+    "vault": ("create", "analyst", "budget", "ledger", "serve", "ask"),
+}
 
 
 def _help(*command: str) -> list[str]:
@@ -24,17 +27,19 @@ def _help(*command: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-@pytest.mark.parametrize("group", [(), ("vault",)])
-def test_summaries_of_commands_are_whole(group: tuple[str, ...]) -> None:
-    lines = _help(*group)
+@pytest.mark.parametrize("group", ["", *GROUPS])
+def test_summaries_of_commands_are_whole(group: str) -> None:
+    lines = _help(*filter(None, [group]))
     summaries = [line for line in lines[lines.index("Commands:") + 1 :] if line.startswith("  ")]
-    names = VAULT if group else (*COMMANDS, "vault")
+    names = GROUPS[group] if group else (*COMMANDS, *GROUPS)
     assert [line.split()[0] for line in summaries[: len(names)]] == list(names)
     assert all(line.endswith(".") and not line.endswith("...") for line in summaries[: len(names)])
 
 
 @pytest.mark.parametrize(
-    "command", [*((name,) for name in COMMANDS), *(("vault", name) for name in VAULT)], ids=" ".join
+    "command",
+    [*((name,) for name in COMMANDS), *((group, name) for group, names in GROUPS.items() for name in names)],
+    ids=" ".join,
 )
 def test_help_fits_a_terminal_of_eighty_columns(command: tuple[str, ...]) -> None:
     assert [line for line in _help(*command) if len(line) > 80] == []

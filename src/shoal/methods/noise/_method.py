@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import ClassVar, Literal, get_args
 
 from shoal.exact import Arguments, Number, fraction, plain
-from shoal.guarantees import DomainOrigin, PromiseEntry, Requirement
+from shoal.guarantees import Cost, DomainOrigin, PromiseEntry, Requirement
 from shoal.hierarchies import provenance
 from shoal.methods._preparation import file_hash
 from shoal.methods.base import DATA, Keeps, Made, Method, Work
@@ -178,6 +178,10 @@ class DPMicroaggregation(Method):
             )
         found += [problem for attribute in covered(schema) if (problem := self._undeclared(attribute))]
         return [*found, *self._misnamed(schema)]
+
+    def cost(self, privacy: Requirement) -> Cost | None:
+        """Return what a release costs of a budget of differential privacy: only the first target is that."""
+        return privacy.cost if self.target == "original" else None
 
     def answers(self, model: Requirement, entry: PromiseEntry) -> bool:
         """Return whether a promise of a certificate is what was asked for: that of the target."""

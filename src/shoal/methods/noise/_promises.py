@@ -13,6 +13,7 @@ from shoal.guarantees import (
     CRYPTOGRAPHIC,
     SEED,
     Check,
+    Cost,
     Evidence,
     Neighbours,
     Promise,
@@ -89,6 +90,11 @@ class EpsilonBudget(Requirement):
     def total(self) -> Fraction:
         """The epsilon of all columns together."""
         return Fraction(self.epsilon)
+
+    @property
+    def cost(self) -> Cost:
+        """What it costs of a budget of differential privacy, if the whole table is what is protected."""
+        return Cost(epsilon=self.total, neighbours=_NEIGHBOURS[_unit(self.records_per_person)])
 
     def problems(self, schema: Schema) -> list[str]:
         """Return everything in ``schema`` that keeps the budget from meaning something, each with what to do."""
@@ -169,8 +175,7 @@ class NoisyCentroidsPrivacy(PromiseKind):
 
     @property
     def _unit(self) -> int:
-        """0 for a record, 1 for a person of whom one record is used, 2 for one of whom several may be."""
-        return 0 if self.records_per_person is None else min(self.records_per_person, 2)
+        return _unit(self.records_per_person)
 
     def assumptions(self) -> tuple[str, ...]:
         """Say what must hold for the promise to mean what it says, and what it does not cover."""
@@ -293,6 +298,11 @@ def privacy_promise(
     """
     kind = _KINDS[target](epsilon=epsilon, target=target, k=k, left_out=left_out, records_per_person=records_per_person)
     return kind.promise(cryptographic=cryptographic)
+
+
+def _unit(records_per_person: int | None) -> int:
+    """Return 0 for a record, 1 for a person of whom one record is used, 2 for one of whom several may be."""
+    return 0 if records_per_person is None else min(records_per_person, 2)
 
 
 def _factor(epsilon: Fraction) -> str:

@@ -17,6 +17,7 @@ from shoal.guarantees import (
     CLASSES,
     SEED,
     Check,
+    Cost,
     Evidence,
     Neighbours,
     Promise,
@@ -102,6 +103,15 @@ class DifferentialPrivacy(Requirement):
     def total(self) -> Fraction:
         """The epsilon of search and release together."""
         return Fraction(self.epsilon)
+
+    @property
+    def cost(self) -> Cost:
+        """What keeping it costs of a budget of differential privacy."""
+        return Cost(epsilon=self.total, delta=Fraction(self.delta), neighbours=self._neighbours)
+
+    @property
+    def _neighbours(self) -> Neighbours:
+        return Neighbours.ADD_REMOVE if self.records_per_person is None else Neighbours.ADD_REMOVE_PERSON
 
     def sharing(self, search_share: Number) -> Self:
         """Return the promise with this part of epsilon for the search, unless it names one."""
@@ -207,9 +217,8 @@ class DifferentialPrivacy(Requirement):
             What the promise was computed with.
         """
         doubts = self.doubts(covered=covered, cryptographic=cryptographic)
-        alone = self.records_per_person is None
-        neighbours = Neighbours.ADD_REMOVE if alone else Neighbours.ADD_REMOVE_PERSON
-        return private(self, doubts, neighbours=neighbours, unit="record" if alone else "person", exact=figures)
+        unit = "record" if self.records_per_person is None else "person"
+        return private(self, doubts, neighbours=self._neighbours, unit=unit, exact=figures)
 
     def doubts(self, *, covered: bool, cryptographic: bool) -> tuple[str, ...]:
         """Say what makes the promise a conditional one: a search that no proof covers, random numbers from a seed."""
