@@ -19,9 +19,11 @@ from .methods.classes import Anatomy as Anatomy
 from .methods.classes import Bridge as Bridge
 from .methods.classes import Bucketize as Bucketize
 from .methods.classes import IndividualRankingSwap as IndividualRankingSwap
+from .methods.classes import KWildcards as KWildcards
 from .methods.classes import Mdav as Mdav
 from .methods.classes import Slice as Slice
 from .methods.classes import StochasticCloseness as StochasticCloseness
+from .methods.classes import Suppress as Suppress
 from .methods.classes import Swap as Swap
 from .methods.classes import TMicroaggregate as TMicroaggregate
 from .methods.classes import VMdav as VMdav

@@ -76,6 +76,7 @@ CASES: dict[str, tuple[methods.AnyMethod, tuple[Model, ...]]] = {
     "anatomy, confidential": (shoal.Anatomy(grouping="confidential", attribute="charge"), (KAnonymity(30),)),
     "stochastic-closeness": (shoal.StochasticCloseness(epsilon=2), (K,)),
     "stochastic-closeness, t": (shoal.StochasticCloseness(t=3, form="generalized"), (K,)),
+    "suppress": (shoal.Suppress(importance={"age": 2}), (K, DistinctLDiversity("illness", 2))),
     "slice": (shoal.Slice(groups=[["age", "illness"], ["town", "charge", "shoe"]]), (K,)),
     "slice, found": (shoal.Slice(size=2), (K,)),
     "slice, bucketize": (
@@ -115,7 +116,7 @@ def _certificate(folder: Path) -> dict[str, Any]:
 
 def test_every_class_method_is_tried_here() -> None:
     tried = {name.partition(",")[0] for name in CASES}
-    assert tried == {"bucketize", "t-microaggregate", "anatomy", "stochastic-closeness", "slice"}
+    assert tried == {"bucketize", "t-microaggregate", "anatomy", "stochastic-closeness", "suppress", "slice"}
     assert tried <= {*methods.names()}
 
 

@@ -29,6 +29,7 @@ FAMILIES = (
     "t-microaggregate",
     "stochastic-closeness",
     "slice, found",
+    "suppress, wildcards",
     "mdav, groups",
     "swap, closeness",
     "ir-swap",

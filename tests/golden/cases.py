@@ -248,6 +248,13 @@ def _classes() -> dict[str, Case]:
             pseudonyms=True,
             **small,
         ),
+        "suppress": Case(columns=ALL, method=shoal.Suppress(), internal=True),
+        "suppress, caps": Case(
+            method=shoal.Suppress(importance={"age": 2}, most={"admitted": 1}, strata=["workclass"]),
+            promises=(shoal.KAnonymity(3), shoal.DistinctLDiversity("diagnosis", 2)),
+            pseudonyms=True,
+        ),
+        "suppress, wildcards": Case(method=shoal.Suppress(), promises=(shoal.KWildcards(3, 2),)),
         "mdav": Case(columns=ALL, method=shoal.Mdav(), internal=True),
         "mdav, promises": Case(
             method=shoal.Mdav(decimals=1), promises=(K, shoal.DistinctLDiversity("diagnosis", 3)), pseudonyms=True

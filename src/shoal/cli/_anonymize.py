@@ -31,6 +31,7 @@ METHODS = {
     "iterate": "one level per column, then another for what is left",
     "mondrian": "split at medians; intervals of equally many people",
     "subtree": "some values of a column coarser than others",
+    "suppress": "single cells become *, as few as possible",
     "mdav": "replace values by the middle of k near records",
     "vmdav": "as mdav, with groups as large as the data has them",
     "swap": "exchange values between k near records",

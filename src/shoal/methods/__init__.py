@@ -22,6 +22,7 @@ from shoal.methods.classes import IndividualRankingSwap as IndividualRankingSwap
 from shoal.methods.classes import Mdav as Mdav
 from shoal.methods.classes import Slice as Slice
 from shoal.methods.classes import StochasticCloseness as StochasticCloseness
+from shoal.methods.classes import Suppress as Suppress
 from shoal.methods.classes import Swap as Swap
 from shoal.methods.classes import TMicroaggregate as TMicroaggregate
 from shoal.methods.classes import VMdav as VMdav
@@ -79,9 +80,9 @@ def default(promises: Iterable[Requirement], parameters: Mapping[str, object] | 
 
 def _default(asked: tuple[Requirement, ...]) -> type[Method]:
     named = {promise.name for promise in asked}
-    private = next((method for method in _METHODS.values() if method.keeps.private in named), None)
-    if private is not None:
-        return private
+    bound = next((method for method in _METHODS.values() if named & method.keeps.alone), None)
+    if bound is not None:
+        return bound
     able = [promise.capabilities for promise in asked if isinstance(promise, Model)]
     if any(each.population_share for each in able):
         return Generalize
@@ -94,8 +95,8 @@ def timed(method: type[Method]) -> bool:
 
 
 def keeper(promise: str) -> type[Method]:
-    """Return the method that keeps a promise of differential privacy, by the promise's name."""
-    return next(method for method in _METHODS.values() if method.keeps.private == promise)
+    """Return the method that keeps a promise that is no model, by the promise's name."""
+    return next(method for method in _METHODS.values() if promise in method.keeps.alone)
 
 
 def crowd(name: str | None) -> str:

@@ -65,6 +65,8 @@ class Keeps:
     private
         The promise of differential privacy that the method keeps, by its name in plan files; it then asks for exactly
         one. None: it keeps none.
+    other
+        Further promises that are no models and that no other method keeps, by name.
     models
         Whether the method keeps privacy models, alone or beside the promise of differential privacy.
     as_asked
@@ -89,6 +91,7 @@ class Keeps:
 
     crowd: str = "k-anonymity"
     private: str | None = None
+    other: tuple[str, ...] = ()
     models: bool = True
     as_asked: bool = False
     population: bool = False
@@ -98,6 +101,11 @@ class Keeps:
     persons: bool = False
     steps: tuple[str, ...] = ("ordered",)
     measures: tuple[str, ...] = ()
+
+    @property
+    def alone(self) -> set[str]:
+        """The promises that are no models and that this method keeps."""
+        return {*self.other, *(() if self.private is None else (self.private,))}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

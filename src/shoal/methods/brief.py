@@ -63,7 +63,7 @@ class Brief:
     @property
     def privacy(self) -> Requirement | None:
         """The differential privacy that is asked for, if any."""
-        return next((model for model in self.models if not isinstance(model, Model)), None)
+        return next((model for model in self.models if model.name == self.method.keeps.private), None)
 
     @property
     def cost(self) -> Cost | None:
@@ -87,7 +87,8 @@ class Brief:
     def _mismatches(self) -> list[str]:
         """Return what does not go together."""
         kept = self.method.keeps.private
-        astray = [model for model in self.models if not isinstance(model, Model) and model.name != kept]
+        alone = self.method.keeps.alone
+        astray = [model for model in self.models if not isinstance(model, Model) and model.name not in alone]
         found = [
             f"`{model.title}` is kept by method `{methods.keeper(model.name).name}`, not by `{self.method.name}`"
             for model in astray

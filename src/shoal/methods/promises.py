@@ -12,6 +12,7 @@ from shoal.methods.classes import (
     DrawnCloseness,
     Exchanged,
     HiddenClasses,
+    KWildcards,
     LocalPrivacy,
     OfAttributeSet,
     OfClusters,
@@ -33,6 +34,7 @@ _LISTED: tuple[type[PromiseKind], ...] = (
     OfAttributeSet,
     OfClusters,
     Composition,
+    KWildcards,
 )
 #: the kinds of promises that are no models, by name
 KINDS = {kind.name: kind for kind in _LISTED}

@@ -23,6 +23,7 @@ from shoal.guarantees import (
 )
 from shoal.methods import Method
 from shoal.methods.brief import Brief
+from shoal.methods.classes import KWildcards, alike, shown_by
 from shoal.schema import Kind, Role, Schema
 from shoal.tables import Classes
 
@@ -56,6 +57,7 @@ def check_plan(plan: Brief, evidence: Evidence) -> list[Check]:
         "schema": lambda: _schema(plan.schema, certificate),
         "tables": lambda: _tables(plan, certificate),
         "buckets": lambda: _buckets(plan.schema, evidence),
+        "cells": lambda: _cells(evidence),
         "domains": lambda: _domains(plan, certificate),
         "steps": lambda: _steps(plan, evidence),
         "persons": lambda: _persons(plan, evidence),
@@ -128,6 +130,25 @@ def _buckets(described: Schema, evidence: Evidence) -> Decision:
                 if sorted(said.values) != sorted(map(str, released)) or not _ascending(said, described):
                     return False, f"the buckets of `{said.name}` are not those released, or not in their order"
     return True, f"{sum(step['buckets'] for step in steps):,}, as released" if steps else NOTHING
+
+
+def _cells(evidence: Evidence) -> Decision:
+    """Count the suppressed cells of the release, and the records that lost some."""
+    for step in evidence.steps("cells-suppressed"):
+        data = evidence.certificate.data
+        codes, hidden, counts = shown_by(evidence, data)
+        found = {
+            "columns": [each.name for each in data.columns if each.role is Role.QUASI_IDENTIFIER],
+            "cells": (hidden * counts[:, None]).sum(axis=0).tolist(),
+            "records": int(counts.sum()),
+            "touched": int(counts[hidden.any(axis=1)].sum()),
+            "fewer": int(counts[alike(codes, hidden, counts) < step["k"]].sum()),
+        }
+        asked = [model.parameters()["k"] for model in evidence.plan.models if isinstance(model, KWildcards)]
+        if any(step[name] != number for name, number in found.items()) or step["k"] != sum(asked):  # type: ignore[arg-type]
+            return False, "the suppressed cells are not those of the release"
+        return True, f"{sum(step['cells']):,} suppressed, as released"
+    return True, NOTHING
 
 
 def _ascending(said: Column, described: Schema) -> bool:

@@ -142,6 +142,7 @@ METHODS = {
     "bucketize": "Secrets become buckets that are spread evenly over groups.",
     "ir-swap": "Each secret is exchanged among people with similar ones.",
     "mdav": "People who are alike get the average of their group.",
+    "suppress": "Single values become *, as few as possible; everything else stays as it is.",
     "vmdav": "Like mdav, with groups that follow the data.",
     "swap": "People who are alike exchange their other values.",
     "slice": "Groups of columns are anonymised apart and shuffled against each other.",

@@ -47,6 +47,9 @@ from ._promises_randomized import DrawnCloseness as DrawnCloseness
 from ._promises_randomized import LocalPrivacy as LocalPrivacy
 from ._promises_tables import Composition as Composition
 from ._promises_tables import exposed as exposed
+from ._promises_wildcards import KWildcards as KWildcards
+from ._promises_wildcards import alike as alike
+from ._promises_wildcards import shown_by as shown_by
 from ._quotas import Quotas as Quotas
 from ._quotas import quotas as quotas
 from ._randomize import randomize as randomize
@@ -54,12 +57,14 @@ from ._randomize import randomized_responses as randomized_responses
 from ._run import Classified as Classified
 from ._run import Form as Form
 from ._run import classes_of as classes_of
+from ._shown_cells import agreeing as agreeing
 from ._slice import Slice as Slice
 from ._slice import associations as associations
 from ._slice import grouped as grouped
 from ._space import Space as Space
 from ._space import standardize as standardize
 from ._stochastic import StochasticCloseness as StochasticCloseness
+from ._suppress import Suppress as Suppress
 from ._swap import IndividualRankingSwap as IndividualRankingSwap
 from ._swap import Swap as Swap
 from ._swap import individual_ranking as individual_ranking

@@ -71,7 +71,7 @@ class Bucketize(PartitionMethod):
 
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)
-        arguments.choice("form", self.form, get_args(Form))
+        arguments.choice("form", self.form, [form for form in get_args(Form) if form != "suppressed"])
         for name in ("buckets", "class_size"):
             if getattr(self, name) is not None:
                 arguments.whole(name, getattr(self, name))

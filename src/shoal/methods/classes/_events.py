@@ -14,6 +14,7 @@ __all__ = [
     "Averaged",
     "Blocked",
     "Bucketized",
+    "CellsSuppressed",
     "Classed",
     "Compared",
     "Permuted",
@@ -39,6 +40,42 @@ class Bucketized(Event):
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
         return f"Replaced the values of {_listed(self.columns)} by {self.buckets:,} buckets of near values."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellsSuppressed(Event):
+    """Single cells of quasi-identifiers became ``*``.
+
+    Parameters
+    ----------
+    columns, cells
+        The quasi-identifiers, and how many cells of each were suppressed.
+    records, touched
+        The released records, and those that lost a cell.
+    k, fewer
+        Where suppressed cells were counted as wildcards: the least number, and the records that look like fewer than
+        ``k - 1`` others if a suppressed cell is a value of its own. Else both are 0.
+    """
+
+    name: ClassVar[str] = "cells-suppressed"
+    columns: tuple[str, ...]
+    cells: tuple[int, ...]
+    records: int
+    touched: int
+    k: int
+    fewer: int
+
+    def describe(self) -> str:
+        """Say what was done, in one plain sentence."""
+        lost = [f"`{column}` {number:,}" for column, number in zip(self.columns, self.cells, strict=True) if number]
+        told = f": {', '.join(lost)}" if lost else ""
+        done = f"Suppressed {sum(self.cells):,} cells of {self.touched:,} of {self.records:,} records{told}."
+        if not self.k:
+            return done
+        return (
+            f"{done} Counted with suppressed cells as wildcards; with a suppressed cell as a value of its own, "
+            f"{self.fewer:,} records look like fewer than {self.k - 1:,} others."
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

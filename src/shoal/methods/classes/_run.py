@@ -37,13 +37,14 @@ __all__ = [
     "satisfied",
 ]
 
-Form = Literal["microaggregated", "generalized", "permuted", "anatomy"]
+Form = Literal["microaggregated", "generalized", "permuted", "anatomy", "suppressed"]
 """What is done to the records of a class.
 
 ``microaggregated``: quasi-identifiers become the mean, median or most typical value of the class. ``generalized``: they
 become their lowest common ancestor, so nothing is invented. ``permuted``: quasi-identifiers stay as they are and all
 other columns change places inside the class at random; the classes are not published. ``anatomy``: two tables, of
-quasi-identifiers and of the other columns, linked by the class alone.
+quasi-identifiers and of the other columns, linked by the class alone. ``suppressed``: cells of quasi-identifiers in
+which they differ become ``*``.
 """
 
 

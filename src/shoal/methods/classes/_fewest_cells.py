@@ -1,0 +1,237 @@
+"""A search for the fewest cells to suppress so that every record looks like k - 1 others.
+
+A suppressed cell is a value of its own. Records of one class lose the same columns, those in which they differ, so that
+a class of c records that lose columns of weight w costs c * w. Only records of rare combinations must lose anything;
+records of frequent ones may be lent to a class, as long as k of their combination are left.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from shoal.kernels import Counts, Integers, Mask
+from shoal.methods.classes._combinations import Combinations
+
+__all__ = ["Crowd", "Crowds"]
+
+#: rounds of moving records to cheaper crowds
+ROUNDS = 10
+Columns = tuple[int, ...]
+#: a price per record, the number of the set of columns and these, rare combinations, and those that can lend records
+_Offer = tuple[float, int, Columns, list[int], list[int]]
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Crowd:
+    """Records that will look alike: all of some rare combinations, and some of frequent ones.
+
+    Parameters
+    ----------
+    columns, weight
+        What its records lose, and what that costs each.
+    members, lent
+        The records of rare combinations, and those of frequent ones, by combination.
+    """
+
+    columns: Columns
+    weight: int
+    members: dict[int, int] = field(default_factory=dict)
+    lent: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """The number of its records."""
+        return sum(self.members.values()) + self.borrowed
+
+    @property
+    def borrowed(self) -> int:
+        """The records of frequent combinations."""
+        return sum(self.lent.values())
+
+
+class Crowds:
+    """The crowds that rare combinations are gathered in, made one by one and then improved.
+
+    The next crowd is always the one that costs least per rare record that it gathers. Crowds that cost little are met
+    early, because sets of columns are looked at by size.
+    """
+
+    def __init__(self, task: Combinations) -> None:
+        self.task = task
+        self.surplus: Counts = np.where(task.rare, 0, task.counts - task.k)
+        self.crowds: list[Crowd] = []
+        self.home: dict[int, Crowd] = {}
+        self._waiting = {int(row) for row in np.flatnonzero(task.rare)}
+
+    @property
+    def left(self) -> list[int]:
+        """Rare combinations that no crowd gathers."""
+        return sorted(self._waiting)
+
+    @property
+    def cost(self) -> int:
+        """What all crowds cost."""
+        return sum(crowd.weight * crowd.size for crowd in self.crowds)
+
+    def gather(self) -> None:
+        """Gather the rare combinations."""
+        offers: list[_Offer] = []
+        number = itertools.count()
+        for sets, ahead in self.task.sets():
+            for columns in sets:
+                rank = next(number)
+                for members, lenders in self._groups(columns):
+                    self._offer(offers, rank, columns, members, lenders)
+            self._accept(offers, ahead)
+            if not self._waiting:
+                return
+        self._accept(offers, None)
+
+    def follow(self, hidden: Mask) -> None:
+        """Make crowds of combinations that are to lose the same cells, where there are enough of them."""
+        kinds, kind = np.unique(hidden, axis=0, return_inverse=True)
+        for number, masked in enumerate(kinds):
+            chosen = {int(row) for row in np.flatnonzero(kind.ravel() == number)}
+            columns = tuple(np.flatnonzero(masked).tolist())
+            for members, lenders in self._groups(columns) if columns else ():
+                found = [row for row in members if row in chosen]
+                if found and int(self.task.counts[found].sum() + self.surplus[lenders].sum()) >= self.task.k:
+                    self._make(columns, found, lenders)
+
+    def improve(self) -> None:
+        """Move combinations to cheaper crowds, and dissolve crowds, as long as that saves something."""
+        for _ in range(ROUNDS):
+            options = self._options()
+            moved = [self._move(row, options[row]) for row in sorted(self.home)]
+            gone = [self._dissolve(crowd, options) for crowd in sorted(self.crowds, key=lambda each: -each.weight)]
+            self.crowds = [crowd for crowd in self.crowds if crowd.members]
+            if not any(moved) and not any(gone):
+                return
+
+    def _groups(self, columns: Columns) -> Iterator[tuple[list[int], list[int]]]:
+        """Yield the waiting combinations, and those that can lend records, of every group that agrees elsewhere."""
+        waiting = np.array(self.left, dtype=np.int64)
+        rows = np.concatenate([waiting, np.flatnonzero(self.surplus > 0)])
+        labels = self.task.groups(columns, rows)
+        order = np.argsort(labels, kind="stable")  # waiting ones stay ahead of lenders
+        starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+        few = np.bincount(labels[: len(waiting)], minlength=len(starts))
+        totals = np.add.reduceat((self.task.counts * self.task.rare + self.surplus)[rows[order]], starts)
+        for number in np.flatnonzero((few > 0) & (totals >= self.task.k)):
+            first = starts[number]
+            last = starts[number + 1] if number + 1 < len(starts) else len(rows)
+            found: Integers = rows[order[first:last]]
+            yield found[: few[number]].tolist(), found[few[number] :].tolist()
+
+    def _offer(
+        self, offers: list[_Offer], rank: int, columns: Columns, members: list[int], lenders: list[int]
+    ) -> _Offer | None:
+        """Note what a crowd of those who still wait would cost per record; None where there are too few."""
+        members = [row for row in members if row in self._waiting]
+        gathered = int(self.task.counts[members].sum())
+        missing = max(0, self.task.k - gathered)
+        if not members or (missing and missing > int(self.surplus[lenders].sum())):
+            return None
+        price = self.task.weight(columns) * (gathered + missing) / gathered
+        found = (price, rank, columns, members, lenders)
+        heapq.heappush(offers, found)
+        return found
+
+    def _accept(self, offers: list[_Offer], ahead: int | None) -> None:
+        """Make the crowds that cost least, while no larger set of columns can cost less."""
+        while offers and self._waiting and (ahead is None or offers[0][0] <= ahead):
+            _, rank, columns, members, lenders = heapq.heappop(offers)
+            now = self._offer(offers, rank, columns, members, lenders)
+            if now is not None and offers[0] is now:  # what it costs now is still the least
+                heapq.heappop(offers)
+                self._make(columns, now[3], lenders)
+
+    def _make(self, columns: Columns, members: Iterable[int], lenders: Iterable[int]) -> None:
+        crowd = Crowd(columns=columns, weight=self.task.weight(columns))
+        self.crowds.append(crowd)
+        for row in members:
+            self._join(row, crowd)
+        self._borrow(crowd, sorted(lenders, key=lambda row: (-self.surplus[row], row)))
+
+    def _join(self, row: int, crowd: Crowd) -> None:
+        crowd.members[row] = int(self.task.counts[row])
+        self.home[row] = crowd
+        self._waiting.discard(row)
+
+    def _borrow(self, crowd: Crowd, lenders: Iterable[int]) -> None:
+        for row in lenders:
+            wanted = min(self.task.k - crowd.size, int(self.surplus[row]))
+            if wanted > 0:
+                crowd.lent[row] = crowd.lent.get(row, 0) + wanted
+                self.surplus[row] -= wanted
+
+    def _give_back(self, crowd: Crowd) -> None:
+        """Return lent records that the crowd can do without."""
+        for row in sorted(crowd.lent, key=lambda each: (crowd.lent[each], each)):
+            spare = min(crowd.lent[row], crowd.size - self.task.k)
+            if spare > 0:
+                crowd.lent[row] -= spare
+                self.surplus[row] += spare
+        crowd.lent = {row: number for row, number in crowd.lent.items() if number}
+
+    def _options(self) -> dict[int, list[Crowd]]:
+        """Return, for every gathered combination, the crowds that it fits, cheapest first."""
+        found: dict[int, list[Crowd]] = {row: [] for row in self.home}
+        rows = np.array(sorted(self.home), dtype=np.int64)
+        for columns in sorted({crowd.columns for crowd in self.crowds}):
+            labels = dict(zip(rows.tolist(), self.task.groups(columns, rows).tolist(), strict=True))
+            crowds: dict[int, list[Crowd]] = {}
+            for crowd in self.crowds:
+                if crowd.columns == columns:
+                    crowds.setdefault(labels[next(iter(crowd.members))], []).append(crowd)
+            for row in found:
+                found[row] += crowds.get(labels[row], [])
+        return {row: sorted(crowds, key=lambda each: each.weight) for row, crowds in found.items()}
+
+    def _saved(self, row: int, crowd: Crowd) -> int:
+        """Return what joining a crowd costs, less what the crowd need not borrow any more."""
+        number = int(self.task.counts[row])
+        return crowd.weight * (number - min(crowd.borrowed, number, crowd.size + number - self.task.k))
+
+    def _move(self, row: int, options: list[Crowd]) -> bool:
+        old, number = self.home[row], int(self.task.counts[row])
+        if old.size - number < self.task.k and len(old.members) > 1:
+            return False  # it would have to borrow as many as leave
+        kept = old.weight * (number if len(old.members) > 1 else old.size)
+        for crowd in options:
+            if crowd is not old and crowd.members and self._saved(row, crowd) < kept:
+                self._leave(row)
+                self._join(row, crowd)
+                self._give_back(crowd)
+                return True
+        return False
+
+    def _leave(self, row: int) -> None:
+        old = self.home[row]
+        del old.members[row]
+        if not old.members:
+            for lender, number in old.lent.items():
+                self.surplus[lender] += number
+            old.lent = {}
+
+    def _dissolve(self, crowd: Crowd, options: dict[int, list[Crowd]]) -> bool:
+        """Let all go to other crowds, if that costs less than the crowd."""
+        goals = {}
+        for row in crowd.members:
+            others = [each for each in options[row] if each is not crowd and each.members]
+            if not others:
+                return False
+            goals[row] = min(others, key=lambda each: self._saved(row, each))
+        joined = sum(goal.weight * crowd.members[row] for row, goal in goals.items())
+        if not goals or joined >= crowd.weight * crowd.size:
+            return False
+        for row, goal in goals.items():
+            self._leave(row)
+            self._join(row, goal)
+            self._give_back(goal)
+        return True

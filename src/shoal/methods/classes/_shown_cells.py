@@ -1,0 +1,128 @@
+"""A search for the fewest cells to suppress so that what every record still shows is true of k records.
+
+A record agrees with another if that one shows the same value in every cell that the record itself shows (and, where
+only m columns count, in every m of them). Suppressing a cell of a record helps that record, and never another one: the
+least that every record needs on its own is therefore a bound for all of them together.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from shoal.kernels import Codes, Counts, Integers, Mask
+from shoal.methods.classes._combinations import Combinations
+from shoal.tables import group, tally
+
+__all__ = ["agreeing", "shown_cells"]
+
+#: rounds in which records choose again what they lose
+ROUNDS = 20
+Columns = tuple[int, ...]
+_NONE = np.iinfo(np.int64).max
+
+
+def agreeing(codes: Codes, hidden: Mask, counts: Counts, m: int | None = None) -> Counts:
+    """Return how many records show what each combination shows, itself included; the fewest over any m columns.
+
+    Parameters
+    ----------
+    codes, hidden, counts
+        The combinations, which of their cells are suppressed, and the records of each.
+    m
+        How many columns count at once; None for all.
+    """
+    columns = codes.shape[1]
+    found = np.full(len(codes), np.iinfo(np.int64).max)
+    for chosen in itertools.combinations(range(columns), columns if m is None else min(m, columns)):
+        part = list(chosen)
+        np.minimum(found, _showing(codes[:, part], hidden[:, part], counts), out=found)
+    return found
+
+
+def _showing(codes: Codes, hidden: Mask, counts: Counts) -> Counts:
+    """Return how many records show all that each combination shows."""
+    found = np.zeros(len(codes), dtype=np.int64)
+    kinds, kind = np.unique(hidden, axis=0, return_inverse=True)
+    for number, masked in enumerate(kinds):
+        rows = np.flatnonzero(kind.ravel() == number)
+        able = np.flatnonzero(~hidden[:, ~masked].any(axis=1))  # they show whatever these rows show
+        shown = codes[np.ix_(able, np.flatnonzero(~masked))]
+        labels = group(shown)[0] if shown.shape[1] else np.zeros(len(able), dtype=np.int64)
+        totals = tally(labels, counts[able], len(able))[labels]
+        place = np.full(len(codes), -1, dtype=np.int64)
+        place[able] = np.arange(len(able))
+        found[rows] = totals[place[rows]]
+    return found
+
+
+def shown_cells(task: Combinations, m: int | None = None) -> tuple[Mask, int]:
+    """Return which cells of every combination to suppress, and what no such suppression costs less than.
+
+    Combinations that no permitted suppression helps keep all their cells.
+    """
+    nothing = np.zeros(task.codes.shape, dtype=np.bool_)
+    wanting = np.flatnonzero(agreeing(task.codes, nothing, task.counts, m) < task.k)
+    hidden = nothing.copy()
+    least = _choose(task, hidden, wanting, nothing, m)
+    if task.unseen is not None:
+        least = np.minimum(least, task.unseen)
+    bound = int((least * task.counts[wanting]).sum())
+    for _ in range(ROUNDS):
+        broken = np.flatnonzero(agreeing(task.codes, hidden, task.counts, m) < task.k)
+        if not len(broken):
+            return hidden, bound
+        _choose(task, hidden, broken, hidden.copy(), m)
+    _settle(task, hidden, wanting, m)
+    return hidden, bound
+
+
+def _settle(task: Combinations, hidden: Mask, wanting: Integers, m: int | None) -> None:
+    """Let combinations that still agree with too few count only on those that lose nothing, one round after the other.
+
+    Each is settled at most once, so this ends.
+    """
+    lost = np.zeros_like(hidden)
+    lost[wanting] = True
+    settled = np.zeros(len(hidden), dtype=np.bool_)
+    while True:
+        broken = np.flatnonzero((agreeing(task.codes, hidden, task.counts, m) < task.k) & ~settled)
+        if not len(broken):
+            return
+        _choose(task, hidden, broken, lost, m)
+        settled[broken] = True
+
+
+def _choose(task: Combinations, hidden: Mask, rows: Integers, others: Mask, m: int | None) -> Counts:
+    """Hide the cheapest set of columns of each of the rows, while others lose ``others``; return what that costs each.
+
+    Of sets that cost the same, the first one: columns with many values, so that records lose the same ones.
+    """
+    cost = np.full(len(rows), _NONE)
+    for sets, ahead in task.sets():
+        for columns in sets:
+            weight = task.weight(columns)
+            able = np.flatnonzero(cost > weight)
+            found = _agree_without(task, rows[able], columns, others, m)
+            chosen = able[found >= task.k]
+            cost[chosen] = weight
+            hidden[rows[chosen]] = False
+            hidden[rows[chosen][:, None], list(columns)] = True
+        if ahead is None or (cost <= ahead).all():
+            break
+    return np.where(cost == _NONE, 0, cost)
+
+
+def _agree_without(task: Combinations, rows: Integers, columns: Columns, hidden: Mask, m: int | None) -> Counts:
+    """Return how many records agree with each of the rows, if it loses these columns and the others what is hidden."""
+    shown = [j for j in range(task.codes.shape[1]) if j not in columns]
+    size = len(shown) if m is None else min(m, len(shown))
+    found = np.full(len(rows), np.iinfo(np.int64).max)
+    own = task.counts[rows]
+    for part in itertools.combinations(shown, size):
+        able = np.asarray(~hidden[:, list(part)].any(axis=1))
+        labels = task.groups([j for j in range(task.codes.shape[1]) if j not in part], np.arange(len(task.codes)))
+        totals = tally(labels, np.where(able, task.counts, 0), len(labels))[labels[rows]]
+        np.minimum(found, totals + np.where(able[rows], 0, own), out=found)
+    return found

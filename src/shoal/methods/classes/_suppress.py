@@ -1,0 +1,308 @@
+"""Local suppression: single cells become ``*`` until every promise holds, as few of them as a search finds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.errors import DataError, ParameterError, RequirementError
+from shoal.exact import Arguments, Number, fraction
+from shoal.guarantees import Guarantee, Requirement
+from shoal.hierarchies import TOP
+from shoal.kernels import Codes, Counts, Mask
+from shoal.methods.base import Keeps, Made, Work
+from shoal.methods.classes._columns import HeldRecords, QuasiIdentifier
+from shoal.methods.classes._combinations import Combinations, least_cost
+from shoal.methods.classes._events import CellsSuppressed
+from shoal.methods.classes._forms import one_table
+from shoal.methods.classes._method import PartitionMethod, assembled, open_records
+from shoal.methods.classes._partition import Partition
+from shoal.methods.classes._promises import stated
+from shoal.methods.classes._promises_wildcards import KWildcards, alike
+from shoal.methods.classes._run import Classified, ClassRun, Form, Formed, classes_of, satisfied
+from shoal.methods.classes._shown_cells import agreeing, shown_cells
+from shoal.methods.classes._suppressed_classes import classes_of_records, hidden_in, restored, rows_of
+from shoal.models import Classes, Model
+from shoal.schema import Schema
+from shoal.tables import group
+
+__all__ = ["Suppress"]
+
+#: how often the price of a column that is over its cap is raised before no cell of it may be suppressed
+RAISES = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suppress(PartitionMethod):
+    """Suppress single cells, and leave everything else as it is.
+
+    Records that are rare lose the columns in which they differ from near ones; records of frequent combinations lose
+    some as well, where others need their company. A search looks for few cells and says how many there must be at
+    least.
+
+    Parameters
+    ----------
+    importance
+        What a suppressed cell of a column costs, a whole number from 1 on; 1 where not given. Cells of important
+        columns are suppressed last.
+    most
+        The greatest share of the cells of a column that may be suppressed, in [0, 1]; 1 where not given.
+    strata
+        Quasi-identifiers that are never suppressed, so that every promise holds inside each of their combinations.
+
+    Guarantee
+    ---------
+    Syntactic: the classes of the release, in which a suppressed cell is a value of its own, satisfy the models. With
+    :class:`KWildcards` in place of models: what every record still shows is true of k records, which is much less.
+    Every cell is released as it was or as ``*``.
+
+    Assumptions
+    -----------
+    Those of the promises. Which cells were suppressed depends on all records, and who knows the search may learn
+    something from that about a suppressed value.
+
+    Notes
+    -----
+    The bound is proved for every way of suppressing cells; that the search reaches it is not, and no fast search
+    always does (the problem is NP-hard: Meyerson and Williams 2004). Cost O(2^a n log n) for a quasi-identifiers up to
+    12; of more, only small sets are tried together.
+
+    Examples
+    --------
+    >>> Suppress(importance={"age": 3}, strata=["region"]).parameters()["strata"]
+    ('region',)
+    """
+
+    form: Form = "suppressed"
+    importance: Mapping[str, int] = field(default_factory=dict)
+    most: Mapping[str, Number] = field(default_factory=dict)
+    strata: tuple[str, ...] = ()
+    name: ClassVar[str] = "suppress"
+    title: ClassVar[str] = "Suppress"
+    keeps: ClassVar[Keeps] = Keeps(other=(KWildcards.name,), steps=("cells-suppressed", "ordered"))
+
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        arguments.choice("form", self.form, ("suppressed",))
+        if self.strata:
+            object.__setattr__(self, "strata", arguments.columns("strata", self.strata))
+        else:
+            object.__setattr__(self, "strata", ())
+        for name in ("importance", "most"):
+            if not isinstance(getattr(self, name), Mapping):
+                arguments.problems.add(f"`{name}` of `{self.title}` must be a table of columns, as in {{ age = 1 }}")
+                arguments.finish()
+        for column, weight in self.importance.items():
+            arguments.whole(f"importance of {column}", weight)
+        for column, share in self.most.items():
+            arguments.rational(f"most of {column}", share, "[0, 1]")
+        arguments.finish()
+
+    def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
+        """Return what keeps this method from being used with a schema and promises."""
+        found = [
+            f"method `{self.name}` cannot keep `{model.title}`, which compares with a population"
+            for model in models
+            if model.capabilities.population
+        ]
+        for parameter in ("importance", "most", "strata"):
+            found += [
+                f"`{parameter}` of `{self.title}` names `{column}`, which is no quasi-identifier of the schema"
+                for column in getattr(self, parameter)
+                if column not in schema.quasi_identifiers
+            ]
+        if {*self.strata} >= {*schema.quasi_identifiers}:
+            found.append(f"`strata` of `{self.title}` names every quasi-identifier, so that nothing can be suppressed")
+        return found
+
+    def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:
+        """Put every record into a class of records that look alike once cells are suppressed."""
+        codes = codes_of(people.quasi_identifiers)
+        hidden = self._within_caps(people, partial(self._hidden, people, codes, models))
+        return Classified(partition=Partition.numbered(_labels(codes, hidden)))
+
+    def make(self, work: Work) -> Made:
+        """Choose the cells, decide every promise on what is left, and release it."""
+        wildcards = tuple(model for model in work.plan.models if isinstance(model, KWildcards))
+        if wildcards and len(work.plan.models) > 1:
+            raise ParameterError(f"`{KWildcards.title}` counts no classes and cannot be combined with other promises.")
+        opened = open_records(work)
+        people, models = opened.people, opened.plan.class_models
+        codes = codes_of(people.quasi_identifiers)
+        find = partial(_shown, codes, wildcards[0]) if wildcards else partial(self._hidden, people, codes, models)
+        hidden = self._within_caps(people, find)
+        work.watch.step(2, 3, "checking the promises")
+        partition = Partition.numbered(_labels(codes, hidden))
+        run = ClassRun(
+            plan=opened.plan,
+            method=self,
+            encoded=opened.encoded,
+            found=Classified(partition=partition),
+            formed=Formed(
+                columns=_starred(people.quasi_identifiers, hidden),
+                partition=partition,
+                measures=self._measures(people, codes, hidden, opened.plan.models),
+            ),
+            classes=_seen(people, codes, partition.labels.astype(np.int64), hidden),
+            key=work.key,
+            source=work.source,
+        )
+        guarantee = Guarantee(
+            promises=(
+                *(stated(model, run.classes, run.words) for model in models),
+                *(each.promise() for each in wildcards),
+            ),
+            events=(_step(people, codes, hidden, wildcards),),
+        )
+        return assembled(run, one_table(run, guarantee), opened.table)
+
+    def _weights(self, people: HeldRecords, factors: Mapping[str, int | None]) -> tuple[int | None, ...]:
+        """Return what a cell of each column costs; a column over its cap costs more, or cannot be suppressed."""
+        found: list[int | None] = []
+        for column in people.quasi_identifiers:
+            name = column.attribute.name
+            factor = factors.get(name, 1)
+            fixed = name in self.strata or fraction(self.most.get(name, 1)) == 0
+            found.append(None if fixed or factor is None else self.importance.get(name, 1) * factor)
+        return tuple(found)
+
+    def _within_caps(self, people: HeldRecords, find: _Find) -> Mask:
+        """Raise the price of columns that lose too many cells until none does."""
+        names = [column.attribute.name for column in people.quasi_identifiers]
+        caps = {name: math.floor(fraction(share) * len(people)) for name, share in self.most.items()}
+        factors: dict[str, int | None] = {}
+        for tried in range(RAISES + 2):
+            hidden = find(self._weights(people, factors))
+            if hidden is None:
+                break
+            lost = dict(zip(names, hidden.sum(axis=0).tolist(), strict=True))
+            over = [name for name, cap in caps.items() if lost[name] > cap]
+            if not over:
+                return hidden
+            for name in over:
+                factors[name] = None if tried >= RAISES else 2 * (factors.get(name) or 1)
+        limits = [f"`{name}`" for name in dict.fromkeys((*self.strata, *caps))]
+        raise RequirementError(
+            "suppressing cells does not keep the promises"
+            + (f" while {', '.join(limits)} may lose no more cells than that" if limits else ""),
+            hint="allow more cells of these columns (`most`), take fewer `strata`, or generalise values first"
+            if limits
+            else "ask for less, or use a method that may leave records out",
+        )
+
+    def _hidden(
+        self, people: HeldRecords, codes: Codes, models: Sequence[Model], weights: tuple[int | None, ...]
+    ) -> Mask | None:
+        """Return the cells to suppress so that models hold, a suppressed cell being a value of its own."""
+
+        def broken(labels: Counts, hidden: Mask | None = None) -> Mask:
+            shown = hidden_in(codes, labels) if hidden is None else hidden
+            return ~satisfied(models, _seen(people, codes, labels, shown))
+
+        labels = classes_of_records(codes, _size(models), weights, broken)
+        if labels is None:
+            return None
+        hidden = hidden_in(codes, labels)
+        if all(model.capabilities.minimal_class_size <= 1 for model in models):  # classes need not be as large
+            return restored(codes, labels, hidden, weights, broken)
+        return hidden
+
+    def _measures(
+        self, people: HeldRecords, codes: Codes, hidden: Mask, asked: Sequence[Requirement]
+    ) -> dict[str, float]:
+        """Return what was lost, and what must be lost at least."""
+        weights = self._weights(people, {})
+        wildcards = [model for model in asked if isinstance(model, KWildcards)]
+        models = [model for model in asked if isinstance(model, Model)]
+        if wildcards:
+            least = shown_cells(_task(codes, wildcards[0].k, weights), wildcards[0].m)[1]
+        else:
+            least = least_cost(_task(codes, _needed(models), weights))
+        cost = int((hidden * np.array([weight or 0 for weight in weights])).sum())
+        given = np.array([column.attribute.weight for column in people.quasi_identifiers])
+        loss = float(np.average(hidden.mean(axis=0), weights=given if given.any() else None))
+        found = {"loss": loss, "suppressed cells": float(hidden.sum())}
+        if not self.importance:
+            return {**found, "suppressed cells at least": float(least)}
+        return {**found, "their cost": float(cost), "their cost at least": float(least)}
+
+
+_Find = Callable[[tuple[int | None, ...]], Mask | None]
+
+
+def codes_of(columns: Sequence[QuasiIdentifier]) -> Codes:
+    """Return the values of all records as numbers."""
+    taken = [
+        f"column `{column.attribute.name}` has the value `{TOP}`, which would stand for suppressed cells"
+        for column in columns
+        if pa.types.is_string(column.values.type) and TOP in column.values.to_pylist()
+    ]
+    if taken:
+        raise DataError(taken, hint="write it in another way before suppressing cells")
+    return np.stack([column.places for column in columns], axis=1).astype(np.int32)
+
+
+def _labels(codes: Codes, hidden: Mask) -> Counts:
+    """Number the records that look alike."""
+    return group(np.where(hidden, 0, codes + 1).astype(np.int32))[0]
+
+
+def _seen(people: HeldRecords, codes: Codes, labels: Counts, hidden: Mask) -> Classes:
+    """Return classes as models see them, with what each shows."""
+    firsts = rows_of(labels)
+    classes = classes_of(Partition(labels.astype(np.int32)), people.sensitive, people.codes)
+    return replace(classes, codes=np.where(hidden, 0, codes + 1)[firsts].astype(np.int32))
+
+
+def _size(models: Sequence[Model]) -> int:
+    """Return how many records must look alike, or show the same in some columns."""
+    asked = [model.parameters().get("k") for model in models]
+    return max([_needed(models), *(number for number in asked if isinstance(number, int))])
+
+
+def _needed(models: Sequence[Model]) -> int:
+    """Return how many records must look alike at least, whatever else holds."""
+    return max(model.capabilities.minimal_class_size for model in models)
+
+
+def _task(codes: Codes, k: int, weights: tuple[int | None, ...]) -> Combinations:
+    labels, firsts = group(codes)
+    return Combinations(codes=codes[firsts], counts=np.bincount(labels).astype(np.int64), k=k, weights=weights)
+
+
+def _shown(codes: Codes, wanted: KWildcards, weights: tuple[int | None, ...]) -> Mask | None:
+    """Return the cells to suppress so that what every record shows is true of k records; None where none do."""
+    task = _task(codes, wanted.k, weights)
+    hidden, _ = shown_cells(task, wanted.m)
+    enough = agreeing(task.codes, hidden, task.counts, wanted.m) >= task.k
+    return np.asarray(hidden[group(codes)[0]]) if enough.all() else None
+
+
+def _starred(columns: Sequence[QuasiIdentifier], hidden: Mask) -> dict[str, pa.Array]:
+    """Return the columns of which cells are suppressed, as text."""
+    found = {}
+    for column, lost in zip(columns, hidden.T, strict=True):
+        if lost.any():
+            # the lowest level of a hierarchy has the values as they are written in releases
+            labels = pa.array([*column.hierarchy.labels[0], TOP], pa.string())
+            places = np.where(lost, column.hierarchy.size, column.leaves[column.places])
+            found[column.attribute.name] = labels.take(pa.array(places))
+    return found
+
+
+def _step(people: HeldRecords, codes: Codes, hidden: Mask, wildcards: Sequence[KWildcards]) -> CellsSuppressed:
+    k = wildcards[0].k if wildcards else 0
+    return CellsSuppressed(
+        columns=tuple(column.attribute.name for column in people.quasi_identifiers),
+        cells=tuple(hidden.sum(axis=0).tolist()),
+        records=len(codes),
+        touched=int(hidden.any(axis=1).sum()),
+        k=k,
+        fewer=int((alike(codes, hidden, np.ones(len(codes), dtype=np.int64)) < k).sum()),
+    )
