@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from shoal.kernels import Counts, Integers, Mask
-from shoal.methods.classes._combinations import Combinations
+from shoal.methods.classes._combinations import RareCombinations
 
 __all__ = ["Crowd", "Crowds"]
 
@@ -61,7 +61,7 @@ class Crowds:
     early, because sets of columns are looked at by size.
     """
 
-    def __init__(self, task: Combinations) -> None:
+    def __init__(self, task: RareCombinations) -> None:
         self.task = task
         self.surplus: Counts = np.where(task.rare, 0, task.counts - task.k)
         self.crowds: list[Crowd] = []

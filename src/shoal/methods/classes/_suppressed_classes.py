@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.kernels import Codes, Counts, Integers, Mask
-from shoal.methods.classes._combinations import Combinations
+from shoal.methods.classes._combinations import RareCombinations
 from shoal.methods.classes._fewest_cells import Crowds
 from shoal.tables import group
 
@@ -27,7 +27,7 @@ def classes_of_records(
     """
     labels, firsts = group(codes)
     counts = np.bincount(labels).astype(np.int64)
-    crowds = Crowds(Combinations(codes=codes[firsts], counts=counts, k=k, weights=weights))
+    crowds = Crowds(RareCombinations(codes=codes[firsts], counts=counts, k=k, weights=weights))
     crowds.gather()
     crowds.improve()
     return _merged(codes, _spread(labels, len(firsts), crowds), weights, broken)
