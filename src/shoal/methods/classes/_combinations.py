@@ -1,4 +1,4 @@
-"""RareCombinations of values that are too rare, the columns that may be suppressed, and what that costs at least."""
+"""Combinations of values that are too rare, the columns that may be suppressed, and what that costs at least."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from shoal.kernels import Codes, Counts, Integers, Mask
 from shoal.tables import group, tally
 
-__all__ = ["RareCombinations", "least_cost"]
+__all__ = ["Combinations", "least_cost"]
 
 #: sets of columns that are looked at, at most
 SETS = 4_096
@@ -22,7 +22,7 @@ _NEVER = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RareCombinations:
+class Combinations:
     """The distinct combinations of values, how many records must look alike, and what suppressing costs.
 
     Parameters
@@ -95,7 +95,7 @@ class RareCombinations:
         return group(self.codes[rows][:, shown])[0]
 
 
-def least_cost(task: RareCombinations) -> int:
+def least_cost(task: Combinations) -> int:
     """Return what no suppression under which k records look alike costs less than.
 
     A class that loses columns of weight w and holds c >= k records, v of them of rare combinations, costs w * c: for

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from shoal.kernels import Counts, Integers, Mask
-from shoal.methods.classes._combinations import RareCombinations
+from shoal.methods.classes._combinations import Combinations
 
-__all__ = ["Crowd", "Crowds"]
+__all__ = ["Gathered", "Gathering"]
 
 #: rounds of moving records to cheaper crowds
 ROUNDS = 10
@@ -27,7 +27,7 @@ _Offer = tuple[float, int, Columns, list[int], list[int]]
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Crowd:
+class Gathered:
     """Records that will look alike: all of some rare combinations, and some of frequent ones.
 
     Parameters
@@ -54,18 +54,18 @@ class Crowd:
         return sum(self.lent.values())
 
 
-class Crowds:
+class Gathering:
     """The crowds that rare combinations are gathered in, made one by one and then improved.
 
-    The next crowd is always the one that costs least per rare record that it gathers. Crowds that cost little are met
+    The next crowd is always the one that costs least per rare record that it gathers. Gathering that cost little are met
     early, because sets of columns are looked at by size.
     """
 
-    def __init__(self, task: RareCombinations) -> None:
+    def __init__(self, task: Combinations) -> None:
         self.task = task
         self.surplus: Counts = np.where(task.rare, 0, task.counts - task.k)
-        self.crowds: list[Crowd] = []
-        self.home: dict[int, Crowd] = {}
+        self.crowds: list[Gathered] = []
+        self.home: dict[int, Gathered] = {}
         self._waiting = {int(row) for row in np.flatnonzero(task.rare)}
 
     @property
@@ -152,25 +152,25 @@ class Crowds:
                 self._make(columns, now[3], lenders)
 
     def _make(self, columns: Columns, members: Iterable[int], lenders: Iterable[int]) -> None:
-        crowd = Crowd(columns=columns, weight=self.task.weight(columns))
+        crowd = Gathered(columns=columns, weight=self.task.weight(columns))
         self.crowds.append(crowd)
         for row in members:
             self._join(row, crowd)
         self._borrow(crowd, sorted(lenders, key=lambda row: (-self.surplus[row], row)))
 
-    def _join(self, row: int, crowd: Crowd) -> None:
+    def _join(self, row: int, crowd: Gathered) -> None:
         crowd.members[row] = int(self.task.counts[row])
         self.home[row] = crowd
         self._waiting.discard(row)
 
-    def _borrow(self, crowd: Crowd, lenders: Iterable[int]) -> None:
+    def _borrow(self, crowd: Gathered, lenders: Iterable[int]) -> None:
         for row in lenders:
             wanted = min(self.task.k - crowd.size, int(self.surplus[row]))
             if wanted > 0:
                 crowd.lent[row] = crowd.lent.get(row, 0) + wanted
                 self.surplus[row] -= wanted
 
-    def _give_back(self, crowd: Crowd) -> None:
+    def _give_back(self, crowd: Gathered) -> None:
         """Return lent records that the crowd can do without."""
         for row in sorted(crowd.lent, key=lambda each: (crowd.lent[each], each)):
             spare = min(crowd.lent[row], crowd.size - self.task.k)
@@ -179,13 +179,13 @@ class Crowds:
                 self.surplus[row] += spare
         crowd.lent = {row: number for row, number in crowd.lent.items() if number}
 
-    def _options(self) -> dict[int, list[Crowd]]:
+    def _options(self) -> dict[int, list[Gathered]]:
         """Return, for every gathered combination, the crowds that it fits, cheapest first."""
-        found: dict[int, list[Crowd]] = {row: [] for row in self.home}
+        found: dict[int, list[Gathered]] = {row: [] for row in self.home}
         rows = np.array(sorted(self.home), dtype=np.int64)
         for columns in sorted({crowd.columns for crowd in self.crowds}):
             labels = dict(zip(rows.tolist(), self.task.groups(columns, rows).tolist(), strict=True))
-            crowds: dict[int, list[Crowd]] = {}
+            crowds: dict[int, list[Gathered]] = {}
             for crowd in self.crowds:
                 if crowd.columns == columns:
                     crowds.setdefault(labels[next(iter(crowd.members))], []).append(crowd)
@@ -193,12 +193,12 @@ class Crowds:
                 found[row] += crowds.get(labels[row], [])
         return {row: sorted(crowds, key=lambda each: each.weight) for row, crowds in found.items()}
 
-    def _saved(self, row: int, crowd: Crowd) -> int:
+    def _saved(self, row: int, crowd: Gathered) -> int:
         """Return what joining a crowd costs, less what the crowd need not borrow any more."""
         number = int(self.task.counts[row])
         return crowd.weight * (number - min(crowd.borrowed, number, crowd.size + number - self.task.k))
 
-    def _move(self, row: int, options: list[Crowd]) -> bool:
+    def _move(self, row: int, options: list[Gathered]) -> bool:
         old, number = self.home[row], int(self.task.counts[row])
         if old.size - number < self.task.k and len(old.members) > 1:
             return False  # it would have to borrow as many as leave
@@ -219,7 +219,7 @@ class Crowds:
                 self.surplus[lender] += number
             old.lent = {}
 
-    def _dissolve(self, crowd: Crowd, options: dict[int, list[Crowd]]) -> bool:
+    def _dissolve(self, crowd: Gathered, options: dict[int, list[Gathered]]) -> bool:
         """Let all go to other crowds, if that costs less than the crowd."""
         goals = {}
         for row in crowd.members:

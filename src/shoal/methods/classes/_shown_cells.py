@@ -12,7 +12,7 @@ import itertools
 import numpy as np
 
 from shoal.kernels import Codes, Counts, Integers, Mask
-from shoal.methods.classes._combinations import RareCombinations
+from shoal.methods.classes._combinations import Combinations
 from shoal.tables import group, tally
 
 __all__ = ["agreeing", "shown_cells"]
@@ -57,10 +57,10 @@ def _showing(codes: Codes, hidden: Mask, counts: Counts) -> Counts:
     return found
 
 
-def shown_cells(task: RareCombinations, m: int | None = None) -> tuple[Mask, int]:
+def shown_cells(task: Combinations, m: int | None = None) -> tuple[Mask, int]:
     """Return which cells of every combination to suppress, and what no such suppression costs less than.
 
-    RareCombinations that no permitted suppression helps keep all their cells.
+    Combinations that no permitted suppression helps keep all their cells.
     """
     nothing = np.zeros(task.codes.shape, dtype=np.bool_)
     wanting = np.flatnonzero(agreeing(task.codes, nothing, task.counts, m) < task.k)
@@ -78,7 +78,7 @@ def shown_cells(task: RareCombinations, m: int | None = None) -> tuple[Mask, int
     return hidden, bound
 
 
-def _settle(task: RareCombinations, hidden: Mask, wanting: Integers, m: int | None) -> None:
+def _settle(task: Combinations, hidden: Mask, wanting: Integers, m: int | None) -> None:
     """Let combinations that still agree with too few count only on those that lose nothing, one round after the other.
 
     Each is settled at most once, so this ends.
@@ -94,7 +94,7 @@ def _settle(task: RareCombinations, hidden: Mask, wanting: Integers, m: int | No
         settled[broken] = True
 
 
-def _choose(task: RareCombinations, hidden: Mask, rows: Integers, others: Mask, m: int | None) -> Counts:
+def _choose(task: Combinations, hidden: Mask, rows: Integers, others: Mask, m: int | None) -> Counts:
     """Hide the cheapest set of columns of each of the rows, while others lose ``others``; return what that costs each.
 
     Of sets that cost the same, the first one: columns with many values, so that records lose the same ones.
@@ -114,7 +114,7 @@ def _choose(task: RareCombinations, hidden: Mask, rows: Integers, others: Mask, 
     return np.where(cost == _NONE, 0, cost)
 
 
-def _agree_without(task: RareCombinations, rows: Integers, columns: Columns, hidden: Mask, m: int | None) -> Counts:
+def _agree_without(task: Combinations, rows: Integers, columns: Columns, hidden: Mask, m: int | None) -> Counts:
     """Return how many records agree with each of the rows, if it loses these columns and the others what is hidden."""
     shown = [j for j in range(task.codes.shape[1]) if j not in columns]
     size = len(shown) if m is None else min(m, len(shown))

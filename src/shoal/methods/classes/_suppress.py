@@ -18,7 +18,7 @@ from shoal.hierarchies import TOP
 from shoal.kernels import Codes, Counts, Mask
 from shoal.methods.base import Keeps, Made, Work
 from shoal.methods.classes._columns import HeldRecords, QuasiIdentifier
-from shoal.methods.classes._combinations import RareCombinations, least_cost
+from shoal.methods.classes._combinations import Combinations, least_cost
 from shoal.methods.classes._events import CellsSuppressed
 from shoal.methods.classes._forms import one_table
 from shoal.methods.classes._method import PartitionMethod, assembled, open_records
@@ -271,9 +271,9 @@ def _needed(models: Sequence[Model]) -> int:
     return max(model.capabilities.minimal_class_size for model in models)
 
 
-def _task(codes: Codes, k: int, weights: tuple[int | None, ...]) -> RareCombinations:
+def _task(codes: Codes, k: int, weights: tuple[int | None, ...]) -> Combinations:
     labels, firsts = group(codes)
-    return RareCombinations(codes=codes[firsts], counts=np.bincount(labels).astype(np.int64), k=k, weights=weights)
+    return Combinations(codes=codes[firsts], counts=np.bincount(labels).astype(np.int64), k=k, weights=weights)
 
 
 def _shown(codes: Codes, wanted: KWildcards, weights: tuple[int | None, ...]) -> Mask | None:

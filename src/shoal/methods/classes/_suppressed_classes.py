@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.kernels import Codes, Counts, Integers, Mask
-from shoal.methods.classes._combinations import RareCombinations
-from shoal.methods.classes._fewest_cells import Crowds
+from shoal.methods.classes._combinations import Combinations
+from shoal.methods.classes._fewest_cells import Gathering
 from shoal.tables import group
 
 __all__ = ["Verdict", "classes_of_records", "hidden_in", "restored"]
@@ -27,13 +27,13 @@ def classes_of_records(
     """
     labels, firsts = group(codes)
     counts = np.bincount(labels).astype(np.int64)
-    crowds = Crowds(RareCombinations(codes=codes[firsts], counts=counts, k=k, weights=weights))
+    crowds = Gathering(Combinations(codes=codes[firsts], counts=counts, k=k, weights=weights))
     crowds.gather()
     crowds.improve()
     return _merged(codes, _spread(labels, len(firsts), crowds), weights, broken)
 
 
-def _spread(labels: Counts, number: int, crowds: Crowds) -> Counts:
+def _spread(labels: Counts, number: int, crowds: Gathering) -> Counts:
     """Return the class of every record; records that are lent are taken evenly from all of their combination."""
     result = labels.copy()
     order = np.argsort(labels, kind="stable")
