@@ -57,8 +57,7 @@ class Gathered:
 class Gathering:
     """The crowds that rare combinations are gathered in, made one by one and then improved.
 
-    The next crowd is always the one that costs least per rare record that it gathers. Gathering that cost little are met
-    early, because sets of columns are looked at by size.
+    The next crowd is always the one that costs least per rare record that it gathers.
     """
 
     def __init__(self, task: Combinations) -> None:
