@@ -64,6 +64,8 @@ from .queries import Loss as Loss
 from .queries import Session as Session
 from .queries import Vault as Vault
 from .release import Release as Release
+from .release import Released as Released
+from .release import released as released
 from .risk import Assessment as Assessment
 from .risk import Attacks as Attacks
 from .risk import assess as assess

@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal import hierarchies, notebook, schema, tables
-from shoal.errors import ShoalError
+from shoal.errors import ParameterError, ShoalError
 from shoal.estimation import Estimates, estimates_of
 from shoal.guarantees import (
     CERTIFICATE,
@@ -26,17 +27,19 @@ from shoal.guarantees import (
     column,
     fingerprint,
 )
+from shoal.guarantees import load as load_certificate
 from shoal.methods.base import DATA, Made
 from shoal.methods.brief import Brief
 from shoal.report import REPORT, Plots, attention, gather, listed, render_html, render_text, summary
 from shoal.schema.rules import text
+from shoal.tables import Table
 from shoal.verification import read_key, verify, write_signature
 from shoal.writing import staged
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-__all__ = ["Payment", "Release", "staying_spent"]
+__all__ = ["Payment", "Release", "Released", "released", "staying_spent"]
 
 PLAN, SUMMARY, HIERARCHIES = "plan.toml", "summary.txt", "hierarchies"
 
@@ -143,6 +146,12 @@ class Release(Made):
         """What no promise covers and the holder should see first: columns erased, secrets that single people out."""
         return attention(self)
 
+    @property
+    def released(self) -> Released:
+        """The released records for analysis: ordered labels, ends of intervals, other formats."""
+        parts = {part.file: part.table for part in self.parts} or {DATA: self.table}
+        return Released(tables=parts, schema=self.plan.schema)
+
     def estimate(self) -> Estimates:
         """Read the tables of a release of method ``truthful-tables`` together; see :func:`shoal.estimate`."""
         return estimates_of(self.plan, self.guarantee.events, [part.table for part in self.parts])
@@ -219,6 +228,73 @@ class Release(Made):
             if column in table.columns:
                 found |= set(text(tables.distinct_values(table, column)).to_pylist())
         return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Released:
+    """The records of a release for those who analyse them.
+
+    Labels of numbers, days and ordinal values are ordered categories: ``[5, 10)`` comes before ``[10, 20)``. With
+    ``bounds``, columns ``..._lower`` and ``..._upper`` hold the least and the greatest value that a label may stand
+    for, as numbers or days. All of it follows from the release: it tells nothing more.
+
+    Parameters
+    ----------
+    tables
+        The released tables, by file; most releases have one.
+    schema
+        What the columns mean.
+    """
+
+    tables: Mapping[str, Table]
+    schema: schema.Schema
+
+    def to_arrow(self, *, bounds: bool = False, part: str | None = None) -> pa.Table:
+        """Return the records of a part, the first where none is named, with ordered dictionaries."""
+        if part is not None and part not in self.tables:
+            raise ParameterError(f"the release has no part `{part}`.", hint=f"one of {', '.join(self.tables)}")
+        chosen = next(iter(self.tables)) if part is None else part
+        return tables.for_analysis(self.tables[chosen].to_arrow(), self.schema, bounds=bounds)
+
+    def to_pandas(self, *, bounds: bool = False, part: str | None = None) -> Any:
+        """Return the records as a pandas frame with ordered categories."""
+        return self.to_arrow(bounds=bounds, part=part).to_pandas()
+
+    def to_polars(self, *, bounds: bool = False, part: str | None = None) -> Any:
+        """Return the records as a polars frame, ordered categories as ``Enum``."""
+        import polars
+
+        rows = self.to_arrow(bounds=bounds, part=part)
+        ordered = [name for name in rows.column_names if pa.types.is_dictionary(rows[name].type)]
+        enums = {name: polars.Enum(rows[name].combine_chunks().dictionary.to_pylist()) for name in ordered}
+        return polars.from_arrow(_spelt(rows)).cast(enums)
+
+    def write(
+        self, path: str | Path, *, bounds: bool = False, part: str | None = None, overwrite: bool = False
+    ) -> None:
+        """Write the records to a file, in the format of its ending: ``.csv``, ``.xlsx``, ``.dta``, ``.sav``, ..."""
+        rows = _spelt(self.to_arrow(bounds=bounds, part=part))
+        tables.write(tables.read(rows), path, overwrite=overwrite)
+
+
+def released(folder: str | Path) -> Released:
+    """Open the release in ``folder`` for analysis; whether it keeps its promise, :func:`shoal.verify` says.
+
+    Raises
+    ------
+    VerificationError
+        If there is no readable certificate.
+    """
+    folder = Path(folder)
+    certificate = load_certificate(folder / CERTIFICATE)
+    opened = {data.file: tables.read(folder / data.file) for data in certificate.tables}
+    return Released(tables=opened, schema=Brief.load(folder / PLAN).schema)
+
+
+def _spelt(rows: pa.Table) -> pa.Table:
+    """Return ordered categories as the texts that they are."""
+    plain = [column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column for column in rows.columns]
+    return pa.table(plain, names=rows.column_names)
 
 
 def _file_stem(column: str, number: int) -> str:

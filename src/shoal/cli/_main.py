@@ -20,6 +20,7 @@ from shoal.cli import (
     _compare,
     _draft,
     _estimate,
+    _export,
     _output,
     _parameters,
     _report,
@@ -53,6 +54,7 @@ app.command("assess", epilog=_assess.EXAMPLES)(_assess.assess)
 app.command("anonymize", epilog=_anonymize.EXAMPLES)(_anonymize.anonymize)
 app.command("compare", epilog=_compare.EXAMPLES)(_compare.compare)
 app.command("report", epilog=_report.EXAMPLES)(_report.report)
+app.command("export", epilog=_export.EXAMPLES)(_export.export)
 app.command("estimate", epilog=_estimate.EXAMPLES)(_estimate.estimate)
 app.command("verify", epilog=_verify.EXAMPLES)(_verify.verify)
 app.command("sign", epilog=_sign.EXAMPLES)(_sign.sign)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,14 +12,11 @@ import pyarrow.compute as pc
 
 from shoal.hierarchies import TOP, Hierarchy
 from shoal.kernels import Codes, Floats
-from shoal.schema import Attribute, Kind, Role
+from shoal.schema import HALF, INTERVAL, Attribute, Kind, Role
 
 __all__ = ["ColumnAxis", "Cover", "Labels", "cover"]
 
 Labels = tuple[str | None, ...]
-
-_INTERVAL = re.compile(r"^([\[(])\s*(.+?)\s*,\s*(.+?)\s*([\])])$")
-_HALF = re.compile(r"^(<=|>=|<|>)\s*(.+)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -185,7 +181,7 @@ class _LabelReader:
 
     def _interval(self, label: str) -> tuple[int, int] | None:
         assert self.places is not None  # noqa: S101 - asked for ordered columns only
-        between, half = _INTERVAL.match(label), _HALF.match(label)
+        between, half = INTERVAL.match(label), HALF.match(label)
         if between is not None:
             first, last = self._leaf_of.get(between[2]), self._leaf_of.get(between[3])
             if between[1] == "[" and between[4] == "]" and first is not None and last is not None:

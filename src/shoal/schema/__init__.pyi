@@ -4,6 +4,11 @@ from ._domain import INEXACT as INEXACT
 from ._domain import Bound as Bound
 from ._domain import Domain as Domain
 from ._domain import Kind as Kind
+from ._labels import HALF as HALF
+from ._labels import INTERVAL as INTERVAL
+from ._labels import Extent as Extent
+from ._labels import day_extent as day_extent
+from ._labels import number_extent as number_extent
 from ._read import from_document as from_document
 from ._read import load as load
 from ._read import loads as loads

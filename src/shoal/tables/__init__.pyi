@@ -2,6 +2,7 @@
 
 from ._alone import alike as alike
 from ._alone import alone as alone
+from ._analysis import for_analysis as for_analysis
 from ._apply import apply as apply
 from ._by_block import Block as Block
 from ._by_block import Blocks as Blocks

@@ -21,7 +21,7 @@ from shoal.tables._table import Table
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["Lookup", "Released", "apply"]
+__all__ = ["Lookup", "ReleasedColumn", "apply"]
 
 Codes = npt.NDArray[np.int64]
 
@@ -117,7 +117,7 @@ def _released(table: Table, lookup: Lookup, records: ir.Table, chosen: list[str]
     )
 
 
-def _unpacked(ordered: ir.Table, packing: Packing, position: int, column: Released) -> Any:
+def _unpacked(ordered: ir.Table, packing: Packing, position: int, column: ReleasedColumn) -> Any:
     import ibis
 
     if len(column.labels) == 1:
@@ -128,7 +128,7 @@ def _unpacked(ordered: ir.Table, packing: Packing, position: int, column: Releas
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Released:
+class ReleasedColumn:
     """What one quasi-identifier becomes.
 
     Parameters
@@ -166,7 +166,7 @@ class Lookup:
     """
 
     encoded: Encoded
-    released: dict[int, Released]
+    released: dict[int, ReleasedColumn]
     tuples: Codes | None
 
     @classmethod
@@ -220,7 +220,7 @@ class Lookup:
         """The columns that travel as bits."""
         return [j for j, column in self.released.items() if column.few]
 
-    def _columns(self, j: int, column: Released, codes: Codes) -> Iterator[tuple[str, pa.Array]]:
+    def _columns(self, j: int, column: ReleasedColumn, codes: Codes) -> Iterator[tuple[str, pa.Array]]:
         unused = codes < 0
         if column.few:
             position = self.few.index(j)
@@ -246,7 +246,7 @@ class Lookup:
         return records.inner_join(staged, same)
 
 
-def _generalized(encoded: Encoded, recoding: Recoding, j: int, tuples: Codes) -> Released:
+def _generalized(encoded: Encoded, recoding: Recoding, j: int, tuples: Codes) -> ReleasedColumn:
     hierarchy, dictionary = encoded.frequencies.hierarchies[j], encoded.dictionaries[j]
     written = pa.array(recoding.labels[j], pa.string())
     labels, ranks = _ranked(written)
@@ -255,13 +255,13 @@ def _generalized(encoded: Encoded, recoding: Recoding, j: int, tuples: Codes) ->
     of_leaf = np.full(hierarchy.size, -1, dtype=np.int64)
     of_leaf[leaves] = of_tuple
     if np.array_equal(of_leaf[leaves], of_tuple):
-        return Released(name=dictionary.name, labels=labels, of_value=of_leaf[dictionary.codes], of_tuple=None)
-    return Released(name=dictionary.name, labels=labels, of_value=None, of_tuple=of_tuple)
+        return ReleasedColumn(name=dictionary.name, labels=labels, of_value=of_leaf[dictionary.codes], of_tuple=None)
+    return ReleasedColumn(name=dictionary.name, labels=labels, of_value=None, of_tuple=of_tuple)
 
 
-def _unchanged(dictionary: Dictionary) -> Released:
+def _unchanged(dictionary: Dictionary) -> ReleasedColumn:
     labels, ranks = _ranked(dictionary.values)
-    return Released(name=dictionary.name, labels=labels, of_value=ranks, of_tuple=None)
+    return ReleasedColumn(name=dictionary.name, labels=labels, of_value=ranks, of_tuple=None)
 
 
 def _ranked(labels: pa.Array) -> tuple[pa.Array, Codes]:

@@ -1,0 +1,55 @@
+"""``shoal export``: the records of a release in another format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shoal.cli import _output, _source
+from shoal.errors import OutputError
+
+__all__ = ["EXAMPLES", "export"]
+
+EXAMPLES = """\b
+Examples:
+  shoal export release patients.sav
+  shoal export release patients.xlsx --bounds
+"""
+
+
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a release.")],
+    output: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="The file to write, outside the folder: .csv, .xlsx, .dta, .sav, .xpt, .jsonl, .feather or .parquet.",
+        ),
+    ],
+    *,
+    bounds: Annotated[
+        bool,
+        typer.Option("--bounds", help="Also write the ends of intervals, as columns NAME_lower and NAME_upper."),
+    ] = False,
+    part: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The table to write, where a release has several.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
+    json: _source.Json = False,
+) -> None:
+    """Write the records of a release in another format.
+
+    The copy is for analysts; the release itself, which anyone can verify, stays as it is.
+    """
+    _output.json_wanted(wanted=json)
+    import shoal
+
+    if output.resolve().is_relative_to(folder.resolve()):
+        raise OutputError("a copy in the folder of the release would no longer verify", hint="write it elsewhere")
+    shoal.released(folder).write(output, bounds=bounds, part=part, overwrite=overwrite)
+    if json:
+        _output.print_json({"written": output})
+    else:
+        _output.line(f"Wrote {output}")
