@@ -77,6 +77,16 @@ class Plan(Brief):
     True
     """
 
+    def forecast(self, records: int) -> dict[str, float]:
+        """Return figures that are known before anything is spent: how wide noise will be, as a share of each domain.
+
+        Parameters
+        ----------
+        records
+            The number of records, which such a method takes as public; the data are not looked at.
+        """
+        return {} if self.privacy is None else self.method.forecast(self.privacy, self.schema, records)
+
     def run(
         self,
         table: Table,

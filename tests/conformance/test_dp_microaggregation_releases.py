@@ -54,9 +54,16 @@ def people(number: int = 203, *, seed: int = 1) -> pa.Table:
 
 
 def release(
-    rows: pa.Table | None = None, *, seed: int | None = 1, schema: Schema = SCHEMA, epsilon: float = 2, **method: Any
+    rows: pa.Table | None = None,
+    *,
+    seed: int | None = 1,
+    schema: Schema = SCHEMA,
+    epsilon: float = 2,
+    delta: float = 0,
+    **method: Any,
 ) -> shoal.Release:
-    plan = shoal.Plan(schema=schema, models=(shoal.EpsilonBudget(epsilon),), method=shoal.DPMicroaggregation(**method))
+    budget = shoal.EpsilonBudget(epsilon, delta=delta)
+    plan = shoal.Plan(schema=schema, models=(budget,), method=shoal.DPMicroaggregation(**method))
     table = shoal.read(people() if rows is None else rows)
     return plan.run(table) if seed is None else plan.run(table, source=SeededSource(seed))
 
@@ -187,10 +194,57 @@ def test_figures_of_the_input_leave_only_on_request(tmp_path: Path) -> None:
 
 
 def test_measures_are_the_width_of_the_noise() -> None:
-    made = release(k=20, epsilon=4)
+    made = release(k=20, epsilon=4, noise="laplace")
     # 10 clusters of 20, four columns with a fourth of epsilon each
     assert made.measures["noise of age, share of domain"] == pytest.approx(10 / 20, rel=1e-6)
     assert set(made.measures) == {f"noise of {name}, share of domain" for name in ("age", "day", "pain")}
+
+
+@pytest.mark.parametrize("target", ["original", "partition"])
+def test_a_delta_buys_gaussian_noise_and_is_spent_once(target: str, tmp_path: Path) -> None:
+    made = release(target=target, k=5, delta=1e-5, noise="gaussian", seed=None)
+    (promise,) = made.guarantee.promises
+    assert promise.parameters["delta"] == 1e-5
+    assert "any set of releases by a factor of at most e^2 = 7.39, plus 1e-05." in promise.statement
+    spent = made.guarantee.budget
+    assert (float(spent.epsilon), float(spent.delta)) == (2, 1e-5)
+    assert shoal.verify(made.write(tmp_path / "release")).passed
+
+
+def test_no_delta_is_spent_where_gaussian_noise_is_more(tmp_path: Path) -> None:
+    made = release(k=50, delta=1e-5, seed=None)  # 4 clusters of four columns
+    assert "delta" not in made.guarantee.promises[0].parameters
+    assert made.guarantee.budget.delta == 0
+    assert made.measures == release(k=50).measures
+    assert shoal.verify(made.write(tmp_path / "release")).passed
+
+
+@pytest.mark.parametrize(
+    ("of_step", "field", "value"),
+    [
+        ("noised", "rho", "1/1000"),
+        ("noised", "kind", "laplace"),
+        ("concepts-drawn", "rho", "1/1000"),
+        ("concentrated", "rho", "1/1000"),
+        ("concentrated", "delta_spent", "1/10000000"),
+    ],
+)
+def test_a_changed_cost_of_gaussian_noise_is_refused(of_step: str, field: str, value: str, tmp_path: Path) -> None:
+    folder = release(k=5, delta=1e-5, noise="gaussian", seed=None).write(tmp_path / "release")
+    certificate = json.loads((folder / "certificate.json").read_text())
+    step = next(each for each in certificate["steps"] if each["step"] == of_step)
+    assert step[field] != value
+    step[field] = value
+    (folder / "certificate.json").write_text(json.dumps(certificate))
+    assert not shoal.verify(folder).passed
+
+
+@pytest.mark.parametrize("method", [{}, {"k": 7}, {"sets": "each"}, {"target": "partition", "k": 7}])
+@pytest.mark.parametrize("delta", [0, 1e-5])
+def test_the_forecast_is_what_the_release_says(method: dict[str, Any], delta: float) -> None:
+    budget = shoal.EpsilonBudget(2, delta=delta)
+    plan = shoal.Plan(schema=SCHEMA, models=(budget,), method=shoal.DPMicroaggregation(**method))
+    assert plan.forecast(203) == dict(release(delta=delta, **method).measures)
 
 
 def test_only_records_under_original_are_called_differentially_private(tmp_path: Path) -> None:
@@ -272,7 +326,7 @@ def _broken(certificate: dict[str, Any], part: str) -> None:
         case "budget, twice the same column":
             certificate["steps"].append(noised)
         case "noise, scale":
-            noised["noise"][0]["scale in steps of the grid"] *= 0.9
+            noised["noise"][0]["on average"] *= 0.9
         case "noise, for a larger k":
             noised["noise"][0]["size"] += 1
         case "noise, width":

@@ -38,6 +38,7 @@ FAMILIES = (
     "truthful-tables",
     "dp-microaggregation",
     "dp-microaggregation, partition",
+    "dp-microaggregation, gaussian",
     "truthful, persons",
     "dp-microaggregation, persons",
 )

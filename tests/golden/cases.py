@@ -372,6 +372,9 @@ def _noise() -> dict[str, Case]:
             changes={"name": {"role": "person"}},
             table=lambda: of_persons(rows(120)),
         ),
+        "dp-microaggregation, gaussian": dataclasses.replace(
+            case(k=10, sets=sets, noise="gaussian", **filled), promises=(shoal.EpsilonBudget(2, delta="1e-5"),)
+        ),
         "dp-microaggregation, record query": case(k=10, target="record-query", sets=sets, **filled),
     }
 

@@ -41,8 +41,8 @@ class Silent:
         return self.noise.grid
 
     @property
-    def scale(self) -> float:
-        return self.noise.scale
+    def typical(self) -> float:
+        return self.noise.typical
 
     def release_all(self, values: list[Fraction], *, source: object) -> list[float]:
         del source
@@ -76,7 +76,7 @@ def test_the_noise_of_original_records_covers_what_one_record_moves(rows, other,
     plan = shoal.Plan(
         schema=Schema(attributes=(AGE, DAY, PAIN)),
         models=(shoal.EpsilonBudget(1),),
-        method=shoal.DPMicroaggregation(k=k, sets=sets),
+        method=shoal.DPMicroaggregation(k=k, sets=sets, noise="laplace"),
     )
     start = (0.0, 19723.0, 0.0)
     first = np.array(rows) + start

@@ -86,7 +86,7 @@ def test_several_columns_clustered_together_have_the_stated_scale(target: str, s
     from scipy.stats import kstest
 
     # 100 clusters of 40 records, half of epsilon for each of two columns; 500 releases.
-    again = drawn(2, 100, target=target, k=40, decimals={"pay": 6, "rent": 6})
+    again = drawn(2, 100, target=target, k=40, noise="laplace", decimals={"pay": 6, "rent": 6})
     released = np.concatenate([again(np.full((4000, 2), 500.0))[::40] for _ in range(500)])
     noise = (released.ravel() - 500.0) / scale
     assert len(noise) == 100_000
@@ -129,10 +129,11 @@ def probabilities(attribute: Attribute, epsilon: float) -> tuple[list[str | None
 # -- audits
 
 
-def drawn(columns: int, epsilon: float, **method: Any) -> Callable[[np.ndarray], np.ndarray]:
+def drawn(columns: int, epsilon: float, delta: float = 0, **method: Any) -> Callable[[np.ndarray], np.ndarray]:
     """Return the way from numbers to the released table: what `anonymize` does but for reading and writing files."""
     schema = Schema(attributes=(PAY, replace(PAY, name="rent"))[:columns])
-    plan = shoal.Plan(schema=schema, models=(shoal.EpsilonBudget(epsilon),), method=shoal.DPMicroaggregation(**method))
+    budget = shoal.EpsilonBudget(epsilon, delta=delta)
+    plan = shoal.Plan(schema=schema, models=(budget,), method=shoal.DPMicroaggregation(**method))
     declared, bounds = Columns.of(schema), {"lower": [0.0] * columns, "upper": [1000.0] * columns}
 
     def released(values: np.ndarray) -> np.ndarray:
@@ -189,3 +190,23 @@ def test_a_query_for_one_record_does_not_protect_the_table(target: str, refuted:
         return int(np.isin(again(values)[:, 1], (0.0, 1000.0)).sum()) // 16
 
     assert audit(extremes, first, second, trials=300).refutes(2) is refuted
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["box", "gaussian"])
+def test_the_audit_catches_noise_that_does_not_cover_all_clusters(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noise for clusters of fifty records on clusters of two: the same table as above, both kinds of joint noise."""
+    first = pairs(200)
+    second = np.concatenate([first[1:], [[0.0, 1000.0]]])
+    again = drawn(2, 2, 1e-5, noise=kind, k=2, reference_points=1)
+
+    def extremes(values: np.ndarray) -> int:
+        return int(np.isin(again(values)[:, 1], (0.0, 1000.0)).sum()) // 16
+
+    assert not audit(extremes, first, second, delta=1e-5, trials=300).refutes(2)
+
+    def twin(target: Target, *, size: int, **rest: Any) -> Any:
+        return centroid_noise(target, size=50 * size, **rest)
+
+    monkeypatch.setattr(_centroids, "centroid_noise", twin)
+    assert audit(extremes, first, second, delta=1e-5, trials=300).refutes(2)

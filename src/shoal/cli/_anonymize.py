@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import textwrap
-from inspect import signature
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -82,8 +82,8 @@ def anonymize(
         str | None,
         typer.Option(
             "--epsilon",
-            help="Differential privacy: with --delta, real records, some left out; with --method dp-microaggregation, "
-            "noisy ones. All domains must be declared.",
+            help="Differential privacy: with --delta, real records, some left out; with --method dp-microaggregation "
+            "(with or without --delta), noisy ones. All domains must be declared.",
         ),
     ] = None,
     delta: Annotated[
@@ -148,6 +148,10 @@ def anonymize(
     plan: Annotated[Path | None, typer.Option(help="A plan file, in place of promises, method and schema.")] = None,
     schema: _source.SchemaOption = None,
     undecided: _source.Undecided = None,
+    forecast: Annotated[
+        bool,
+        typer.Option("--forecast", help="Say how wide noise would be, and stop: nothing is written, nothing is spent."),
+    ] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Also write data.csv.")] = False,
     pseudonym_key: Annotated[
         Path | None, typer.Option(help="The file with the secret key for pseudonyms; created if it does not exist.")
@@ -228,6 +232,9 @@ def anonymize(
             measure or ["loss"],
             about or [],
         )
+    if forecast:
+        _forecast(chosen, data, json=json)
+        return
     with _output.progress("Searching") as progress:
         data = _source.conformed(data, chosen.schema)
         release = chosen.run(data, progress=progress, pseudonym_key=key, population=people, account=payer)
@@ -241,6 +248,23 @@ def anonymize(
         _write_private(private_report, release.private.to_json())
     instead = _one_level(release, data, key) if plan is None and method is None and people is None else None
     _show(release, output, instead=instead, json=json)
+
+
+def _forecast(plan: Plan, data: Table, *, json: bool) -> None:
+    """Show what is known of a release before it is made."""
+    figures = plan.forecast(_source.conformed(data, plan.schema).count())
+    if not figures:
+        raise ParameterError(
+            "there is nothing to forecast: --forecast is for methods that add noise to numbers",
+            hint="for example --method dp-microaggregation --epsilon 1",
+        )
+    if json:
+        _output.print_json({"forecast": figures})
+        return
+    _output.table("Before anything is spent", ("figure", "value"), [[name, f"{x:.3g}"] for name, x in figures.items()])
+    _output.line(
+        "Below 0.05 single values are useful; at 0.25 they tell next to nothing. Nothing was written or spent."
+    )
 
 
 def _one_level(release: Release, data: Table, key: bytes | None) -> str | None:
@@ -357,8 +381,9 @@ def _models(
                 problems.add(problem)
     if not wanted and not problems:
         problems.add("specify what to promise, for example --k 5, or --epsilon 1 --delta 1e-6")
-    takes_delta = "delta" in signature(kind(private)).parameters
-    alone = takes_delta and privacy["epsilon"] is not None and privacy["delta"] is None
+    taken = signature(kind(private)).parameters.get("delta")
+    needs_delta = taken is not None and taken.default is Parameter.empty
+    alone = needs_delta and privacy["epsilon"] is not None and privacy["delta"] is None
     problems.raise_as(
         ParameterError,
         hint="combine --epsilon with --delta (real records) or with --method dp-microaggregation (noise)"

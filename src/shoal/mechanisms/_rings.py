@@ -13,13 +13,14 @@ finite.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 
-from shoal.exact import ball
+from shoal.exact import STARTING_BITS, ball, working_precision
 from shoal.mechanisms._coins import WeightedChoice, geometric
 from shoal.mechanisms._random import SYSTEM, RandomSource
 
@@ -59,16 +60,15 @@ class Rings:
 
     def volume(self, i: Fraction | int) -> Fraction:
         """Return the volume of box i; i need not be whole."""
-        return math.prod((a + c * i for a, c in zip(self.sides, self.growths, strict=True)), start=Fraction(1))
+        return Fraction(_volumes(self)(i))
 
     def variance(self, dimension: int, *, discrete: bool) -> float:
         """Return the variance of one component; on a grid a side of w points has variance (w^2 - 1) / 12."""
+        return _mean_power(self, dimension, 2) / 12 - (1 / 12 if discrete else 0)
 
-        def second_moment(i: int) -> Fraction:
-            side = self.sides[dimension] + self.growths[dimension] * i
-            return self.volume(i) * (side**2 - (1 if discrete else 0)) / 12
-
-        return self._sum(second_moment, self.dimensions + 2) / self._sum(self.volume, self.dimensions)
+    def mean_side(self, dimension: int) -> float:
+        """Return the expected side of the drawn box: four times how far a component is from 0 on average."""
+        return _mean_power(self, dimension, 1)
 
     def mass_within(self, i: int) -> float:
         """Return the probability of box i; 0 for i = -1."""
@@ -108,18 +108,43 @@ class Rings:
         return math.fsum(terms) / -math.expm1(-epsilon)
 
 
-def _differences(polynomial: Callable[[int], Fraction], degree: int) -> list[Fraction]:
+def _volumes(rings: Rings) -> Callable[[Fraction | int], Fraction | int]:
+    """Return the volume of box i as a function of i; equal sides are multiplied as a power."""
+    alike = Counter((_whole(a), _whole(c)) for a, c in zip(rings.sides, rings.growths, strict=True))
+    return lambda i: math.prod((a + c * i) ** times for (a, c), times in alike.items())
+
+
+def _differences(polynomial: Callable[[int], Fraction | int], degree: int) -> list[Fraction | int]:
     """Return the forward differences at 0 of a polynomial: w_k with polynomial(i) = sum_k w_k C(i, k)."""
-    values, found = [polynomial(i) for i in range(degree + 1)], []
+    values = [_whole(polynomial(i)) for i in range(degree + 1)]
+    found: list[Fraction | int] = []
     while values:
         found.append(values[0])
         values = [after - before for before, after in pairwise(values)]
     return found
 
 
+def _whole(value: Fraction | int) -> Fraction | int:
+    """Return a whole number as an int, which is quicker to reckon with."""
+    return value.numerator if value.denominator == 1 else value
+
+
+@lru_cache(maxsize=256)
+def _mean_power(rings: Rings, dimension: int, power: int) -> float:
+    """Return the expectation of a power of a side of the drawn box, in balls: volumes overflow floats."""
+    a, c = _whole(rings.sides[dimension]), _whole(rings.growths[dimension])
+    volume = _volumes(rings)
+    above = _differences(lambda i: volume(i) * (a + c * i) ** power, rings.dimensions + power)
+    below = _differences(volume, rings.dimensions)
+    with working_precision(STARTING_BITS):
+        x = 1 / ball(rings.epsilon).expm1()
+        sums = [sum((ball(w) * x**k for k, w in enumerate(terms)), start=ball(0)) for terms in (above, below)]
+        return float((sums[0] / sums[1]).mid())
+
+
 @lru_cache(maxsize=256)
 def _choice(rings: Rings) -> WeightedChoice:
-    differences = _differences(rings.volume, rings.dimensions)
+    differences = _differences(_volumes(rings), rings.dimensions)
 
     def weights() -> list[object]:
         x = 1 / ball(rings.epsilon).expm1()

@@ -143,6 +143,11 @@ class Method(ABC):
         del privacy
         return []
 
+    def forecast(self, privacy: Requirement, schema: Schema, records: int) -> dict[str, float]:
+        """Return figures of a release that the plan and the number of records decide before anything is spent."""
+        del privacy, schema, records
+        return {}
+
     def resolved(self, schema: Schema) -> Self:
         """Return the method with everything spelt out that it leaves to the schema."""
         del schema

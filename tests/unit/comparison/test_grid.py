@@ -101,6 +101,6 @@ def test_an_epsilon_is_kept_by_the_methods_that_can() -> None:
 
     assert found(k=(5,), epsilon=(1,), methods=("generalize",))[-1][0] == "truthful"
     assert found(epsilon=(1,), methods=("dp-microaggregation",)) == [
-        ("dp-microaggregation", "epsilon-budget epsilon=1")
+        ("dp-microaggregation", "epsilon-budget epsilon=1 delta=1e-06")
     ], "the schema declares no bounds"
     assert found(k=(5,), methods=("swap",)) == [("swap", "probabilistic-k-anonymity k = 5")]

@@ -3,6 +3,9 @@
 from ._centroids import DPRelease as DPRelease
 from ._centroids import NoisyCentroids as NoisyCentroids
 from ._centroids import dp_microaggregate as dp_microaggregate
+from ._design import Cost as Cost
+from ._design import NoiseChoice as NoiseChoice
+from ._design import automatic_k as automatic_k
 from ._insensitive import corners as corners
 from ._insensitive import fixed_orders as fixed_orders
 from ._insensitive import insensitive as insensitive
@@ -19,7 +22,6 @@ from ._records import AttributeSet as AttributeSet
 from ._records import Records as Records
 from ._sensitivity import Split as Split
 from ._sensitivity import Target as Target
-from ._sensitivity import automatic_k as automatic_k
 from ._sensitivity import centroid_noise as centroid_noise
 from ._sensitivity import centroid_sensitivity as centroid_sensitivity
 from ._sensitivity import split_budget as split_budget

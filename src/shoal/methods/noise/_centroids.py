@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from shoal.errors import ParameterError
 from shoal.guarantees import Promise
 from shoal.hierarchies import Concepts
-from shoal.mechanisms import SYSTEM, ExponentialMechanism, RandomSource
+from shoal.mechanisms import SYSTEM, ExponentialMechanism, NoiseGrid, RandomSource
 from shoal.methods.classes import Partition, individual_ranking, mdav, permutation_within
+from shoal.methods.noise._design import Cost, Design, NoiseChoice, choice_epsilon, design, one_number
 from shoal.methods.noise._insensitive import insensitive
+from shoal.methods.noise._kinds import NoiseKind
 from shoal.methods.noise._promises import privacy_promise
 from shoal.methods.noise._records import AttributeSet, Records, require_disjoint
 from shoal.methods.noise._sensitivity import (
@@ -23,9 +25,7 @@ from shoal.methods.noise._sensitivity import (
     Number,
     Split,
     Target,
-    automatic_k,
     centroid_noise,
-    split_budget,
     widths,
 )
 
@@ -47,7 +47,10 @@ class NoisyCentroids:
     labels
         The cluster of each input row, where the target lets it be known; else None.
     scales
-        For each numeric attribute the scale of the Laplace noise of each cluster.
+        For each numeric attribute how far off the noise puts the mean of each cluster on average: the scale of Laplace
+        noise.
+    kind
+        The noise of the numbers.
     clustering
         How the clusters were found; ``"natural order"`` is insensitive and of one number.
     """
@@ -57,6 +60,7 @@ class NoisyCentroids:
     sizes: NDArray[np.int64]
     labels: NDArray[np.int32] | None
     scales: NDArray[np.float64]
+    kind: NoiseKind
     clustering: Clustering
 
 
@@ -65,10 +69,18 @@ class DPRelease:
     """What `dp_microaggregate` gives: the noisy centroids, and what they promise."""
 
     parts: tuple[NoisyCentroids, ...]
-    target: Target
-    k: int
-    epsilons: tuple[Fraction, ...]
+    design: Design
     promise: Promise
+
+    @property
+    def target(self) -> Target:
+        """What is protected."""
+        return self.design.target
+
+    @property
+    def k(self) -> int:
+        """The least size of a cluster."""
+        return self.design.k
 
     def table(self) -> list[Records]:
         """Return one record per input record, for each set of attributes.
@@ -87,8 +99,10 @@ def dp_microaggregate(
     records: Records,
     *,
     epsilon: Number,
+    delta: Number = 0,
     k: int | Literal["auto"] = "auto",
     target: Target = "original",
+    noise: NoiseChoice = "auto",
     sets: Sequence[AttributeSet] | None = None,
     split: Split = "equal",
     reference_points: int | None = None,
@@ -101,22 +115,26 @@ def dp_microaggregate(
     ----------
     records
         Records with declared bounds and taxonomies.
-    epsilon
-        The whole budget, above 0.
+    epsilon, delta
+        The whole budget: epsilon above 0, delta in [0, 1). No delta is spent where noise is not Gaussian.
     k
         The least cluster size, or ``"auto"`` for a public rule (`automatic_k`).
     target
         What is protected, and so how much noise it takes. Width Δ_j, c clusters, budget ε_j of attribute j:
 
         ``"original"``
-            the original records; clusters from `insensitive`; scale (c Δ_j / k) / ε_j, and (Δ_j / k) / ε_j for a
-            set of one number, in its natural order.
+            the original records; clusters from `insensitive`; box noise of variance about (c Δ_j / k)² / 3ε_j²
+            (Laplace noise: 2 (c Δ_j / k)² / ε_j²), and Laplace noise of scale (Δ_j / k) / ε_j for a set of one number,
+            in its natural order.
         ``"partition"``
             the values, given that the clusters are public [SCDF17]; clusters from `mdav`, or from
             `individual_ranking` for a set of one number (IR_MDAV+DP); scale Δ_j / (size ε_j).
         ``"record-query"``
             the answer to a query for one record [SC13, ch. 6] (INS+DP); clusters from `insensitive`; scale
             Δ_j / (k ε_j).
+    noise
+        ``"laplace"``, ``"box"`` (Laplace where means do not move together), ``"gaussian"``, which needs a delta, or
+        ``"auto"``: box noise, or Gaussian noise where there is a delta and it makes the expected error smaller.
     sets
         Disjoint sets of attributes that cover all, each clustered on its own; all attributes together by default.
     split
@@ -125,7 +143,8 @@ def dp_microaggregate(
         See `insensitive`; 1 for a set of one number under ``"original"``.
     records_per_person
         The most records that a person has among ``records``, if (ε, the promise) is one to persons. A record then has
-        ε / r: tables that differ by the r records of a person are r replacements of one record apart.
+        ε / r, or ρ / r² (Bun and Steinke 2016, Prop. 1.9): tables that differ by the r records of a person are r
+        replacements of one record apart.
     source
         Where random bits come from; a seeded source is for tests only.
 
@@ -134,7 +153,10 @@ def dp_microaggregate(
     ``"original"``: ε-differential privacy, neighbours replace one record, the number of records is public;
     unconditional. A record's change moves the means of attribute j by at most the sensitivity that the noise is
     scaled to (`centroid_sensitivity`), since corresponding clusters differ in at most one record [SC13 Prop. 7];
-    attributes compose by adding their ε_j. Sizes depend on n and k alone. ``"partition"``: ε-differential privacy
+    attributes compose by adding their ε_j. With Gaussian noise every attribute is ρ_j-zero-concentrated differentially
+    private, and ρ = Σ ρ_j is (ε, δ) (`shoal.methods.truthful.gaussian`). Sizes depend on n and k alone.
+
+    ``"partition"``: ε-differential privacy
     of the values *conditional on the partition*, which is computed from the data and not protected [SCDF17 Prop. 2].
     ``"record-query"``: conditional: the answer about one record that stays in its cluster, not the data set. [SC13
     Prop. 8] claims the whole data set by parallel composition, which does not apply, since one record's change may
@@ -165,38 +187,54 @@ def dp_microaggregate(
     require_disjoint(chosen)
     if sum(len(s.numeric) + len(s.categorical) for s in chosen) != numbers + categories:
         raise ParameterError("`sets` of `dp_microaggregate` must cover all attributes.")
-    epsilons = split_budget(epsilon, widths(records), split)
-    own = tuple(each / (records_per_person or 1) for each in epsilons)
-    size = _size(records, k, target, chosen, min(own))
-    parts = tuple(_release(records, attributes, size, target, own, reference_points, source) for attributes in chosen)
+    made = design(
+        target=target,
+        sets=chosen,
+        records=len(records),
+        spans=widths(records),
+        epsilon=epsilon,
+        delta=NoiseGrid(delta).step if delta else Fraction(0),
+        k=k,
+        split=split,
+        noise=noise,
+        records_per_person=records_per_person,
+    )
+    costs = [each.each(records_per_person or 1) for each in made.costs]
+    parts = tuple(_release(records, attributes, made, costs, reference_points, source) for attributes in chosen)
     promise = privacy_promise(
         target,
-        k=size,
-        epsilon=sum(epsilons, Fraction(0)),
+        k=made.k,
+        epsilon=made.epsilon,
+        delta=made.delta,
         cryptographic=source.cryptographic,
         records_per_person=records_per_person,
     )
-    return DPRelease(parts=parts, target=target, k=size, epsilons=epsilons, promise=promise)
+    return DPRelease(parts=parts, design=made, promise=promise)
 
 
 def _release(
     records: Records,
     attributes: AttributeSet,
-    k: int,
-    target: Target,
-    epsilons: tuple[Fraction, ...],
+    made: Design,
+    costs: Sequence[Cost],
     reference_points: int | None,
     source: RandomSource,
 ) -> NoisyCentroids:
-    own = attributes.of(records)
-    partition, clustering = _clusters(own, attributes, k, target, reference_points)
-    budgets = [epsilons[column] for column in attributes.numeric]
-    natural = clustering == "natural order"
-    numeric, scales = _noisy_means(own, partition, target, budgets, k, natural_order=natural, source=source)
+    own, target, kind = attributes.of(records), made.target, made.kind(attributes)
+    partition, clustering = _clusters(own, attributes, made.k, target, reference_points)
+    numeric, scales = _noisy_means(
+        own,
+        partition,
+        made,
+        [costs[column] for column in attributes.numeric],
+        kind,
+        natural_order=clustering == "natural order",
+        source=source,
+    )
     first = records.numeric.shape[1]
     codes = np.empty((partition.count, len(attributes.categorical)), np.int32)
     for column, attribute in enumerate(attributes.categorical):
-        budget = epsilons[first + attribute] / (partition.count if target == "original" else 1)
+        budget = choice_epsilon(costs[first + attribute], partition.count if target == "original" else 1)
         codes[:, column] = _noisy_concepts(own.taxonomies[column], own.codes[:, column], partition, budget, source)
     # The order of the clusters says which order they came from; aligned rows show it anyway.
     order = permutation_within(Partition(np.zeros(partition.count, np.int32)), source=source)
@@ -207,6 +245,7 @@ def _release(
         sizes=partition.sizes[order],
         labels=labels,
         scales=scales[:, order],
+        kind=kind,
         clustering=clustering,
     )
 
@@ -214,48 +253,50 @@ def _release(
 def _clusters(
     own: Records, attributes: AttributeSet, k: int, target: Target, reference_points: int | None
 ) -> tuple[Partition, Clustering]:
-    one_number = _is_one_number(attributes)
-    if target == "partition" and one_number:
+    single = one_number(attributes)
+    if target == "partition" and single:
         return individual_ranking(own.numeric[:, 0], k), "individual ranking"
     if target == "partition":
         return mdav(own.space("domain"), k), "mdav"
-    points = 1 if one_number and target == "original" else reference_points
-    natural = one_number and points == 1
+    points = 1 if single and target == "original" else reference_points
+    natural = single and points == 1
     return insensitive(own, k, reference_points=points), "natural order" if natural else "insensitive"
 
 
 def _noisy_means(
     own: Records,
     partition: Partition,
-    target: Target,
-    budgets: list[Fraction],
-    k: int,
+    made: Design,
+    costs: list[Cost],
+    kind: NoiseKind,
     *,
     natural_order: bool,
     source: RandomSource,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the noisy means, cluster by attribute, and the scales of their noise, attribute by cluster."""
-    noisy, scales = np.empty((partition.count, len(budgets))), np.empty((len(budgets), partition.count))
-    if not budgets:
+    """Return the noisy means, cluster by attribute, and how far off they are on average, attribute by cluster."""
+    noisy, scales = np.empty((partition.count, len(costs))), np.empty((len(costs), partition.count))
+    if not costs:
         return noisy, scales
     lower, upper = own.bounds
     spans = widths(own)
-    for column, budget in enumerate(budgets):
-        for size, members in _alike(partition, target, k):
+    for column, cost in enumerate(costs):
+        for size, members in _alike(partition, made.target, made.k):
             noise = centroid_noise(
-                target,
+                made.target,
                 width=spans[column],
                 size=size,
                 clusters=partition.count,
                 natural_order=natural_order,
-                epsilon=budget,
+                epsilon=cost.epsilon,
+                kind=kind,
+                rho=cost.rho,
             )
             step = noise.grid.step
             steps = int(spans[column] / step)
             means = _grid_means(own.numeric[:, column] - lower[column], float(step), steps, partition)[members]
             released = noise.release_all([int(mean) * step for mean in means], source=source)
             noisy[members, column] = lower[column] + np.array(released, np.float64)
-            scales[column, members] = noise.scale * float(step)
+            scales[column, members] = noise.typical
     return np.clip(noisy, lower, upper), scales
 
 
@@ -286,21 +327,3 @@ def _noisy_concepts(
         scores = -taxonomy.marginality(taxonomy.counts(codes[rows]))
         chosen[cluster] = mechanism.select([int(score) for score in scores], source=source)
     return chosen
-
-
-def _size(
-    records: Records,
-    k: int | Literal["auto"],
-    target: Target,
-    sets: Sequence[AttributeSet],
-    epsilon: Fraction,
-) -> int:
-    if k != "auto":
-        return k
-    largest = max(len(s.numeric) + len(s.categorical) for s in sets)
-    natural = all(_is_one_number(s) for s in sets)
-    return automatic_k(target, records=len(records), attributes=largest, epsilon=epsilon, natural_order=natural)
-
-
-def _is_one_number(attributes: AttributeSet) -> bool:
-    return len(attributes.numeric) == 1 and not attributes.categorical

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -32,8 +32,11 @@ from shoal.guarantees import (
 )
 from shoal.methods._persons import UNSEEN, check_bounded
 from shoal.methods.noise._columns import UNITS, ConceptColumn, NumberColumn, concept_columns, number_columns
+from shoal.methods.noise._design import Cost, choice_epsilon
 from shoal.methods.noise._events import ConceptsDrawn, Noised
+from shoal.methods.noise._kinds import MOST_IN_BOX, NoiseKind
 from shoal.methods.noise._sensitivity import Target
+from shoal.methods.truthful import gaussian
 from shoal.schema import Provenance
 
 __all__ = ["check_noise"]
@@ -138,10 +141,35 @@ def _budget(checked: _Checked) -> Decision:
         return False, "not every column has one part of epsilon"
     if min(shares) <= 0 or total != promised or total > fraction(checked.plan.models[0].parameters()["epsilon"]):  # type: ignore[arg-type]
         return False, f"the columns share epsilon {float(total):.6g}, which is not what is promised"
+    delta, rho = fraction(checked.entry.parameters.get("delta", 0)), _rho(checked)  # type: ignore[arg-type]
+    if (problem := _unconverted(checked, shares, delta, rho)) is not None:
+        return False, problem
+    about = f"epsilon {float(total):.6g}" + (f" and delta {float(delta):.3g} (rho {float(rho):.4g})" if delta else "")
     if checked.target == "record-query":
-        return stated is None, f"the columns share epsilon {float(total):.6g} of a query; the table's is not limited"
-    spent = stated is not None and (Fraction(stated.epsilon), Fraction(stated.delta)) == (total, Fraction(0))
-    return spent, f"the {len(shares):,} columns share epsilon {float(total):.6g} in all"
+        return stated is None, f"the columns share {about} of a query; the table's is not limited"
+    spent = stated is not None and (Fraction(stated.epsilon), Fraction(stated.delta)) == (total, delta)
+    return spent, f"the {len(shares):,} columns share {about} in all"
+
+
+def _rho(checked: _Checked) -> Fraction:
+    return sum((_fraction(step.get("rho", 0)) for step in checked.steps("noised", "concepts-drawn")), Fraction(0))
+
+
+def _unconverted(checked: _Checked, shares: list[Fraction], delta: Fraction, rho: Fraction) -> str | None:
+    """Say what is wrong with a cost in rho: every column must have one, and together they must be (epsilon, delta)."""
+    composed = checked.steps("concentrated")
+    parts = [_fraction(step.get("rho", 0)) for step in checked.steps("noised", "concepts-drawn")]
+    asked = fraction(checked.plan.models[0].parameters().get("delta", 0))  # type: ignore[arg-type]
+    if delta > asked:
+        return f"delta {float(delta):.3g} is more than the plan allows"
+    if not delta:
+        return "a column costs rho, but no delta is promised" if rho or composed else None
+    if min(parts) <= 0 or [_fraction(step["rho"]) for step in composed] != [rho]:
+        return "not every column has its part of rho, or the parts do not add up"
+    total = sum(shares, Fraction(0))
+    if not gaussian.satisfies(rho=rho, tables=(), epsilon=total, delta=delta):
+        return f"rho {float(rho):.4g} is not epsilon {float(total):.6g} with delta {float(delta):.3g}"
+    return None
 
 
 def _noise(checked: _Checked) -> Decision:
@@ -149,7 +177,9 @@ def _noise(checked: _Checked) -> Decision:
     steps = checked.steps("noised")
     for step in steps:
         column, around = checked.numbers[step["column"]], checked.cluster_step(step["column"])
-        natural = around["clustering"] == "natural order"
+        natural, kind = around["clustering"] == "natural order", step.get("kind", "laplace")
+        if (problem := _unfit(checked, kind, _number(around), natural=natural)) is not None:
+            return False, problem
         if natural and list(around["columns"]) != [column.name]:
             return False, f"the clusters of `{column.name}` do not follow its order"
         sizes = [int(size) for size, _ in around["sizes"]] if checked.target == "partition" else [int(around["k"])]
@@ -157,6 +187,8 @@ def _noise(checked: _Checked) -> Decision:
             column=column.name,
             target=checked.target,
             share=_fraction(step["share"]),
+            rho=_fraction(step.get("rho", 0)),
+            kind=kind,
             clusters=_number(around),
             per_person=checked.per_person,
             width=column.width,
@@ -170,22 +202,38 @@ def _noise(checked: _Checked) -> Decision:
     return True, f"the scales of {len(steps):,} columns are as they must be; {DRAWN}"
 
 
+def _unfit(checked: _Checked, kind: object, clusters: int, *, natural: bool) -> str | None:
+    """Say why a kind of noise is not one that the plan and the promise allow, if so."""
+    asked = checked.plan.method.parameters().get("noise", "auto")
+    if kind not in get_args(NoiseKind) or (kind == "gaussian") != bool(checked.entry.parameters.get("delta")):
+        return f"the noise is `{kind}`, which is not what the promise is about"
+    if (asked == "laplace" and kind != "laplace") or (asked == "gaussian" and kind != "gaussian"):
+        return f"the noise is `{kind}`, the plan asks for `{asked}`"
+    together = checked.target == "original" and not natural and 1 < clusters <= MOST_IN_BOX
+    if kind == "box" and not together:
+        return "noise in a box is for means that move together"
+    return None
+
+
 def _choices(checked: _Checked) -> Decision:
     """Compute again how far one record moves the marginality of concepts, and the epsilon of every choice."""
     steps = checked.steps("concepts-drawn")
     for step in steps:
         column, clusters = checked.concepts[step["column"]], _number(checked.cluster_step(step["column"]))
-        share = _fraction(step["share"])
+        share, rho = _fraction(step["share"]), _fraction(step.get("rho", 0))
         again = ConceptsDrawn(
             column=column.name,
             target=checked.target,
             share=share,
+            rho=rho,
             clusters=clusters,
             per_person=checked.per_person,
             concepts=column.taxonomy.count,
             missing=None in column.labels,
             sensitivity=column.taxonomy.sensitivity,
-            choice=share / checked.per_person / (clusters if checked.target == "original" else 1),
+            choice=choice_epsilon(
+                Cost(epsilon=share, rho=rho).each(checked.per_person), clusters if checked.target == "original" else 1
+            ),
         )
         if _facts(again.to_json()) != _facts(step):
             return False, f"the choices of `{column.name}` are not what its hierarchy and epsilon ask for"

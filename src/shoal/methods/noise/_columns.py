@@ -215,6 +215,11 @@ class Columns:
         """The names of the columns that have noise: numbers first."""
         return [*(each.name for each in self.numbers), *(each.name for each in self.concepts)]
 
+    @property
+    def widths(self) -> tuple[Fraction, ...]:
+        """The widths of their domains, in the same order."""
+        return (*(each.width for each in self.numbers), *(Fraction(each.taxonomy.width) for each in self.concepts))
+
 
 def covered(schema: Schema) -> tuple[Attribute, ...]:
     """Return the columns that are released: all but the identifiers, all with noise."""

@@ -8,10 +8,11 @@ from typing import ClassVar
 
 from shoal.exact import plain
 from shoal.guarantees import UNLESS_DEFAULT, Event
-from shoal.mechanisms import Laplace
+from shoal.methods.noise._design import Cost
+from shoal.methods.noise._kinds import MeansNoise, NoiseKind
 from shoal.methods.noise._sensitivity import Clustering, Target, centroid_noise
 
-__all__ = ["NOISE_SHARE", "Clustered", "ConceptsDrawn", "KeptApart", "Noised"]
+__all__ = ["NOISE_SHARE", "Clustered", "Concentrated", "ConceptsDrawn", "KeptApart", "Noised"]
 
 #: the figure that says how wide the noise of a column is
 NOISE_SHARE = "noise of {column}, share of domain"
@@ -24,6 +25,13 @@ _WORDS: dict[Clustering, str] = {
     "natural order": "in the order of its values, so that one record moves all means together by little",
     "mdav": "by their distance, with `mdav`",
     "individual ranking": "by rank",
+}
+
+
+_NOISES: dict[NoiseKind, str] = {
+    "laplace": "Laplace noise of scale",
+    "box": "noise in a box, on average",
+    "gaussian": "Gaussian noise, on average",
 }
 
 
@@ -72,7 +80,8 @@ class _Spending(Event):
     """A step that has a part of epsilon: one column of all clusters.
 
     Under ``record-query`` that part is no cost of the release, which it does not protect, so nothing is added up. Where
-    a person has at most ``per_person`` records, a record has so much less of it (group privacy).
+    a person has at most ``per_person`` records, a record has so much less of it (group privacy). Where noise is
+    Gaussian, the step costs ``rho``, and all of them together what `Concentrated` says.
     """
 
     column: str
@@ -80,11 +89,17 @@ class _Spending(Event):
     share: Fraction
     clusters: int
     per_person: int = field(default=1, metadata=UNLESS_DEFAULT)
+    rho: Fraction = field(default=Fraction(0), metadata=UNLESS_DEFAULT)
 
     @property
     def epsilon(self) -> Fraction:
-        """The epsilon that this step spends."""
-        return Fraction(0) if self.target == "record-query" else self.share
+        """The epsilon that this step spends by itself."""
+        return Fraction(0) if self.target == "record-query" or self.rho else self.share
+
+    @property
+    def cost(self) -> Cost:
+        """What the step may cost for one record."""
+        return Cost(epsilon=self.share, rho=self.rho).each(self.per_person)
 
     def to_json(self) -> dict[str, object]:
         """Return the event as it stands in a certificate."""
@@ -92,7 +107,7 @@ class _Spending(Event):
         return {**Event.to_json(self), **spent}
 
     def _cost(self) -> str:
-        number = f"epsilon {float(self.share):.6g}"
+        number = f"rho {float(self.rho):.4g}" if self.rho else f"epsilon {float(self.share):.6g}"
         return f"{number} for the query of one record" if self.target == "record-query" else number
 
 
@@ -109,7 +124,9 @@ class Noised(_Spending):
     sizes
         The cluster sizes that have a noise of their own: k, or under ``partition`` all that occur.
     unit
-        What the width and the scales are in: nothing for numbers, days, or ranks.
+        What the width and the noise are in: nothing for numbers, days, or ranks.
+    kind
+        How the noise is distributed.
     natural_order
         Whether the clusters are runs of this column in its order.
     rounded_to
@@ -122,11 +139,19 @@ class Noised(_Spending):
     natural_order: bool
     rounded_to: Fraction
     unit: str = ""
+    kind: NoiseKind = field(default="laplace", metadata=UNLESS_DEFAULT)
 
     def scale(self, size: int) -> float:
-        """Return the scale of the Laplace noise of clusters of a size, in the units of the column."""
-        noise = _noise(self, size)
-        return noise.scale * float(noise.grid.step)
+        """Return how far off the mean of a cluster of a size is on average, in the units of the column.
+
+        Of Laplace noise that is the scale.
+        """
+        return _noise(self, size).typical
+
+    @property
+    def share_of_domain(self) -> float:
+        """How far off a mean is on average, over the width of the domain, where it is farthest."""
+        return self.scale(min(self.sizes)) / float(self.width)
 
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
@@ -134,13 +159,13 @@ class Noised(_Spending):
         least = f"{_figure(self.scale(max(self.sizes)))} to " if len(self.sizes) > 1 else ""
         unit = f" {self.unit}" if self.unit else ""
         return (
-            f"Added Laplace noise of scale {least}{_figure(widest)}{unit} to the means of `{self.column}`, whose "
+            f"Added {_NOISES[self.kind]} {least}{_figure(widest)}{unit} to the means of `{self.column}`, whose "
             f"domain is {_figure(float(self.width))}{unit} wide ({self._cost()}), and rounded them to multiples of "
             f"{plain(self.rounded_to)} inside the domain.{self._warning()}"
         )
 
     def _warning(self) -> str:
-        wide = self.scale(min(self.sizes)) > WIDE * self.width
+        wide = self.share_of_domain > WIDE
         return " That is so wide that single values tell next to nothing." if wide else ""
 
     def to_json(self) -> dict[str, object]:
@@ -148,16 +173,7 @@ class Noised(_Spending):
         noises = [(size, _noise(self, size)) for size in self.sizes]
         return {
             **_Spending.to_json(self),
-            "noise": [
-                {
-                    "size": size,
-                    "sensitivity": str(noise.sensitivity),
-                    "grid": str(noise.grid.step),
-                    "scale in steps of the grid": noise.scale,
-                    "scale": noise.scale * float(noise.grid.step),
-                }
-                for size, noise in noises
-            ],
+            "noise": [{"size": size, **noise.figures()} for size, noise in noises],
         }
 
 
@@ -193,6 +209,31 @@ class ConceptsDrawn(_Spending):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Concentrated(Event):
+    """What all columns lose together under Gaussian noise, as one epsilon and delta.
+
+    Parameters
+    ----------
+    rho
+        The sum of the parts of all columns: zero-concentrated differential privacy.
+    epsilon_spent, delta_spent
+        What that is at most.
+    """
+
+    name: ClassVar[str] = "concentrated"
+    rho: Fraction
+    epsilon_spent: Fraction
+    delta_spent: Fraction
+
+    def describe(self) -> str:
+        """Say what was done, in one plain sentence."""
+        return (
+            f"All columns together lose rho {float(self.rho):.4g}, which is epsilon {float(self.epsilon_spent):.6g} "
+            f"with delta {float(self.delta_spent):.3g}."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KeptApart(Event):
     """Sets of columns were released as tables of their own, each in an order of its own."""
 
@@ -207,14 +248,17 @@ class KeptApart(Event):
         )
 
 
-def _noise(event: Noised, size: int) -> Laplace:
+def _noise(event: Noised, size: int) -> MeansNoise:
+    cost = event.cost
     return centroid_noise(
         event.target,
         width=event.width,
         size=size,
         clusters=event.clusters,
         natural_order=event.natural_order,
-        epsilon=event.share / event.per_person,
+        epsilon=cost.epsilon,
+        kind=event.kind,
+        rho=cost.rho,
     )
 
 

@@ -26,9 +26,10 @@ from shoal.methods.base import DATA, Made, Part, PrivateReport, Work
 from shoal.methods.classes import QuasiIdentifier, quasi_identifiers
 from shoal.methods.noise._centroids import DPRelease, NoisyCentroids, dp_microaggregate
 from shoal.methods.noise._columns import UNITS, Columns, NumberColumn, covered
-from shoal.methods.noise._events import NOISE_SHARE, Clustered, ConceptsDrawn, KeptApart, Noised
+from shoal.methods.noise._design import Design, choice_epsilon, design, one_number
+from shoal.methods.noise._events import NOISE_SHARE, Clustered, Concentrated, ConceptsDrawn, KeptApart, Noised
 from shoal.methods.noise._promises import EpsilonBudget, privacy_promise
-from shoal.methods.noise._records import Records
+from shoal.methods.noise._records import AttributeSet, Records
 from shoal.models import Classes
 from shoal.risk import Reidentification, reidentification
 from shoal.schema import Attribute, Kind, Missing, Provenance, Role, Schema
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from shoal.methods.brief import Brief
     from shoal.methods.noise._method import DPMicroaggregation
 
-__all__ = ["Perturbed", "draw", "perturb"]
+__all__ = ["Perturbed", "draw", "forecast", "perturb"]
 
 
 def perturb(work: Work, method: DPMicroaggregation) -> Made:
@@ -66,7 +67,8 @@ def _released(plan: Brief, table: Table, drawn: Perturbed, source: RandomSource,
     promise = privacy_promise(
         made.target,
         k=made.k,
-        epsilon=sum(made.epsilons, Fraction(0)),
+        epsilon=made.design.epsilon,
+        delta=made.design.delta,
         cryptographic=source.cryptographic,
         left_out=tuple(each.name for each in covered(schema) if each.missing is Missing.DROP),
         records_per_person=_budget(plan).records_per_person,
@@ -185,8 +187,10 @@ def draw(
     made = dp_microaggregate(
         records,
         epsilon=budget.total,
+        delta=Fraction(budget.delta),
         k=method.k,
         target=method.target,
+        noise=method.noise,
         sets=method.attribute_sets(columns.numbers, columns.concepts),
         split=method.shares(columns.names),
         reference_points=method.reference_points,
@@ -272,43 +276,109 @@ def _events(run: _Run) -> list[Event]:
         )
         events += [_noised(run, part, place) for place in part.attributes.numeric]
         events += [_drawn(run, part, place) for place in part.attributes.categorical]
+    if made.design.delta:
+        spent = {"epsilon_spent": made.design.epsilon, "delta_spent": made.design.delta}
+        events.append(Concentrated(rho=made.design.rho, **spent))
     files = tuple(dict.fromkeys(run.file(part) for part in made.parts))
     return [*events, *([KeptApart(files=files)] if len(files) > 1 else []), Ordered()]
 
 
 def _noised(run: _Run, part: NoisyCentroids, place: int) -> Noised:
     number, made = run.columns.numbers[place], run.release
-    event = Noised(
-        column=number.name,
-        target=made.target,
-        share=made.epsilons[place],
+    event = noised(
+        made.design,
+        number,
+        place,
+        part.attributes,
         clusters=len(part.sizes),
-        per_person=run.per_person,
-        width=number.width,
         sizes=tuple(np.unique(part.sizes).tolist()) if made.target == "partition" else (made.k,),
         natural_order=part.clustering == "natural order",
-        rounded_to=Fraction(1),
-        unit=UNITS[number.attribute.kind],
+        per_person=run.per_person,
     )
     # the least noise that a cluster may have decides, so that the step says nothing about the sizes
     least = event.scale(2 * made.k - 1 if made.target == "partition" else made.k)
     return replace(event, rounded_to=number.step(least, run.method.decimals.get(number.name)))
 
 
+def noised(
+    made: Design,
+    number: NumberColumn,
+    place: int,
+    attributes: AttributeSet,
+    *,
+    clusters: int,
+    sizes: tuple[int, ...],
+    natural_order: bool,
+    per_person: int,
+) -> Noised:
+    """Return the step that gives a column its noise; what it is rounded to is left open."""
+    cost = made.costs[place]
+    return Noised(
+        column=number.name,
+        target=made.target,
+        share=cost.epsilon,
+        rho=cost.rho,
+        kind=made.kind(attributes),
+        clusters=clusters,
+        per_person=per_person,
+        width=number.width,
+        sizes=sizes,
+        natural_order=natural_order,
+        rounded_to=Fraction(1),
+        unit=UNITS[number.attribute.kind],
+    )
+
+
 def _drawn(run: _Run, part: NoisyCentroids, place: int) -> ConceptsDrawn:
     concept, made, clusters = run.columns.concepts[place], run.release, len(part.sizes)
-    share = made.epsilons[len(run.columns.numbers) + place]
+    cost = made.design.costs[len(run.columns.numbers) + place]
     return ConceptsDrawn(
         column=concept.name,
         target=made.target,
-        share=share,
+        share=cost.epsilon,
+        rho=cost.rho,
         clusters=clusters,
         per_person=run.per_person,
         concepts=concept.taxonomy.count,
         missing=None in concept.labels,
         sensitivity=concept.taxonomy.sensitivity,
-        choice=share / run.per_person / (clusters if made.target == "original" else 1),
+        choice=choice_epsilon(cost.each(run.per_person), clusters if made.target == "original" else 1),
     )
+
+
+def forecast(method: DPMicroaggregation, budget: EpsilonBudget, schema: Schema, records: int) -> dict[str, float]:
+    """Return the figures of the noise, which the plan and the number of records decide: nothing is drawn."""
+    columns = Columns.of(schema)
+    if not columns.names or records < 1:
+        return {}
+    sets = method.attribute_sets(columns.numbers, columns.concepts)
+    made = design(
+        target=method.target,
+        sets=sets,
+        records=records,
+        spans=columns.widths,
+        epsilon=budget.total,
+        delta=Fraction(budget.delta),
+        k=method.k,
+        split=method.shares(columns.names),
+        noise=method.noise,
+        records_per_person=budget.records_per_person,
+    )
+    events = [
+        noised(
+            made,
+            columns.numbers[place],
+            place,
+            attributes,
+            clusters=made.clusters,
+            sizes=(min(made.k, records),),
+            natural_order=made.target == "original" and one_number(attributes),
+            per_person=budget.records_per_person or 1,
+        )
+        for attributes in sets
+        for place in attributes.numeric
+    ]
+    return {NOISE_SHARE.format(column=event.column): event.share_of_domain for event in events}
 
 
 # -- what leaves
@@ -317,9 +387,7 @@ def _drawn(run: _Run, part: NoisyCentroids, place: int) -> ConceptsDrawn:
 def _measures(events: Sequence[Event]) -> dict[str, float | None]:
     """Say how wide the noise is: public, and what decides whether a release is of any use."""
     return {
-        NOISE_SHARE.format(column=event.column): event.scale(min(event.sizes)) / float(event.width)
-        for event in events
-        if isinstance(event, Noised)
+        NOISE_SHARE.format(column=event.column): event.share_of_domain for event in events if isinstance(event, Noised)
     }
 
 

@@ -14,8 +14,9 @@ from shoal.hierarchies import provenance
 from shoal.methods._preparation import file_hash
 from shoal.methods.base import DATA, Keeps, Made, Method, Work
 from shoal.methods.noise._columns import Columns, ConceptColumn, NumberColumn, covered
+from shoal.methods.noise._design import NoiseChoice
 from shoal.methods.noise._events import NOISE_SHARE
-from shoal.methods.noise._make import perturb
+from shoal.methods.noise._make import forecast, perturb
 from shoal.methods.noise._promises import NOISE, EpsilonBudget
 from shoal.methods.noise._records import AttributeSet
 from shoal.methods.noise._sensitivity import Target
@@ -45,9 +46,13 @@ class DPMicroaggregation(Method):
             the values, *given* that everybody may know which records share a cluster [SCDF17]. Little noise.
         ``record-query``
             the answer to a query for one record [SC13, ch. 6], to reproduce its tables; never the table as a whole.
+    noise
+        ``box`` where several means move together, a sixth of the variance of ``laplace``; ``gaussian``, which needs a
+        delta and is the least for many columns or clusters; or ``auto``, which takes the one with the smallest
+        expected error. All are exact, and keep the same promise for the same budget.
     k
         The least size of a cluster, or ``auto``: a rule that reads nothing but the numbers of records and columns and
-        epsilon (`automatic_k`).
+        the budget (`automatic_k`).
     sets
         Which columns are clustered together: ``together`` (all), ``each`` on its own, or lists of columns. Under
         ``original`` every set becomes a table of its own, since nothing may tell which of their rows belong together.
@@ -84,6 +89,7 @@ class DPMicroaggregation(Method):
     """
 
     target: Target = "original"
+    noise: NoiseChoice = "auto"
     k: int | Literal["auto"] = "auto"
     sets: Sets = "together"
     split: Shares = "equal"
@@ -104,6 +110,7 @@ class DPMicroaggregation(Method):
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)
         arguments.choice("target", self.target, get_args(Target))
+        arguments.choice("noise", self.noise, get_args(NoiseChoice))
         if self.k != "auto":
             object.__setattr__(self, "k", arguments.whole("k", self.k))
         if self.reference_points is not None:
@@ -163,12 +170,21 @@ class DPMicroaggregation(Method):
         """Cluster the records and release the noisy centroids."""
         return perturb(work, self)
 
+    def forecast(self, privacy: Requirement, schema: Schema, records: int) -> dict[str, float]:
+        """Return how wide the noise of every column of numbers will be, as a share of its domain; spends nothing.
+
+        The number of records is public under every target of this method. Under ``partition`` the noise of a cluster
+        of k records, the widest.
+        """
+        budget = privacy.resolved(schema)
+        return forecast(self, budget, schema, records) if isinstance(budget, EpsilonBudget) else {}
+
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         """Return what keeps this method from being used with a schema and promises, each with what to do about it."""
         found = []
         if models:
             found.append(
-                f"method `{self.name}` keeps one promise, `{EpsilonBudget.title}` (--epsilon without --delta), and no "
+                f"method `{self.name}` keeps one promise, `{EpsilonBudget.title}` (--epsilon), and no "
                 "other; the least size of its clusters is its parameter `k` (--option k=...)"
             )
         if self.target == "record-query" and schema.person is not None:
@@ -188,7 +204,11 @@ class DPMicroaggregation(Method):
         asked, given = model.parameters(), entry.parameters
         if asked.get("records_per_person") != given.get("records_per_person"):
             return False
-        return NOISE.get(entry.model) == self.target and fraction(given["epsilon"]) <= fraction(asked["epsilon"])  # type: ignore[arg-type]
+        within = all(
+            fraction(given.get(name, 0)) <= fraction(asked.get(name, 0))  # type: ignore[arg-type]
+            for name in ("epsilon", "delta")
+        )
+        return NOISE.get(entry.model) == self.target and within
 
     def files(self, schema: Schema) -> dict[str, tuple[str, ...]]:
         """Return the columns of every released table: one for each set that was clustered apart."""
@@ -215,7 +235,14 @@ class DPMicroaggregation(Method):
 
     def unfit(self, privacy: Requirement) -> list[str]:
         """Return what keeps this method from being used with a promise of differential privacy."""
-        if not isinstance(self.split, Mapping) or not isinstance(privacy, EpsilonBudget):
+        if not isinstance(privacy, EpsilonBudget):
+            return []
+        if self.noise == "gaussian" and (not privacy.delta or self.target == "record-query"):
+            return [
+                f'`noise = "gaussian"` of `{self.title}` needs a delta (--delta 1e-6) and another target than '
+                "`record-query`"
+            ]
+        if not isinstance(self.split, Mapping):
             return []
         spent = sum((fraction(share) for share in self.split.values()), Fraction(0))
         return [f"`split` of `{self.title}` shares out {plain(spent)}, more than epsilon"] * (spent > privacy.total)

@@ -60,6 +60,9 @@ class EpsilonBudget(Requirement):
     ----------
     epsilon : number in (0, 100]
         For all columns together. A float means its decimal notation: 0.1 is 1/10. Beyond 10 hardly anything is hidden.
+    delta : number in [0, 1)
+        Lets the method use Gaussian noise where that is less, which it is for many columns or clusters: well below one
+        over the number of records.
     records_per_person : integer, at least 1, or None
         Where the schema says whose record it is: at most so many records of a person are used, drawn at random; 1
         unless it is given. With r of them, a record has epsilon / r.
@@ -76,12 +79,14 @@ class EpsilonBudget(Requirement):
 
     epsilon: Number
     records_per_person: int | None = None
+    delta: Number = 0
     name: ClassVar[str] = "epsilon-budget"
     title: ClassVar[str] = "EpsilonBudget"
 
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)
         object.__setattr__(self, "epsilon", arguments.rational("epsilon", self.epsilon, f"(0, {LARGEST_EPSILON}]"))
+        object.__setattr__(self, "delta", arguments.rational("delta", self.delta, "[0, 1)"))
         if self.records_per_person is not None:
             arguments.whole("records_per_person", self.records_per_person)
         arguments.finish()
@@ -94,7 +99,16 @@ class EpsilonBudget(Requirement):
     @property
     def cost(self) -> Cost:
         """What it costs of a budget of differential privacy, if the whole table is what is protected."""
-        return Cost(epsilon=self.total, neighbours=_NEIGHBOURS[_unit(self.records_per_person)])
+        return Cost(
+            epsilon=self.total,
+            delta=Fraction(self.delta),
+            neighbours=_NEIGHBOURS[_unit(self.records_per_person)],
+        )
+
+    def parameters(self) -> dict[str, object]:
+        """Return the parameters by name, as in plan files; no delta where there is none."""
+        given = PromiseKind.parameters(self)
+        return {name: value for name, value in given.items() if value or name != "delta"}
 
     def problems(self, schema: Schema) -> list[str]:
         """Return everything in ``schema`` that keeps the budget from meaning something, each with what to do."""
@@ -117,8 +131,10 @@ class EpsilonBudget(Requirement):
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is asked for, in one plain sentence."""
         del words
+        delta = f" with delta {plain(self.delta)}" if self.delta else ""
         return (
-            f"The noise costs an epsilon of at most {plain(self.epsilon)}, of what the target of the method protects."
+            f"The noise costs an epsilon of at most {plain(self.epsilon)}{delta}, of what the target of the method "
+            "protects."
         )
 
 
@@ -134,6 +150,8 @@ class NoisyCentroidsPrivacy(PromiseKind):
         What is protected: see `dp_microaggregate`.
     k
         The least size of a cluster.
+    delta
+        What the factor does not cover; 0 unless noise is Gaussian.
     left_out
         Columns that left out records which miss a value of them. The schema tells, so certificates do not list them.
     records_per_person
@@ -145,6 +163,7 @@ class NoisyCentroidsPrivacy(PromiseKind):
     k: int
     left_out: tuple[str, ...] = ()
     records_per_person: int | None = None
+    delta: Number = 0
     protects: ClassVar[Target]
     sentence: ClassVar[str]
     replacing: ClassVar[tuple[str, str, str]]
@@ -154,6 +173,7 @@ class NoisyCentroidsPrivacy(PromiseKind):
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)
         object.__setattr__(self, "epsilon", arguments.rational("epsilon", self.epsilon, "(0, inf)"))
+        object.__setattr__(self, "delta", arguments.rational("delta", self.delta, "[0, 1)"))
         arguments.choice("target", self.target, [self.protects])
         object.__setattr__(self, "k", arguments.whole("k", self.k))
         if self.records_per_person is not None:
@@ -163,15 +183,20 @@ class NoisyCentroidsPrivacy(PromiseKind):
     def parameters(self) -> dict[str, object]:
         """Return the parameters by name, as in certificates."""
         persons = {} if self.records_per_person is None else {"records_per_person": self.records_per_person}
-        return {"epsilon": plain(self.epsilon), "target": self.target, "k": self.k, **persons}
+        delta = {"delta": plain(self.delta)} if self.delta else {}
+        return {"epsilon": plain(self.epsilon), **delta, "target": self.target, "k": self.k, **persons}
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
         del words
         return self.sentence.format(
             replacing=self.replacing[self._unit].format(complete=_COMPLETE[self._unit] * bool(self.left_out)),
-            factor=_factor(Fraction(self.epsilon)),
+            what="any set of releases" if self.delta else "what is released",
+            factor=_factor(Fraction(self.epsilon)) + self._more(),
         )
+
+    def _more(self) -> str:
+        return f", plus {plain(self.delta)}" if self.delta else ""
 
     @property
     def _unit(self) -> int:
@@ -212,7 +237,7 @@ class BoundedPrivacy(NoisyCentroidsPrivacy):
     name = "bounded-differential-privacy"
     title = "BoundedPrivacy"
     protects = "original"
-    sentence = "Replacing {replacing} changes the probability of what is released by a factor of at most {factor}."
+    sentence = "Replacing {replacing} changes the probability of {what} by a factor of at most {factor}."
     replacing = (
         "any one record by another{complete}",
         "any one person with all records by another{complete}",
@@ -229,7 +254,7 @@ class PrivacyGivenPartition(NoisyCentroidsPrivacy):
     protects = "partition"
     sentence = (
         "Given which records share a cluster, replacing the values of {replacing} changes the probability "
-        "of what is released by a factor of at most {factor}. Who shares a cluster with whom is not protected."
+        "of {what} by a factor of at most {factor}. Who shares a cluster with whom is not protected."
     )
     replacing = ("any one record", "any one person's record", "all records of any one person")
     conditions = (
@@ -284,6 +309,7 @@ def privacy_promise(
     k: int,
     epsilon: Fraction,
     cryptographic: bool,
+    delta: Fraction = Fraction(0),
     left_out: tuple[str, ...] = (),
     records_per_person: int | None = None,
 ) -> Promise:
@@ -296,7 +322,9 @@ def privacy_promise(
     >>> privacy_promise("partition", k=5, epsilon=Fraction(1), cryptographic=True).model
     'privacy-given-partition'
     """
-    kind = _KINDS[target](epsilon=epsilon, target=target, k=k, left_out=left_out, records_per_person=records_per_person)
+    kind = _KINDS[target](
+        epsilon=epsilon, delta=delta, target=target, k=k, left_out=left_out, records_per_person=records_per_person
+    )
     return kind.promise(cryptographic=cryptographic)
 
 

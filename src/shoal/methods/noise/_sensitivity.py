@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Literal, get_args
 
 from shoal.errors import ParameterError
-from shoal.mechanisms import Laplace, NoiseGrid
+from shoal.mechanisms import NoiseGrid
+from shoal.methods.noise._kinds import BoxMeans, GaussianMeans, LaplaceMeans, MeansNoise, NoiseKind
 from shoal.methods.noise._records import Records
 
 __all__ = [
@@ -16,7 +16,6 @@ __all__ = [
     "Number",
     "Split",
     "Target",
-    "automatic_k",
     "centroid_noise",
     "centroid_sensitivity",
     "split_budget",
@@ -79,21 +78,34 @@ def centroid_sensitivity(
 
 
 def centroid_noise(
-    target: Target, *, width: Fraction, size: int, clusters: int, natural_order: bool, epsilon: Fraction
-) -> Laplace:
+    target: Target,
+    *,
+    width: Fraction,
+    size: int,
+    clusters: int,
+    natural_order: bool,
+    epsilon: Fraction,
+    kind: NoiseKind = "laplace",
+    rho: Fraction = Fraction(0),
+) -> MeansNoise:
     """Return the noise that the means of one attribute take.
 
     Parameters
     ----------
     target, width, size, clusters, natural_order
-        See `centroid_sensitivity`, which is what the noise is scaled to.
+        See `centroid_sensitivity`, which is what Laplace noise is scaled to.
     epsilon
         The part of epsilon that the attribute has.
+    kind
+        ``box`` for the means of several clusters that may all move; ``gaussian`` for a cost in ``rho``.
+    rho
+        The part of rho that the attribute has, for Gaussian noise.
 
     Guarantee
     ---------
     The means are rounded to the grid, each by less than a step, so every mean that one record may move counts one step
-    more than its sensitivity: all of them for ``"original"``, one else.
+    more than its sensitivity: all of them for ``"original"``, one else. In the natural order of one attribute the
+    moves add up to at most width / size, so the sum of their squares is at most the square of that.
 
     Examples
     --------
@@ -104,10 +116,17 @@ def centroid_noise(
     400.0
     """
     reach = centroid_sensitivity(target, width=width, size=size, clusters=clusters, natural_order=natural_order)
-    steps = FINE if reach / (width * epsilon) < 2**19 else COARSE  # OpenDP's scales end at 2^52 steps
-    grid = NoiseGrid(width / steps)
-    rounded = clusters if target == "original" else 1
-    return Laplace(sensitivity=reach + rounded * grid.step, epsilon=epsilon, grid=grid, neighbours="replace")
+    moved = clusters if target == "original" else 1
+    if kind == "gaussian":
+        fine = reach**2 / (rho * width**2) < 2**38
+        step = width / (FINE if fine else COARSE)
+        square = (reach + moved * step) ** 2 if natural_order else moved * (width / size + step) ** 2
+        return GaussianMeans(square=square, rho=rho, grid=NoiseGrid(step))
+    step = width / (FINE if reach / (width * epsilon) < 2**19 else COARSE)  # OpenDP's scales end at 2^52 steps
+    if kind == "box":
+        each = width / size + step
+        return BoxMeans(sensitivities=[each] * moved, epsilon=epsilon, grids=step, neighbours="replace")
+    return LaplaceMeans(sensitivity=reach + moved * step, epsilon=epsilon, grid=NoiseGrid(step), neighbours="replace")
 
 
 def widths(records: Records) -> tuple[Fraction, ...]:
@@ -150,30 +169,6 @@ def split_budget(epsilon: Number, spans: Sequence[Fraction], split: Split = "equ
             f"`split` must hold one epsilon for each of {len(spans)} attributes, together at most {float(total):g}."
         )
     return shares
-
-
-def automatic_k(target: Target, *, records: int, attributes: int, epsilon: Number, natural_order: bool = False) -> int:
-    """Return a cluster size by a public rule: where the noise is as wide as a cluster.
-
-    If n records filled their domain of width 1 evenly, a cluster of k would be (k/n)^(1/m) wide in each of m
-    attributes. The noise of one attribute has the scale 1/(k ε), or n/(k² ε) for the original records of several
-    attributes, ε the epsilon of one attribute. The rule solves for equality; it reads nothing but n, m and ε.
-
-    Examples
-    --------
-    >>> automatic_k("partition", records=1000, attributes=1, epsilon=1)
-    32
-    >>> automatic_k("original", records=1000, attributes=4, epsilon=0.25)
-    86
-    """
-    budget = float(_positive(epsilon))
-    if target == "original" and not natural_order:
-        exponent = attributes / (2 * attributes + 1)
-        k = (records ** (1 + 1 / attributes) / budget) ** exponent
-    else:
-        exponent = attributes / (attributes + 1)
-        k = (records ** (1 / attributes) / budget) ** exponent
-    return max(1, min(records, math.ceil(float(k))))
 
 
 def _positive(value: Number) -> Fraction:

@@ -89,7 +89,7 @@ def test_a_release_says_whose_privacy_it_is_and_verifies(
 
 @pytest.mark.parametrize("records", [1, 2, 5])
 def test_the_noise_is_that_of_a_record_at_a_part_of_epsilon(records: int) -> None:
-    made = release(records=records)
+    made = release(records=records, noise="laplace")
     (noised,) = (each.to_json() for each in made.guarantee.events if each.name == "noised")
     share = Fraction(str(noised["share"]))
     assert share == Fraction(3, 2)

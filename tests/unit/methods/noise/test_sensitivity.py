@@ -14,6 +14,7 @@ from shoal.errors import ParameterError
 from shoal.hierarchies import Concepts
 from shoal.methods.classes import Partition
 from shoal.methods.noise import (
+    Cost,
     Records,
     automatic_k,
     centroid_noise,
@@ -130,20 +131,88 @@ def test_unknown_words_are_refused() -> None:
 
 @pytest.mark.parametrize("target", ["original", "partition", "record-query"])
 def test_the_public_rule_grows_with_the_records_and_shrinks_with_the_budget(target) -> None:
-    def k(records: int, epsilon: float) -> int:
-        return automatic_k(target, records=records, attributes=3, epsilon=epsilon)
+    def k(records: int, epsilon: str) -> int:
+        return automatic_k(target, records=records, attributes=3, cost=Cost(epsilon=Fraction(epsilon)))
 
-    assert k(100, 1) < k(10_000, 1)
-    assert k(10_000, 1) < k(10_000, 0.01)
-    assert k(1, 0.001) == 1
+    assert k(100, "1") < k(10_000, "1")
+    assert k(10_000, "1") < k(10_000, "0.01")
+    assert k(1, "0.001") == 1
 
 
-@pytest.mark.parametrize("natural_order", [True, False])
-def test_under_the_public_rule_noise_is_as_wide_as_a_cluster(natural_order: bool) -> None:
-    n, m, epsilon = 10**6, (1 if natural_order else 3), 0.1
-    k = automatic_k("original", records=n, attributes=m, epsilon=epsilon, natural_order=natural_order)
-    noise = 1 / (k * epsilon) if natural_order else n / (k**2 * epsilon)
-    assert noise == pytest.approx((k / n) ** (1 / m), rel=0.02)
+@pytest.mark.parametrize(
+    ("kind", "natural_order", "variance"),
+    [
+        ("laplace", True, lambda n, k: 2 / (k * 0.1) ** 2),
+        ("laplace", False, lambda n, k: 2 * (n / k / k / 0.1) ** 2),
+        ("box", False, lambda n, k: (n / k / k / 0.1) ** 2 / 3),
+        ("gaussian", True, lambda n, k: 1 / k**2 / 0.02),
+        ("gaussian", False, lambda n, k: n / k / k**2 / 0.02),
+    ],
+)
+def test_under_the_public_rule_noise_and_width_of_clusters_are_least_together(
+    kind, natural_order: bool, variance
+) -> None:
+    n, m, cost = 10**6, (1 if natural_order else 3), Cost(epsilon=Fraction(1, 10), rho=Fraction(1, 100))
+    k = automatic_k("original", records=n, attributes=m, cost=cost, kind=kind, natural_order=natural_order)
+
+    def error(size: float) -> float:
+        return variance(n, size) + (size / n) ** (2 / m) / 12
+
+    assert error(k) < min(error(0.9 * k), error(1.1 * k))
+
+
+@pytest.mark.parametrize(("n", "k"), [(3, 1), (4, 1), (4, 2), (6, 2)])
+@pytest.mark.parametrize("kind", ["box", "gaussian"])
+def test_no_change_of_a_record_moves_the_means_out_of_what_the_noise_covers(n: int, k: int, kind) -> None:
+    domain = list(itertools.product(range(3), repeat=2)) if n < 6 else [(0, 0), (0, 2), (2, 0), (2, 2)]
+    noise = centroid_noise(
+        "original",
+        width=Fraction(2),
+        size=k,
+        clusters=n // k,
+        natural_order=False,
+        epsilon=Fraction(1),
+        kind=kind,
+        rho=Fraction(1),
+    )
+    farthest = Fraction(0)
+    for before, after in neighbouring(domain, n):
+        left, right = (centroids(records, k, 2, None) for records in (before, after))
+        for j in range(2):
+            moves = [abs(a[j] - b[j]) + noise.grid.step for a, b in zip(left, right, strict=True)]
+            if kind == "box":
+                assert all(move <= each for move, each in zip(moves, noise.sensitivities, strict=True))
+            else:
+                assert sum((move**2 for move in moves), Fraction(0)) <= noise.square
+                farthest = max(farthest, sum((move**2 for move in moves), Fraction(0)) / noise.square)
+    # half of it would not do
+    assert kind == "box" or farthest > Fraction(1, 2)
+
+
+@pytest.mark.parametrize(("n", "k"), [(4, 1), (5, 2), (6, 3)])
+def test_in_the_natural_order_the_squares_of_moves_stay_below_the_square_of_their_sum(n: int, k: int) -> None:
+    noise = centroid_noise(
+        "original",
+        width=Fraction(3),
+        size=k,
+        clusters=max(1, n // k),
+        natural_order=True,
+        epsilon=Fraction(1),
+        kind="gaussian",
+        rho=Fraction(1),
+    )
+    for before, after in neighbouring([(value,) for value in range(4)], n):
+        left, right = (centroids(records, k, 3, 1) for records in (before, after))
+        moves = [abs(a[0] - b[0]) + noise.grid.step for a, b in zip(left, right, strict=True)]
+        assert sum((move**2 for move in moves), Fraction(0)) <= noise.square
+
+
+def test_box_noise_has_a_sixth_of_the_variance() -> None:
+    # METHODS: 29 clusters, unit step, epsilon 1: 310 instead of 1,682
+    about = {"width": Fraction(29), "size": 29, "clusters": 29, "natural_order": False, "epsilon": Fraction(1)}
+    box, laplace = (centroid_noise("original", kind=kind, **about) for kind in ("box", "laplace"))
+    assert box.variance(0) == pytest.approx(310, rel=1e-4)
+    assert laplace.variance == pytest.approx(1682, rel=1e-4)
 
 
 WIDTH, SIZE, CLUSTERS, EPSILON = Fraction(99), 7, 12, Fraction(1, 3)
