@@ -3,8 +3,8 @@
 from ._centroids import DPRelease as DPRelease
 from ._centroids import NoisyCentroids as NoisyCentroids
 from ._centroids import dp_microaggregate as dp_microaggregate
-from ._design import Cost as Cost
 from ._design import NoiseChoice as NoiseChoice
+from ._design import NoiseCost as NoiseCost
 from ._design import automatic_k as automatic_k
 from ._insensitive import corners as corners
 from ._insensitive import fixed_orders as fixed_orders

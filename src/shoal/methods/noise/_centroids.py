@@ -15,7 +15,7 @@ from shoal.guarantees import Promise
 from shoal.hierarchies import Concepts
 from shoal.mechanisms import SYSTEM, ExponentialMechanism, NoiseGrid, RandomSource
 from shoal.methods.classes import Partition, individual_ranking, mdav, permutation_within
-from shoal.methods.noise._design import Cost, Design, NoiseChoice, choice_epsilon, design, one_number
+from shoal.methods.noise._design import Design, NoiseChoice, NoiseCost, choice_epsilon, design, one_number
 from shoal.methods.noise._insensitive import insensitive
 from shoal.methods.noise._kinds import NoiseKind
 from shoal.methods.noise._promises import privacy_promise
@@ -216,7 +216,7 @@ def _release(
     records: Records,
     attributes: AttributeSet,
     made: Design,
-    costs: Sequence[Cost],
+    costs: Sequence[NoiseCost],
     reference_points: int | None,
     source: RandomSource,
 ) -> NoisyCentroids:
@@ -267,7 +267,7 @@ def _noisy_means(
     own: Records,
     partition: Partition,
     made: Design,
-    costs: list[Cost],
+    costs: list[NoiseCost],
     kind: NoiseKind,
     *,
     natural_order: bool,

@@ -32,7 +32,7 @@ from shoal.guarantees import (
 )
 from shoal.methods._persons import UNSEEN, check_bounded
 from shoal.methods.noise._columns import UNITS, ConceptColumn, NumberColumn, concept_columns, number_columns
-from shoal.methods.noise._design import Cost, choice_epsilon
+from shoal.methods.noise._design import NoiseCost, choice_epsilon
 from shoal.methods.noise._events import ConceptsDrawn, Noised
 from shoal.methods.noise._kinds import MOST_IN_BOX, NoiseKind
 from shoal.methods.noise._sensitivity import Target
@@ -232,7 +232,8 @@ def _choices(checked: _Checked) -> Decision:
             missing=None in column.labels,
             sensitivity=column.taxonomy.sensitivity,
             choice=choice_epsilon(
-                Cost(epsilon=share, rho=rho).each(checked.per_person), clusters if checked.target == "original" else 1
+                NoiseCost(epsilon=share, rho=rho).each(checked.per_person),
+                clusters if checked.target == "original" else 1,
             ),
         )
         if _facts(again.to_json()) != _facts(step):

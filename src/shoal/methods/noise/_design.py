@@ -14,7 +14,7 @@ from shoal.methods.noise._records import AttributeSet
 from shoal.methods.noise._sensitivity import Number, Split, Target, split_budget
 from shoal.methods.truthful import gaussian
 
-__all__ = ["Cost", "Design", "NoiseChoice", "automatic_k", "choice_epsilon", "design"]
+__all__ = ["Design", "NoiseChoice", "NoiseCost", "automatic_k", "choice_epsilon", "design"]
 
 NoiseChoice = Literal["auto", "laplace", "box", "gaussian"]
 """Which noise is wanted; see `DPMicroaggregation`."""
@@ -24,15 +24,15 @@ _FINE = 2**30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
+class NoiseCost:
     """What the noise of one attribute may cost: a part of epsilon, and of rho where noise is Gaussian."""
 
     epsilon: Fraction
     rho: Fraction = Fraction(0)
 
-    def each(self, records: int) -> Cost:
+    def each(self, records: int) -> NoiseCost:
         """Return the cost of one of the records of a person: epsilon adds up over them, rho with their square."""
-        return Cost(epsilon=self.epsilon / records, rho=self.rho / records**2)
+        return NoiseCost(epsilon=self.epsilon / records, rho=self.rho / records**2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class Design:
     sets: tuple[AttributeSet, ...]
     records: int
     k: int
-    costs: tuple[Cost, ...] = field(repr=False)
+    costs: tuple[NoiseCost, ...] = field(repr=False)
     delta: Fraction
     pure: NoiseKind
 
@@ -108,23 +108,23 @@ def design(
     if noise == "gaussian" and (not delta or target == "record-query"):
         raise ParameterError("Gaussian noise needs a `delta`, and another target than `record-query`.")
     epsilons = split_budget(epsilon, spans, split)
-    costs, least = tuple(Cost(epsilon=each) for each in epsilons), min(epsilons)
+    costs, least = tuple(NoiseCost(epsilon=each) for each in epsilons), min(epsilons)
     total = sum(epsilons, Fraction(0))
     pure: NoiseKind = "laplace" if noise == "laplace" else "box"
     person = records_per_person or 1
-    size, error = _settled(target, sets, records, Cost(epsilon=least).each(person), pure, k)
+    size, error = _settled(target, sets, records, NoiseCost(epsilon=least).each(person), pure, k)
     spent = Fraction(0)
     if delta and noise in ("auto", "gaussian") and target != "record-query":
         rho = gaussian.largest_rho(total, delta)
-        cost = Cost(epsilon=least, rho=rho * least / total)
+        cost = NoiseCost(epsilon=least, rho=rho * least / total)
         other, others = _settled(target, sets, records, cost.each(person), "gaussian", k)
         if noise == "gaussian" or others < error:
             size, spent = other, delta
-            costs = tuple(Cost(epsilon=each, rho=rho * each / total) for each in epsilons)
+            costs = tuple(NoiseCost(epsilon=each, rho=rho * each / total) for each in epsilons)
     return Design(target=target, sets=sets, records=records, k=size, costs=costs, delta=spent, pure=pure)
 
 
-def choice_epsilon(cost: Cost, choices: int) -> Fraction:
+def choice_epsilon(cost: NoiseCost, choices: int) -> Fraction:
     """Return the epsilon of each of several choices among concepts that one record may all change.
 
     epsilon / choices, or under rho the largest multiple of 2^-30 with choices e^2 / 8 <= rho: a choice of the
@@ -148,7 +148,7 @@ def automatic_k(
     *,
     records: int,
     attributes: int,
-    cost: Cost,
+    cost: NoiseCost,
     kind: NoiseKind = "laplace",
     natural_order: bool = False,
 ) -> int:
@@ -161,9 +161,9 @@ def automatic_k(
 
     Examples
     --------
-    >>> automatic_k("partition", records=1000, attributes=1, cost=Cost(epsilon=Fraction(1)))
+    >>> automatic_k("partition", records=1000, attributes=1, cost=NoiseCost(epsilon=Fraction(1)))
     70
-    >>> automatic_k("original", records=10_000, attributes=7, cost=Cost(epsilon=Fraction(1, 7)), kind="box")
+    >>> automatic_k("original", records=10_000, attributes=7, cost=NoiseCost(epsilon=Fraction(1, 7)), kind="box")
     863
     """
     amount, power = _variance(target, records=records, cost=cost, kind=kind, natural_order=natural_order)
@@ -176,7 +176,7 @@ def _settled(
     target: Target,
     sets: Sequence[AttributeSet],
     records: int,
-    cost: Cost,
+    cost: NoiseCost,
     kind: NoiseKind,
     k: int | Literal["auto"],
 ) -> tuple[int, float]:
@@ -189,7 +189,9 @@ def _settled(
     return size, amount / size**power + min(1.0, (size / records) ** (2 / m)) / 12
 
 
-def _variance(target: Target, *, records: int, cost: Cost, kind: NoiseKind, natural_order: bool) -> tuple[float, int]:
+def _variance(
+    target: Target, *, records: int, cost: NoiseCost, kind: NoiseKind, natural_order: bool
+) -> tuple[float, int]:
     """Return (A, p): the noise of a mean of k values has the variance A / k^p, in widths of the domain squared."""
     several = target == "original" and not natural_order
     if kind == "gaussian":

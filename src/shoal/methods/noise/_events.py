@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from shoal.exact import plain
 from shoal.guarantees import UNLESS_DEFAULT, Event
-from shoal.methods.noise._design import Cost
+from shoal.methods.noise._design import NoiseCost
 from shoal.methods.noise._kinds import MeansNoise, NoiseKind
 from shoal.methods.noise._sensitivity import Clustering, Target, centroid_noise
 
@@ -97,9 +97,9 @@ class _Spending(Event):
         return Fraction(0) if self.target == "record-query" or self.rho else self.share
 
     @property
-    def cost(self) -> Cost:
+    def cost(self) -> NoiseCost:
         """What the step may cost for one record."""
-        return Cost(epsilon=self.share, rho=self.rho).each(self.per_person)
+        return NoiseCost(epsilon=self.share, rho=self.rho).each(self.per_person)
 
     def to_json(self) -> dict[str, object]:
         """Return the event as it stands in a certificate."""

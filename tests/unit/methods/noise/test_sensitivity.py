@@ -14,7 +14,7 @@ from shoal.errors import ParameterError
 from shoal.hierarchies import Concepts
 from shoal.methods.classes import Partition
 from shoal.methods.noise import (
-    Cost,
+    NoiseCost,
     Records,
     automatic_k,
     centroid_noise,
@@ -132,7 +132,7 @@ def test_unknown_words_are_refused() -> None:
 @pytest.mark.parametrize("target", ["original", "partition", "record-query"])
 def test_the_public_rule_grows_with_the_records_and_shrinks_with_the_budget(target) -> None:
     def k(records: int, epsilon: str) -> int:
-        return automatic_k(target, records=records, attributes=3, cost=Cost(epsilon=Fraction(epsilon)))
+        return automatic_k(target, records=records, attributes=3, cost=NoiseCost(epsilon=Fraction(epsilon)))
 
     assert k(100, "1") < k(10_000, "1")
     assert k(10_000, "1") < k(10_000, "0.01")
@@ -152,7 +152,7 @@ def test_the_public_rule_grows_with_the_records_and_shrinks_with_the_budget(targ
 def test_under_the_public_rule_noise_and_width_of_clusters_are_least_together(
     kind, natural_order: bool, variance
 ) -> None:
-    n, m, cost = 10**6, (1 if natural_order else 3), Cost(epsilon=Fraction(1, 10), rho=Fraction(1, 100))
+    n, m, cost = 10**6, (1 if natural_order else 3), NoiseCost(epsilon=Fraction(1, 10), rho=Fraction(1, 100))
     k = automatic_k("original", records=n, attributes=m, cost=cost, kind=kind, natural_order=natural_order)
 
     def error(size: float) -> float:
