@@ -70,8 +70,12 @@ from .risk import Assessment as Assessment
 from .risk import Attacks as Attacks
 from .risk import assess as assess
 from .risk import attack as attack
+from .risk import combination_risk as combination_risk
 from .risk import membership as membership
+from .risk import record_risks as record_risks
 from .risk import safe_harbor as safe_harbor
+from .risk import special_uniques as special_uniques
+from .risk import survey_risk as survey_risk
 from .schema import Attribute as Attribute
 from .schema import Cuts as Cuts
 from .schema import Dates as Dates

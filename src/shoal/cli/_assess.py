@@ -10,7 +10,7 @@ import typer
 from shoal.cli import _output, _source
 
 if TYPE_CHECKING:
-    from shoal import Assessment
+    from shoal import Assessment, Table
 
 __all__ = ["EXAMPLES", "assess"]
 
@@ -20,6 +20,8 @@ Examples:
   shoal assess patients.csv --sampling-fraction 0.01
   shoal assess patients.csv --population register.parquet --attacks
   shoal assess patients.csv --attacks --output risk.html
+  shoal assess survey.csv --special-uniques --combinations 3
+  shoal assess survey.csv --records risks.csv
 """
 
 
@@ -34,6 +36,19 @@ def assess(
         float | None,
         typer.Option(
             help="The share of the population that FILE holds, in (0, 1]; estimates how many people are unique in it."
+        ),
+    ] = None,
+    special_uniques: Annotated[
+        bool,
+        typer.Option("--special-uniques", help="Find the smallest sets of columns that make records unique (SUDA)."),
+    ] = False,
+    combinations: Annotated[
+        int, typer.Option(help="Show the risk by combination of at most so many columns; 0 for none.", min=0)
+    ] = 0,
+    records: Annotated[
+        Path | None,
+        typer.Option(
+            "--records", help="Also write a new .csv or .parquet file with the risk of every record, for internal use."
         ),
     ] = None,
     attacks: Annotated[bool, typer.Option("--attacks", help="Simulate intruders with partial knowledge.")] = False,
@@ -60,6 +75,7 @@ def assess(
 
     if output is not None and output.suffix.lower() != ".html":
         raise ParameterError(f"`--output` must end in .html; got `{output.suffix}`.")
+    _check_records(records)
     data = _source.read(source, table=table, delimiter=delimiter, encoding=encoding, decimal=decimal)
     data = _source.with_schema(data, source, schema)
     if open_ := data.schema.having(shoal.Role.DECIDE) if data.schema else ():
@@ -70,18 +86,52 @@ def assess(
         data,
         population=None if population is None else shoal.read(population),
         sampling_fraction=sampling_fraction,
+        special=special_uniques,
+        combinations=combinations,
     )
     tried = shoal.attack(data, data, seed=seed) if attacks else None
     if output is not None:
         write_file(output, render_assessment(found, name=data.source.name, attacks=tried).encode())
+    if records is not None:
+        _write_records(data, records)
     if json:
         _output.print_json(found if tried is None else {**_fields(found), "attacks": tried})
         return
     _output.text(assessment_text(found, attacks=tried))
-    if output is not None:
+    written = [path for path in (output, records) if path is not None]
+    if written:
         _output.line()
-        _output.line(f"Wrote {output}")
-        _output.warning("it contains unprotected figures of the table; do not publish it.")
+        _output.line(f"Wrote {' and '.join(map(str, written))}")
+        words = "they contain" if len(written) > 1 else "it contains"
+        what = "them" if len(written) > 1 else "it"
+        _output.warning(f"{words} unprotected figures of the table; do not publish {what}.")
+
+
+def _check_records(records: Path | None) -> None:
+    from shoal.errors import OutputError, ParameterError
+
+    if records is not None and records.suffix.lower() not in (".csv", ".parquet"):
+        raise ParameterError(f"`--records` must end in .csv or .parquet; got `{records.suffix}`.")
+    if records is not None and records.exists():
+        raise OutputError(f"`{records}` already exists", hint="choose another name with --records")
+
+
+def _write_records(data: Table, path: Path) -> None:
+    """Write the risk of every record; what stops in between leaves nothing behind."""
+    import io
+
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    import shoal
+    from shoal.writing import write_file
+
+    content = io.BytesIO()
+    if path.suffix.lower() == ".csv":
+        pyarrow.csv.write_csv(shoal.record_risks(data), content)
+    else:
+        pyarrow.parquet.write_table(shoal.record_risks(data), content)
+    write_file(path, content.getvalue())
 
 
 def _fields(found: Assessment) -> dict[str, object]:

@@ -11,6 +11,7 @@ from shoal.report._charts import class_sizes_chart
 from shoal.report._document import Risk
 from shoal.report._markup import Html, element
 from shoal.report._page import facts, figure, page, section, table_of
+from shoal.report._survey import survey_parts, survey_sections
 from shoal.report._text import table_lines
 from shoal.report._words import UNPROTECTED, band
 from shoal.risk import Assessment, Attack, Attacks, PeopleRisk, PopulationUniqueness
@@ -59,6 +60,7 @@ def assessment_text(found: Assessment, *, attacks: Attacks | None = None) -> str
         parts.append(table_lines(title, *_attributes(found)))
     if found.population is not None:
         parts.append(_population_lines(found.population))
+    parts += survey_parts(found)
     if attacks is not None:
         parts.append(table_lines("An intruder who knows some of a person's quasi-identifiers", *_known(attacks)))
         title = "Attacks: how often they succeed, and how often they would without the records"
@@ -136,6 +138,7 @@ def _sections(found: Assessment, attacks: Attacks | None) -> Iterator[Html]:
         yield section("What a class gives away", element("p", about), table_of(*_attributes(found)))
     if found.population is not None:
         yield section("Who is unique in the population", *_population(found.population))
+    yield from survey_sections(found)
     if attacks is not None:
         yield section("What intruders achieve", *_attacks(attacks))
 

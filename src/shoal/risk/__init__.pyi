@@ -13,6 +13,8 @@ from ._attribute_disclosure import AttributeDisclosure as AttributeDisclosure
 from ._attribute_disclosure import attribute_disclosure as attribute_disclosure
 from ._axes import ColumnAxis as ColumnAxis
 from ._boxes import Boxes as Boxes
+from ._combination_risk import CombinationRisk as CombinationRisk
+from ._combination_risk import combination_risk as combination_risk
 from ._combinations import Combination as Combination
 from ._combinations import combinations as combinations
 from ._demonstrations import Duplication as Duplication
@@ -24,6 +26,8 @@ from ._demonstrations import k_duplication as k_duplication
 from ._inference import inference as inference
 from ._linkage import Knowledge as Knowledge
 from ._linkage import linkage as linkage
+from ._log_linear import LogLinearRisk as LogLinearRisk
+from ._log_linear import log_linear_risk as log_linear_risk
 from ._membership import membership as membership
 from ._pair import UNIT as UNIT
 from ._pair import Pair as Pair
@@ -35,6 +39,7 @@ from ._population_uniqueness import individual_risk as individual_risk
 from ._population_uniqueness import population_uniqueness as population_uniqueness
 from ._record_linkage import RecordLinkage as RecordLinkage
 from ._record_linkage import record_linkage as record_linkage
+from ._record_risk import record_risks as record_risks
 from ._reidentification import ClassSizes as ClassSizes
 from ._reidentification import PopulationMap as PopulationMap
 from ._reidentification import Reidentification as Reidentification
@@ -45,3 +50,8 @@ from ._safe_harbor import IDENTIFIERS as IDENTIFIERS
 from ._safe_harbor import Finding as Finding
 from ._safe_harbor import Verdict as Verdict
 from ._safe_harbor import safe_harbor as safe_harbor
+from ._special_uniques import ColumnContribution as ColumnContribution
+from ._special_uniques import SpecialUniques as SpecialUniques
+from ._special_uniques import special_uniques as special_uniques
+from ._survey import SurveyRisk as SurveyRisk
+from ._survey import survey_risk as survey_risk

@@ -11,9 +11,13 @@ from shoal import notebook, tables
 from shoal.errors import SchemaError
 from shoal.exact import share
 from shoal.risk._attribute_disclosure import AttributeDisclosure, attribute_disclosure
+from shoal.risk._combination_risk import CombinationRisk, combination_risk_of
 from shoal.risk._people import PeopleRisk, people_risk
 from shoal.risk._population_uniqueness import PopulationUniqueness, population_uniqueness
 from shoal.risk._reidentification import Reidentification, k_map, reidentification
+from shoal.risk._sample import Sample, sample
+from shoal.risk._special_uniques import SpecialUniques, record_scores, summed
+from shoal.risk._survey import SurveyRisk, survey_risk_of
 from shoal.schema import Attribute, Flat, Kind, Schema
 from shoal.tables import Classes, Frequencies, Table
 
@@ -63,6 +67,12 @@ class Assessment:
         What must be known to read the figures, in sentences.
     people
         The risk of persons and households; None where the schema names neither.
+    survey
+        The risk against the population that sampling weights stand for; None where the schema names no weight.
+    special
+        What makes records unique (SUDA2), where that was asked for.
+    combinations
+        The risk by combination of columns, the most telling first, where that was asked for.
     """
 
     reidentification: Reidentification
@@ -71,6 +81,9 @@ class Assessment:
     population: PopulationUniqueness | None = None
     notes: tuple[str, ...] = ()
     people: PeopleRisk | None = None
+    survey: SurveyRisk | None = None
+    special: SpecialUniques | None = None
+    combinations: tuple[CombinationRisk, ...] = ()
 
     def __repr__(self) -> str:
         found = self.reidentification
@@ -91,6 +104,8 @@ def assess(
     population: Table | None = None,
     sampling_fraction: float | None = None,
     schema: Schema | None = None,
+    special: bool = False,
+    combinations: int = 0,
 ) -> Assessment:
     """Measure the risk of ``table`` as it is.
 
@@ -101,9 +116,14 @@ def assess(
     population
         The table of the population that the records were drawn from, for the journalist's risk.
     sampling_fraction
-        The share of the population that the table holds, in (0, 1], to estimate how many people are unique in it.
+        The share of the population that the table holds, in (0, 1], to estimate how many people are unique in it; by
+        default what the sampling weights say, where the schema names one.
     schema
         What the columns mean, for a released table, whose generalised values fit no schema: that of the original.
+    special
+        Whether to look for special uniques; see :func:`special_uniques`.
+    combinations
+        The risk of combinations of at most so many columns is measured; see :func:`combination_risk`.
 
     Examples
     --------
@@ -121,6 +141,10 @@ def assess(
     known = population if schema is None else None
     frequencies = tables.encode(flat, sensitive=(), population=known).frequencies
     classes = Classes.grouped(frequencies)
+    data = _sampled(flat, asked=special or bool(combinations))
+    survey = None if data is None or data.weights is None else survey_risk_of(data, *_design(flat))
+    if sampling_fraction is None and survey is not None:
+        sampling_fraction = min(survey.records / survey.population, 1.0)
     return Assessment(
         reidentification=reidentification(classes)
         if population is None or schema is None
@@ -133,8 +157,11 @@ def assess(
             for found in attribute_disclosure(Classes.grouped(tables.encode(flat, sensitive=(name,)).frequencies))
         ),
         population=None if sampling_fraction is None else population_uniqueness(classes, sampling_fraction),
-        notes=tuple(_repeats(flat, classes.records)),
+        notes=(*_repeats(flat, classes.records), *_unused(flat, survey)),
         people=people_risk(flat),
+        survey=survey,
+        special=summed(record_scores(data)) if special and data is not None else None,
+        combinations=combination_risk_of(data, largest=combinations, k=3) if combinations and data is not None else (),
     )
 
 
@@ -145,6 +172,24 @@ def _repeats(table: Table, records: int) -> Iterator[str]:
             f"{number:,} people in {records:,} records, if `{name}` says whose they are: the risks are those of "
             'records. The role "person" adds those of people.'
         )
+
+
+def _sampled(table: Table, *, asked: bool) -> Sample | None:
+    """Return the records one by one, where they are looked at so: other figures need the classes alone."""
+    weighted = tables.schema_of(table).sampling_weight in table.columns
+    return sample(table) if asked or weighted else None
+
+
+def _design(table: Table) -> tuple[str, tuple[str, ...]]:
+    schema = tables.schema_of(table)
+    return str(schema.sampling_weight), tuple(name for name in schema.strata if name in table.columns)
+
+
+def _unused(table: Table, survey: SurveyRisk | None) -> Iterator[str]:
+    """Say of a sampling weight that was not used why."""
+    name = tables.schema_of(table).sampling_weight
+    if name in table.columns and survey is None:
+        yield f"`{name}` is not used: somebody has several records, and a sampling weight is that of a person."
 
 
 def separations(frequencies: Frequencies) -> tuple[Separation, ...]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from shoal import tables
 from shoal.tables import Frequencies, Table
 
-__all__ = ["PeopleRisk", "UnitRisk", "people_risk"]
+__all__ = ["PeopleRisk", "UnitRisk", "people_risk", "unit_risk"]
 
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -86,7 +86,7 @@ def people_risk(table: Table) -> PeopleRisk | None:
     of_persons: Floats = np.bincount(persons, weights=missed, minlength=number).astype(np.float64)
     return PeopleRisk(
         records=_of_records(crowds, counts),
-        persons=_risk(of_persons),
+        persons=unit_risk(of_persons),
         households=None if household is None else _of_households(found, of_persons),
         trajectories=_unshared(classes, persons, counts),
         column=schema.person,
@@ -124,10 +124,10 @@ def _of_households(found: Frequencies, of_persons: Floats) -> UnitRisk:
     else:
         homes[found.holders.persons] = own[found.holders.tuples]
     _, homes = np.unique(homes, return_inverse=True)
-    return _risk(np.bincount(homes, weights=of_persons).astype(np.float64))
+    return unit_risk(np.bincount(homes, weights=of_persons).astype(np.float64))
 
 
-def _risk(missed: Floats) -> UnitRisk:
+def unit_risk(missed: Floats) -> UnitRisk:
     """Return the risk of those who are missed with these logarithms of probabilities."""
     risks = -np.expm1(missed)
     return UnitRisk(

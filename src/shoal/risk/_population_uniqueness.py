@@ -28,6 +28,8 @@ _SMALL = 0.1
 _FEW = 50
 #: nodes per panel of the quadrature, and the size above which four terms of an expansion in 1/f are as good
 _NODES, _LARGE = 16, 60
+#: integrals taken at once
+_AT_ONCE = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +185,7 @@ def _errs(counts: SizeCounts, people: int, chosen: str) -> str:
     return "too high where class sizes vary little; otherwise either way, by a tenth as a rule"
 
 
-def individual_risk(sizes: npt.ArrayLike, people: npt.ArrayLike) -> Floats:
+def individual_risk(sizes: npt.ArrayLike, people: npt.ArrayLike, *, approximate: bool = False) -> Floats:
     """Return the chance of a correct link for the records of classes (Benedetti and Franconi 1998).
 
     The number F of people who share a class's quasi-identifiers is unknown; given that f of them were sampled, each
@@ -198,10 +200,17 @@ def individual_risk(sizes: npt.ArrayLike, people: npt.ArrayLike) -> Floats:
     people
         Estimates of F: the sum of the sampling weights of the class's records, or f over the sampling fraction. p is
         estimated by f/F.
+    approximate
+        Take p / (f - 1 + p) for f > 2, as sdcMicro does: the value for large f, too high by a hundredth at f = 3 and
+        p = 0.01.
 
     Notes
     -----
     The same model as `indivRisk` of sdcMicro, whose published example is reproduced. Cost: O(classes).
+
+    A record that is alone in its class has a risk that follows from its own weight alone, whatever the others are: of
+    two unique records with the same weight the one with rare values is judged too safe, and the sum over all records
+    is too low where classes are small. Read it beside :func:`log_linear_risk` and :func:`population_uniqueness`.
 
     Examples
     --------
@@ -212,25 +221,40 @@ def individual_risk(sizes: npt.ArrayLike, people: npt.ArrayLike) -> Floats:
     if np.any(f < 1) or np.any(estimated < f):
         raise ParameterError("`people` of `individual_risk` must be at least `sizes`, and those at least 1.")
     p = f / estimated
+    if approximate:
+        return _approximation(f, p)
     result = np.where(p == 1, 1 / f, _expansion(f, p))
     small = (f <= _LARGE) & (p < 1)
-    result[small] = [_integral(size, chance) for size, chance in zip(f[small], p[small], strict=True)]
+    pairs, places = np.unique(np.stack([f[small], p[small]], axis=1), axis=0, return_inverse=True)
+    parts = [_integral(part[:, 0], part[:, 1]) for part in np.array_split(pairs, len(pairs) // _AT_ONCE + 1)]
+    result[small] = np.concatenate(parts)[places.ravel()]
     return result
 
 
-def _integral(f: float, p: float) -> float:
+def _integral(f: Floats, p: Floats) -> Floats:
     """Return p integral_0^1 u^(f-1) / (p + (1-p) u) du: the integral above after t = u / (p + (1-p) u).
 
     The pole at -p/(1-p) is near 0 for small p, so the panels of the Gauss-Legendre rule grow with the distance from it.
 
-    >>> round(_integral(1.0, 0.125), 6)
-    0.297063
+    >>> _integral(np.array([1.0]), np.array([0.125])).round(6).tolist()
+    [0.297063]
     """
-    edges = np.concatenate([[0.0], np.geomspace(min(p, 0.5) * 1e-6, 1.0, 24)])
+    first = np.minimum(p, 0.5) * 1e-6
+    edges = np.concatenate([np.zeros((len(p), 1)), np.geomspace(first, np.ones(len(p)), 24, axis=1)], axis=1)
     x, weights = np.polynomial.legendre.leggauss(_NODES)
-    half = np.diff(edges)[:, None] / 2
-    u = (edges[:-1] + edges[1:])[:, None] / 2 + x * half
-    return float((weights * half * p * u ** (f - 1) / (p + (1 - p) * u)).sum())
+    half = np.diff(edges)[:, :, None] / 2
+    u = (edges[:, :-1] + edges[:, 1:])[:, :, None] / 2 + x * half
+    f, p = f[:, None, None], p[:, None, None]
+    return np.asarray((weights * half * p * u ** (f - 1) / (p + (1 - p) * u)).sum(axis=(1, 2)))
+
+
+def _approximation(f: Floats, p: Floats) -> Floats:
+    """Return sdcMicro's risks; its closed forms of f = 1 and 2 are exact."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        odds = p / (1 - p)
+        closed = np.where(f == 1, odds * -np.log(p), odds - odds**2 * -np.log(p))
+    found = np.where(f <= 2, closed, p / (f - 1 + p))
+    return np.asarray(np.where(p == 1, 1 / f, found))
 
 
 def _expansion(f: Floats, p: Floats) -> Floats:

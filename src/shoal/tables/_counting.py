@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from shoal.kernels import Counts
+from shoal.kernels import Counts, Floats
 from shoal.tables._engine import ROW, key, quiet
-from shoal.tables._table import Table
+from shoal.tables._table import Table, numbered
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -23,6 +23,7 @@ __all__ = [
     "containing",
     "count_values",
     "distinct_values",
+    "numbers",
     "ordered",
     "records_from",
     "repeat",
@@ -35,6 +36,15 @@ def distinct_values(table: Table, name: str) -> pa.ChunkedArray:
     """Return the distinct values of a column, null included where there is one."""
     with quiet(table.source.name):
         return table.engine.fetch(table.expression.select(value=table.expression[name]).distinct())["value"]
+
+
+def numbers(table: Table, name: str) -> Floats:
+    """Return the values of a numeric column, in the order of the source; a missing one is NaN."""
+    table = numbered(table)
+    records = table.expression
+    with quiet(table.source.name):
+        found = table.engine.fetch(records.order_by(records[ROW]).select(value=records[name].cast("float64")))
+    return np.asarray(found["value"].to_numpy(), dtype=np.float64)
 
 
 def records_from(table: Table, start: int, limit: int) -> pa.Table:

@@ -93,6 +93,7 @@ def test_a_survey_weight_is_one_unless_it_singles_people_out():
     drafted = draft([profile(name, "number") for name in ("fnlwgt", "pspwght")])
     assert [each.role for each in drafted.schema] == [Role.WEIGHT, Role.DECIDE]
     assert guessed("sampling_weight", "number").role is Role.WEIGHT
+    assert guessed("sampling_weight", "integer", distinct=1, separation=0.0).kind is Kind.NUMERIC
     assert guessed("fnlwgt", "number", distinct=900, singles=800).role is Role.DECIDE
     assert guessed("fnlwgt", "number", missing=3).role is Role.DECIDE
     assert guessed("weight", "number").role is not Role.WEIGHT

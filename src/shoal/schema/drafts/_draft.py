@@ -167,6 +167,7 @@ def _guess(profile: ColumnProfile, grouping: Guess[Role] | None) -> Guess[Attrib
     about = topic(profile.name, text=profile.type == "text" and not profile.numeric, many=profile.distinct > 2)
     kind = Guess(Kind.CATEGORICAL) if grouping else guess_kind(profile, about)
     role = grouping or guess_role(profile, kind.value, about)
+    kind = Guess(Kind.NUMERIC) if role.value is Role.WEIGHT else kind
     attribute = Attribute(name=profile.name, role=role.value, kind=kind.value, reading=_reading(profile, kind.value))
     why = [f"{role.value}: {role.reason}", *(each for each in (kind.reason, profile.written) if each)]
     if attribute.reading.unreadable:

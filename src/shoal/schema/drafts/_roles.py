@@ -42,7 +42,7 @@ def guess_role(profile: ColumnProfile, kind: Kind, topic: Topic | None) -> Guess
         return Guess(Role.DROP, "its values are not text, numbers or dates")
     if not profile.distinct:
         return Guess(Role.DROP, "it has no values")
-    if profile.distinct == 1 and not profile.missing:
+    if profile.distinct == 1 and not profile.missing and not (topic and topic.role is Role.WEIGHT):
         return Guess(Role.INSENSITIVE, "all its values are the same")
     found = _naming(profile) or (_by_topic(profile, kind, topic, apart) if topic else None)
     if found is not None:
@@ -78,7 +78,7 @@ def _by_topic(profile: ColumnProfile, kind: Kind, topic: Topic, apart: str) -> G
             return found
         return Guess(topic.role, f"{named}, which others may know; {apart}")
     if topic.role is Role.WEIGHT:
-        return _weight(profile, kind, named)
+        return _weight(profile, named)
     return Guess(topic.role, named)
 
 
@@ -95,9 +95,9 @@ def _secret(profile: ColumnProfile, kind: Kind, named: str) -> Guess[Role]:
     return Guess(Role.SENSITIVE, f"{named}, which people keep private")
 
 
-def _weight(profile: ColumnProfile, kind: Kind, named: str) -> Guess[Role] | None:
+def _weight(profile: ColumnProfile, named: str) -> Guess[Role] | None:
     """A weight is released as it is: one that is exact enough to find people by it is rounded first."""
-    if kind is not Kind.NUMERIC:
+    if not profile.numeric:
         return None
     if profile.alone >= _TELLING or profile.missing:
         why = _alone(profile) if profile.alone >= _TELLING else "some records have none"

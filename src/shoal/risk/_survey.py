@@ -1,0 +1,125 @@
+"""The risk of a survey: what sampling weights say about the population that its records were drawn from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal import tables
+from shoal.kernels import Counts, Floats
+from shoal.risk._log_linear import LogLinearRisk, log_linear_risk
+from shoal.risk._people import UnitRisk, unit_risk
+from shoal.risk._population_uniqueness import individual_risk
+from shoal.risk._sample import Sample, sample
+from shoal.tables import Table
+
+__all__ = ["SurveyRisk", "household_risks", "survey_risk", "survey_risk_of"]
+
+#: people of the population below which records are counted
+_CROWDS = (2, 3, 5, 10, 20, 50, 100)
+#: risks above which records are counted
+_RISKS = (0.5, 0.2, 0.1, 0.05, 0.01)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurveyRisk:
+    """How likely an intruder finds the people of a survey in the population, estimated with its sampling weights.
+
+    Parameters
+    ----------
+    weight
+        The column that says how many people a record stands for.
+    records, population
+        The number of records, and of the people that they stand for: the sum of the weights.
+    expected
+        The expected number of records that an intruder who links every record with the population links correctly: the
+        sum of all individual risks (Benedetti and Franconi). Errs low, often by much.
+    highest
+        The highest individual risk of a record.
+    above
+        Pairs of a risk and the number of records with a higher individual risk.
+    log_linear
+        What log-linear models of main effects, and of all pairs of columns, say about the unique records; the second is
+        left out where the columns have too many combinations.
+    fewest
+        The estimated people of the class of the table that has the fewest in the population: the sum of its weights.
+    crowds
+        Pairs of a number k and the records in classes of fewer than k people by the same estimate.
+    households
+        The risk of households, each found if any member is; None where the schema names no household.
+    members
+        The expected number of people in households that are found; None as well.
+    """
+
+    weight: str
+    records: int
+    population: float
+    expected: float
+    highest: float
+    above: tuple[tuple[float, int], ...]
+    log_linear: tuple[LogLinearRisk, ...]
+    fewest: float
+    crowds: tuple[tuple[int, int], ...]
+    households: UnitRisk | None = None
+    members: float | None = None
+
+
+def survey_risk(table: Table) -> SurveyRisk | None:
+    """Estimate the risk of a survey against its population.
+
+    None where the schema names no sampling weight, or somebody has several records: a weight is that of a person.
+
+    Assumptions
+    -----------
+    The weights are those of the design: their sum over a class estimates its people, and each was drawn independently.
+    For the log-linear models everybody of a stratum (of the whole population where the schema names none) had the same
+    chance.
+
+    Notes
+    -----
+    Cost: O(records log records), and what :func:`log_linear_risk` costs.
+    """
+    schema, data = tables.schema_of(table), sample(table)
+    return None if data.weights is None else survey_risk_of(data, str(schema.sampling_weight), schema.strata)
+
+
+def survey_risk_of(data: Sample, weight: str, strata: tuple[str, ...] = ()) -> SurveyRisk:
+    """Estimate the risk of the records of a survey; see :func:`survey_risk`."""
+    assert data.weights is not None  # noqa: S101 - asked for where there are weights
+    labels, sizes = data.classes()
+    people = data.people(labels, sizes)
+    risks = individual_risk(sizes, people)[labels]
+    fitted = (log_linear_risk(data.codes, fractions(data, strata), effects=effects) for effects in (1, 2))
+    return SurveyRisk(
+        weight=weight,
+        records=len(data),
+        population=float(data.weights.sum()),
+        expected=float(risks.sum()),
+        highest=float(risks.max(initial=0.0)),
+        above=tuple((risk, int(np.count_nonzero(risks > risk))) for risk in _RISKS),
+        log_linear=tuple(each for each in fitted if each is not None),
+        fewest=float(people.min(initial=np.inf)) if len(people) else 0.0,
+        crowds=tuple((k, int(sizes[people < k].sum())) for k in _CROWDS),
+        households=None if data.homes is None else unit_risk(_missed(risks, data.homes)),
+        members=None if data.homes is None else float(household_risks(risks, data.homes)[data.homes].sum()),
+    )
+
+
+def fractions(data: Sample, strata: tuple[str, ...]) -> Floats:
+    """Return the share of the population of each record's stratum that is in the table."""
+    assert data.weights is not None  # noqa: S101 - asked for where there are weights
+    places = [data.keys.index(name) for name in strata]
+    labels = tables.group(data.codes[:, places] + 1)[0] if places else np.zeros(len(data), dtype=np.int64)
+    return np.minimum(np.bincount(labels) / np.bincount(labels, weights=data.weights), 1.0)[labels]
+
+
+def household_risks(risks: Floats, homes: Counts) -> Floats:
+    """Return the risk of every household: 1 - product over its members of (1 - risk)."""
+    return np.asarray(-np.expm1(_missed(risks, homes)))
+
+
+def _missed(risks: Floats, homes: Counts) -> Floats:
+    """Return the logarithm of the chance that no member of a household is found, for every household."""
+    with np.errstate(divide="ignore"):
+        return np.bincount(homes, weights=np.log1p(-risks)).astype(np.float64)
