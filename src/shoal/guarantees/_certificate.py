@@ -9,6 +9,7 @@ import datetime as dt
 import hashlib
 import json
 import platform
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Literal
@@ -132,6 +133,18 @@ class Data(_Part):
     class_column: str | None = Field(
         default=None, description="the column that numbers the classes, the only link to other files"
     )
+
+    @property
+    def quasi_identifiers(self) -> tuple[str, ...]:
+        """The columns that make the classes."""
+        return tuple(each.name for each in self.columns if each.role is Role.QUASI_IDENTIFIER)
+
+    def with_classes_of(self, names: Sequence[str]) -> tuple[Column, ...]:
+        """Return what is known of the columns, only some of them as quasi-identifiers."""
+        others = {*self.quasi_identifiers} - {*names}
+        return tuple(
+            each.model_copy(update={"role": Role.INSENSITIVE}) if each.name in others else each for each in self.columns
+        )
 
 
 class Certificate(_Part):

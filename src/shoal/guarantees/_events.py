@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
@@ -336,6 +336,11 @@ class Counted(Event):
         The persons of every class, added up: somebody with records in two classes counts twice.
     smallest, fewest
         The records of the class with the fewest records, and the persons of the class with the fewest persons.
+    hidden
+        Where quasi-identifiers are released as they are, so that anybody sees how many records of a class are of whom:
+        nobody has more than one in so many of the records of a class. None where the records of a class look alike.
+    columns
+        The columns whose values make the classes, where they are not all quasi-identifiers; empty where they are.
     """
 
     name: ClassVar[str] = "counted"
@@ -345,9 +350,12 @@ class Counted(Event):
     memberships: int
     smallest: int
     fewest: int
+    hidden: int | None = field(default=None, metadata=UNLESS_DEFAULT)
+    columns: tuple[str, ...] = field(default=(), metadata=UNLESS_DEFAULT)
 
     def __post_init__(self) -> None:
-        numbers = (self.records, self.persons, self.memberships, self.smallest, self.fewest)
+        numbers = [self.records, self.persons, self.memberships, self.smallest, self.fewest]
+        numbers += [] if self.hidden is None else [self.hidden]
         if not all(type(number) is int and number >= 1 for number in numbers):
             raise ValueError("numbers of records and persons are whole and positive")
 
@@ -367,10 +375,17 @@ class Counted(Event):
         """Say what was done, in one plain sentence."""
         if self.persons == self.records:
             return f"Counted persons by `{self.column}`: each of the {self.records:,} released records is of another."
+        alone = "" if not self.columns else f" of {_columns(self.columns)}"
+        share = "" if self.hidden is None else f"; nobody has more than 1/{self.hidden:,} of the records of a class"
         return (
             f"Counted persons by `{self.column}`: {self.persons:,} in {self.records:,} released records; the smallest "
-            f"class has {self.smallest:,} records, and no class has fewer than {self.fewest:,} persons."
+            f"class{alone} has {self.smallest:,} records, and no class has fewer than {self.fewest:,} persons{share}."
         )
+
+    @property
+    def crowd(self) -> int:
+        """Among how many people a record hides."""
+        return self.fewest if self.hidden is None else self.hidden
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

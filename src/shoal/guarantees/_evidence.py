@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 from shoal import tables
 from shoal.errors import ShoalError, VerificationError
 from shoal.guarantees._certificate import POPULATION, Certificate, Column, Data, PromiseEntry
-from shoal.guarantees._kind import Requirement
+from shoal.guarantees._events import Counted
+from shoal.guarantees._kind import Requirement, Words
 from shoal.schema import Attribute, Domain, Flat, FromFile, HierarchyRule, Kind, Role, Schema
 from shoal.tables import Classes, Frequencies, Table
 
@@ -79,6 +80,25 @@ class Evidence:
         if len(steps) != 1:
             raise KeyError(name)
         return steps[0]
+
+    def counting(self, columns: Sequence[str] = ()) -> Counted:
+        """Return the one step that counts the persons of classes: of those of some columns, or of the whole table."""
+        found = [Counted.of([step]) for step in self.steps(Counted.name)]
+        steps = [each for each in found if each is not None and {*each.columns} in ({*columns}, set())]
+        if len(steps) != 1:
+            raise KeyError(Counted.name)
+        return steps[0]
+
+    def words(self, data: Data, columns: Sequence[str] = ()) -> Words:
+        """Return how the release speaks of the classes of a table, or of those of some of its columns."""
+        person = self.plan.schema.person if self.steps(Counted.name) else None
+        return Words(
+            # in a table that a class number links with another, people of a class do not look alike
+            alike=data.class_column is None,
+            columns=tuple(columns),
+            person=person,
+            linked=person is not None and bool(self.plan.method.linked),
+        )
 
     def classes(
         self, data: Data, *, sensitive: Sequence[str] = (), population: bool = False, columns: Sequence[Column] = ()

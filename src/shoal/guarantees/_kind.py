@@ -55,22 +55,34 @@ class Words:
         return f"{self.group}es" if self.group.endswith("s") else f"{self.group}s"
 
     @property
+    def counted(self) -> tuple[str, ...]:
+        """What a promise assumes if persons are counted."""
+        if self.person is None:
+            return ()
+        same = f"Records are of the same person where `{self.person}` has the same value, and only there."
+        return same, self._together
+
+    @property
     def assumptions(self) -> tuple[str, ...]:
         """What a promise about groups assumes if persons are counted, and if records do not look alike."""
-        counted: tuple[str, ...] = ()
-        if self.person is not None:
-            counted = (
-                f"Records are of the same person where `{self.person}` has the same value, and only there.",
-                "An intruder does not know what else happened to somebody: the records of a person are linked."
-                if self.linked
-                else "An intruder knows neither how many records somebody has nor which are of the same person.",
-            )
         if self.alike:
-            return counted
+            return self.counted
         return (
-            *counted,
+            *self.counted,
             "Quasi-identifiers are released as they are: who is in the release is not hidden.",
             f"An intruder knows no confidential values of other people of the {self.group}.",
+        )
+
+    @property
+    def _together(self) -> str:
+        """What is assumed of an intruder who could put the records of a person together."""
+        if self.linked:
+            return "An intruder does not know what else happened to somebody: the records of a person are linked."
+        if self.alike:
+            return "An intruder knows neither how many records somebody has nor which are of the same person."
+        return (
+            "An intruder may know which records are of the same person, and looks at one at a time: what they tell "
+            f"together, such as a value that all their {self.groups} have, is not covered."
         )
 
     def known(self, whose: str) -> str:
@@ -94,6 +106,8 @@ class Words:
         """Whose values are meant: "Among records that share their quasi-identifiers"."""
         if self.person is None:
             return f"Among records {self.sharing}"
+        if not self.alike:
+            return f"Among records {self.sharing}, and among their persons with one vote each"
         return f"Among the persons with records {self.sharing}, each with one vote"
 
     def crowd(self, k: int) -> str:
@@ -109,9 +123,9 @@ class Words:
 
     def hidden(self, k: int) -> str:
         """Say that values hide among those of k people, where quasi-identifiers are released as they are."""
-        return (
-            f"The confidential values of every person are hidden among those of at least {k} people in a {self.group}."
-        )
+        share = "" if self.person is None else f", of whom nobody has more than 1/{k} of its records"
+        among = f"at least {k} people in a {self.group}{share}"
+        return f"The confidential values of every person are hidden among those of {among}."
 
 
 CLASSES = Words()

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from shoal.errors import ParameterError
 from shoal.exact import Arguments, Quantity, plain
-from shoal.guarantees import Check, Evidence, PromiseEntry, Requirement, Strength, Words, syntactic
+from shoal.guarantees import Check, Evidence, PromiseEntry, Requirement, Strength, syntactic
 from shoal.kernels import Counts
 from shoal.kernels.walk import Proportions
 from shoal.schema import Schema
@@ -251,19 +251,20 @@ class Model(Requirement):
             return Check(subject=subject, passed=False, detail=wrong)
         if evidence.plan.method.linked:
             return self._check_linked(entry, evidence)
-        if not self.shown_by_records:
+        data = evidence.data(entry)
+        # where quasi-identifiers are released as they are, promises hold for records as well
+        if not self.shown_by_records and data.class_column is None:
             said = "it counts persons, who are not in the release: on the publisher's word"
             return Check(subject=subject, passed=True, detail=said, shown=False)
         failing = int(np.count_nonzero(~self.keep(classes, np.ones(len(classes), dtype=np.bool_))))
         if failing:
             detail = f"{failing:,} of {len(classes):,} classes fail even if every record is a person of its own"
             return Check(subject=subject, passed=False, detail=detail)
-        if not 1 <= self.capabilities.minimal_class_size <= int(evidence.step("counted")["fewest"]):
+        if not 1 <= self.capabilities.minimal_class_size <= evidence.counting(data.quasi_identifiers).crowd:
             detail = "the certificate's count of persons contradicts it"
             return Check(subject=subject, passed=False, detail=detail)
-        detail = (
-            f"all {len(classes):,} classes have records enough; how many persons they are of, on the publisher's word"
-        )
+        shown = "have records enough" if self.shown_by_records else "keep it if records are counted"
+        detail = f"all {len(classes):,} classes {shown}; how many persons they are of, on the publisher's word"
         return Check(subject=subject, passed=True, detail=detail)
 
     def _check_linked(self, entry: PromiseEntry, evidence: Evidence) -> Check:
@@ -278,11 +279,7 @@ class Model(Requirement):
 
     def _rightly_said(self, entry: PromiseEntry, evidence: Evidence) -> bool:
         """Return whether a promise says what the model means; sentences of another version are not compared."""
-        person = evidence.plan.schema.person if evidence.steps("counted") else None
-        # in a table that a class number links with another, people of a class do not look alike
-        linked = person is not None and bool(evidence.plan.method.linked)
-        words = Words(alike=evidence.data(entry).class_column is None, person=person, linked=linked)
-        promise = syntactic(self, words)
+        promise = syntactic(self, evidence.words(evidence.data(entry)))
         if entry.neighbours is not None or entry.unit != promise.unit or entry.strength is not Strength.SYNTACTIC:
             return False
         statements = {promise.statement}

@@ -61,7 +61,7 @@ def public_report(folder: str | Path) -> Document:
 def gather(folder: Path, certificate: Certificate) -> Document:
     """Return the public report on the released tables in ``folder``, which ``certificate`` speaks of."""
     shown = tuple(
-        _counted(certificate, _table(tables.read(folder / data.file), data, _hidden_among(certificate, data)))
+        _counted(certificate, data, _table(tables.read(folder / data.file), data, _hidden_among(certificate, data)))
         for data in certificate.tables
     )
     # of the whole release: randomising one column promises something about that column alone
@@ -188,14 +188,16 @@ def _table(table: Table, data: Data, hidden_among: int | None) -> TableFigures:
     )
 
 
-def _counted(certificate: Certificate, figures: TableFigures) -> TableFigures:
+def _counted(certificate: Certificate, data: Data, figures: TableFigures) -> TableFigures:
     """Return the figures with the risks of persons, where the certificate says how many there are in a class."""
-    found = Counted.of(certificate.steps)
-    if found is None or found.persons == found.records or figures.risk is None:
+    steps = [Counted.of([step]) for step in certificate.steps]
+    known = [step for step in steps if step is not None and {*step.columns} in (set(), {*data.quasi_identifiers})]
+    if len(known) != 1 or known[0].persons == known[0].records or figures.risk is None:
         return figures
+    (found,) = known
     persons = {
-        "fewest": found.fewest,
-        "prosecutor": 1 / found.fewest,
+        "fewest": found.crowd,
+        "prosecutor": 1 / found.crowd,
         "marketer": figures.risk.classes / found.memberships,
     }
     return figures.model_copy(update={"risk": figures.risk.model_copy(update=persons)})

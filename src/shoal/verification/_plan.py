@@ -12,11 +12,13 @@ from shoal.guarantees import (
     Certificate,
     Check,
     Column,
+    Counted,
     Data,
     Decision,
     Event,
     Evidence,
     PromiseEntry,
+    Step,
     checked,
     column,
     randomness,
@@ -41,6 +43,7 @@ _REPEATED = {
     "measured",
     "averaged",
     "blocked",
+    "counted",
 }
 #: steps that draw random numbers
 _RANDOM = {"permuted", "randomized", "ranked", "sampled", "trimmed", "tables-trimmed", "noised", "concepts-drawn"}
@@ -230,26 +233,52 @@ def _persons(plan: Brief, evidence: Evidence) -> Decision:
     promised = set() if private else {entry.unit for entry in evidence.certificate.promises} - {"record"}
     if column is None or not plan.method.counts_persons or plan.method.keeps.private is not None:
         return (not steps and not promised), NOTHING if not (steps or promised) else "the plan counts no persons"
-    if len(steps) != 1 or steps[0]["column"] != column or promised != {"person"}:
+    found = [Counted.of([step]) for step in steps]
+    if promised != {"person"} or not found or any(step is None or step.column != column for step in found):
         return False, "persons are not counted as plan.toml asks for"
-    step, data = steps[0], evidence.certificate.data
-    found = evidence.frequencies(data)
-    classes = Classes.grouped(found)
-    if plan.method.linked and found.persons != step["persons"]:
-        return False, "the pseudonyms are not as many as the persons"
-    shown = (int(classes.crowds.sum()), int(classes.crowds.min(initial=data.records)))
-    if plan.method.linked and shown != (step["memberships"], step["fewest"]):
-        return False, "the numbers of persons are not those of the pseudonyms"
-    if (step["records"], step["smallest"]) != (data.records, int(classes.sizes.min(initial=data.records))):
-        return False, "the numbers of records are not those of the release"
-    ordered = (1, step["fewest"], step["persons"], step["memberships"], step["records"])
-    if list(ordered) != sorted(ordered) or not len(classes) * step["fewest"] <= step["memberships"]:
-        return False, "the numbers of persons contradict each other"
-    if step["fewest"] > step["smallest"]:
-        return False, "a class has more persons than records"
+    said = [step for step in found if step is not None]
+    if len(said) > 1 and (not all(step.columns for step in said) or len({step.columns for step in said}) < len(said)):
+        return False, "persons are not counted as plan.toml asks for"
+    for step in said:
+        if problem := _miscounted(step, plan, evidence):
+            return False, problem
+    numbers = "; ".join(dict.fromkeys(f"{step.persons:,} in {step.records:,} records" for step in said))
     if plan.method.linked:
-        return True, f"{step['persons']:,} pseudonyms in {step['records']:,} records"
-    return True, f"{step['persons']:,} in {step['records']:,} records, which is possible; on the publisher's word"
+        return True, numbers.replace(" in ", " pseudonyms in ")
+    return True, f"{numbers}, which is possible; on the publisher's word"
+
+
+def _miscounted(step: Counted, plan: Brief, evidence: Evidence) -> str | None:
+    """Say what is wrong with the numbers of persons of one kind of classes."""
+    linking = [data for data in evidence.certificate.tables if data.class_column is not None]
+    named = [data for data in evidence.certificate.tables if {*step.columns} <= {each.name for each in data.columns}]
+    data = (linking or named)[-1 if linking else 0]
+    if plan.method.shows_members != (step.hidden is not None):
+        return "the steps do not say how many records of a class one person has"
+    if plan.method.shows_members and data.class_column is None:
+        made = [(each.get("classes", each.get("clusters")), each["smallest"]) for each in _classings(evidence)]
+    else:
+        classes = Classes.grouped(
+            evidence.frequencies(data, columns=data.with_classes_of(step.columns or data.quasi_identifiers))
+        )
+        made = [(len(classes), int(classes.sizes.min(initial=data.records)))]
+        shown = (int(classes.crowds.sum()), int(classes.crowds.min(initial=data.records)))
+        if plan.method.linked and evidence.frequencies(data).persons != step.persons:
+            return "the pseudonyms are not as many as the persons"
+        if plan.method.linked and shown != (step.memberships, step.fewest):
+            return "the numbers of persons are not those of the pseudonyms"
+    number = max((number for number, smallest in made if smallest == step.smallest), default=None)
+    if step.records != data.records or number is None:
+        return "the numbers of records are not those of the release"
+    ordered = (1, step.crowd, step.fewest, step.persons, step.memberships, step.records)
+    if list(ordered) != sorted(ordered) or not number * step.fewest <= step.memberships:
+        return "the numbers of persons contradict each other"
+    return "a class has more persons than records" if step.fewest > step.smallest else None
+
+
+def _classings(evidence: Evidence) -> list[Step]:
+    """Return the steps that put records into classes that nobody sees."""
+    return evidence.steps("classed", "ranked")
 
 
 def _records(certificate: Certificate) -> set[int]:

@@ -35,6 +35,7 @@ from ._microaggregation import Microaggregation as Microaggregation
 from ._microaggregation import VMdav as VMdav
 from ._partition import Partition as Partition
 from ._partition import cluster_means as cluster_means
+from ._partition import merged as merged
 from ._partition import permutation_within as permutation_within
 from ._partition import require_size as require_size
 from ._partition import squared_error as squared_error
@@ -70,5 +71,4 @@ from ._swap import Swap as Swap
 from ._swap import individual_ranking as individual_ranking
 from ._t_microaggregate import Strategy as Strategy
 from ._t_microaggregate import TMicroaggregate as TMicroaggregate
-from ._t_microaggregate import merged as merged
 from ._t_microaggregate import microaggregate_points as microaggregate_points

@@ -87,11 +87,14 @@ class Anatomy(PartitionMethod):
     def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:
         """Make classes by quasi-identifiers, or by the confidential attribute."""
         if self.grouping == "quasi-identifiers":
-            made = microaggregate_points(people.points, people.sensitive, people.codes, models, "best")
+            made = microaggregate_points(
+                people.points, people.sensitive, people.codes, models, "best", persons=people.persons, shown=True
+            )
             return Classified(partition=made)
         name = self.attribute or people.sensitive[0].name
         k = max(model.capabilities.minimal_class_size for model in models)
         partition = partition_by_confidential(people.codes[:, people.column(name)].astype(np.float64), k)
+        # whether persons keep them is looked at afterwards
         verdict = satisfied(models, classes_of(partition, people.sensitive, people.codes))
         if not verdict.all():
             raise RequirementError(

@@ -292,7 +292,7 @@ def _release(work: _Work, clustered: ClusteredBlocks, key: bytes | None) -> Made
         plan=plan,
         table=released,
         guarantee=Guarantee(
-            promises=tuple(stated(model, classes, CLASSES) for model in plan.class_models),
+            promises=tuple(stated(model, (classes,), CLASSES) for model in plan.class_models),
             events=events,
             randomness="none used",
         ),

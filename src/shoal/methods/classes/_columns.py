@@ -176,12 +176,15 @@ class HeldRecords:
         The confidential attributes that models look at, and their codes, one row per record.
     persons
         The person of every record, from 0 on; None where nobody has several.
+    shown
+        Whether quasi-identifiers are released as they are.
     """
 
     quasi_identifiers: tuple[QuasiIdentifier, ...]
     sensitive: tuple[SensitiveAttribute, ...]
     codes: Codes
     persons: Integers | None = None
+    shown: bool = False
     points: Floats = field(init=False)
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from shoal import tables
 from shoal.exact import fraction
-from shoal.guarantees import Column, Event, Guarantee, Promise, Words, randomness
+from shoal.guarantees import Column, Event, Guarantee, Promise, randomness
 from shoal.kernels import Integers
 from shoal.methods.base import DATA, Part, released_columns
 from shoal.methods.classes._buckets import Buckets
@@ -109,7 +109,7 @@ def one_table(
 def _whole(run: ClassRun) -> Outcome:
     """Release one table, whose quasi-identifiers are those of the class; randomise what is to be randomised."""
     columns = dict(run.formed.columns)
-    promises = [stated(model, run.classes, run.words) for model in run.plan.class_models]
+    promises = [stated(model, run.readings, run.words()) for model in run.plan.class_models]
     events: list[Event] = [*run.found.events, classed(run), *run.found.details]
     promises += _views(run)
     bits = "none used"
@@ -150,7 +150,8 @@ def _anatomy(run: ClassRun) -> Outcome:
             )
         )
     promises = [
-        replace(stated(model, run.classes, Words(alike=False)), file=CONFIDENTIAL) for model in run.plan.class_models
+        replace(stated(model, run.readings, run.words(alike=False)), file=CONFIDENTIAL)
+        for model in run.plan.class_models
     ]
     separated = Separated(identifying=run.identifying, confidential=run.confidential, class_column=link)
     promises += [replace(promise, file=CONFIDENTIAL) for promise in _views(run)]
@@ -227,7 +228,7 @@ def _views(run: ClassRun) -> list[Promise]:
     """Say what multiplicative closeness is as differential privacy, where there are buckets."""
     if not run.found.bucketized:
         return []
-    return [ViewPrivacy(columns=run.found.bucketized, t=_joint_factor(run)).promise()]
+    return [ViewPrivacy(columns=run.found.bucketized, t=_joint_factor(run)).promise(run.words())]
 
 
 def _hidden_classes(run: ClassRun) -> Promise:
@@ -237,8 +238,9 @@ def _hidden_classes(run: ClassRun) -> Promise:
     counts = np.zeros((partition.count, len(labels)), dtype=np.int64)
     np.add.at(counts, (partition.labels, numbers), 1)
     histograms, classes = np.unique(counts, axis=0, return_counts=True)
-    promise = HiddenClasses(columns=run.found.bucketized, k=int(partition.sizes.min()), t=_joint_factor(run))
-    return promise.with_classes(labels, np.concatenate([classes[:, None], histograms], axis=1).tolist())
+    promise = HiddenClasses(columns=run.found.bucketized, k=run.crowd, t=_joint_factor(run))
+    rows = np.concatenate([classes[:, None], histograms], axis=1).tolist()
+    return promise.with_classes(labels, rows, run.words(alike=False))
 
 
 def _joint(run: ClassRun) -> tuple[list[tuple[str, ...]], Integers]:

@@ -5,14 +5,18 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
 
 from shoal import tables
-from shoal.guarantees import Ordered, PromiseEntry, Requirement
+from shoal.errors import RequirementError
+from shoal.guarantees import Counted, Event, Ordered, PromiseEntry, Requirement
 from shoal.methods._preparation import check_key, check_size, counted, domains, preparation
-from shoal.methods.base import DATA, Made, Method, Part, Work, as_strong, released_columns
+from shoal.methods.base import DATA, Keeps, Made, Method, Part, Work, as_strong, released_columns
 from shoal.methods.classes._columns import HeldRecords, quasi_identifiers
 from shoal.methods.classes._forms import CONFIDENTIAL, IDENTIFYING, Outcome, formed, released
+from shoal.methods.classes._partition import merged
 from shoal.methods.classes._promises_closeness import HiddenClasses
 from shoal.methods.classes._run import (
     Classified,
@@ -22,6 +26,8 @@ from shoal.methods.classes._run import (
     RandomizedColumns,
     checked,
     classes_of,
+    released_sensitive,
+    verdict,
 )
 from shoal.models import Classes, Model
 from shoal.risk import reidentification
@@ -31,7 +37,16 @@ from shoal.tables import EncodedRecords, Table
 if TYPE_CHECKING:
     from shoal.methods.brief import Brief
 
-__all__ = ["Opened", "PartitionMethod", "assembled", "open_records", "reported", "run_of"]
+__all__ = [
+    "Opened",
+    "PartitionMethod",
+    "assembled",
+    "counting",
+    "for_persons",
+    "open_records",
+    "reported",
+    "run_of",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +54,7 @@ class PartitionMethod(Method):
     """A method that chooses the class of every record on its own."""
 
     form: Form = "microaggregated"
+    keeps: ClassVar[Keeps] = Keeps(persons=True)
 
     @abstractmethod
     def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:
@@ -58,7 +74,7 @@ class PartitionMethod(Method):
     def make(self, work: Work) -> Made:
         """Put the records into classes, decide every promise on them, and release them in the form asked for."""
         opened = open_records(work)
-        found = self.classify(opened.people, opened.plan.class_models)
+        found = for_persons(opened, self.classify(opened.people, opened.plan.class_models))
         made = formed(opened.people, found, self.form)
         work.watch.step(2, 3, "checking the promises")
         run = ClassRun(
@@ -139,14 +155,43 @@ def open_records(work: Work) -> Opened:
     by = [name for name in released_columns(plan.schema) if plan.schema[name].role is not Role.IDENTIFIER]
     encoded = tables.encode_records(table, sensitive=_wanted(plan, method), by=by)
     check_size(plan.class_models, encoded.frequencies)
+    if method.shows_members:
+        _check_shares(plan.class_models, encoded)
     people = HeldRecords(
         quasi_identifiers=quasi_identifiers(plan.schema, encoded),
         sensitive=encoded.sensitive,
         codes=encoded.sensitive_codes,
         persons=encoded.persons,
+        shown=method.shows_members,
     )
     work.watch.step(1, 3, "making classes")
     return Opened(plan=plan, method=method, table=table, encoded=encoded, people=people)
+
+
+def _check_shares(models: Sequence[Model], encoded: EncodedRecords) -> None:
+    """Refuse a person with so many records that not even all records in one class hide them."""
+    k = max((model.capabilities.minimal_class_size for model in models), default=1)
+    most = 0 if encoded.persons is None else int(np.bincount(encoded.persons).max())
+    if most * k > len(encoded):
+        raise RequirementError(
+            f"somebody has {most:,} of the {len(encoded):,} records, more than one in {k:,}; where quasi-identifiers "
+            f"are released as they are, nobody may have more than 1/{k:,} of the records of a class",
+            hint="use a method that generalises, a smaller k, or a table with fewer records of each person",
+        )
+
+
+def for_persons(opened: Opened, found: Classified) -> Classified:
+    """Merge classes with their neighbours until promises hold for persons, where a method counted records."""
+    encoded, people = opened.encoded, opened.people
+    if encoded.persons is None:
+        return found
+    models, (sensitive, codes) = opened.plan.class_models, released_sensitive(encoded, found)
+    partition = merged(
+        people.points,
+        found.partition,
+        lambda own: verdict(models, own, sensitive, codes, encoded.persons, shown=people.shown),
+    )
+    return replace(found, partition=partition)
 
 
 def _wanted(plan: Brief, method: PartitionMethod) -> tuple[str, ...]:
@@ -160,9 +205,8 @@ def assembled(run: ClassRun, outcome: Outcome, table: Table) -> Made:
     plan, encoded, found, made = run.plan, run.encoded, run.found, run.formed
     parts, guarantee, notes = outcome
     events = [*preparation(plan.schema, table), *guarantee.events]
-    if plan.schema.person is not None and plan.method.counts_persons:
-        labels = made.partition.labels
-        events.append(counted(plan.schema.person, encoded.frequencies, labels, run.classes))
+    if not any(event.name == Counted.name for event in events):
+        events += counting(run)
     guarantee = replace(guarantee, events=(*events, Ordered()))
     return Made(
         plan=plan,
@@ -170,7 +214,7 @@ def assembled(run: ClassRun, outcome: Outcome, table: Table) -> Made:
         guarantee=guarantee,
         measures=reported(plan, made.measures),
         before=reidentification(Classes.grouped(encoded.frequencies)),
-        after=reidentification(run.classes),
+        after=reidentification(run.readings[-1]),
         records=len(encoded),
         domains=domains(plan.schema, encoded.frequencies),
         sensitive_hierarchies=tuple(
@@ -181,6 +225,16 @@ def assembled(run: ClassRun, outcome: Outcome, table: Table) -> Made:
         parts=parts,
         notes=notes,
     )
+
+
+def counting(run: ClassRun, columns: Sequence[str] = ()) -> list[Event]:
+    """Say how many persons were released and how few a class has, where persons are counted."""
+    person = run.schema.person
+    if person is None or not run.method.counts_persons:
+        return []
+    step = counted(person, run.encoded.frequencies, run.formed.partition.labels, run.classes)
+    hidden = run.crowd if run.method.shows_members else None
+    return [replace(step, hidden=hidden, columns=tuple(columns))]
 
 
 def reported(plan: Brief, measures: Mapping[str, float]) -> dict[str, float | None]:
@@ -207,7 +261,7 @@ def run_of(opened: Opened, found: Classified, made: Formed, work: Work) -> Class
         encoded=encoded,
         found=found,
         formed=made,
-        classes=classes_of(made.partition, encoded.sensitive, encoded.sensitive_codes),
+        classes=classes_of(made.partition, encoded.sensitive, encoded.sensitive_codes, encoded.persons),
         key=work.key,
         source=work.source,
     )

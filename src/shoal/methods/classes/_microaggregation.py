@@ -21,7 +21,7 @@ from shoal.methods.classes._columns import HeldRecords, few_concepts, fine_point
 from shoal.methods.classes._events import Blocked, averaged, compared
 from shoal.methods.classes._forms import classed, formed, one_table
 from shoal.methods.classes._mdav import mdav, vmdav
-from shoal.methods.classes._method import PartitionMethod, assembled, open_records, run_of
+from shoal.methods.classes._method import PartitionMethod, assembled, counting, open_records, run_of
 from shoal.methods.classes._partition import Partition
 from shoal.methods.classes._promises_clusters import OfAttributeSet
 from shoal.methods.classes._run import Classified, Formed, checked
@@ -90,6 +90,7 @@ class Clustering(PartitionMethod):
             self.strategy,
             clusters=cluster,
             persons=people.persons,
+            shown=people.shown,
         )
         return Classified(partition=partition, events=tuple(events))
 
@@ -162,11 +163,6 @@ class Microaggregation(Clustering):
             own = [entry for entry in entries if entry.parameters.get("columns") == list(names)]
             found += Clustering.unanswered(self, schema, asked, own)
         return found
-
-    @property
-    def counts_persons(self) -> bool:
-        """Whether persons with several records are counted as one: where all columns are clustered together."""
-        return len(self.groups or ()) < 2
 
     @abstractmethod
     def cluster_block(self, places: Floats, k: int) -> Partition:
@@ -348,17 +344,16 @@ def _aggregate_apart(work: Work, method: Microaggregation) -> Made:
         found = method.classify(people, plan.class_models)
         made = formed(people, found, "microaggregated")
         classes = checked(plan, encoded, found, made)
-        promises += [OfAttributeSet.made(model, classes, names) for model in plan.class_models]
-        events += [
-            *found.events,
-            replace(classed(run_of(opened, found, made, work)), columns=tuple(names)),
-        ]
-        events += found.details
+        run = run_of(opened, found, made, work)
+        words = run.words(columns=tuple(names))
+        promises += [OfAttributeSet.made(model, classes, words) for model in plan.class_models]
+        events += [*found.events, replace(classed(run), columns=tuple(names)), *found.details, *counting(run, names)]
         columns |= made.columns
         labels.append(made.partition.labels)
         errors += made.errors
     partition = Partition.numbered(group(np.stack(labels, axis=1))[0])
     together = Formed(columns=columns, partition=partition, measures=errors.measures())
     run = run_of(opened, Classified(partition=partition), together, work)
+    events += counting(run, plan.schema.quasi_identifiers)
     guarantee = Guarantee(promises=tuple(promises), events=tuple(events))
     return assembled(run, one_table(run, guarantee), opened.table)

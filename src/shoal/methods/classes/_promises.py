@@ -15,6 +15,7 @@ from typing import ClassVar
 
 from shoal.exact import fraction
 from shoal.guarantees import (
+    CLASSES,
     CRYPTOGRAPHIC,
     SEED,
     Check,
@@ -31,17 +32,23 @@ from shoal.guarantees import (
 )
 from shoal.models import Achieved, Classes, Model
 
-__all__ = ["SEED", "ClassPromise", "above", "achieved", "listed", "of_file", "stated"]
+__all__ = ["SEED", "ClassPromise", "above", "achieved", "listed", "of_file", "stated", "weakest"]
 
 DIGITS = 10_000
 
 
-def stated(model: Model, classes: Classes, words: Words) -> Promise:
-    """Return the promise of a model with the parameters that were achieved, worded for the release."""
-    found = model.achieved(classes)
+def stated(model: Model, ways: Sequence[Classes], words: Words) -> Promise:
+    """Return the promise of a model with the parameters achieved in all ways that count, worded for the release."""
+    found = weakest(model, ways)
     promise = syntactic(achieved(model, found), words)
     # nobody who has the release can count persons, so the certificate does not state what they achieve
     return promise if words.person is not None else dataclasses.replace(promise, exact=found.plain())
+
+
+def weakest(model: Model, ways: Sequence[Classes]) -> Achieved:
+    """Return the parameters that classes have in all ways in which they are looked at: the least k, the greatest t."""
+    found = [model.achieved(classes) for classes in ways]
+    return Achieved({name: (max if name == "t" else min)(each[name] for each in found) for name in found[0]})
 
 
 def achieved(model: Model, found: Achieved) -> Model:
@@ -81,22 +88,26 @@ class ClassPromise(PromiseKind):
     #: whether the files of a release can show all that it says
     shown: ClassVar[bool] = True
 
-    def promise(self, *, cryptographic: bool = True) -> Promise:
+    def promise(self, words: Words = CLASSES, *, cryptographic: bool = True) -> Promise:
         """Return the promise as a release makes it whose random numbers came from the operating system, or not."""
         del cryptographic
         return Promise(
             model=self.name,
             parameters=self.parameters(),
             strength=Strength.CONDITIONAL,
-            statement=self.statement(),
-            assumptions=self.assumptions(),
+            statement=self.statement(words),
+            assumptions=(*self.assumptions(), *words.counted),
             neighbours=self.neighbours,
+            unit=words.unit,
         )
 
     def again(self, entry: PromiseEntry, evidence: Evidence) -> Promise:
         """Return the promise as the certificate of a release must have it."""
-        del entry
-        return self.promise(cryptographic=evidence.certificate.randomness == CRYPTOGRAPHIC)
+        return self.promise(self.words(entry, evidence), cryptographic=evidence.certificate.randomness == CRYPTOGRAPHIC)
+
+    def words(self, entry: PromiseEntry, evidence: Evidence) -> Words:
+        """Return how the release speaks of the groups of records that the promise is about."""
+        return evidence.words(evidence.data(entry))
 
     @abstractmethod
     def decide(self, entry: PromiseEntry, evidence: Evidence) -> Decision:

@@ -20,6 +20,9 @@ from shoal.tables import Frequencies, SensitiveAttribute, group
 
 __all__ = ["HiddenClasses", "ViewPrivacy"]
 
+UNSEEN = Words(alike=False)
+SEVERAL = "It counts once for every record: with r records of a person, epsilon counts r times."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ViewPrivacy(ClassPromise):
@@ -55,9 +58,9 @@ class ViewPrivacy(ClassPromise):
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
-        del words
+        whose = "a person" if words.person is None else "one record of a person"
         return (
-            f"What an intruder sees of {listed(self.columns)} of a person is {above(self.epsilon)}-differentially "
+            f"What an intruder sees of {listed(self.columns)} of {whose} is {above(self.epsilon)}-differentially "
             "private, if the assumptions hold."
         )
 
@@ -65,10 +68,16 @@ class ViewPrivacy(ClassPromise):
         """Say what must hold for the promise to mean what it says."""
         return PRIOR
 
-    def promise(self, *, cryptographic: bool = True) -> Promise:
-        """Return the promise as a release makes it."""
-        made = ClassPromise.promise(self, cryptographic=cryptographic)
-        return dataclasses.replace(made, exact={"t": plain(self.t)})
+    def promise(self, words: Words = CLASSES, *, cryptographic: bool = True) -> Promise:
+        """Return the promise as a release makes it; it is about one record, also where a person has several."""
+        del cryptographic
+        several = () if words.person is None else (SEVERAL,)
+        return dataclasses.replace(
+            ClassPromise.promise(self),
+            statement=self.statement(words),
+            assumptions=(*self.assumptions(), *several),
+            exact={"t": plain(self.t)},
+        )
 
     def decide(self, entry: PromiseEntry, evidence: Evidence) -> Decision:
         """Compute the closeness of the joint distribution of the columns."""
@@ -135,11 +144,11 @@ class HiddenClasses(ClassPromise):
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
-        del words
+        share = "" if words.person is None else f", of whom nobody has more than 1/{self.k:,} of the records, and"
         return (
             f"The values of {listed(self.columns)} of every person were exchanged at random with those of at least "
-            f"{self.k - 1:,} others, among whom no value is more than {plain(self.t)} times as frequent, or as rare, "
-            "as in the release."
+            f"{self.k - 1:,} others{share or ','} among whom no value is more than {plain(self.t)} times as frequent, "
+            "or as rare, as in the release."
         )
 
     def assumptions(self) -> tuple[str, ...]:
@@ -151,19 +160,24 @@ class HiddenClasses(ClassPromise):
             REPLAY,
         )
 
-    def with_classes(self, labels: Sequence[Sequence[str]], histograms: Sequence[Sequence[int]]) -> Promise:
+    def with_classes(
+        self, labels: Sequence[Sequence[str]], histograms: Sequence[Sequence[int]], words: Words = UNSEEN
+    ) -> Promise:
         """Return the promise with the different histograms of its classes.
 
         ``labels`` are the released combinations of the columns. Every entry of ``histograms`` is a number of classes,
         then the records of each combination in such a class.
         """
         exact = {"labels": [list(row) for row in labels], "histograms": [list(row) for row in histograms]}
-        return dataclasses.replace(self.promise(), exact=exact)
+        return dataclasses.replace(self.promise(words), exact=exact)
+
+    def words(self, entry: PromiseEntry, evidence: Evidence) -> Words:
+        """Return how the release speaks of classes that nobody sees."""
+        return dataclasses.replace(evidence.words(evidence.data(entry)), alike=False)
 
     def again(self, entry: PromiseEntry, evidence: Evidence) -> Promise:
         """Return the promise with the histograms that the certificate lists, which `decide` looks at."""
-        del evidence
-        return self.with_classes(*_histograms(entry))
+        return self.with_classes(*_histograms(entry), self.words(entry, evidence))
 
     def decide(self, entry: PromiseEntry, evidence: Evidence) -> Decision:
         """Decide the promise on the listed histograms, and compare their sum with the data file."""
@@ -175,6 +189,8 @@ class HiddenClasses(ClassPromise):
             return False, "no step exchanges values"
         if any(number < 1 or not self._fits(counts, totals) for number, *counts in rows):
             return False, "a listed class breaks it"
+        if evidence.steps("counted") and evidence.counting(evidence.data(entry).quasi_identifiers).crowd < self.k:
+            return False, "the certificate's count of persons contradicts it"
         classes = sum(row[0] for row in rows)
         return True, f"holds for the {classes:,} classes that the certificate lists; who is in which, it does not show"
 

@@ -13,16 +13,18 @@ from numpy.typing import NDArray
 from shoal import models
 from shoal.errors import ParameterError
 from shoal.exact import Arguments
-from shoal.guarantees import CLASSES, Column, Data, Decision, Evidence, Promise, PromiseEntry, Strength, Words
-from shoal.methods.classes._promises import ClassPromise, achieved, listed
-from shoal.methods.classes._promises_exchange import DRAWN, agreeing_sizes, classing_step, identifying
+from shoal.guarantees import CLASSES, Data, Decision, Evidence, Promise, PromiseEntry, Strength, Words
+from shoal.methods.classes._promises import ClassPromise, achieved, listed, weakest
+from shoal.methods.classes._promises_exchange import (
+    DRAWN,
+    agreeing_sizes,
+    classing_step,
+    cluster_words,
+)
 from shoal.methods.classes._quotas import quota_bounds
 from shoal.models import Classes, ClassHistogram, Model
-from shoal.schema import Role
 
 __all__ = ["OfAttributeSet", "OfClusters"]
-
-CLUSTER = Words(group="cluster", alike=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -48,11 +50,11 @@ class OfAttributeSet(ClassPromise):
         arguments.finish()
 
     @classmethod
-    def made(cls, model: Model, classes: Classes, columns: Sequence[str]) -> Promise:
-        """Return the promise of a model with the parameters that these classes have."""
+    def made(cls, model: Model, classes: Classes, words: Words) -> Promise:
+        """Return the promise of a model with the parameters that these classes of the columns of ``words`` have."""
         found = model.achieved(classes)
-        kind = cls(columns=tuple(columns), model=achieved(model, found))
-        return dataclasses.replace(kind.promise(), exact=found.plain())
+        promise = cls(columns=words.columns, model=achieved(model, found)).promise(words)
+        return promise if words.person is not None else dataclasses.replace(promise, exact=found.plain())
 
     def parameters(self) -> dict[str, object]:
         """Return the columns, and the name and the parameters of the model."""
@@ -65,8 +67,7 @@ class OfAttributeSet(ClassPromise):
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
-        del words
-        text = self.model.statement(Words(columns=self.columns))
+        text = self.model.statement(dataclasses.replace(words, columns=self.columns))
         return text if listed(self.columns) in text else f"Looking at {listed(self.columns)} alone: {text}"
 
     def assumptions(self) -> tuple[str, ...]:
@@ -77,13 +78,20 @@ class OfAttributeSet(ClassPromise):
             *(text for text in self.model.assumptions() if not text.startswith("An intruder knows at most")),
         )
 
-    def promise(self, *, cryptographic: bool = True) -> Promise:
+    def promise(self, words: Words = CLASSES, *, cryptographic: bool = True) -> Promise:
         """Return the promise, which is a property of the table."""
-        made = ClassPromise.promise(self, cryptographic=cryptographic)
+        made = ClassPromise.promise(self, words, cryptographic=cryptographic)
         return dataclasses.replace(made, strength=Strength.SYNTACTIC)
 
+    def words(self, entry: PromiseEntry, evidence: Evidence) -> Words:
+        """Return how the release speaks of the classes of these columns."""
+        return evidence.words(evidence.data(entry), self.columns)
+
     def again(self, entry: PromiseEntry, evidence: Evidence) -> Promise:
-        """Return the promise with the figures of the released classes."""
+        """Return the promise with the figures of the released classes; those of persons nobody can count."""
+        words = self.words(entry, evidence)
+        if words.person is not None:
+            return self.promise(words)
         exact = self.model.achieved(self._classes(evidence, evidence.data(entry))).plain()
         return dataclasses.replace(self.promise(), exact=exact)
 
@@ -95,9 +103,15 @@ class OfAttributeSet(ClassPromise):
     def decide(self, entry: PromiseEntry, evidence: Evidence) -> Decision:
         """Decide the model on the classes that these quasi-identifiers form."""
         data = evidence.data(entry)
-        if not {*self.columns} <= {*identifying(data)}:
+        if not {*self.columns} <= {*data.quasi_identifiers}:
             return False, "it names columns that are not quasi-identifiers of the release"
         classes = self._classes(evidence, data)
+        if evidence.steps("counted"):
+            least = self.model.capabilities.minimal_class_size
+            if not least <= evidence.counting(self.columns).fewest <= int(classes.sizes.min()):
+                return False, "the certificate's count of persons contradicts it"
+            if not self.model.shown_by_records:
+                return True, "it counts persons, who are not in the release: on the publisher's word"
         failing = int(np.count_nonzero(~self.model.keep(classes, np.ones(len(classes), dtype=np.bool_))))
         number = f"{len(classes):,} classes"
         detail = f"{failing:,} of {number} fail" if failing else f"holds for all {number}"
@@ -105,7 +119,7 @@ class OfAttributeSet(ClassPromise):
 
     def _classes(self, evidence: Evidence, data: Data) -> Classes:
         # a quasi-identifier of another set is no part of these classes
-        described = _with_classes_of(data, self.columns)
+        described = data.with_classes_of(self.columns)
         return evidence.classes(data, sensitive=self.model.capabilities.sensitive, columns=described)
 
 
@@ -119,9 +133,9 @@ class OfClusters(ClassPromise):
     shown: ClassVar[bool] = False
 
     @classmethod
-    def made(cls, model: Model, classes: Classes) -> Promise:
-        """Return the promise of a model with the parameters that these clusters have."""
-        return cls(model=achieved(model, model.achieved(classes))).promise()
+    def made(cls, model: Model, ways: Sequence[Classes], words: Words) -> Promise:
+        """Return the promise of a model with the parameters that these clusters have in all ways that count."""
+        return cls(model=achieved(model, weakest(model, ways))).promise(words)
 
     def parameters(self) -> dict[str, object]:
         """Return the name and the parameters of the model."""
@@ -134,8 +148,11 @@ class OfClusters(ClassPromise):
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
-        del words
-        return self.model.statement(CLUSTER)
+        return self.model.statement(dataclasses.replace(words, group="cluster", alike=False))
+
+    def words(self, entry: PromiseEntry, evidence: Evidence) -> Words:
+        """Return how the release speaks of clusters that nobody sees."""
+        return cluster_words(entry, evidence)
 
     def assumptions(self) -> tuple[str, ...]:
         """Say what must hold for the promise to mean what it says."""
@@ -211,15 +228,6 @@ def _reachable(model: Model, classes: Classes, size: int) -> bool:
     below = np.diff((2 * size * np.cumsum(totals) + records) // (2 * records), prepend=0)
     divided = [_divided(classes, {name: each}) for each in (counts, below)]
     return any(bool(model.keep(each, np.ones(2, dtype=np.bool_))[0]) for each in divided)
-
-
-def _with_classes_of(data: Data, columns: Sequence[str]) -> list[Column]:
-    """Return what is known of the columns, only some of them as quasi-identifiers."""
-    others = {*identifying(data)} - {*columns}
-    return [
-        column.model_copy(update={"role": Role.INSENSITIVE}) if column.name in others else column
-        for column in data.columns
-    ]
 
 
 def _parameters(model: Model) -> dict[str, object]:

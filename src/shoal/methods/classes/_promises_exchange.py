@@ -16,7 +16,7 @@ from shoal.methods.classes._promises import SEED, ClassPromise, listed
 from shoal.models import ProbabilisticKAnonymity
 from shoal.schema import Role
 
-__all__ = ["DRAWN", "Exchanged", "agreeing_sizes", "classing_step", "identifying"]
+__all__ = ["DRAWN", "Exchanged", "agreeing_sizes", "classing_step", "cluster_words"]
 
 UNSEEN = "that values were exchanged, and at random, the data cannot show"
 UNTIED = (
@@ -60,7 +60,8 @@ class Exchanged(ClassPromise):
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
-        del words
+        if words.person is not None:
+            return self._to_persons()
         if self.intruder == "uninformed":
             return (
                 "An intruder who knows the quasi-identifiers of a person finds the record that the person's values of "
@@ -71,6 +72,21 @@ class Exchanged(ClassPromise):
             f"An intruder who knows every column of a person but {one} finds the record that the person's value of "
             f"that column was moved to with probability at most 1/{self.k}."
         )
+
+    def _to_persons(self) -> str:
+        if self.intruder == "uninformed":
+            known, moved = "the quasi-identifiers of all records of a person", f"values of {listed(self.columns)}"
+        else:
+            one = listed(self.columns) if len(self.columns) == 1 else f"one of {listed(self.columns)}"
+            known, moved = f"every column of all records of a person but {one}", "values of that column"
+        return (
+            f"To an intruder who knows {known}, the {moved} that a released record shows are that person's with "
+            f"probability at most 1/{self.k}."
+        )
+
+    def words(self, entry: PromiseEntry, evidence: Evidence) -> Words:
+        """Return how the release speaks of clusters that nobody sees."""
+        return cluster_words(entry, evidence)
 
     def assumptions(self) -> tuple[str, ...]:
         """Say what must hold for the promise to mean what it says."""
@@ -94,9 +110,9 @@ class Exchanged(ClassPromise):
             UNTIED,
         )
 
-    def promise(self, *, cryptographic: bool = True) -> Promise:
+    def promise(self, words: Words = CLASSES, *, cryptographic: bool = True) -> Promise:
         """Return the promise; random numbers of a seed are one more assumption."""
-        made = ClassPromise.promise(self)
+        made = ClassPromise.promise(self, words)
         return made if cryptographic else dataclasses.replace(made, assumptions=(*made.assumptions, SEED))
 
     def subject(self, entry: PromiseEntry) -> str:
@@ -107,6 +123,8 @@ class Exchanged(ClassPromise):
     def decide(self, entry: PromiseEntry, evidence: Evidence) -> Decision:
         """Compare the promise with the steps, the columns and the number of records."""
         data = evidence.data(entry)
+        if evidence.steps("counted") and evidence.counting(data.quasi_identifiers).crowd < self.k:
+            return False, "the certificate's count of persons contradicts it"
         return self._together(evidence, data) if self.intruder == "uninformed" else self._apart(evidence, data)
 
     def _together(self, evidence: Evidence, data: Data) -> Decision:
@@ -133,6 +151,11 @@ class Exchanged(ClassPromise):
         return True, f"every sensitive column: {detail}; {UNSEEN}"
 
 
+def cluster_words(entry: PromiseEntry, evidence: Evidence) -> Words:
+    """Return how a release speaks of clusters that nobody sees."""
+    return dataclasses.replace(evidence.words(evidence.data(entry)), group="cluster", alike=False)
+
+
 def agreeing_sizes(step: Step, name: str, records: int, k: int) -> Decision:
     """Compare the clusters of a step with k and with the number of records."""
     count, smallest, largest = (int(str(step[key])) for key in (name, "smallest", "largest"))
@@ -146,11 +169,6 @@ def agreeing_sizes(step: Step, name: str, records: int, k: int) -> Decision:
 
 def classing_step(evidence: Evidence, data: Data) -> Step:
     """Return the one step that put the records into classes by all quasi-identifiers."""
-    names = {*identifying(data)}
+    names = {*data.quasi_identifiers}
     (step,) = (step for step in evidence.steps("classed") if {*texts_of(step["columns"])} == names)
     return step
-
-
-def identifying(data: Data) -> list[str]:
-    """Return the quasi-identifiers of a released table."""
-    return [column.name for column in data.columns if column.role.known_elsewhere]

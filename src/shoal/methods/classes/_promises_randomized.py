@@ -86,9 +86,9 @@ class LocalPrivacy(ClassPromise):
             "Every further release or answer from the same records adds its own epsilon.",
         )
 
-    def promise(self, *, cryptographic: bool = True) -> Promise:
+    def promise(self, words: Words = CLASSES, *, cryptographic: bool = True) -> Promise:
         """Return the promise; with random numbers of a seed it is conditional."""
-        made = ClassPromise.promise(self)
+        made = ClassPromise.promise(self, words)
         if cryptographic:
             return dataclasses.replace(made, strength=Strength.UNCONDITIONAL)
         return dataclasses.replace(made, assumptions=(SEED, *made.assumptions))

@@ -81,12 +81,14 @@ class Composition(ClassPromise):
             if each.model == LocalPrivacy.name
         ]
         known = [factor for factor in factors if factor is not None]
+        # what several records of a person tell together is not known
+        several = any(each.unit == "person" for part in parts for each in part)
         # a table without promises tells who nobody is
         everywhere = len(sizes) == sum(bool(part) for part in parts)
         return cls(
             tables=len(parts),
             k=min(sizes) if sizes and everywhere else None,
-            t=math.prod(known, start=Fraction(1)) if known and len(known) == len(factors) else None,
+            t=math.prod(known, start=Fraction(1)) if known and len(known) == len(factors) and not several else None,
             local_epsilon=sum(losses, Fraction(0)) if losses else None,
         )
 
@@ -109,10 +111,10 @@ class Composition(ClassPromise):
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
-        del words
         said = []
         if self.k is not None:
-            said.append(f"the record of a person is found in any of them with probability at most 1/{self.k}")
+            one = "the record" if words.person is None else "a record"
+            said.append(f"{one} of a person is found in any of them with probability at most 1/{self.k}")
         if self.t is not None:
             said.append(f"beliefs about all confidential values together change by a factor of at most {plain(self.t)}")
         if self.local_epsilon is not None:

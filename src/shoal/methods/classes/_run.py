@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -34,7 +34,10 @@ __all__ = [
     "RandomizedColumns",
     "checked",
     "classes_of",
+    "readings",
+    "released_sensitive",
     "satisfied",
+    "verdict",
 ]
 
 Form = Literal["microaggregated", "generalized", "permuted", "anatomy", "suppressed"]
@@ -112,10 +115,19 @@ class ClassRun:
         """What the columns mean."""
         return self.plan.schema
 
+    def words(self, **more: object) -> Words:
+        """How the release speaks of its classes, and whether it counts persons."""
+        return Words(person=self.schema.person if self.method.counts_persons else None, **more)  # type: ignore[arg-type]
+
     @property
-    def words(self) -> Words:
-        """How the release speaks of its classes, which share their quasi-identifiers."""
-        return Words(person=self.schema.person if self.method.counts_persons else None)
+    def readings(self) -> tuple[Classes, ...]:
+        """The classes in every way in which promises hold for them: see `readings`."""
+        return readings(self.classes, self.formed.partition, self.encoded.persons, shown=self.method.shows_members)
+
+    @property
+    def crowd(self) -> int:
+        """Among how many people a record hides at least."""
+        return int(self.readings[-1].crowds.min())
 
     @property
     def identifying(self) -> tuple[str, ...]:
@@ -174,6 +186,27 @@ def classes_of(
     return Classes.of(frequencies, partition.labels, number=partition.count)
 
 
+def readings(
+    classes: Classes, partition: Partition, persons: NDArray[np.int64] | None, *, shown: bool
+) -> tuple[Classes, ...]:
+    """Return classes in every way in which promises must hold for them.
+
+    Where the records of a class look alike, its persons are counted, and each has one vote. Where quasi-identifiers are
+    released as they are (``shown``), anybody sees that r of the n records of a class are of the same person, and any
+    confidential values of the class are that person's with probability r / n. So promises must also hold as the
+    intruder sees it: a class hides everybody among floor(n / greatest r) people, and every record counts as it is. A
+    union of classes keeps what all of them keep.
+    """
+    if persons is None or not shown:
+        return (classes,)
+    number = int(persons.max()) + 1
+    held, times = np.unique(partition.labels.astype(np.int64) * number + persons, return_counts=True)
+    most = np.ones(partition.count, dtype=np.int64)
+    np.maximum.at(most, held // number, times)
+    by_records = {name: replace(histogram, votes=None) for name, histogram in classes.sensitive.items()}
+    return classes, replace(classes, sensitive=by_records, persons=classes.sizes // most, vote=1)
+
+
 def satisfied(models: Sequence[Model], classes: Classes) -> NDArray[np.bool_]:
     """Return which classes satisfy all models in a release of all of them."""
     everything = np.ones(len(classes), dtype=np.bool_)
@@ -183,11 +216,27 @@ def satisfied(models: Sequence[Model], classes: Classes) -> NDArray[np.bool_]:
     return verdict
 
 
+def verdict(
+    models: Sequence[Model],
+    partition: Partition,
+    sensitive: tuple[SensitiveAttribute, ...],
+    codes: NDArray[np.integer],
+    persons: NDArray[np.int64] | None = None,
+    *,
+    shown: bool = False,
+) -> NDArray[np.bool_]:
+    """Return which classes of a partition satisfy all models, in every way in which they must; see `readings`."""
+    classes = classes_of(partition, sensitive, codes, persons)
+    ways = readings(classes, partition, persons, shown=shown)
+    return np.asarray(np.all([satisfied(models, way) for way in ways], axis=0))
+
+
 def checked(plan: Brief, encoded: EncodedRecords, found: Classified, made: Formed) -> Classes:
     """Decide every promise on the classes that will be released, independently of the method."""
-    sensitive, codes = _released_sensitive(encoded, found)
+    sensitive, codes = released_sensitive(encoded, found)
     classes = classes_of(made.partition, sensitive, codes, encoded.persons)
-    broken = [model for model in plan.class_models if not satisfied([model], classes).all()]
+    ways = readings(classes, made.partition, encoded.persons, shown=plan.method.shows_members)
+    broken = [model for model in plan.class_models if not all(satisfied([model], way).all() for way in ways)]
     if broken:
         raise RequirementError(
             [f"the classes of method `{plan.method.name}` do not keep `{model.title}`" for model in broken],
@@ -196,7 +245,7 @@ def checked(plan: Brief, encoded: EncodedRecords, found: Classified, made: Forme
     return classes
 
 
-def _released_sensitive(encoded: EncodedRecords, found: Classified) -> tuple[tuple[SensitiveAttribute, ...], Codes]:
+def released_sensitive(encoded: EncodedRecords, found: Classified) -> tuple[tuple[SensitiveAttribute, ...], Codes]:
     """Return the sensitive attributes as they are released: buckets where there are some."""
     if found.buckets is None:
         return encoded.sensitive, encoded.sensitive_codes

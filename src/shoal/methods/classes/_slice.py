@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal import methods, tables
 from shoal.errors import ParameterError, RequirementError
 from shoal.exact import Arguments
-from shoal.guarantees import Dropped, Event, Guarantee, Promise, PromiseEntry, Requirement, column
+from shoal.guarantees import Counted, Dropped, Event, Guarantee, Promise, PromiseEntry, Requirement, Words, column
 from shoal.kernels import Codes, Floats, Integers
 from shoal.methods._preparation import check_key
 from shoal.methods.base import Keeps, Made, Method, Part, Work
@@ -93,6 +93,16 @@ class Slice(Method):
         return self.of_groups.caveats
 
     @property
+    def counts_persons(self) -> bool:
+        """Whether persons with several records are counted as one: where the method of the groups does."""
+        return self.of_groups.counts_persons
+
+    @property
+    def shows_members(self) -> bool:
+        """Whether quasi-identifiers are released as they were: where the method of the groups does."""
+        return self.of_groups.shows_members
+
+    @property
     def of_groups(self) -> Method:
         """The method for each group of columns."""
         return methods.from_parameters(self.inner, self.options)
@@ -155,7 +165,7 @@ def _cut(work: Work, method: Slice) -> Made:
             made.append((_untouched(plan, table, file, names), None, ()))
             continue
         key = work.key if any(plan.schema[name].pseudonym for name in names) else None
-        release = mine.method.make(replace(work, plan=mine, table=table.select(*names), key=key))
+        release = mine.method.make(replace(work, plan=mine, table=table.select(*mine.schema.names), key=key))
         made.append(_as_part(release, file))
     return _together(plan, table, groups, made)
 
@@ -193,9 +203,9 @@ def _flat(attribute: Attribute) -> Attribute:
 
 def _part_plan(plan: Brief, method: Slice, names: Sequence[str]) -> Brief | None:
     """Return the plan of a group, or None where it has no quasi-identifier: nothing in it tells who somebody is."""
-    schema = replace(plan.schema, attributes=tuple(plan.schema[name] for name in names))
+    schema = replace(plan.schema, attributes=tuple(plan.schema[name] for name in (*_whose(plan.schema), *names)))
     if not schema.quasi_identifiers:
-        if schema.identifiers:
+        if any(schema[name].pseudonym for name in schema.identifiers):
             raise ParameterError(f"column `{schema.identifiers[0]}` must be in a group with a quasi-identifier.")
         return None
     mine = tuple(model for model in plan.class_models if _is_about(model, names))
@@ -205,6 +215,11 @@ def _part_plan(plan: Brief, method: Slice, names: Sequence[str]) -> Brief | None
             hint=f"add one that is about every group, such as `{KAnonymity.title}`",
         )
     return replace(plan, schema=schema, models=mine, method=method.of_groups, measures=plan.measures)
+
+
+def _whose(schema: Schema) -> tuple[str, ...]:
+    """Return the column that says whose record it is, which goes into every group and is not released."""
+    return () if schema.person is None or schema[schema.person].pseudonym else (schema.person,)
 
 
 def _is_about(model: Model, names: Sequence[str]) -> bool:
@@ -243,10 +258,10 @@ def _together(
     promises = [promise for _, _, mine in made for promise in mine]
     if len(made) > 1:
         together = Composition.of([mine for _, _, mine in made], [exposed(part.columns) for part, _, _ in made])
-        promises.append(together.promise())
+        promises.append(together.promise(Words(person=plan.schema.person if plan.method.counts_persons else None)))
     dropped = tuple(name for name in plan.schema.identifiers if not plan.schema[name].pseudonym)
     events: list[Event] = [Dropped(columns=dropped)] if dropped else []
-    events += [Sliced(groups=groups), *(event for release in releases for event in release.guarantee.events)]
+    events += [Sliced(groups=groups), *(event for release in releases for event in _of_slice(release))]
     randomness = list(dict.fromkeys(release.guarantee.randomness for release in releases))
     worst = min(releases, key=lambda release: release.after.smallest)
     return Made(
@@ -270,6 +285,15 @@ def _together(
         sensitive_hierarchies=tuple(each for release in releases for each in release.sensitive_hierarchies),
         parts=tuple(part for part, _, _ in made),
     )
+
+
+def _of_slice(release: Made) -> Iterator[Event]:
+    """Yield the steps of a slice: those that count persons say of which columns, and the person column goes once."""
+    for event in release.guarantee.events:
+        if isinstance(event, Counted):
+            yield replace(event, columns=event.columns or release.plan.schema.quasi_identifiers)
+        elif not isinstance(event, Dropped):
+            yield event
 
 
 def associations(codes: NDArray[np.integer]) -> Floats:

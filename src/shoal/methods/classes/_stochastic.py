@@ -14,6 +14,7 @@ from shoal.errors import DataError
 from shoal.exact import Arguments, Number, fraction, plain
 from shoal.kernels import Codes
 from shoal.methods._preparation import drafted
+from shoal.methods.base import Keeps
 from shoal.methods.classes._columns import HeldRecords
 from shoal.methods.classes._events import Randomized
 from shoal.methods.classes._factors import stochastic_epsilon
@@ -68,6 +69,7 @@ class StochasticCloseness(PartitionMethod):
     epsilon: Number | None = None
     t: Number | None = None
     mechanism: Mechanism | None = None
+    keeps: ClassVar[Keeps] = Keeps()
     name: ClassVar[str] = "stochastic-closeness"
     title: ClassVar[str] = "StochasticCloseness"
 

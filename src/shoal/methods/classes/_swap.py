@@ -20,10 +20,10 @@ from shoal.methods.classes._events import Permuted, Ranked
 from shoal.methods.classes._forms import classed, one_table
 from shoal.methods.classes._method import Opened, PartitionMethod, assembled, open_records, run_of
 from shoal.methods.classes._microaggregation import Categories, Clustering, compared_as, mdav_clusters
-from shoal.methods.classes._partition import Partition, permutation_within, require_size
+from shoal.methods.classes._partition import Partition, merged, permutation_within, require_size
 from shoal.methods.classes._promises_clusters import OfClusters
 from shoal.methods.classes._promises_exchange import Exchanged
-from shoal.methods.classes._run import Classified, Form, Formed, checked
+from shoal.methods.classes._run import Classified, Form, Formed, checked, verdict
 from shoal.methods.classes._space import as_column
 from shoal.methods.classes._typical import Errors, concept_errors, number_errors
 from shoal.models import Model, ProbabilisticKAnonymity
@@ -77,7 +77,7 @@ class Swap(Clustering):
     categories: Categories = "auto"
     name: ClassVar[str] = "swap"
     title: ClassVar[str] = "Swap"
-    keeps: ClassVar[Keeps] = Keeps(crowd=ProbabilisticKAnonymity.name)
+    keeps: ClassVar[Keeps] = Keeps(crowd=ProbabilisticKAnonymity.name, persons=True)
 
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)
@@ -125,12 +125,13 @@ def _swap(work: Work, method: PartitionMethod) -> Made:
     others = [model for model in run.plan.class_models if not model.capabilities.linkage]
     # that clusters were merged because of their values tells which failed: only those made without them hide people
     made_with = max(model.capabilities.minimal_class_size for model in run.plan.class_models)
-    k = made_with if others else int(found.partition.sizes.min())
+    k = made_with if others else run.crowd
+    words = run.words(group="cluster", alike=False)
     linked = Exchanged(k=k, intruder="uninformed", columns=run.confidential)
     guarantee = Guarantee(
         promises=(
-            linked.promise(cryptographic=work.source.cryptographic),
-            *(OfClusters.made(model, run.classes) for model in others),
+            linked.promise(words, cryptographic=work.source.cryptographic),
+            *(OfClusters.made(model, run.readings, words) for model in others),
         ),
         events=(*found.events, classed(run), Permuted(columns=run.confidential)),
         randomness=randomness(cryptographic=work.source.cryptographic),
@@ -176,7 +177,7 @@ class IndividualRankingSwap(PartitionMethod):
     form: Form = "permuted"
     name: ClassVar[str] = "ir-swap"
     title: ClassVar[str] = "IndividualRankingSwap"
-    keeps: ClassVar[Keeps] = Keeps(crowd=ProbabilisticKAnonymity.name)
+    keeps: ClassVar[Keeps] = Keeps(crowd=ProbabilisticKAnonymity.name, persons=True)
 
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)
@@ -214,7 +215,8 @@ def _rank_and_swap(work: Work) -> Made:
     partitions, errors = [], Errors()
     for j, attribute in enumerate(opened.encoded.sensitive):
         work.watch.step(1 + j, 2 + len(opened.encoded.sensitive), "making classes")
-        partition = individual_ranking(_ranks(opened, j), k)
+        ranks = _ranks(opened, j)
+        partition = _for_persons(opened, ranks, individual_ranking(ranks, k))
         order = permutation_within(partition, source=work.source)
         sizes = partition.sizes
         events.append(
@@ -223,16 +225,28 @@ def _rank_and_swap(work: Work) -> Made:
         moved.append(((attribute.name,), order))
         partitions.append(partition)
         errors += _moved_errors(opened, j, order).weighted(opened.plan.schema[attribute.name].weight)
-    worst = min(partitions, key=lambda partition: int(partition.sizes.min()))
-    made = Formed(columns={}, partition=worst, measures=errors.measures())
-    run = run_of(opened, Classified(partition=worst), made, work)
-    promise = Exchanged(k=int(worst.sizes.min()), intruder="informed", columns=opened.plan.schema.sensitive)
+    runs = [
+        run_of(opened, Classified(partition=each), Formed(columns={}, partition=each, measures=errors.measures()), work)
+        for each in partitions
+    ]
+    run = min(runs, key=lambda each: each.crowd)
+    promise = Exchanged(k=run.crowd, intruder="informed", columns=opened.plan.schema.sensitive)
     guarantee = Guarantee(
-        promises=(promise.promise(cryptographic=work.source.cryptographic),),
+        promises=(promise.promise(run.words(group="cluster", alike=False), cryptographic=work.source.cryptographic),),
         events=tuple(events),
         randomness=randomness(cryptographic=work.source.cryptographic),
     )
     return assembled(run, one_table(run, guarantee, moved=moved), opened.table)
+
+
+def _for_persons(opened: Opened, ranks: Floats, partition: Partition) -> Partition:
+    """Merge clusters of ranks with their neighbours until nobody has more than 1/k of the records of one."""
+    persons = opened.encoded.persons
+    if persons is None:
+        return partition
+    sensitive, codes = opened.encoded.sensitive, opened.encoded.sensitive_codes
+    models = opened.plan.class_models
+    return merged(ranks[:, None], partition, lambda own: verdict(models, own, sensitive, codes, persons, shown=True))
 
 
 def individual_ranking(values: ArrayLike, k: int) -> Partition:

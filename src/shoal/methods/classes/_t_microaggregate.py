@@ -9,21 +9,19 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import RequirementError
 from shoal.exact import Arguments
-from shoal.kernels import Floats, Integers, Mask
-from shoal.kernels.nearest import nearest
+from shoal.kernels import Floats, Integers
 from shoal.methods.classes._blocks import blocked_mdav
 from shoal.methods.classes._closeness_first import closeness_first
 from shoal.methods.classes._columns import HeldRecords
 from shoal.methods.classes._mdav import mdav
 from shoal.methods.classes._method import PartitionMethod
-from shoal.methods.classes._partition import Partition, cluster_means, squared_error
-from shoal.methods.classes._run import Classified, classes_of, satisfied
+from shoal.methods.classes._partition import Partition, merged, squared_error
+from shoal.methods.classes._run import Classified, verdict
 from shoal.models import Model
 from shoal.tables import SensitiveAttribute
 
-__all__ = ["Strategy", "TMicroaggregate", "merged", "microaggregate_points"]
+__all__ = ["Strategy", "TMicroaggregate", "microaggregate_points"]
 
 Strategy = Literal["best", "closeness-first", "merge-first"]
 """Give every class its share of the confidential values; or cluster by quasi-identifiers and merge what fails; or do
@@ -73,14 +71,15 @@ class TMicroaggregate(PartitionMethod):
     def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:
         """Make classes by the strategy."""
         partition = microaggregate_points(
-            people.points, people.sensitive, people.codes, models, self.strategy, persons=people.persons
+            people.points,
+            people.sensitive,
+            people.codes,
+            models,
+            self.strategy,
+            persons=people.persons,
+            shown=people.shown,
         )
         return Classified(partition=partition)
-
-    @property
-    def counts_persons(self) -> bool:
-        """Whether persons with several records are counted as one: where a class shares its quasi-identifiers."""
-        return self.form != "anatomy"
 
 
 def microaggregate_points(
@@ -91,6 +90,8 @@ def microaggregate_points(
     strategy: Strategy,
     clusters: Callable[[int], Partition] | None = None,
     persons: Integers | None = None,
+    *,
+    shown: bool = False,
 ) -> Partition:
     """Partition records into homogeneous classes that satisfy all models.
 
@@ -111,7 +112,9 @@ def microaggregate_points(
         Makes the classes to begin with, of at least so many records; by default MDAV does.
     persons
         The person of every record; without, every record is of a person of its own. Classes to begin with have so many
-        records; those that have too few persons are merged with their neighbours.
+        records; those that have too few persons are merged with their neighbours, before values are looked at.
+    shown
+        Whether quasi-identifiers are released as they are; see `readings`.
 
     Guarantee
     ---------
@@ -130,7 +133,12 @@ def microaggregate_points(
 
     def repair(some: Floats, rows: Integers, start: Partition) -> Partition:
         chosen, whose = codes[rows], None if persons is None else persons[rows]
-        return merged(some, start, lambda partition: satisfied(models, classes_of(partition, sensitive, chosen, whose)))
+
+        def kept(promises: Sequence[Model], start: Partition) -> Partition:
+            return merged(some, start, lambda own: verdict(promises, own, sensitive, chosen, whose, shown=shown))
+
+        crowds = [model for model in models if model.capabilities.decided_by_size]
+        return kept(models, start if whose is None else kept(crowds, start))
 
     k = min(max((model.capabilities.minimal_class_size for model in models), default=1), len(places))
     close = [model for model in models if model.capabilities.earth_mover is not None]
@@ -148,7 +156,7 @@ def microaggregate_points(
         codes[:, column],
         t=float(model.capabilities.earth_mover or 0),
         k=k,
-        holds=lambda classes: bool(satisfied([model], classes).all()),
+        holds=model.holds,
         repair=repair,
     )
     return min([made, *found], key=lambda partition: squared_error(places, partition))
@@ -159,69 +167,3 @@ def _clusters(places: Floats, k: int) -> Partition:
     if len(places) > BLOCKED:
         return blocked_mdav(places, k, block_rows=BLOCK_ROWS, repair=0)
     return mdav(places, k)
-
-
-def merged(points: Floats, partition: Partition, satisfied: Callable[[Partition], Mask]) -> Partition:
-    """Return a coarser partition whose classes all satisfy the verdict.
-
-    In every round each failing class, the smallest first, is merged with the class whose centroid is nearest to its
-    own and that was not merged in this round. Closeness is convex, so merging never makes two classes worse than the
-    worse of them, and a single class has distance 0: this ends, unless the table itself fails.
-
-    Parameters
-    ----------
-    points
-        The quasi-identifiers as points.
-    partition
-        The classes to begin with.
-    satisfied
-        Says which classes of a partition satisfy what is asked.
-
-    Guarantee
-    ---------
-    The verdict holds for every class of the result; every class is a union of classes of ``partition``.
-
-    Notes
-    -----
-    Merging the worst class alone, as "microaggregation and merging" does (Soria-Comas et al. 2015, Alg. 1), costs a
-    pass for each merger; rounds cost O((N + classes log classes) log classes) in all, and merge about as many.
-
-    Raises
-    ------
-    RequirementError
-        If one class of all records fails.
-
-    Examples
-    --------
-    >>> places = np.array([[1.0], [2.0], [8.0], [9.0]])
-    >>> merged(places, Partition([0, 1, 2, 3]), lambda p: p.sizes >= 2).labels.tolist()
-    [0, 0, 1, 1]
-    """
-    while True:
-        verdict = satisfied(partition)
-        if verdict.all():
-            return partition
-        if partition.count == 1:
-            raise RequirementError(
-                "not even one class of all records keeps the promises",
-                hint="weaken a promise; closeness alone always holds for a single class",
-            )
-        partition = Partition.numbered(_pairs(points, partition, verdict)[partition.labels])
-
-
-def _pairs(points: Floats, partition: Partition, verdict: Mask) -> Integers:
-    """Return the class that every class becomes: itself, or the one it is merged with."""
-    centroids = cluster_means(points, partition)
-    failing = np.flatnonzero(~verdict)
-    failing = failing[np.argsort(partition.sizes[failing], kind="stable")]
-    neighbours, _ = nearest(centroids, centroids[failing], min(8, partition.count))
-    owner, busy = np.arange(partition.count), np.zeros(partition.count, dtype=bool)
-    for own, near in zip(failing.tolist(), neighbours.tolist(), strict=True):
-        if busy[own]:
-            continue
-        for other in near:
-            if other != own and not busy[other]:
-                owner[own] = other
-                busy[own] = busy[other] = True
-                break
-    return owner

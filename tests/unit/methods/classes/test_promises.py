@@ -20,10 +20,10 @@ CLASSES = classes_of(Partition([0, 0, 0, 0, 1, 1, 1]), (ATTRIBUTE,), np.array([[
 
 def test_a_promise_states_what_was_achieved_and_never_less_than_asked() -> None:
     assert achieved(KAnonymity(2), KAnonymity(2).achieved(CLASSES)) == KAnonymity(3)
-    promise = stated(MultiplicativeCloseness("x", 2), CLASSES, Words())
+    promise = stated(MultiplicativeCloseness("x", 2), (CLASSES,), Words())
     assert promise.exact["t"] == "9/7"
     assert promise.parameters["t"] == 1.2858  # 9/7 = 1.28571..., rounded up
-    close = stated(TCloseness("x", "0.5"), CLASSES, Words())
+    close = stated(TCloseness("x", "0.5"), (CLASSES,), Words())
     assert Fraction(str(close.parameters["t"])) >= Fraction(str(close.exact["t"]))
 
 
@@ -39,7 +39,7 @@ def test_models_without_a_strongest_parameter_stay_as_they_are() -> None:
 
 def test_anatomy_speaks_of_classes_and_not_of_shared_quasi_identifiers() -> None:
     for model in (KAnonymity(2), MultiplicativeCloseness("x", 2), TCloseness("x", "0.5")):
-        promise = stated(model, CLASSES, Words(alike=False))
+        promise = stated(model, (CLASSES,), Words(alike=False))
         assert "quasi-identifiers" not in promise.statement
         assert any("not hidden" in assumption for assumption in promise.assumptions)
 
