@@ -72,14 +72,18 @@ METHODS = [
     shoal.TMicroaggregate(),
     shoal.TMicroaggregate(form="generalized"),
 ]
-#: methods that do not count persons yet: they say so
-REFUSING = [
-    shoal.Mdav(groups=[["age", "sex"], ["zip"]]),
-    shoal.TMicroaggregate(form="anatomy"),
-    shoal.Anatomy(),
-    shoal.Bucketize(),
-    shoal.Swap(),
-    shoal.IndividualRankingSwap(),
+CROWD, EXCHANGE = shoal.KAnonymity(3), shoal.ProbabilisticKAnonymity(3)
+#: methods that release quasi-identifiers as they are, several tables, or sets of columns, with what they promise
+OTHERS = [
+    (shoal.Mdav(groups=[["age", "sex"], ["zip"]]), [CROWD, shoal.DistinctLDiversity("ill", 2)]),
+    (shoal.TMicroaggregate(form="anatomy"), [CROWD, shoal.TCloseness("ill", 0.3)]),
+    (shoal.Anatomy(), [CROWD, shoal.DistinctLDiversity("ill", 2)]),
+    (shoal.Bucketize(), [CROWD, shoal.MultiplicativeCloseness("ill", 3)]),
+    (shoal.Bucketize(form="permuted"), [CROWD, shoal.MultiplicativeCloseness("ill", 3)]),
+    (shoal.Swap(), [EXCHANGE, shoal.DistinctLDiversity("ill", 2)]),
+    (shoal.IndividualRankingSwap(), [EXCHANGE]),
+    (shoal.Slice(groups=[["age", "sex", "ill"], ["zip", "trace"]]), [CROWD]),
+    (shoal.Slice(groups=[["age", "sex", "ill"], ["zip", "trace"]], inner="swap"), [EXCHANGE]),
 ]
 
 
@@ -176,16 +180,38 @@ def test_what_counts_records_is_refused_where_persons_repeat() -> None:
         shoal.anonymize(table, shoal.KMAnonymity(2, 2))
 
 
-@pytest.mark.parametrize("method", REFUSING, ids=repr)
-def test_a_method_that_counts_records_refuses_persons_with_several(method: shoal.Method) -> None:
-    table = shoal.read(visits(8)).with_schema(described())
-    promise = {
-        "swap": shoal.ProbabilisticKAnonymity(3),
-        "ir-swap": shoal.ProbabilisticKAnonymity(3),
-        "bucketize": shoal.MultiplicativeCloseness("ill", 3),
-    }.get(method.name, shoal.KAnonymity(3))
-    with pytest.raises(ParameterError, match="says that the 300 records are of 54 persons"):
-        shoal.anonymize(table, promise, method=method)
+@pytest.mark.parametrize(("method", "promises"), OTHERS, ids=repr)
+def test_other_forms_of_a_release_count_persons_and_verify(
+    method: shoal.Method, promises: list[shoal.Model], tmp_path: Path
+) -> None:
+    table = shoal.read(visits(8, persons=80)).with_schema(described())
+    release = shoal.anonymize(table, *promises, method=method)
+    folder = release.write(tmp_path / "release")
+    verification = shoal.verify(folder)
+    assert verification.passed, str(verification)
+    certificate = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
+    assert "person" in {promise["unit"] for promise in certificate["promises"]}
+    steps = [each for each in certificate["steps"] if each["step"] == "counted"]
+    assert min(step.get("hidden", step["fewest"]) for step in steps if step.get("columns") != KNOWN) >= 3
+    assert all(("hidden" in step) == method.shows_members for step in steps)
+
+
+def test_nobody_has_more_than_a_share_of_a_class_that_shows_who_is_in_it() -> None:
+    frame = visits(8, persons=80)
+    release = shoal.anonymize(shoal.read(frame).with_schema(described()), CROWD, method=shoal.Anatomy())
+    people, values = (part.table.to_pandas() for part in release.parts)
+    traced = values.merge(frame[["trace", "id"]], on="trace", validate="one_to_one")
+    held = traced.groupby(["class", "id"]).size().groupby("class").max()
+    sizes = people.groupby("class").size()
+    assert (held * 3 <= sizes[held.index]).all()
+    assert release.after.prosecutor >= (held / sizes[held.index]).max()
+
+
+def test_a_person_with_too_many_records_to_be_hidden_is_told() -> None:
+    frame = visits(6)
+    frame.loc[frame.index[::2], "id"] = "P9999"
+    with pytest.raises(RequirementError, match="somebody has 150 of the 300 records, more than one in 3"):
+        shoal.anonymize(shoal.read(frame).with_schema(described()), CROWD, method=shoal.Anatomy())
 
 
 def test_a_pseudonym_that_links_the_records_of_a_person_is_refused() -> None:

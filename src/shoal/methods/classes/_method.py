@@ -46,6 +46,7 @@ __all__ = [
     "open_records",
     "reported",
     "run_of",
+    "settled",
 ]
 
 
@@ -74,8 +75,7 @@ class PartitionMethod(Method):
     def make(self, work: Work) -> Made:
         """Put the records into classes, decide every promise on them, and release them in the form asked for."""
         opened = open_records(work)
-        found = for_persons(opened, self.classify(opened.people, opened.plan.class_models))
-        made = formed(opened.people, found, self.form)
+        found, made = settled(opened, self.classify(opened.people, opened.plan.class_models))
         work.watch.step(2, 3, "checking the promises")
         run = ClassRun(
             plan=opened.plan,
@@ -178,6 +178,16 @@ def _check_shares(models: Sequence[Model], encoded: EncodedRecords) -> None:
             f"are released as they are, nobody may have more than 1/{k:,} of the records of a class",
             hint="use a method that generalises, a smaller k, or a table with fewer records of each person",
         )
+
+
+def settled(opened: Opened, found: Classified) -> tuple[Classified, Formed]:
+    """Give classes their form; those that then look the same are one, which may take a vote from a person of both."""
+    while True:
+        found = for_persons(opened, found)
+        made = formed(opened.people, found, opened.method.form)
+        if opened.people.persons is None or made.partition.count == found.partition.count:
+            return found, made
+        found = replace(found, partition=made.partition)
 
 
 def for_persons(opened: Opened, found: Classified) -> Classified:

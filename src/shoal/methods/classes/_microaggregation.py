@@ -19,9 +19,9 @@ from shoal.methods.classes._blocks import LEAST_BLOCK, blocked_mdav, blocks, exc
 from shoal.methods.classes._by_block import aggregate_by_block, suits_blocks
 from shoal.methods.classes._columns import HeldRecords, few_concepts, fine_points, semantic_space
 from shoal.methods.classes._events import Blocked, averaged, compared
-from shoal.methods.classes._forms import classed, formed, one_table
+from shoal.methods.classes._forms import classed, one_table
 from shoal.methods.classes._mdav import mdav, vmdav
-from shoal.methods.classes._method import PartitionMethod, assembled, counting, open_records, run_of
+from shoal.methods.classes._method import PartitionMethod, assembled, counting, open_records, run_of, settled
 from shoal.methods.classes._partition import Partition
 from shoal.methods.classes._promises_clusters import OfAttributeSet
 from shoal.methods.classes._run import Classified, Formed, checked
@@ -341,8 +341,7 @@ def _aggregate_apart(work: Work, method: Microaggregation) -> Made:
         work.watch.step(1 + number, 2 + len(groups), "making classes")
         chosen = tuple(each for each in opened.people.quasi_identifiers if each.attribute.name in names)
         people = replace(opened.people, quasi_identifiers=chosen)
-        found = method.classify(people, plan.class_models)
-        made = formed(people, found, "microaggregated")
+        found, made = settled(replace(opened, people=people), method.classify(people, plan.class_models))
         classes = checked(plan, encoded, found, made)
         run = run_of(opened, found, made, work)
         words = run.words(columns=tuple(names))
