@@ -137,7 +137,7 @@ class Data(_Part):
     @property
     def quasi_identifiers(self) -> tuple[str, ...]:
         """The columns that make the classes."""
-        return tuple(each.name for each in self.columns if each.role is Role.QUASI_IDENTIFIER)
+        return tuple(each.name for each in self.columns if each.role.known_elsewhere)
 
     def with_classes_of(self, names: Sequence[str]) -> tuple[Column, ...]:
         """Return what is known of the columns, only some of them as quasi-identifiers."""

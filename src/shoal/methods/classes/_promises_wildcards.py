@@ -79,9 +79,9 @@ class KWildcards(ClassPromise, Requirement):
             "Sensitive values are not covered: all matching records may share one.",
         )
 
-    def promise(self, *, cryptographic: bool = True) -> Promise:
+    def promise(self, words: Words = CLASSES, *, cryptographic: bool = True) -> Promise:
         """Return the promise, which is a property of the table."""
-        made = ClassPromise.promise(self, cryptographic=cryptographic)
+        made = ClassPromise.promise(self, words, cryptographic=cryptographic)
         return dataclasses.replace(made, strength=Strength.SYNTACTIC)
 
     def subject(self, entry: PromiseEntry) -> str:

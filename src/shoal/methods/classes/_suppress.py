@@ -155,7 +155,7 @@ class Suppress(PartitionMethod):
         )
         guarantee = Guarantee(
             promises=(
-                *(stated(model, run.classes, run.words) for model in models),
+                *(stated(model, run.readings, run.words()) for model in models),
                 *(each.promise() for each in wildcards),
             ),
             events=(_step(people, codes, hidden, wildcards),),
