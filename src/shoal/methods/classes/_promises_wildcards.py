@@ -13,7 +13,6 @@ from shoal.guarantees import CLASSES, Data, Decision, Evidence, Promise, Promise
 from shoal.hierarchies import TOP
 from shoal.kernels import Codes, Counts, Mask
 from shoal.methods.classes._promises import ClassPromise
-from shoal.methods.classes._promises_exchange import identifying
 from shoal.methods.classes._shown_cells import agreeing
 from shoal.tables import group, tally
 
@@ -105,7 +104,7 @@ class KWildcards(ClassPromise, Requirement):
 
 def shown_by(evidence: Evidence, data: Data) -> tuple[Codes, Mask, Counts]:
     """Return the released combinations of quasi-identifiers, which of their cells are suppressed, and the records."""
-    names = identifying(data)
+    names = data.quasi_identifiers
     tallied = evidence.tallied(data, names)
     cells = np.array([list(row) for row in tallied], dtype=object).reshape(len(tallied), len(names))
     codes = np.stack(
