@@ -18,7 +18,20 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from types import FrameType
 
-__all__ = ["STOPPED", "finishing", "gently", "happened", "held", "left", "run", "stop", "temporary", "written"]
+__all__ = [
+    "STOPPED",
+    "enough",
+    "finishing",
+    "gently",
+    "happened",
+    "held",
+    "left",
+    "run",
+    "searching",
+    "stop",
+    "temporary",
+    "written",
+]
 
 #: the exit code of work that was stopped
 STOPPED = 130
@@ -41,6 +54,8 @@ class _Process:
         self.say: Callable[[str], None] | None = None
         self.code: int | None = None
         self.finishing = False
+        self.first: Callable[[], None] | None = None
+        self.enough = False
 
 
 _process = _Process()
@@ -98,6 +113,24 @@ def gently(end: Callable[[], None]) -> Iterator[None]:
         _process.gentle.remove(end)
 
 
+@contextlib.contextmanager
+def searching(say: Callable[[], None]) -> Iterator[None]:
+    """Let the first Ctrl-C in the block end a search with the best that it has, after ``say``; the second stops.
+
+    For a person at a terminal: programs that send a signal want the end.
+    """
+    _process.first, _process.enough = say, False
+    try:
+        yield
+    finally:
+        _process.first = None
+
+
+def enough() -> bool:
+    """Return whether a person has asked a search to make do with the best that it has."""
+    return _process.enough
+
+
 def run(work: Callable[[], int], *, say: Callable[[str], None], ignored: Collection[str] = ()) -> int:
     """Do the work of this process in a thread of its own and return its exit code, or end the process on a signal.
 
@@ -138,8 +171,11 @@ def _work(work: Callable[[], int], done: threading.Event) -> None:
         done.set()
 
 
-def _signalled(_number: int, _frame: FrameType | None) -> None:
-    if _process.gentle:
+def _signalled(number: int, _frame: FrameType | None) -> None:
+    if number == signal.SIGINT and _process.first is not None:
+        say, _process.first, _process.enough = _process.first, None, True
+        say()
+    elif _process.gentle:
         for end in reversed(_process.gentle):
             end()
         _end_after(_GENTLE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import textwrap
+from contextlib import nullcontext
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -237,7 +238,8 @@ def anonymize(
         return
     with _output.progress("Searching") as progress:
         data = _source.conformed(data, chosen.schema)
-        release = chosen.run(data, progress=progress, pseudonym_key=key, population=people, account=payer)
+        with _output.searching("the best release so far") if _searches(chosen) else nullcontext():
+            release = chosen.run(data, progress=progress, pseudonym_key=key, population=people, account=payer)
         if private_report is not None and release.private is None:
             raise ParameterError(
                 "--private-report needs --epsilon; the summary of any other release already says everything"
@@ -246,7 +248,10 @@ def anonymize(
         stopping.finishing()
     if private_report is not None and release.private is not None:
         _write_private(private_report, release.private.to_json())
-    instead = _one_level(release, data, key) if plan is None and method is None and people is None else None
+    if stopping.enough():
+        _output.warning("you stopped the search: this is the best release that it had found by then.")
+    compared = plan is None and method is None and people is None and not stopping.enough()
+    instead = _one_level(release, data, key) if compared else None
     _show(release, output, instead=instead, json=json)
 
 
@@ -265,6 +270,13 @@ def _forecast(plan: Plan, data: Table, *, json: bool) -> None:
     _output.line(
         "Below 0.05 single values are useful; at 0.25 they tell next to nothing. Nothing was written or spent."
     )
+
+
+def _searches(plan: Plan) -> bool:
+    """Return whether a plan's method can make do with the best that it has found."""
+    from shoal import methods
+
+    return methods.timed(type(plan.method))
 
 
 def _one_level(release: Release, data: Table, key: bytes | None) -> str | None:

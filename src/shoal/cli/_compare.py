@@ -67,6 +67,9 @@ def compare(
         Path | None, typer.Option(help="Where to keep finished points, so that an interrupted comparison can continue.")
     ] = None,
     processes: Annotated[int | None, typer.Option(help="How many points to work on at the same time.")] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds after which the points that are finished must do.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="The random seed of the measurements.")] = 0,
     export: Annotated[
         tuple[int, Path] | None, typer.Option(metavar="N PLAN", help="Write the plan of point N to a file.")
@@ -88,6 +91,7 @@ def compare(
     """
     _output.json_wanted(wanted=json)
     import shoal
+    from shoal.comparison import RISKS
 
     problems = Problems()
     wanted = {
@@ -105,7 +109,12 @@ def compare(
     data = _source.conformed(data, _source.decided(_source.find_schema(data, source, schema), source, undecided))
     if folder is not None:
         stopping.happened(f"finished points are in {folder}: run the same command again to continue")
-    with _output.progress("Comparing") as progress:
+    limit = RISKS[risk].usual if highest_risk is None and risk in RISKS else highest_risk
+    if limit is not None and not json:
+        said = "" if highest_risk is not None else " (the usual limit; --highest-risk sets another)"
+        _output.line(f"Recommended will be the most useful point with a risk of at most {_share(limit)}{said}.")
+        _output.line()
+    with _output.progress("Comparing") as progress, _output.searching("what is finished"):
         found = shoal.compare(
             data,
             **wanted,  # type: ignore[arg-type]
@@ -120,6 +129,7 @@ def compare(
             folder=folder,
             processes=processes,
             seed=seed,
+            time_limit=time_limit,
             progress=progress,
         )
     if export is not None:

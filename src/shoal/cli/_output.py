@@ -26,6 +26,7 @@ __all__ = [
     "line",
     "print_json",
     "progress",
+    "searching",
     "stopped",
     "streams",
     "table",
@@ -178,6 +179,22 @@ def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> N
     from shoal.report import table_lines
 
     text("\n".join(table_lines(title, header, rows)))
+
+
+@contextmanager
+def searching(what: str) -> Iterator[None]:
+    """Let the first Ctrl-C of a person at a terminal end a search with the best that it has; ``what`` follows then."""
+    if not (sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()):
+        yield
+        return
+    told = f"\nThe search stops; {what} follows. Press Ctrl-C again to end at once, with nothing written.\n"
+    with stopping.searching(lambda: _tell(told)):
+        yield
+
+
+def _tell(text: str) -> None:
+    with suppress(OSError):
+        os.write(2, text.encode(errors="backslashreplace"))
 
 
 @contextmanager

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
@@ -10,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from shoal import tables, utility
+from shoal import stopping, tables, utility
 from shoal.comparison._comparison import Comparison
 from shoal.comparison._evaluate import Settings, answer, as_json
 from shoal.comparison._frontier import non_dominated
@@ -27,6 +29,7 @@ __all__ = ["compare"]
 
 #: seconds between two looks at whether the user stopped the work
 _PATIENCE = 0.2
+_UNFINISHED = "not finished when the comparison was stopped"
 
 
 def compare(
@@ -48,6 +51,7 @@ def compare(
     folder: str | Path | None = None,
     processes: int | None = None,
     seed: int = 0,
+    time_limit: float | None = None,
     progress: Progress | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> Comparison:
@@ -86,9 +90,13 @@ def compare(
         How many points to work on side by side; all processors where not given.
     seed
         Of the draws of the measurements.
+    time_limit
+        Seconds after which the comparison makes do with the points that are finished; the others are listed as not
+        finished.
     progress, cancelled
         As in :meth:`shoal.Plan.run`.
     """
+    deadline = math.inf if time_limit is None else time.monotonic() + time_limit
     if table.schema is None:
         raise SchemaError("the table has no schema, so Shoal does not know which columns identify people")
     grid = Grid(
@@ -101,7 +109,7 @@ def compare(
         always=always,
         suppression_limit=suppression_limit,
     )
-    _check(table, risk, utility, highest_risk, target, processes)
+    _check(table, risk, utility, highest_risk, target, processes, time_limit)
     candidates = grid.candidates(table.schema)
     store = PointStore(folder)
     settings = {"target": target, "learn": learn, "seed": seed}
@@ -116,13 +124,15 @@ def compare(
             {"plan": points[position].plan, "folder": str(table.schema.folder.absolute()), "settings": as_json(staged)}
             for position in todo
         ]
-        for done, (job, found) in enumerate(_run_all(jobs, processes or os.cpu_count() or 1, cancelled), start=1):
+        finished = _run_all(jobs, processes or os.cpu_count() or 1, cancelled, deadline)
+        for done, (job, found) in enumerate(finished, start=1):
             position = todo[job]
             points[position] = _answered(points[position], found)
             if not isinstance(found.exception(), WorkFailed):
                 store.keep(points[position])
             if progress is not None:
                 progress(len(points) - len(todo) + done, len(points), points[position].label)
+    points = [point if _finished(point) else replace(point, failure=_UNFINISHED) for point in points]
     recommended, reasons = recommend(points, risk, utility, highest_risk=highest_risk)
     return Comparison(
         points=tuple(points),
@@ -138,9 +148,17 @@ def compare(
 
 
 def _check(
-    table: Table, risk: str, utility: str, highest: float | None, target: str | None, processes: int | None
+    table: Table,
+    risk: str,
+    utility: str,
+    highest: float | None,
+    target: str | None,
+    processes: int | None,
+    time_limit: float | None,
 ) -> None:
     problems = Problems()
+    if time_limit is not None and not time_limit > 0:
+        problems.add(f"`time_limit` of `compare` must be a positive number of seconds; got {time_limit}")
     for name, value, known in (("risk", risk, RISKS), ("utility", utility, UTILITIES)):
         if value not in known:
             problems.add(f"`{name}` of `compare` must be one of {', '.join(known)}; got {value!r}")
@@ -190,15 +208,15 @@ def _finished(point: Point) -> bool:
 
 
 def _run_all(
-    jobs: Sequence[dict[str, Any]], processes: int, cancelled: Callable[[], bool] | None
+    jobs: Sequence[dict[str, Any]], processes: int, cancelled: Callable[[], bool] | None, deadline: float
 ) -> Iterator[tuple[int, Future[Any]]]:
-    """Carry out jobs side by side; yield the position and the answer of each as it is done."""
+    """Carry out jobs side by side; yield the position and the answer of each that is done in time."""
     # several processes share the processors: one thread each
     threads = {name: os.environ.get(name, "1") for name in ("SHOAL_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
     pool = Pool(answer, processes=max(min(processes, len(jobs)), 1), environment=threads)
     try:
         waiting = {pool.submit(job).answer: position for position, job in enumerate(jobs)}
-        while waiting:
+        while waiting and not stopping.enough() and time.monotonic() < deadline:
             if cancelled is not None and cancelled():
                 raise Cancelled("Stopped; finished points are kept if a folder was given.")
             for each in wait(waiting, timeout=_PATIENCE, return_when=FIRST_COMPLETED).done:

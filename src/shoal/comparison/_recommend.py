@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from shoal.comparison._frontier import Choice, comparable
@@ -64,6 +65,7 @@ def _reasons(
             yield _versus("A safer choice", around[position - 1], chosen, choice)
         if position + 1 < len(around):
             yield _versus("A more useful choice", around[position + 1], chosen, choice)
+    yield from _ruled_out(chosen, choice, limit, given=given, within=within)
     yield from _presence(chosen, choice, every, limit)
     yield from _attacks(chosen, choice.risk)
     private = [point for point in points if point.private and point.failure is None]
@@ -111,6 +113,20 @@ def _why(chosen: Point, choice: Choice, every: Choice, limit: float, *, given: b
     if not within:
         sentence += f" No choice has a risk of at most {share(limit)}: ask for stronger promises if that is too much."
     return sentence
+
+
+def _ruled_out(chosen: Point, choice: Choice, limit: float, *, given: bool, within: bool) -> Iterator[str]:
+    """Say which choice would be the most useful but for a limit that nobody asked for."""
+    best = choice.representatives[-1] if choice.representatives else chosen
+    if given or not within or best is chosen or choice.values(best)[1] >= choice.values(chosen)[1]:
+        return
+    risk, lost = choice.values(best)
+    if risk > limit:
+        yield (
+            f"Only that limit rules out point {best.number} ({best.label}), the most useful one: "
+            f"{UTILITIES[choice.utility].short} of {share(lost)} at a risk of {share(risk)}. Ask for it with "
+            f"`--highest-risk {math.ceil(risk * 1000) / 1000:g}` if such a risk is acceptable."
+        )
 
 
 def _versus(words: str, other: Point, chosen: Point, choice: Choice) -> str:

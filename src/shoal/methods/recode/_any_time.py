@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from shoal import stopping
 from shoal.kernels.walk import Proportions, screen
 from shoal.methods.base import Watch
 from shoal.methods.recode._descent import Descent, Place
@@ -249,7 +250,8 @@ class BranchAndBound:
 
     def _out_of_time(self) -> bool:
         looks = 0 if self._descent is None else self._descent.looks
-        return self._checked + looks >= self._until.steps or time.monotonic() >= self._until.deadline
+        late = stopping.enough() or time.monotonic() >= self._until.deadline
+        return late or self._checked + looks >= self._until.steps
 
     def _report(self, bound: float) -> None:
         best = f"best {self._judge.best:.6g}, " if self._judge.solutions else ""

@@ -196,7 +196,7 @@ class Generalize(Recode):
         between = self._between(frequencies, lattice)
         found = BranchAndBound(lattice, objective, models, limits, watch, between=between).run()
         if found.recoding is None:
-            raise no_solution(lattice, models, limits.suppressed, found.least_suppressed)
+            raise no_solution(lattice, models, limits.suppressed, found.least_suppressed, proved=found.proved)
         best = found.solutions[0]
         result = SearchResult(
             recoding=found.recoding,

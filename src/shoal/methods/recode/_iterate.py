@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from shoal import stopping
 from shoal.errors import Problems
 from shoal.hierarchies import Hierarchy
 from shoal.kernels.walk import score
@@ -137,7 +138,7 @@ def rounds(
     price, number = prices.first, 0
     while int(frequencies.counts[remaining].sum()) >= smallest_class(models):
         number += 1
-        late = time.monotonic() >= deadline
+        late = stopping.enough() or time.monotonic() >= deadline
         price = 1.0 if late else price
         watch.step(1, 2, f"round {number}: {int(frequencies.counts[remaining].sum()):,} records remain")
         found = _round(frequencies, remaining, models, costs, price, prices.saving)

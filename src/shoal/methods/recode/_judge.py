@@ -222,7 +222,9 @@ def _with_ties(value: float) -> float:
     return value + _TIE * max(abs(value), 1.0) if math.isfinite(value) else value
 
 
-def no_solution(lattice: Lattice, models: Sequence[Model], allowed: int, least: int) -> RequirementError:
+def no_solution(
+    lattice: Lattice, models: Sequence[Model], allowed: int, least: int, *, proved: bool = True
+) -> RequirementError:
     """Say which models fail even where everything is generalised, and how much suppression would help.
 
     Parameters
@@ -231,13 +233,16 @@ def no_solution(lattice: Lattice, models: Sequence[Model], allowed: int, least: 
         The records that may be suppressed.
     least
         The fewest records that had to be suppressed at any node that was checked.
+    proved
+        Whether the search was done; one that stopped before can only say that it found nothing.
     """
     frequencies = lattice.frequencies
     records = frequencies.records
     everything = np.ones(1, dtype=np.bool_)
     names = [attribute.name for attribute in frequencies.sensitive]
     top = lattice.node(lattice.top).classes(everything, sensitive=names, votes=True)
-    problems = [f"No generalisation keeps the promise while suppressing at most {allowed:,} of {records:,} records."]
+    none = "No generalisation keeps" if proved else "The search stopped before it found a generalisation that keeps"
+    problems = [f"{none} the promise while suppressing at most {allowed:,} of {records:,} records."]
     for model in models:
         if not model.keep(top, everything).all():
             problems.append(
@@ -246,6 +251,8 @@ def no_solution(lattice: Lattice, models: Sequence[Model], allowed: int, least: 
             )
     if least < records:
         hint = f"a `suppression_limit` of {_at_least(least, records)} is enough: {least:,} records would be suppressed"
+    elif not proved and len(problems) == 1:
+        hint = "give it more time, or allow more records to be suppressed"
     else:
         hint = "weaken the models that fail on the whole table; no suppression limit helps"
     return RequirementError(problems, hint=hint)

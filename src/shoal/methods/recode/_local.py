@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from shoal import stopping
 from shoal.errors import ParameterError, Problems
 from shoal.exact import Arguments, Number, fraction
 from shoal.kernels.partition import AttributeCover
@@ -103,7 +104,9 @@ class LocalMethod(Recode):
             note = f"No full-domain recoding loses less{under}"
         else:
             note = "No full-domain recoding that was looked at loses less; that none does is not proved."
-        return replace(whole or best or task.failed(), notes=(note,), bound=None, solutions=(), lattice=None, nodes=0)
+        return replace(
+            whole or best or task.failed(proved=proved), notes=(note,), bound=None, solutions=(), lattice=None, nodes=0
+        )
 
     @abstractmethod
     def drafts(self, task: LocalTask) -> Iterable[LocalDraft]:
@@ -152,7 +155,7 @@ class LocalTask:
     @property
     def seconds(self) -> float:
         """The seconds that are left."""
-        return max(0.0, self.deadline - time.monotonic())
+        return 0.0 if stopping.enough() else max(0.0, self.deadline - time.monotonic())
 
     def full_domain(self, *, to_beat: float = math.inf) -> tuple[SearchResult | None, bool]:
         """Search for the best node among those better than ``to_beat``; say whether no other is better for sure."""
@@ -176,9 +179,9 @@ class LocalTask:
         )
         return result, found.proved
 
-    def failed(self) -> SearchResult:
+    def failed(self, *, proved: bool) -> SearchResult:
         """Say what stands in the way of any release."""
-        raise no_solution(Lattice(self.frequencies), self.models, self.allowed, self._least_suppressed)
+        raise no_solution(Lattice(self.frequencies), self.models, self.allowed, self._least_suppressed, proved=proved)
 
 
 def ordered(frequencies: Frequencies, *, intervals: bool) -> tuple[bool, ...]:
