@@ -2,6 +2,7 @@
 
 from ._accounts import Receipt as Receipt
 from ._accounts import Standing as Standing
+from ._accounts import entry_text as entry_text
 from ._answers import Accuracy as Accuracy
 from ._answers import Answer as Answer
 from ._counts import Count as Count

@@ -19,6 +19,7 @@ __all__ = [
     "Receipt",
     "Standing",
     "budget_entry",
+    "entry_text",
     "spend_entry",
     "table_entry",
     "token_entry",
@@ -162,6 +163,27 @@ def table_entry(digest: str) -> dict[str, Any]:
 def written_entry(number: int, name: str, digest: str) -> dict[str, Any]:
     """Return the entry that says what became of a spending: a release, by the SHA-256 of its certificate."""
     return {"event": "written", "entry": number, "name": name, "sha256": digest}
+
+
+def entry_text(content: Mapping[str, Any]) -> str:
+    """Say what an entry of a ledger records."""
+    who = "all together" if content.get("account") == WHOLE else content.get("account")
+    match content["event"]:
+        case "spend" if content.get("account") == WHOLE:
+            return f"{content['query']}; spent {Loss(content['epsilon'], content['delta'])}"
+        case "spend":
+            return f"{who} spent {Loss(content['epsilon'], content['delta'])}: {content['query']}"
+        case "account":
+            return f"budget of {who}: {Loss(content['epsilon'], content['delta'])}"
+        case "unit":
+            return f"budgets count what is lost by {Unit.of_entry(content)}"
+        case "table":
+            return "the table was looked at: its columns and number of records are known"
+        case "written":
+            return f"the release of entry {content['entry']} was written to {content['name']}"
+        case "token":
+            return f"{who} was given a token" if content["sha256"] else f"the token of {who} was revoked"
+    return "a new anchor was made: entries before this may have been cut off"
 
 
 def spend_entry(name: str, loss: Loss, region: Region, query: str) -> dict[str, Any]:

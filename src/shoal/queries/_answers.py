@@ -10,7 +10,7 @@ from typing import Any
 from shoal.exact import fraction
 from shoal.queries._loss import Loss
 
-__all__ = ["CONFIDENCE", "Accuracy", "Answer", "Value", "amounts", "between", "within"]
+__all__ = ["CONFIDENCE", "Accuracy", "Answer", "Estimate", "Value", "amounts", "between", "within"]
 
 CONFIDENCE = 0.95
 # six digits are shown: from here on none of them is behind the point
@@ -93,6 +93,37 @@ class Answer:
             "query": self.query,
             "entry": self.entry,
             "test_only": self.test_only,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What is known of an answer before it is asked for.
+
+    Parameters
+    ----------
+    cost
+        What it would be charged.
+    left
+        What the account has left now.
+    query
+        What would be asked, as it would stand in the ledger.
+    expected
+        How far the answer may be from the true figure, in words; None where only the answer tells.
+    """
+
+    cost: Loss
+    left: Loss
+    query: str
+    expected: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the estimate as plain data; amounts are exact decimal texts."""
+        return {
+            "cost": amounts(self.cost),
+            "left": amounts(self.left),
+            "query": self.query,
+            "accuracy": self.expected,
         }
 
 

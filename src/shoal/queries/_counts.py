@@ -65,7 +65,8 @@ class Count(Query):
             value = noise.release(records.count(condition), source=source)
             return value, within(value, margin)
 
-        return Prepared(loss=loss, region=region(condition), text=self._text("count"), answer=answer)
+        said = within(0, margin).statement
+        return Prepared(loss=loss, region=region(condition), text=self._text("count"), answer=answer, expected=said)
 
     def _refined(self, condition: Condition | None, prior: NumericPrior, unit: Unit) -> Prepared:
         loss = self._loss(delta=self.delta)
@@ -117,16 +118,15 @@ class Histogram(Query):
         # every bin at once: each may fail with a share of the probability
         margin = noise.interval(1 - (1 - CONFIDENCE) / len(labels))
 
+        together = f"all {len(labels)} at once ({CONFIDENCE:.0%} confidence)"
+        said = f"every count is within {margin:,} of its true value, {together}"
+
         def answer(records: ExactFigures, source: RandomSource) -> tuple[Value, Accuracy]:
             counts = noise.release_all(tally(records), source=source)
-            said = (
-                f"every count is within {margin:,} of its true value, all {len(labels)} at once "
-                f"({CONFIDENCE:.0%} confidence)"
-            )
             return dict(zip(labels, (int(n) for n in counts), strict=True)), Accuracy(statement=said)
 
         text = self._text(f"histogram of {self.column}")
-        return Prepared(loss=loss, region=region(condition), text=text, answer=answer)
+        return Prepared(loss=loss, region=region(condition), text=text, answer=answer, expected=said)
 
     def _bins(
         self, attribute: Attribute, schema: Schema, condition: Condition | None

@@ -17,7 +17,16 @@ from shoal.queries._quantile import Quantile
 from shoal.queries._query import Query
 from shoal.queries._sums import Mean, Sum
 
-__all__ = ["AnswerMessage", "ErrorMessage", "QueryMessage", "StandingMessage", "answer_from", "loss_from", "message_of"]
+__all__ = [
+    "AnswerMessage",
+    "ErrorMessage",
+    "EstimateMessage",
+    "QueryMessage",
+    "StandingMessage",
+    "answer_from",
+    "loss_from",
+    "message_of",
+]
 
 Number = Annotated[str, Field(max_length=64)] | int | float
 Name = Annotated[str, Field(min_length=1, max_length=1000)]
@@ -183,6 +192,15 @@ class AnswerMessage(BaseModel):
     query: str
     entry: int | None
     test_only: bool
+
+
+class EstimateMessage(BaseModel):
+    """What an answer would cost, and how wrong it may be; None where only the answer tells."""
+
+    cost: AmountMessage
+    left: AmountMessage
+    query: str
+    accuracy: str | None
 
 
 class StandingMessage(BaseModel):

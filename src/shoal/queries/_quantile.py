@@ -76,7 +76,7 @@ class Quantile(Query):
             return as_value(chosen, attribute), Accuracy(statement=said)
 
         text = self._text(f"quantile {float(share):g} of {self.column}")
-        return Prepared(loss=loss, region=region(condition), text=text, answer=answer)
+        return Prepared(loss=loss, region=region(condition), text=text, answer=answer, expected=said)
 
     def _candidates(self, attribute: Attribute) -> Scale:
         low, high = bounds(attribute)

@@ -39,12 +39,16 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A query that is ready to be paid for and answered."""
+    """A query that is ready to be paid for and answered.
+
+    ``expected`` says how wrong the answer may be, as far as that is known before any record is read.
+    """
 
     loss: Loss
     region: Region
     text: str
     answer: Callable[[ExactFigures, RandomSource], tuple[Value, Accuracy]]
+    expected: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

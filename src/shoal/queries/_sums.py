@@ -68,8 +68,8 @@ class Sum(Query):
             value = noise.release(records.total(condition, self.column, units)[0], source=source) * units.step
             return as_value(value, attribute), within(value, margin)
 
-        text = self._text(f"sum of {self.column}")
-        return Prepared(loss=loss, region=region(condition), text=text, answer=answer)
+        text, said = self._text(f"sum of {self.column}"), within(0, margin).statement
+        return Prepared(loss=loss, region=region(condition), text=text, answer=answer, expected=said)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,4 +115,10 @@ class Mean(Query):
             return as_value(mean(total, size), attribute), between(*(as_value(end, attribute) for end in ends))
 
         text = self._text(f"mean of {self.column}")
-        return Prepared(loss=loss, region=region(condition), text=text, answer=answer)
+        # a wrong size moves the mean by at most half the width of the bounds per record
+        wrong = Fraction(margins[0]) * units.step + Fraction(margins[1]) * (high - low) / 2
+        said = (
+            f"with n records, within about {float(wrong):,.4g} / n of the true mean, for n well above "
+            f"{float(margins[1]):,.4g} ({CONFIDENCE:.0%} confidence)"
+        )
+        return Prepared(loss=loss, region=region(condition), text=text, answer=answer, expected=said)

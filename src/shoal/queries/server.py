@@ -12,12 +12,13 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any
 
 from shoal import __version__
 from shoal.errors import BudgetSpent, InputError, LedgerError, MissingExtraError, ShoalError
 from shoal.queries._answers import amounts
-from shoal.queries._messages import AnswerMessage, ErrorMessage, QueryMessage, StandingMessage
+from shoal.queries._messages import AnswerMessage, ErrorMessage, EstimateMessage, QueryMessage, StandingMessage
 from shoal.queries.ledger import Ledger
 from shoal.queries.session import Desk
 from shoal.queries.vault import token_digest
@@ -156,6 +157,12 @@ def create_app(desk: Desk, ledger: Ledger, *, limits: RateLimits | None = None) 
         finally:
             _wait(started, limits.pace)
 
+    @app.post("/v1/estimate", response_model=EstimateMessage, responses=refusals)
+    def estimate(message: Annotated[QueryMessage, Body()], name: Annotated[str, Depends(analyst)]) -> Response:
+        """Say what a query would cost and how wrong its answer may be; nothing is paid, and no record is read."""
+        door.take(name)
+        return JSONResponse(desk.estimate(name, message.value()).to_json())
+
     @app.get("/v1/budget", response_model=StandingMessage)
     def budget(name: Annotated[str, Depends(analyst)]) -> dict[str, Any]:
         """Return what you may spend, have spent and have left."""
@@ -176,7 +183,34 @@ def create_app(desk: Desk, ledger: Ledger, *, limits: RateLimits | None = None) 
             raise _Refused(503, "not-ready", "no answer can be made; nothing is spent.") from None
         return {"status": "up"}
 
+    _pages(app)
     return app
+
+
+def _pages(app: FastAPI) -> None:
+    """Serve the page on which analysts ask; it holds nothing of the vault, and keeps no token."""
+    for path, (name, kind) in _FILES.items():
+        content = (Path(__file__).parent / "page" / name).read_text(encoding="utf-8")
+
+        app.add_api_route(path, _served(content, kind), include_in_schema=False)
+
+
+def _served(content: str, kind: str) -> Callable[[], Response]:
+    return lambda: Response(content, media_type=kind, headers=_HEADERS)
+
+
+_FILES = {
+    "/": ("ask.html", "text/html"),
+    "/ask.js": ("ask.js", "text/javascript"),
+    "/ask.css": ("ask.css", "text/css"),
+}
+_HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "cache-control": "no-store",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
 
 
 def _wait(started: float, pace: float) -> None:

@@ -26,7 +26,7 @@ from shoal.web._context import Context, Here
 from shoal.web._templates import page as _page
 from shoal.web._verdict import figures, size_of, verdict
 from shoal.web._words import HELP, PRESETS, ROLES
-from shoal.web.api import compare, explore, plans, releases, runs, schema, tables
+from shoal.web.api import compare, explore, plans, releases, runs, schema, tables, vaults
 
 __all__ = ["router"]
 
@@ -212,6 +212,18 @@ def _compared(here: Context, run: str, about: dict[str, Any]) -> HTMLResponse:
         utility=UTILITIES[found.utility],
         **_of(here, about["table"]),
     )
+
+
+@router.get("/vaults")
+def all_vaults(here: Here) -> HTMLResponse:
+    """Show all vaults, and make one of a table."""
+    return _page("vaults", vaults=vaults.every_vault(here), tables=list(here.store.tables.all()))
+
+
+@router.get("/vaults/{vault}")
+def vault(here: Here, vault: str) -> HTMLResponse:
+    """Show the budget, the analysts and the ledger of a vault."""
+    return _page("vault", vault=vaults.one_vault(here, vault))
 
 
 @router.get("/verify")

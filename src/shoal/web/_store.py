@@ -98,7 +98,7 @@ class Store:
 
     def __post_init__(self) -> None:
         try:
-            for part in ("", "tables", "runs", "verifications", "scratch"):
+            for part in ("", "tables", "runs", "verifications", "vaults", "scratch"):
                 (self.folder / part).mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise OutputError(
@@ -120,6 +120,11 @@ class Store:
     def verifications(self) -> Shelf:
         """Uploaded releases that are checked."""
         return Shelf(self.folder / "verifications", "verification")
+
+    @property
+    def vaults(self) -> Shelf:
+        """Tables that analysts may ask about."""
+        return Shelf(self.folder / "vaults", "vault")
 
     @property
     def scratch(self) -> Path:

@@ -56,6 +56,33 @@ class TestAnswers:
         assert answer.cost == Loss.of(1, "1e-5")
         assert not answer.test_only
 
+    def test_an_estimate_costs_nothing_and_says_what_the_answer_will(self, client: Client, token: str) -> None:
+        key = {"Authorization": f"Bearer {token}"}
+        for kind in ("count", "histogram", "sum", "quantile", "mean"):
+            asked = {"query": kind, "epsilon": "0.5"} | ({} if kind == "count" else {"column": "age"})
+            asked |= {"edges": [0, 50, 100]} if kind == "histogram" else {}
+            body, before = json.dumps(asked).encode(), client.standing
+            status, found = raw(client, "POST", "/v1/estimate", body, **key)
+            assert status == 200, found
+            assert found["cost"] == {"epsilon": "0.5", "delta": "0"}
+            assert "95%" in found["accuracy"]
+            assert client.standing == before
+            answer = raw(client, "POST", "/v1/ask", body, **key)[1]
+            assert answer["query"] == found["query"]
+            assert kind == "mean" or answer["accuracy"]["statement"] == found["accuracy"]
+        assert raw(client, "POST", "/v1/estimate", b'{"query": "count", "epsilon": "0.5"}')[0] == 401
+
+    def test_the_page_for_analysts_holds_nothing_of_the_vault(self, client: Client, token: str) -> None:
+        for path in ("/", "/ask.js", "/ask.css"):
+            connection = http.client.HTTPConnection(client._connection.host, client._connection.port)
+            connection.request("GET", path)
+            response = connection.getresponse()
+            text = response.read().decode()
+            assert response.status == 200
+            assert "default-src 'none'" in (response.getheader("content-security-policy") or "")
+            assert CANARY not in text
+            assert token not in text
+
     def test_the_schema_tells_what_is_declared(self, client: Client) -> None:
         columns = {column["name"]: column for column in client.columns}
         assert columns["sex"]["values"] == ["F", "M"]

@@ -17,8 +17,10 @@ __all__ = [
     "SavedSchemaAnswer",
     "SchemaAnswer",
     "TableAnswer",
+    "TokenAnswer",
     "UsefulnessAnswer",
     "ValuesAnswer",
+    "VaultAnswer",
     "VerificationAnswer",
 ]
 
@@ -188,3 +190,34 @@ class PredictionAnswer(_Answer):
     zero: float
     original: float
     released: float
+
+
+class _StandingAnswer(_Answer):
+    budget: str
+    spent: str
+    left: str
+
+
+class _AnalystAnswer(_StandingAnswer):
+    name: str
+    able: bool = Field(description="whether the analyst has a token")
+
+
+class VaultAnswer(_Answer):
+    """A vault; lists of vaults leave out how its accounts stand."""
+
+    id: str
+    name: str
+    created: str
+    records: int
+    unit: str = Field(default="", description="whose loss budgets count")
+    whole: _StandingAnswer | None = Field(default=None, description="all analysts together")
+    analysts: list[_AnalystAnswer] = []
+    head: str = Field(default="", description="tells this state of the ledger; note it elsewhere")
+
+
+class TokenAnswer(_Answer):
+    """A token, which is shown once and stored nowhere."""
+
+    name: str
+    token: str

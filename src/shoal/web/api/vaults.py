@@ -1,0 +1,172 @@
+"""Vaults: tables that analysts may ask about within a budget, kept by the steward in this app."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from shoal.web._context import SCHEMA, Context, Here
+from shoal.web._store import now
+from shoal.web.api.answers import TokenAnswer, VaultAnswer
+
+if TYPE_CHECKING:
+    from shoal.queries import Ledger, Standing, Vault
+
+__all__ = ["every_vault", "one_vault", "router"]
+
+router = APIRouter()
+
+Amount = Annotated[str, Field(min_length=1, max_length=64, description="a number as text, which is read exactly")]
+Name = Annotated[str, Field(min_length=1, max_length=100)]
+#: entries of the ledger that are shown
+_LAST = 200
+_VAULT, _DATA, _WHOLE = "vault", "data.parquet", "*"
+
+
+class Budget(BaseModel):
+    """What may be spent."""
+
+    model_config = ConfigDict(extra="forbid")
+    epsilon: Amount
+    delta: Amount = "0"
+
+
+class NewVault(Budget):
+    """The budget that all analysts share, and how many records of a person answers look at."""
+
+    records_per_person: int | None = Field(default=None, ge=1, le=10**6)
+
+
+class NewAnalyst(Budget):
+    """An analyst and what the analyst may spend."""
+
+    name: Name
+
+
+class Dismissal(BaseModel):
+    """Whose token is taken away."""
+
+    model_config = ConfigDict(extra="forbid")
+    name: Name
+
+
+@router.get("/vaults", response_model=list[VaultAnswer])
+def every_vault(here: Here) -> list[dict[str, Any]]:
+    """List the vaults, the newest first."""
+    return list(here.store.vaults.all())
+
+
+@router.post("/tables/{table}/vaults", status_code=201, response_model=VaultAnswer)
+def create(here: Here, table: str, wanted: NewVault) -> dict[str, Any]:
+    """Make a vault of a copy of a table, whose columns somebody has confirmed and whose domains are declared."""
+    from shoal import tables
+    from shoal.queries import Loss, Vault
+
+    about, home = here.store.tables.about(table), here.store.tables.path(table)
+    budget = Loss.of(wanted.epsilon, wanted.delta)
+    identity = here.store.vaults.new()
+    folder = here.store.vaults.path(identity)
+    try:
+        shutil.copyfile(home / SCHEMA, folder / SCHEMA)
+        if (home / "hierarchies").is_dir():
+            shutil.copytree(home / "hierarchies", folder / "hierarchies", copy_function=shutil.copyfile)
+        with here.table(table) as opened:
+            tables.write(opened, folder / _DATA)
+        Vault.create(
+            folder / _VAULT,
+            str(folder / _DATA),
+            schema=folder / SCHEMA,
+            budget=budget,
+            records_per_person=wanted.records_per_person,
+        )
+        here.store.vaults.note(identity, {"name": about["name"], "created": now(), "records": about["records"]})
+    except BaseException:
+        here.store.vaults.remove(identity)
+        raise
+    return one_vault(here, identity)
+
+
+@router.get("/vaults/{vault}", response_model=VaultAnswer)
+def one_vault(here: Here, vault: str) -> dict[str, Any]:
+    """Return the budget, the analysts and the last entries of the ledger, which is checked from its first entry."""
+    from shoal.queries import entry_text
+
+    about = here.store.vaults.about(vault)
+    with _ledger(here, vault) as ledger:
+        known, able, entries = ledger.standings(), set(ledger.tokens().values()), ledger.entries()
+        head, unit = ledger.head, ledger.unit
+    return about | {
+        "unit": str(unit),
+        "folder": str((here.store.vaults.path(vault) / _VAULT).absolute()),
+        "whole": _amounts(known[_WHOLE]),
+        "analysts": [
+            {"name": name, "able": name in able} | _amounts(standing)
+            for name, standing in known.items()
+            if name != _WHOLE
+        ],
+        "head": str(head),
+        "entries": len(entries),
+        "last": [
+            {"number": each.number, "time": str(each.content["time"]), "what": entry_text(each.content)}
+            for each in reversed(entries[-_LAST:])
+        ],
+    }
+
+
+@router.post("/vaults/{vault}/analysts", status_code=201, response_model=TokenAnswer)
+def admit(here: Here, vault: str, analyst: NewAnalyst) -> dict[str, str]:
+    """Add an analyst, or give a known one a new budget and token; the token is in this answer and stored nowhere."""
+    from shoal.queries import Loss
+
+    given = Loss.of(analyst.epsilon, analyst.delta)
+    return {"name": analyst.name, "token": _opened(here, vault).admit(analyst.name.strip(), given)}
+
+
+@router.post("/vaults/{vault}/dismissals", status_code=204)
+def dismiss(here: Here, vault: str, analyst: Dismissal) -> None:
+    """Take an analyst's token away; what was spent stays spent."""
+    _opened(here, vault).dismiss(analyst.name)
+
+
+@router.put("/vaults/{vault}/budget", response_model=VaultAnswer)
+def set_budget(here: Here, vault: str, budget: Budget) -> dict[str, Any]:
+    """Set what all analysts together may spend."""
+    from shoal.queries import Loss
+
+    given = Loss.of(budget.epsilon, budget.delta)
+    with _ledger(here, vault) as ledger:
+        ledger.set_budget(_WHOLE, given)
+    return one_vault(here, vault)
+
+
+@router.delete("/vaults/{vault}", status_code=204)
+def remove(here: Here, vault: str) -> None:
+    """Delete a vault, its copy of the table and its ledger."""
+    here.store.vaults.about(vault)
+    here.store.vaults.remove(vault)
+
+
+def _opened(here: Context, vault: str) -> Vault:
+    from shoal.queries import Vault
+
+    here.store.vaults.about(vault)
+    return Vault.open(here.store.vaults.path(vault) / _VAULT)
+
+
+@contextmanager
+def _ledger(here: Context, vault: str) -> Iterator[Ledger]:
+    ledger = _opened(here, vault).ledger()
+    try:
+        yield ledger
+    finally:
+        ledger.close()
+
+
+def _amounts(standing: Standing) -> dict[str, Any]:
+    share = standing.spent.epsilon_units / max(standing.budget.epsilon_units, 1)
+    return {part: str(getattr(standing, part)) for part in ("budget", "spent", "left")} | {"share": share}

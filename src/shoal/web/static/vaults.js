@@ -1,0 +1,38 @@
+// Vaults: make one, set budgets, give tokens and take them away.
+import { busy, call, make } from "./app.js";
+
+const text = (form, name) => form.elements[name].value.trim();
+const budget = (form) => ({ epsilon: text(form, "epsilon"), delta: text(form, "delta") || "0" });
+
+function when(selector, action) {
+  const form = document.querySelector(selector);
+  form?.addEventListener("submit", (event) => {
+    event.preventDefault();
+    busy(form.querySelector("[type=submit]"), () => action(form));
+  });
+}
+
+const vault = document.querySelector("#vault")?.dataset.vault;
+when("#new-vault", async (form) => {
+  const records = text(form, "records_per_person");
+  const made = await call("POST", `/api/tables/${text(form, "table")}/vaults`, { ...budget(form), ...(records && { records_per_person: Number(records) }) });
+  location.assign(`/vaults/${made.id}`);
+});
+when("#budget", async (form) => {
+  await call("PUT", `/api/vaults/${vault}/budget`, budget(form));
+  location.reload();
+});
+when("#admit", async (form) => {
+  const { name, token } = await call("POST", `/api/vaults/${vault}/analysts`, { name: text(form, "name"), ...budget(form) });
+  const place = document.querySelector("#token");
+  const done = make("button", { type: "button" }, "I have passed it on");
+  done.addEventListener("click", () => location.reload());
+  place.replaceChildren(make("p", {}, `The token of ${name}, shown once and stored nowhere:`), make("pre", { tabindex: "0" }, token), done);
+  place.hidden = false;
+});
+for (const button of document.querySelectorAll("[data-dismiss]")) {
+  button.addEventListener("click", () => busy(button, async () => {
+    await call("POST", `/api/vaults/${vault}/dismissals`, { name: button.dataset.dismiss });
+    location.reload();
+  }));
+}
