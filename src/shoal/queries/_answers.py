@@ -10,7 +10,7 @@ from typing import Any
 from shoal.exact import fraction
 from shoal.queries._loss import Loss
 
-__all__ = ["CONFIDENCE", "Accuracy", "Answer", "Estimate", "Value", "amounts", "between", "within"]
+__all__ = ["CONFIDENCE", "Accuracy", "Answer", "Quotation", "Value", "amounts", "between", "within"]
 
 CONFIDENCE = 0.95
 # six digits are shown: from here on none of them is behind the point
@@ -97,7 +97,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class Quotation:
     """What is known of an answer before it is asked for.
 
     Parameters

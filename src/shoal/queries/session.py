@@ -15,7 +15,7 @@ from shoal.errors import MissingExtraError, NotAnswered, ParameterError, SchemaE
 from shoal.exact import Number
 from shoal.mechanisms import SYSTEM, Laplace, RandomSource
 from shoal.queries._accounts import WHOLE, Accounts, Receipt, Standing, budget_entry, spend_entry
-from shoal.queries._answers import Answer, Estimate
+from shoal.queries._answers import Answer, Quotation
 from shoal.queries._conditions import EVERYBODY, Region
 from shoal.queries._counts import Count
 from shoal.queries._loss import Loss
@@ -215,11 +215,11 @@ class Desk:
         except Exception:
             raise _unable() from None
 
-    def estimate(self, account: str, query: Query) -> Estimate:
+    def estimate(self, account: str, query: Query) -> Quotation:
         """Say what a query would cost and how wrong its answer may be; nothing is paid, and no record is read."""
         prepared = query.prepare(self.schema, self.unit)
         left = self.book.standing(account).left
-        return Estimate(cost=prepared.loss, left=left, query=prepared.text, expected=prepared.expected)
+        return Quotation(cost=prepared.loss, left=left, query=prepared.text, expected=prepared.expected)
 
     def ask(self, account: str, query: Query) -> Answer:
         """Pay for a query and answer it."""

@@ -28,7 +28,7 @@ _LAST = 200
 _VAULT, _DATA, _WHOLE = "vault", "data.parquet", "*"
 
 
-class Budget(BaseModel):
+class Amounts(BaseModel):
     """What may be spent."""
 
     model_config = ConfigDict(extra="forbid")
@@ -36,13 +36,13 @@ class Budget(BaseModel):
     delta: Amount = "0"
 
 
-class NewVault(Budget):
+class NewVault(Amounts):
     """The budget that all analysts share, and how many records of a person answers look at."""
 
     records_per_person: int | None = Field(default=None, ge=1, le=10**6)
 
 
-class NewAnalyst(Budget):
+class NewAnalyst(Amounts):
     """An analyst and what the analyst may spend."""
 
     name: Name
@@ -134,7 +134,7 @@ def dismiss(here: Here, vault: str, analyst: Dismissal) -> None:
 
 
 @router.put("/vaults/{vault}/budget", response_model=VaultAnswer)
-def set_budget(here: Here, vault: str, budget: Budget) -> dict[str, Any]:
+def set_budget(here: Here, vault: str, budget: Amounts) -> dict[str, Any]:
     """Set what all analysts together may spend."""
     from shoal.queries import Loss
 
