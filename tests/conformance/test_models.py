@@ -25,6 +25,7 @@ ASKED: dict[str, list[dict[str, object]]] = {
     "k-anonymity": [{"k": 1}, {"k": 3}],
     "probabilistic-k-anonymity": [{"k": 3}],
     "k-map": [{"k": 3}],
+    "estimated-k-map": [{"k": 8, "sampling_fraction": 0.25}, {"k": 3, "sampling_fraction": "1/3", "significance": 0}],
     "p-sensitive-k-anonymity": [{"attributes": ["s"], "p": 2, "k": 3}],
     "distinct-l-diversity": [{"attribute": "s", "l": 2}],
     "entropy-l-diversity": [{"attribute": "s", "l": 2}, {"attribute": "s", "l": 1.5}],

@@ -63,6 +63,7 @@ PARAMETERS: dict[str, dict[str, object]] = {
     "k-anonymity": {"k": 5},
     "probabilistic-k-anonymity": {"k": 5},
     "k-map": {"k": 20},
+    "estimated-k-map": {"k": 20, "sampling_fraction": 0.2},
     "p-sensitive-k-anonymity": {"attributes": ["illness", "pain"], "p": 2, "k": 3},
     "distinct-l-diversity": {"attribute": "illness", "l": 3},
     "entropy-l-diversity": {"attribute": "illness", "l": 2.5},

@@ -21,6 +21,7 @@ from shoal.models import (
     DeltaPresence,
     DistinctLDiversity,
     EntropyLDiversity,
+    EstimatedKMap,
     KAnonymity,
     KMAnonymity,
     KMap,
@@ -79,6 +80,10 @@ def class_models(draw: st.DrawFn, release: Release) -> Model:
             return KAnonymity(draw(st.sampled_from([1, size, size + 1])))
         case "probabilistic-k-anonymity":
             return ProbabilisticKAnonymity(draw(st.sampled_from([1, size, size + 1])))
+        case "estimated-k-map":
+            wrong = draw(st.sampled_from([Fraction(0), Fraction(1, 20), Fraction(1, 4), Fraction(1, 2)]))
+            chance = draw(st.sampled_from([Fraction(1, 10), Fraction(1, 2), Fraction(1)]))
+            return EstimatedKMap(draw(st.integers(1, 3 * size + 1)), chance, wrong)
         case "k-map":
             return KMap(max(1, group.population + draw(st.integers(0, 1))))
         case "p-sensitive-k-anonymity":

@@ -194,6 +194,12 @@ def satisfied(model: Model, release: Release, group: Group) -> bool:
     match model.name:
         case "k-anonymity" | "probabilistic-k-anonymity":
             return group.size >= given["k"]
+        case "estimated-k-map":
+            chance, people = Fraction(given["sampling_fraction"]), given["k"] - 1
+            tail = [
+                math.comb(people, i) * chance**i * (1 - chance) ** (people - i) for i in range(group.size, people + 1)
+            ]
+            return sum(tail) <= Fraction(given["significance"])
         case "k-map":
             return group.population >= given["k"]
         case "p-sensitive-k-anonymity":

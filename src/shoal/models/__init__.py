@@ -24,6 +24,7 @@ from shoal.tables import ClassHistogram as ClassHistogram
 from shoal.models._k_anonymity import KAnonymity as KAnonymity
 from shoal.models._probabilistic_k_anonymity import ProbabilisticKAnonymity as ProbabilisticKAnonymity
 from shoal.models._k_map import KMap as KMap
+from shoal.models._estimated_k_map import EstimatedKMap as EstimatedKMap
 from shoal.models._p_sensitive import PSensitive as PSensitive
 from shoal.models._distinct_l_diversity import DistinctLDiversity as DistinctLDiversity
 from shoal.models._entropy_l_diversity import EntropyLDiversity as EntropyLDiversity

@@ -86,6 +86,9 @@ class Capabilities:
         Whether the model reads the generalised quasi-identifiers of the classes.
     population
         Whether the model reads the population counts of the classes.
+    estimated_population
+        Whether the model speaks of people of the population who fit a class without counting them: classes must then be
+        made by generalisation, so that it is known who fits.
     population_share
         Whether the model bounds the share of the population that is in a class. This takes classes that cover no person
         twice, and the number of all people whom they cover.
@@ -108,11 +111,17 @@ class Capabilities:
     hierarchy: bool = False
     codes: bool = False
     population: bool = False
+    estimated_population: bool = False
     population_share: bool = False
     decided_by_size: bool = False
     factor: Fraction | None = None
     earth_mover: Fraction | None = None
     linkage: bool = False
+
+    @property
+    def about_population(self) -> bool:
+        """Whether the model speaks of the people of the population who fit a class."""
+        return self.population or self.estimated_population
 
     @property
     def monotone_suppression(self) -> bool:

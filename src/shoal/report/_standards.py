@@ -33,6 +33,7 @@ _TECHNIQUES = {
 _MODELS = {
     "k-anonymity": "K-anonymity",
     "k-map": "K-anonymity, over a population",
+    "estimated-k-map": "K-anonymity, over a population",
     "differential-privacy": "differential privacy",
     "probabilistic-k-anonymity": "K-anonymity, in its probabilistic form",
 }

@@ -121,6 +121,8 @@ HELP: dict[str, str] = {
     "anyone already knows. Real records are sampled and made coarser; no noise is added. The smaller epsilon, the "
     "stronger: 0.5 is strict, 1 is usual, 2 is mild. Delta is the chance that this fails: well below one over "
     "the number of records.",
+    "estimated-k-map": "Every group is so large that at least k people of the whole population must be expected to "
+    "look alike, if the table is a random sample of it. A test, which errs with the chance given.",
     "average-risk": "Someone who looks for everyone finds at most this share of the people.",
     "sample-uniqueness": "At most this share of the released people are unique.",
 }

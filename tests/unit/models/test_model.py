@@ -59,6 +59,7 @@ EASY: dict[str, dict[str, object]] = {
     "k-anonymity": {"k": 1},
     "probabilistic-k-anonymity": {"k": 1},
     "k-map": {"k": 1},
+    "estimated-k-map": {"k": 1, "sampling_fraction": 0.5},
     "p-sensitive-k-anonymity": {"attributes": ["s"], "p": 1, "k": 1},
     "distinct-l-diversity": {"attribute": "s", "l": 1},
     "entropy-l-diversity": {"attribute": "s", "l": 1},

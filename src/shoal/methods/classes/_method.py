@@ -115,7 +115,7 @@ class PartitionMethod(Method):
         found = [
             f"method `{self.name}` cannot keep `{model.title}`, which looks at more than sizes and sensitive values"
             for model in models
-            if model.capabilities.codes or model.capabilities.population
+            if model.capabilities.codes or model.capabilities.about_population
         ]
         if self.form == "anatomy":
             found += [

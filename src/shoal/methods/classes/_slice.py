@@ -131,7 +131,7 @@ class Slice(Method):
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         """Return what keeps this method from being used with a schema and promises."""
         found = []
-        if any(model.capabilities.population for model in models):
+        if any(model.capabilities.about_population for model in models):
             found.append(f"method `{self.name}` cannot compare with a population")
         if self.groups is None:
             return found

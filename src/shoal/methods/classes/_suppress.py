@@ -109,7 +109,7 @@ class Suppress(PartitionMethod):
         found = [
             f"method `{self.name}` cannot keep `{model.title}`, which compares with a population"
             for model in models
-            if model.capabilities.population
+            if model.capabilities.about_population
         ]
         for parameter in ("importance", "most", "strata"):
             found += [

@@ -173,7 +173,7 @@ class Truthful(Method):
             f"`{model.title}` compares with a population, whose counts are not covered by differential privacy; leave "
             f"out one of them"
             for model in models
-            if model.capabilities.population
+            if model.capabilities.about_population
         ]
 
     def draw(
