@@ -1,5 +1,6 @@
 """The public API: every name of Shoal that is meant for use, once; it is imported when it is first used."""
 
+from . import masking as masking
 from . import mechanisms as mechanisms
 from . import methods as methods
 from . import models as models
@@ -14,6 +15,8 @@ from .estimation import Estimates as Estimates
 from .estimation import estimate as estimate
 from .guarantees import Guarantee as Guarantee
 from .guarantees import Verification as Verification
+from .masking import Masked as Masked
+from .masking import mask as mask
 from .methods.about import About as About
 from .methods.classes import Anatomy as Anatomy
 from .methods.classes import Bridge as Bridge

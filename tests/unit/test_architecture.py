@@ -23,7 +23,7 @@ LAYERS = [
     {"release"},
     {"verification"},
     {"report"},
-    {"estimation", "utility"},
+    {"estimation", "masking", "utility"},
     {"methods"},
     {"risk"},
     {"quality", "mechanisms"},

@@ -21,6 +21,7 @@ from shoal.cli import (
     _draft,
     _estimate,
     _export,
+    _mask,
     _output,
     _parameters,
     _report,
@@ -52,6 +53,7 @@ app = typer.Typer(
 app.command("draft", epilog=_draft.EXAMPLES)(_draft.draft)
 app.command("assess", epilog=_assess.EXAMPLES)(_assess.assess)
 app.command("anonymize", epilog=_anonymize.EXAMPLES)(_anonymize.anonymize)
+app.command("mask", epilog=_mask.EXAMPLES)(_mask.mask)
 app.command("compare", epilog=_compare.EXAMPLES)(_compare.compare)
 app.command("report", epilog=_report.EXAMPLES)(_report.report)
 app.command("export", epilog=_export.EXAMPLES)(_export.export)

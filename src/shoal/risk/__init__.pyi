@@ -38,6 +38,7 @@ from ._population_uniqueness import PopulationUniqueness as PopulationUniqueness
 from ._population_uniqueness import individual_risk as individual_risk
 from ._population_uniqueness import population_uniqueness as population_uniqueness
 from ._record_linkage import RecordLinkage as RecordLinkage
+from ._record_linkage import linked_percentage as linked_percentage
 from ._record_linkage import record_linkage as record_linkage
 from ._record_risk import record_risks as record_risks
 from ._reidentification import ClassSizes as ClassSizes

@@ -12,7 +12,7 @@ from shoal.cli._main import app
 from shoal.tables import _table
 
 COMMANDS = (
-    *("draft", "assess", "anonymize", "compare", "report", "export", "estimate"),
+    *("draft", "assess", "anonymize", "mask", "compare", "report", "export", "estimate"),
     *("verify", "sign", "bridge", "parameters", "serve"),
 )
 GROUPS = {

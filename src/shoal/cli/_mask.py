@@ -1,0 +1,134 @@
+"""``shoal mask``: recode and perturb columns, and measure what an intruder still finds."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shoal.cli import _output, _source
+from shoal.errors import OutputError, ParameterError, Problems
+
+if TYPE_CHECKING:
+    from shoal.masking import MaskingStep
+
+__all__ = ["EXAMPLES", "mask"]
+
+EXAMPLES = """\b
+Examples:
+  shoal mask survey.csv --round income=1000 --top age=80 --output masked.csv
+  shoal mask survey.csv --pram roof=0.8 --output masked.csv
+  shoal mask survey.csv --rank-swap expend=0.05 --known expend,income \\
+      --output masked.csv
+  shoal mask survey.csv --noise expend,income=0.1 \\
+      --noise-kind correlated --output masked.csv
+"""
+
+
+def mask(
+    source: _source.Source,
+    *,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write: .csv or .parquet.")],
+    recode: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN:OLD=NEW,...", help="Put values together, the same everywhere."),
+    ] = None,
+    round_: Annotated[
+        list[str] | None, typer.Option("--round", metavar="COLUMN=STEP", help="Round to multiples of STEP.")
+    ] = None,
+    top: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN=LIMIT", help="Values from LIMIT on become one value.")
+    ] = None,
+    bottom: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN=LIMIT", help="Values up to LIMIT become one value.")
+    ] = None,
+    pram: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=KEEP", help="Draw values anew; one stays with probability KEEP."),
+    ] = None,
+    invariant: Annotated[
+        bool, typer.Option("--invariant", help="With --pram: keep the expected number of every value.")
+    ] = False,
+    rank_swap: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=SHARE", help="Exchange values at most SHARE of all ranks away."),
+    ] = None,
+    noise: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN,...=AMOUNT", help="Add normal noise of AMOUNT times the variance."),
+    ] = None,
+    noise_kind: Annotated[str, typer.Option(help="additive, correlated or kept-variance.")] = "additive",
+    known: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN,...", help="What the intruder of the measured risk knows; the changed columns."),
+    ] = None,
+    table: _source.TableName = None,
+    delimiter: _source.Delimiter = None,
+    encoding: _source.Encoding = None,
+    decimal: _source.Decimal = None,
+    json: _source.Json = False,
+) -> None:
+    """Recode or perturb columns of a file, and measure its risk.
+
+    The result is not anonymous, and no certificate says so: anonymize makes promises, mask does not.
+    """
+    _output.json_wanted(wanted=json)
+    import shoal
+    from shoal import tables
+    from shoal.masking import AddNoise, BottomCode, Pram, RankSwap, RoundTo, TopCode
+
+    if output.exists():
+        raise OutputError(f"`{output.name}` already exists; nothing was written", hint="choose another name")
+    steps: list[MaskingStep] = _recodings(recode or [])
+    steps += [RoundTo(column=name, step=number) for name, number in _pairs("--round", round_)]
+    steps += [TopCode(column=name, limit=number) for name, number in _pairs("--top", top)]
+    steps += [BottomCode(column=name, limit=number) for name, number in _pairs("--bottom", bottom)]
+    steps += [Pram(column=name, keep=number, invariant=invariant) for name, number in _pairs("--pram", pram)]
+    steps += [RankSwap(column=name, share=number) for name, number in _pairs("--rank-swap", rank_swap)]
+    steps += [
+        AddNoise(names=tuple(names.split(",")), amount=number, kind=noise_kind)  # type: ignore[arg-type]
+        for names, number in _pairs("--noise", noise)
+    ]
+    if not steps:
+        raise ParameterError("say what to do, for example --top age=80 or --pram roof=0.8")
+    data = _source.read(source, table=table, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    found = shoal.mask(data, *steps, known=tuple(known.split(",")) if known else ())
+    tables.write(shoal.read(found.table), output)
+    if json:
+        risk = {name: getattr(found.risk, name) for name in found.risk.__dataclass_fields__}
+        _output.print_json({"output": output, "steps": found.steps, "promises": found.promises, "risk": risk})
+        return
+    for line in str(found).splitlines():
+        indent = "    " if line.startswith("  - ") else ""
+        _output.line(textwrap.fill(line, 96, subsequent_indent=indent) if indent else line)
+    _output.line()
+    _output.line(f"The masked file is {output}. It is not anonymous; the figures above stay with you.", style="bold")
+
+
+def _recodings(texts: list[str]) -> list[MaskingStep]:
+    from shoal.masking import GlobalRecode
+
+    found: list[MaskingStep] = []
+    for text in texts:
+        column, colon, rest = text.partition(":")
+        pairs = [pair.partition("=") for pair in rest.split(",")]
+        if not colon or not column or not all(old and equals for old, equals, _ in pairs):
+            raise ParameterError("--recode takes COLUMN:OLD=NEW,OLD=NEW, for example --recode canton:ZH=north,TI=south")
+        found.append(GlobalRecode(column=column, values={old: new for old, _, new in pairs}))
+    return found
+
+
+def _pairs(option: str, texts: list[str] | None) -> list[tuple[str, float]]:
+    problems, found = Problems(), []
+    for text in texts or []:
+        column, _, number = text.rpartition("=")
+        try:
+            found.append((column, float(number)))
+        except ValueError:
+            column = ""
+        if not column:
+            problems.add(f"{option} takes COLUMN=NUMBER, for example {option} age=80")
+    problems.raise_as(ParameterError)
+    return found

@@ -1,0 +1,81 @@
+"""Noise on numeric columns: independent, or in the directions in which the columns vary together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.errors import DataError, ParameterError
+from shoal.masking._step import NOTHING, Columns, MaskingStep, generator, numbers_of, written
+from shoal.mechanisms import RandomSource
+
+__all__ = ["AddNoise"]
+
+NoiseKind = Literal["additive", "correlated", "kept-variance"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddNoise(MaskingStep):
+    """Add normal noise to numeric columns. Nothing is promised; this is not differential privacy.
+
+    Parameters
+    ----------
+    columns
+        The columns; missing values stay missing.
+    amount
+        The variance of the noise as a multiple of that of the column, positive; below 1 with ``kept-variance``.
+    kind
+        ``additive``: every column on its own. ``correlated``: noise with the covariance of the columns, so that
+        correlations stay and variances grow by ``1 + amount``. ``kept-variance``: the same, shrunk to the mean so that
+        means, variances and correlations stay.
+
+    Examples
+    --------
+    >>> AddNoise(names=("income",), amount=0.1).columns
+    ('income',)
+    """
+
+    names: tuple[str, ...]
+    amount: float
+    kind: NoiseKind = "additive"
+
+    def __post_init__(self) -> None:
+        problems = []
+        if self.kind not in get_args(NoiseKind):
+            problems.append(f"`kind` of `AddNoise` must be one of {', '.join(get_args(NoiseKind))}; got {self.kind!r}.")
+        if not (np.isfinite(self.amount) and self.amount > 0) or (self.kind == "kept-variance" and self.amount >= 1):
+            problems.append(
+                f"`amount` of `AddNoise` must be positive, and below 1 if variances stay; got {self.amount}."
+            )
+        if not self.names or len({*self.names}) != len(self.names):
+            problems.append("`names` of `AddNoise` must be one or more different columns.")
+        if problems:
+            raise ParameterError(problems)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the step changes."""
+        return self.names
+
+    def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:
+        """Return the changed columns, what was done in one sentence, and what is promised."""
+        numbers = np.stack([numbers_of(table, name) for name in self.names], axis=1)
+        whole = numbers[~np.isnan(numbers).any(axis=1)]
+        if len(whole) < 2:
+            raise DataError(
+                f"columns {', '.join(f'`{name}`' for name in self.names)} have too few records with all values"
+            )
+        mean, spread = whole.mean(axis=0), np.atleast_2d(np.cov(whole.T))
+        if self.kind == "additive":
+            spread = np.diag(np.diag(spread))
+        noise = generator(source).multivariate_normal(
+            np.zeros(len(mean)), self.amount * spread, size=len(numbers), method="svd"
+        )
+        kept = np.sqrt(1 - self.amount) if self.kind == "kept-variance" else 1.0
+        changed = mean + kept * (numbers - mean) + noise
+        listed = ", ".join(f"`{name}`" for name in self.names)
+        said = f"Added {self.kind} normal noise to {listed}, {self.amount:g} times their variance."
+        return {name: written(changed[:, j]) for j, name in enumerate(self.names)}, said, NOTHING

@@ -1,0 +1,158 @@
+"""PRAM: every value of a column is drawn again, with probabilities that depend on the value alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.errors import DataError, ParameterError
+from shoal.exact import above, logarithm
+from shoal.kernels import Floats
+from shoal.masking._step import Columns, MaskingStep, column_of, plain_text
+from shoal.mechanisms import RandomSource
+
+__all__ = ["Pram", "invariant", "transitions"]
+
+#: probabilities are whole multiples of one over this, so that drawing is exact
+UNITS = 1 << 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pram(MaskingStep):
+    """Randomise a categorical column: the post-randomisation method (Gouweleeuw et al. 1998).
+
+    Parameters
+    ----------
+    column
+        The column; missing values stay missing.
+    keep
+        The probability with which a value stays, in (0, 1); the others are equally likely. With ``invariant`` it is no
+        floor: of a rare value much less may stay.
+    invariant
+        Whether the matrix is made so that the expected number of every value does not change; it then depends on the
+        numbers in the table.
+    alpha
+        With ``invariant``: how much of that matrix is mixed with staying, in (0, 1].
+
+    Guarantee
+    ---------
+    Without ``invariant``: local differential privacy of the column, epsilon = ln max P(v | u) / P(v | u'), rounded up.
+    The probabilities that are drawn are those of the matrix exactly. With it: none, as the matrix depends on the data.
+
+    Assumptions
+    -----------
+    The set of values is public, each record's value is drawn once and on its own, and no other column tells the value.
+    Missing values are not covered.
+
+    Examples
+    --------
+    >>> transitions(3, 0.8).tolist()
+    [[3435973836, 429496730, 429496730], [429496730, 3435973836, 429496730], [429496730, 429496730, 3435973836]]
+    """
+
+    column: str
+    keep: float
+    invariant: bool = False
+    alpha: float = 1.0
+
+    def __post_init__(self) -> None:
+        problems = [
+            f"`{name}` of `Pram` must be in {interval}; got {value}."
+            for name, value, interval, fits in (
+                ("keep", self.keep, "(0, 1)", 0 < self.keep < 1),
+                ("alpha", self.alpha, "(0, 1]", 0 < self.alpha <= 1),
+            )
+            if not fits
+        ]
+        if problems:
+            raise ParameterError(problems)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the step changes."""
+        return (self.column,)
+
+    def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:
+        """Return the changed column, what was done in one sentence, and what is promised."""
+        text = plain_text(column_of(table, self.column))
+        coded = text.dictionary_encode()
+        values = coded.dictionary.to_pylist()
+        if len(values) < 2:
+            raise DataError(f"column `{self.column}` has fewer than two values, so that nothing can be exchanged")
+        codes = np.asarray(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False))
+        counts = np.bincount(codes[codes >= 0], minlength=len(values))
+        matrix = invariant(counts, self.keep, self.alpha) if self.invariant else transitions(len(values), self.keep)
+        drawn = np.where(codes >= 0, _drawn(matrix, codes, source), -1)
+        changed = pa.array([None if code < 0 else values[code] for code in drawn.tolist()], pa.string())
+        return {self.column: changed}, self._said(matrix, counts, codes, drawn), self._promised(matrix)
+
+    def _said(self, matrix: np.ndarray, counts: np.ndarray, codes: np.ndarray, drawn: np.ndarray) -> str:
+        right = _posterior(matrix, counts)
+        kind = "invariant PRAM" if self.invariant else "PRAM"
+        stays = np.diag(matrix) / UNITS
+        return (
+            f"{kind} of `{self.column}`: a value stays with probability {stays.min():.3g} to {stays.max():.3g}; "
+            f"{int((codes != drawn).sum()):,} of {len(codes):,} values changed. Who sees a value and knows the matrix "
+            f"and how frequent values are is right about the original with probability {right.min():.3g} to "
+            f"{right.max():.3g}."
+        )
+
+    def _promised(self, matrix: np.ndarray) -> str:
+        if self.invariant:
+            return (
+                f"Nothing is promised of `{self.column}`: the probabilities depend on the data, so that they are no "
+                "differential privacy; what an intruder learns is said above."
+            )
+        ratio = max(Fraction(int(column.max()), int(column.min())) for column in matrix.T)
+        epsilon = above(lambda: logarithm(ratio))
+        return (
+            f"Whatever is released as the value of `{self.column}` of a person is at most e^{_up(epsilon)} times as "
+            "likely under one original value as under another (local differential privacy of this column alone, if its "
+            "set of values is public and no other column tells it; missing values are not covered)."
+        )
+
+
+def transitions(values: int, keep: float) -> np.ndarray:
+    """Return the matrix in which a value stays with a probability and the others are equally likely, in `UNITS`."""
+    other = max(1, round((1 - keep) / (values - 1) * UNITS))
+    matrix = np.full((values, values), other, dtype=np.int64)
+    np.fill_diagonal(matrix, UNITS - other * (values - 1))
+    return matrix
+
+
+def invariant(counts: np.ndarray, keep: float, alpha: float = 1.0) -> np.ndarray:
+    """Return a matrix R with p R = p, p being the shares of the values: R = P Q, Q the way back by Bayes' rule.
+
+    Rounded to `UNITS`; what rounding leaves goes to the diagonal.
+    """
+    shares = counts / counts.sum()
+    forward = transitions(len(counts), keep) / UNITS
+    back = (forward * shares[:, None]).T / (shares @ forward)[:, None]
+    mixed = alpha * (forward @ back) + (1 - alpha) * np.eye(len(counts))
+    matrix = np.floor(mixed * UNITS).astype(np.int64)
+    matrix[np.diag_indices_from(matrix)] += UNITS - matrix.sum(axis=1)
+    return np.asarray(matrix)
+
+
+def _drawn(matrix: np.ndarray, codes: np.ndarray, source: RandomSource) -> np.ndarray:
+    """Draw a new value for every code; exact, as rows are whole numbers that add up to `UNITS`."""
+    draws = (source.uint64(len(codes)) >> np.uint64(32)).astype(np.int64)
+    upto = np.cumsum(matrix, axis=1)
+    result = np.zeros(len(codes), dtype=np.int64)
+    for code in range(len(matrix)):
+        rows = codes == code
+        result[rows] = np.searchsorted(upto[code], draws[rows], side="right")
+    return result
+
+
+def _posterior(matrix: np.ndarray, counts: np.ndarray) -> Floats:
+    """Return, for every value that is released, the greatest probability of any original value."""
+    joint = matrix * (counts / counts.sum())[:, None]
+    return np.asarray(joint.max(axis=0) / joint.sum(axis=0))
+
+
+def _up(epsilon: float) -> str:
+    return f"{np.ceil(epsilon * 1e4 + 1e-6) / 1e4:.4f}"

@@ -1,0 +1,72 @@
+"""One step of masking: what it does to columns, in words, and what can be proved of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.errors import DataError
+from shoal.kernels import Floats
+from shoal.mechanisms import RandomSource
+
+__all__ = ["NOTHING", "MaskingStep", "column_of", "generator", "numbers_of", "plain_text", "written"]
+
+NOTHING = "Nothing is promised: the masked file is not anonymous, and its risk is only measured."
+
+Columns = Mapping[str, pa.Array]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaskingStep(ABC):
+    """A change of one or several columns."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the step changes."""
+
+    @abstractmethod
+    def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:
+        """Return the changed columns, what was done in one sentence, and what is promised."""
+
+
+def column_of(table: Columns, name: str) -> pa.Array:
+    """Return a column, or say that there is none."""
+    if name not in table:
+        raise DataError(f"the table has no column `{name}`")
+    return table[name]
+
+
+def numbers_of(table: Columns, name: str) -> Floats:
+    """Return a column as numbers, NaN where missing; refuse one that holds anything else."""
+    column = column_of(table, name)
+    text = plain_text(column)
+    try:
+        found = pc.cast(text, pa.float64())
+    except pa.ArrowInvalid:
+        raise DataError(f"column `{name}` holds values that are not numbers") from None
+    numbers: Floats = found.to_numpy(zero_copy_only=False).astype(np.float64)
+    if np.isinf(numbers).any():
+        raise DataError(f"column `{name}` holds infinite numbers")
+    return numbers
+
+
+def plain_text(column: pa.Array) -> pa.Array:
+    """Return a column as text; empty text is missing."""
+    text = pc.cast(column, pa.string())
+    return pc.if_else(pc.equal(pc.utf8_trim_whitespace(text), ""), None, text)
+
+
+def written(numbers: Floats) -> pa.Array:
+    """Return numbers as text, missing where NaN."""
+    return pa.array([None if np.isnan(value) else f"{value:.12g}" for value in numbers.tolist()], pa.string())
+
+
+def generator(source: RandomSource) -> np.random.Generator:
+    """Return a fast generator that starts from 256 random bits of the source; for steps that promise nothing."""
+    return np.random.default_rng(int.from_bytes(source.random_bytes(32), "little"))

@@ -1,0 +1,159 @@
+"""Masking steps from their definitions, and risk measured against obvious answers."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import shoal
+from shoal.errors import DataError, ParameterError
+from shoal.masking import (
+    AddNoise,
+    BottomCode,
+    GlobalRecode,
+    Pram,
+    RankSwap,
+    RoundTo,
+    TopCode,
+    interval_disclosure,
+    probabilistic_linkage,
+)
+from shoal.masking._pram import UNITS, invariant, transitions
+from shoal.mechanisms import SeededSource
+
+SOURCE = SeededSource
+
+
+def _one(step: Any, values: list[Any], name: str = "x") -> list[Any]:
+    found, _, _ = step.apply({name: pa.array(values)}, SOURCE(7))
+    return found[name].to_pylist()  # type: ignore[no-any-return]
+
+
+def test_values_beyond_a_limit_become_one() -> None:
+    ages = ["17", "18", None, "80", "91"]
+    assert _one(TopCode(column="x", limit=80), ages) == ["17", "18", None, ">=80", ">=80"]
+    assert _one(BottomCode(column="x", limit=18, value="minor"), ages) == ["minor", "minor", None, "80", "91"]
+    table = shoal.read(pa.table({"x": ages}))
+    both = shoal.mask(table, BottomCode(column="x", limit=17), TopCode(column="x", limit=80))
+    assert Counter(both.table["x"].to_pylist()) == Counter(["<=17", "18", None, ">=80", ">=80"])
+
+
+def test_numbers_are_rounded_exactly_and_halves_go_to_the_even_multiple() -> None:
+    assert _one(RoundTo(column="x", step="0.1"), ["0.25", "0.35", "-0.04", None]) == ["0.2", "0.4", "0.0", None]
+    assert _one(RoundTo(column="x", step=100), ["149", "150", "1e3"]) == ["100", "200", "1000"]
+
+
+def test_values_are_put_together() -> None:
+    assert _one(GlobalRecode(column="x", values={"a": "c", "b": "c"}), ["a", "b", "d", None]) == ["c", "c", "d", None]
+
+
+def test_a_value_stays_as_often_as_the_matrix_says_and_the_promise_is_its_greatest_ratio() -> None:
+    values = ["a"] * 6000 + ["b"] * 3000 + [None]
+    step = Pram(column="x", keep=0.7)
+    found, _, promised = step.apply({"x": pa.array(values)}, SOURCE(3))
+    drawn = found["x"].to_pylist()
+    assert drawn[-1] is None
+    assert abs(drawn[:6000].count("a") / 6000 - 0.7) < 0.03
+    assert abs(drawn[6000:9000].count("b") / 3000 - 0.7) < 0.04
+    epsilon = float(promised.partition("e^")[2].split()[0])
+    matrix = transitions(2, 0.7)
+    assert matrix.sum(axis=1).tolist() == [UNITS, UNITS]
+    ratio = max(column.max() / column.min() for column in matrix.T)
+    assert math.log(ratio) <= epsilon <= math.log(ratio) + 2e-4
+
+
+def test_the_invariant_matrix_keeps_the_expected_numbers_and_promises_nothing() -> None:
+    counts = np.array([900, 90, 10])
+    matrix = invariant(counts, 0.8, 0.5)
+    assert matrix.sum(axis=1).tolist() == [UNITS] * 3
+    assert (matrix >= 0).all()
+    assert np.allclose(counts @ (matrix / UNITS), counts, rtol=0, atol=1e-5)
+    step = Pram(column="x", keep=0.8, invariant=True)
+    assert "Nothing is promised" in step.apply({"x": pa.array(["a", "b", "a"])}, SOURCE(1))[2]
+
+
+def test_swapped_values_stay_within_their_window_of_ranks_and_all_values_stay() -> None:
+    values = [None, *np.random.default_rng(1).permutation(400).tolist()]
+    found = _one(RankSwap(column="x", share=0.05), values)
+    assert found[0] is None
+    assert sorted(found[1:]) == sorted(values[1:])
+    moved = np.abs(np.array(found[1:]) - np.array(values[1:]))  # values are their own ranks
+    assert 0 < moved.max() <= 20
+
+
+def test_noise_keeps_what_it_says() -> None:
+    draw = np.random.default_rng(2)
+    first = draw.normal(50, 10, 20_000)
+    table = {"x": pa.array(first), "y": pa.array(first + draw.normal(0, 10, 20_000))}
+    before = np.cov([table["x"].to_numpy(), table["y"].to_numpy()])
+    for kind, factor in (("correlated", 1.2), ("kept-variance", 1.0)):
+        step = AddNoise(names=("x", "y"), amount=0.2, kind=kind)  # type: ignore[arg-type]
+        found, _, _ = step.apply(table, SOURCE(4))
+        after = np.cov([[float(value) for value in found[name].to_pylist()] for name in ("x", "y")])
+        assert np.allclose(after / before, factor, atol=0.06)
+    assert _one(AddNoise(names=("x",), amount=0.1), [1.0, 2.0, None])[2] is None
+
+
+def test_risk_of_an_unchanged_file_is_certain_and_of_a_constant_one_a_guess() -> None:
+    codes = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.int32)
+    assert probabilistic_linkage(codes, codes) == 1.0
+    assert probabilistic_linkage(codes, np.zeros_like(codes)) == 0.25
+    numbers = np.arange(40.0)[:, None]
+    assert interval_disclosure(numbers, numbers) == 1.0
+    assert interval_disclosure(numbers, numbers + 5) == 0.0
+    people = shoal.read(pa.table({"x": [str(v) for v in range(40)]}))
+    masked = shoal.mask(people, RoundTo(column="x", step=1))
+    assert (masked.risk.by_distance, masked.risk.within) == (1.0, 1.0)
+
+
+def test_the_masked_file_forgets_the_order_and_says_that_it_is_not_anonymous() -> None:
+    people = shoal.read(pa.table({"x": ["3", "1", "2"], "y": ["c", "a", "b"]}))
+    masked = shoal.mask(people, RoundTo(column="x", step=1), known=["y"], source=SOURCE(1))
+    assert masked.table["x"].to_pylist() == ["1", "2", "3"]
+    assert "not anonymous" in str(masked)
+    assert masked.risk.columns == ("y",)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Pram(column="x", keep=1), "`keep` of `Pram`"),
+        (lambda: RankSwap(column="x", share=5), "`share` of `RankSwap`"),
+        (lambda: RoundTo(column="x", step="ten"), "`step` of `RoundTo`"),
+        (lambda: TopCode(column="x", limit=math.nan), "`limit` of `TopCode`"),
+        (lambda: AddNoise(names=(), amount=1, kind="kept-variance"), "`amount` of `AddNoise`"),
+        (lambda: shoal.mask(shoal.read(pa.table({"x": ["1"]}))), "at least one step"),
+    ],
+)
+def test_what_cannot_be_is_refused(make: Any, said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        make()
+
+
+def test_messages_name_columns_and_never_values() -> None:
+    people = shoal.read(pa.table({"x": ["1", "canary"], "y": ["same", "same"]}))
+    for step in (RoundTo(column="x", step=1), TopCode(column="x", limit=1), RankSwap(column="x", share=1)):
+        with pytest.raises(DataError, match="column `x` holds values that are not numbers") as caught:
+            shoal.mask(people, step)
+        assert "canary" not in str(caught.value)
+    with pytest.raises(DataError, match="no column `z`"):
+        shoal.mask(people, RoundTo(column="z", step=1))
+    with pytest.raises(DataError, match="fewer than two values"):
+        shoal.mask(people, Pram(column="y", keep=0.5))
+
+
+def test_rank_swapping_moves_as_far_as_sdcmicro_does(shared_data: Path) -> None:
+    file = shared_data / "survey" / "testdata.csv"
+    if not file.exists():
+        pytest.skip("needs the survey data sets")
+    with file.open() as lines:
+        spent = [float(row["expend"]) for row in csv.DictReader(lines)]
+    found = _one(RankSwap(column="x", share=0.05), spent)
+    assert abs(np.corrcoef(spent, found)[0, 1] - 0.9943) < 0.002  # sdcMicro 5.8.1
