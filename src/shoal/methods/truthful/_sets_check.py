@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.guarantees import (
     CRYPTOGRAPHIC,
+    Bounded,
     Check,
     Decision,
     Dropped,
@@ -19,9 +20,10 @@ from shoal.guarantees import (
     check_parts,
 )
 from shoal.hierarchies import Hierarchy
+from shoal.methods._persons import check_bounded
 from shoal.methods.truthful._check import PrivateRelease
 from shoal.methods.truthful._sets_choice import candidates
-from shoal.methods.truthful._sets_events import Composed, PairsChosen, TablesTrimmed
+from shoal.methods.truthful._sets_events import PairsChosen, TablesTrimmed
 from shoal.methods.truthful._sets_split import Split
 from shoal.schema import Provenance
 
@@ -49,7 +51,7 @@ class _TablesRelease(PrivateRelease):
     @property
     def steps(self) -> list[Event]:
         """The steps in between, read."""
-        outer = (Dropped.name, Ordered.name)
+        outer = (Dropped.name, Bounded.name, Ordered.name)
         return [Event.from_json(step) for step in self.certificate.steps if step["step"] not in outer]
 
 
@@ -66,13 +68,13 @@ def check_tables(
         "values": _values,
         "domains": _domains,
     }
+    if promise.records_per_person is not None or evidence.plan.schema.person is not None:
+        parts["unit"] = lambda each: check_bounded(each.promise.records_per_person, each.evidence)
     return check_parts(promise.name, release, parts)
 
 
 def _words(release: _TablesRelease) -> Decision:
     """Say the promise again from its parameters and the plan, and compare all parts of it."""
-    if release.promise.records_per_person is not None:
-        return False, "such tables promise to records, not to persons"
     if release.promise.definition != "standard" or release.entry.file is not None:
         return False, "many tables together keep the standard definition, all of them together"
     again = release.promise.promise(
@@ -112,7 +114,7 @@ def _steps(release: _TablesRelease) -> Decision:
                 rho=split.rho_of_pairs,
             ),
         ]
-    expected.append(Composed(rho=split.rho, epsilon_spent=split.epsilon, delta_spent=split.delta))
+    expected.append(split.composed())
     if release.steps != expected:
         return False, _NOT_THEIRS
     return True, f"{len(expected)} steps, each as the plan gives it"

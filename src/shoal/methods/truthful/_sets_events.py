@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
-from shoal.guarantees import Event
+from shoal.guarantees import UNLESS_DEFAULT, Event
 
 __all__ = ["Composed", "PairsChosen", "TablesTrimmed"]
 
@@ -79,12 +79,14 @@ class Composed(Event):
     rho: Fraction
     epsilon_spent: Fraction
     delta_spent: Fraction
+    per_person: int = field(default=1, metadata=UNLESS_DEFAULT)
 
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
+        whose = "" if self.per_person == 1 else f" for a person with at most {self.per_person:,} records"
         return (
             f"Every record is in every table: together they lose rho {float(self.rho):.4g}, which is epsilon "
-            f"{float(self.epsilon_spent):.6g} and delta {float(self.delta_spent):.3g}."
+            f"{float(self.epsilon_spent):.6g} and delta {float(self.delta_spent):.3g}{whose}."
         )
 
 

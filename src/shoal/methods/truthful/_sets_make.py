@@ -17,12 +17,13 @@ from shoal.errors import ParameterError, Problems, RequirementError
 from shoal.guarantees import Dropped, Event, Guarantee, Ordered, column, randomness
 from shoal.hierarchies import leaves_declared
 from shoal.mechanisms import RandomSource, discrete_gaussians
+from shoal.methods._persons import bounded, bounded_steps
 from shoal.methods._preparation import domains
 from shoal.methods.base import Made, Part, PrivateReport, Work
 from shoal.methods.truthful._make import check_declared, in_order, released_rows
 from shoal.methods.truthful._promises import DifferentialPrivacy, released
 from shoal.methods.truthful._sets_choice import Expected, LeveledColumns, candidates, cells, choose
-from shoal.methods.truthful._sets_events import Composed, PairsChosen, TablesTrimmed
+from shoal.methods.truthful._sets_events import PairsChosen, TablesTrimmed
 from shoal.methods.truthful._sets_split import Split
 from shoal.methods.truthful._tuples import Tuples
 from shoal.models import Classes
@@ -41,6 +42,7 @@ def make_tables(work: Work, method: TruthfulTables) -> Made:
     """Carry out a plan that asks for many truthful tables."""
     plan, privacy = _resolved(work.plan)
     schema, table = plan.schema, work.table.with_schema(plan.schema)
+    table = bounded(table, schema, privacy.records_per_person, work.source)
     names = tuple(attribute.name for attribute in released(schema))
     frequencies = tables.encode(table, quasi_identifiers=names, sensitive=()).frequencies
     check_declared(frequencies)
@@ -106,8 +108,8 @@ def trimmed(classes: Tuples, m: int, variance: Fraction, source: RandomSource) -
 def _resolved(plan: Brief) -> tuple[Brief, DifferentialPrivacy]:
     """Return the plan with the standard definition, which is what the composition gives."""
     models = tuple(
-        model.post_processed() if isinstance(model, DifferentialPrivacy) else model.resolved(plan.schema)
-        for model in plan.models
+        spelt.post_processed() if isinstance(spelt, DifferentialPrivacy) else spelt
+        for spelt in (model.resolved(plan.schema) for model in plan.models)
     )
     privacy = next(model for model in models if isinstance(model, DifferentialPrivacy))
     return replace(plan, models=models), privacy
@@ -183,6 +185,7 @@ def _events(
         return TablesTrimmed(tables=named(each), levels=levels(each), m=m, variance=variance, rho=rho)
 
     events: list[Event] = [Dropped(columns=schema.identifiers)] if schema.identifiers else []
+    events += bounded_steps(schema, None if schema.person is None else split.per_person)
     events.append(step(declared, split.m, split.variance, split.rho_of_declared))
     if chosen:
         choice = PairsChosen(
@@ -193,7 +196,7 @@ def _events(
             rho=split.rho_of_choice,
         )
         events += [choice, step(chosen, split.pair_m, split.pair_variance, split.rho_of_pairs)]
-    return [*events, Composed(rho=split.rho, epsilon_spent=split.epsilon, delta_spent=split.delta), Ordered()]
+    return [*events, split.composed(), Ordered()]
 
 
 def _candidates(frequencies: Frequencies, lows: Sequence[int], split: Split) -> int:

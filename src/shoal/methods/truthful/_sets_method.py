@@ -46,8 +46,9 @@ class TruthfulTables(Method):
 
     Guarantee
     ---------
-    (epsilon, delta)-differential privacy of all tables together, neighbours differ by one record added or removed, the
-    standard definition: see `shoal.methods.truthful.gaussian` for the operator and the composition, and
+    (epsilon, delta)-differential privacy of all tables together, neighbours differ by one record added or removed, or
+    where the schema has a person column by one person with all records, the standard definition: see
+    `shoal.methods.truthful.gaussian` for the operator and the composition, and
     `shoal.methods.truthful._sets_choice` for the choice of pairs.
 
     Assumptions
@@ -77,6 +78,7 @@ class TruthfulTables(Method):
         pseudonyms=False,
         several_tables=True,
         shared_columns=True,
+        persons=True,
         steps=(TablesTrimmed.name, Composed.name, "ordered"),
     )
 
@@ -124,7 +126,11 @@ class TruthfulTables(Method):
     def split(self, schema: Schema, wanted: DifferentialPrivacy) -> Split:
         """Return what every table and every choice may spend."""
         return Split.of(
-            wanted.total, Fraction(wanted.delta), declared=len(self.declared(schema)), pairs=self.pairs_of(schema)
+            wanted.total,
+            Fraction(wanted.delta),
+            declared=len(self.declared(schema)),
+            pairs=self.pairs_of(schema),
+            per_person=wanted.records_per_person or 1,
         )
 
     def files(self, schema: Schema) -> dict[str, tuple[str, ...]]:
@@ -139,11 +145,10 @@ class TruthfulTables(Method):
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         """Return what keeps this method from being used with a schema and promises."""
         del models
-        whose = [] if schema.person is None else [_counts_records(self.title, schema.person)]
         known = [attribute.name for attribute in released(schema)]
         tables = () if isinstance(self.tables, str) else [name for table in self.tables for name in table]
         named = {"tables": dict.fromkeys(tables), "levels": self.levels}
-        return whose + [
+        return [
             f"`{parameter}` of `{self.title}` names column `{column}`, which is not released"
             for parameter, columns in named.items()
             for column in columns
@@ -157,16 +162,7 @@ class TruthfulTables(Method):
         found = []
         if privacy.search_share is not None:
             found.append(f"`search_share` of `{privacy.title}` is for `Truthful`; `{self.title}` has a rule of its own")
-        if privacy.records_per_person is not None:
-            found.append(f"`{self.title}` promises nothing to persons; use `Truthful`, or no `records_per_person`")
         return found
-
-
-def _counts_records(title: str, person: str) -> str:
-    return (
-        f"`{title}` promises to records, and column `{person}` says that persons may have several; use `Truthful`, or, "
-        "if everybody has one record, give the column the role `identifier`"
-    )
 
 
 def _file(number: int, columns: Sequence[str]) -> str:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from shoal.errors import ParameterError
+from shoal.mechanisms import person_delta, record_delta
 from shoal.methods.truthful import gaussian
+from shoal.methods.truthful._sets_events import Composed
 
 __all__ = ["Split"]
 
@@ -24,7 +26,7 @@ class Split:
     Parameters
     ----------
     epsilon, delta
-        Of all tables together.
+        Of all tables together, for a person with at most ``per_person`` records.
     declared, pairs
         The number of tables whose columns are declared, and of pairs that are chosen privately.
     variance, m
@@ -44,9 +46,10 @@ class Split:
     choice: Fraction = Fraction(0)
     pair_variance: Fraction = Fraction(0)
     pair_m: int = 0
+    per_person: int = 1
 
     @classmethod
-    def of(cls, epsilon: Fraction, delta: Fraction, *, declared: int, pairs: int) -> Split:
+    def of(cls, epsilon: Fraction, delta: Fraction, *, declared: int, pairs: int, per_person: int = 1) -> Split:
         """Divide: half of delta for classes that show all their records, in equal parts; rho by fixed parts.
 
         Examples
@@ -55,8 +58,9 @@ class Split:
         >>> split.m, split.pair_m, round(float(split.choice), 3), split.holds()
         (104, 136, 0.021, True)
         """
-        rho = gaussian.largest_rho(epsilon, delta / 2)
-        each = delta / 2 / (declared + pairs)
+        own = record_delta(epsilon, delta, per_person)
+        rho = gaussian.largest_rho(epsilon / per_person, own / 2)
+        each = own / 2 / (declared + pairs)
         first = rho * (_DECLARED if pairs else 1)
         variance = _up(declared / (2 * first))
         made = cls(
@@ -66,6 +70,7 @@ class Split:
             pairs=0,
             variance=variance,
             m=gaussian.minimal_m(variance, each),
+            per_person=per_person,
         )
         if not pairs:
             return made
@@ -84,6 +89,7 @@ class Split:
             choice=choice,
             pair_variance=pair_variance,
             pair_m=gaussian.minimal_m(pair_variance, each),
+            per_person=per_person,
         )
 
     @property
@@ -110,18 +116,24 @@ class Split:
     def _tables(self) -> list[tuple[int, Fraction]]:
         return [(self.m, self.variance)] * self.declared + [(self.pair_m, self.pair_variance)] * self.pairs
 
+    def composed(self) -> Composed:
+        """Return the step that adds everything up."""
+        return Composed(rho=self.rho, epsilon_spent=self.epsilon, delta_spent=self.delta, per_person=self.per_person)
+
     def holds(self) -> bool:
-        """Decide anew whether all of it is (epsilon, delta)-private."""
-        return gaussian.satisfies(rho=self.rho, tables=self._tables, epsilon=self.epsilon, delta=self.delta)
+        """Decide anew whether all of it is (epsilon, delta)-private, by what it is for a record."""
+        own = record_delta(self.epsilon, self.delta, self.per_person)
+        return gaussian.satisfies(rho=self.rho, tables=self._tables, epsilon=self.epsilon / self.per_person, delta=own)
 
     def figures(self) -> dict[str, object]:
         """Return the figures of the promise."""
         pairs = {"m of the pairs": self.pair_m} if self.pairs else {}
+        attained = gaussian.attained(self.rho, self._tables, self.epsilon / self.per_person)
         return {
             "m": self.m,
             **pairs,
             "rho": str(self.rho),
-            "delta attained, rounded up": gaussian.attained(self.rho, self._tables, self.epsilon),
+            "delta attained, rounded up": person_delta(self.epsilon, attained, self.per_person),
         }
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import pyarrow as pa
@@ -14,8 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
+from forgeries import forger
 from shoal.errors import ParameterError, PlanError
 from shoal.guarantees import CERTIFICATE
+from shoal.methods.truthful._sets_split import Split
 
 PRIVATE = shoal.DifferentialPrivacy(epsilon=2, delta="1e-4")
 
@@ -165,10 +169,49 @@ def test_columns_that_are_not_there_and_what_does_not_go_together_are_named(peop
     bounded = shoal.DifferentialPrivacy(epsilon=1, delta="1e-5", records_per_person=2)
     with pytest.raises((ParameterError, PlanError), match="records_per_person"):
         shoal.anonymize(people, bounded, method=shoal.TruthfulTables())
-    whose = shoal.Schema(
-        attributes=tuple(replace(each, role="person") if each.name == "name" else each for each in people.schema or ())
-    )
-    with pytest.raises((ParameterError, PlanError), match="promises to records"):
-        shoal.anonymize(people.with_schema(whose), PRIVATE, method=shoal.TruthfulTables())
     with pytest.raises(ParameterError, match="the top is"):
         shoal.anonymize(people, PRIVATE, method=shoal.TruthfulTables(levels={"ill": 7}))
+
+
+@pytest.mark.parametrize("records", [1, 2, 5])
+def test_a_person_with_all_records_in_the_same_cells_is_hidden_by_the_noise_of_all_tables(records: int) -> None:
+    epsilon, delta, tables = 1.0, 1e-5, 6
+    split = Split.of(Fraction(1), Fraction(1, 10**5), declared=tables, pairs=0, per_person=records)
+    assert split.holds()
+    # all records of the person are in one cell of each table: a shift of `records` in each of so many Gaussians
+    shift = records * math.sqrt(tables / float(split.variance))
+    normal = NormalDist()
+    lost = normal.cdf(shift / 2 - epsilon / shift) - math.exp(epsilon) * normal.cdf(-shift / 2 - epsilon / shift)
+    # a cell of these records alone is shown where fewer are taken than there are; nobody takes fewer than none
+    sigma = math.sqrt(split.variance)
+    shown = tables * (normal.cdf((records - 0.5 - split.m) / sigma) - normal.cdf((-0.5 - split.m) / sigma))
+    assert lost + shown <= delta
+    careless = Split.of(Fraction(1), Fraction(1, 10**5), declared=tables, pairs=0)
+    if records > 1:  # noise for one record hides nobody with more
+        wide = records * math.sqrt(tables / float(careless.variance))
+        assert normal.cdf(wide / 2 - 1 / wide) - math.exp(epsilon) * normal.cdf(-wide / 2 - 1 / wide) > delta
+
+
+@pytest.mark.parametrize("records", [None, 2])
+def test_tables_promise_to_persons_and_verify(people: shoal.Table, records: int | None, tmp_path: Path) -> None:
+    described = people.schema
+    assert described is not None
+    whose = replace(
+        described,
+        attributes=tuple(replace(each, role="person") if each.name == "name" else each for each in described),
+    )
+    wanted = replace(PRIVATE, records_per_person=records)
+    release = shoal.anonymize(people.with_schema(whose), wanted, method=shoal.TruthfulTables(tables="columns"))
+    (promise,) = release.guarantee.promises
+    assert (promise.unit, promise.parameters["records_per_person"]) == ("person", records or 1)
+    assert "add or remove one person" in str(promise.neighbours)
+    folder = release.write(tmp_path / "release")
+    verification = shoal.verify(folder)
+    assert verification.passed, str(verification)
+    assert any("at most 2 records of each" in check.detail or records is None for check in verification.checks)
+
+    def forgotten(content: forger.Content) -> None:
+        content["steps"] = [step for step in content["steps"] if step["step"] != "bounded"]
+
+    forger.edit(folder, forgotten)
+    assert not shoal.verify(folder).passed
