@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -210,12 +211,14 @@ class Schema:
     folder: Path = field(default=Path(), compare=False)
     guessed: bool = False
     missing_values: tuple[str, ...] = ()
+    _by_name: dict[str, Attribute] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         problems = Problems()
         object.__setattr__(self, "missing_values", tuple(self.missing_values))
-        names = [attribute.name for attribute in self.attributes]
-        for name in sorted({name for name in names if names.count(name) > 1}):
+        object.__setattr__(self, "_by_name", {attribute.name: attribute for attribute in self.attributes})
+        times = Counter(attribute.name for attribute in self.attributes)
+        for name in sorted(name for name, number in times.items() if number > 1):
             problems.add(f"column `{name}` appears twice in the schema")
         for role in (Role.PERSON, Role.HOUSEHOLD):
             if len(several := self.having(role)) > 1:
@@ -230,13 +233,12 @@ class Schema:
         return iter(self.attributes)
 
     def __getitem__(self, name: str) -> Attribute:
-        for attribute in self.attributes:
-            if attribute.name == name:
-                return attribute
-        raise SchemaError(f"the schema has no column `{name}`")
+        if name not in self._by_name:
+            raise SchemaError(f"the schema has no column `{name}`")
+        return self._by_name[name]
 
     def __contains__(self, name: object) -> bool:
-        return any(attribute.name == name for attribute in self.attributes)
+        return name in self._by_name
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shoal.schema import ColumnProfile, Guess, Reading, habits, looks
@@ -19,6 +20,9 @@ _LEADING_ZERO = r"^0[0-9]+$"
 # so small a share of unreadable values is proposed to count as missing
 _FEW = 0.01
 _SAMPLE = 2000  # distinct texts that are looked at, the most common first
+_CELLS = 20_000_000  # that one query counts; a single column may have more
+_COLUMNS = 500  # of one query; much longer ones take engines long to plan
+_LENGTHS = 3
 
 
 def profile(table: Table) -> tuple[ColumnProfile, ...]:
@@ -26,42 +30,69 @@ def profile(table: Table) -> tuple[ColumnProfile, ...]:
 
     Notes
     -----
-    Each column is grouped once; what is fetched is one row per column, and its most common texts, to see what they look
-    like. No text is kept.
+    Columns of one type that are written alike are counted together, as many as make up a few million cells: a wide
+    table takes as many queries as a narrow one. What is fetched is one row per column, and its most common texts, to
+    see what they look like. No text is kept.
     """
     with quiet(table.source.name):
         records = table.count()
-        return tuple(_column(table, name, records) for name in table.columns)
+        found: dict[str, ColumnProfile] = {}
+        for names in _together(table, records):
+            found |= _profiles(table, names, records)
+        return tuple(found[name] for name in table.columns)
 
 
-def _column(table: Table, name: str, records: int) -> ColumnProfile:
-    kind = _kind(table.expression[name].type())
+def _together(table: Table, records: int) -> Iterator[list[str]]:
+    by_type: dict[Any, list[str]] = {}
+    for name in table.columns:
+        by_type.setdefault(table.expression[name].type(), []).append(name)
+    most = min(_COLUMNS, max(1, _CELLS // max(1, records)))
+    for names in by_type.values():
+        yield from (names[start : start + most] for start in range(0, len(names), most))
+
+
+def _profiles(table: Table, names: Sequence[str], records: int) -> dict[str, ColumnProfile]:
+    kind = _kind(table.expression[names[0]].type())
     if kind == "other":  # lists and structures: not every engine can group them
-        return _counted(table, name, records)
-    column = table.expression[name]
-    counted = table.expression.group_by(value=column).aggregate(times=table.expression.count())
-    values = counted.filter(counted.value.notnull())
-    texts = _texts(table, values)
+        return _counted(table, names, records)
     decimal = table.source.detail("decimal")
-    written = habits(texts, decimal=decimal) if kind in ("text", "integer", "number") else Guess(Reading())
-    if written.value.missing_values:
-        present = without(values.value, written.value.missing_values).notnull()
-        values, texts = values.filter(present), {t: n for t, n in texts.items() if _kept(t, written.value, kind)}
-    row = table.engine.fetch(values.aggregate(**_statistics(values, kind, written.value, decimal))).to_pylist()[0]
-    return _profile(name, kind, records, row, written, _looked_at(table, values, kind, texts, int(row["distinct"])))
+    texts = _texts(table, names)
+    alike: dict[Reading, list[str]] = {}
+    written = {}
+    for name in names:
+        guess = habits(texts[name], decimal=decimal) if kind in ("text", "integer", "number") else Guess(Reading())
+        written[name] = guess
+        alike.setdefault(guess.value, []).append(name)
+        if guess.value.missing_values:
+            texts[name] = {text: times for text, times in texts[name].items() if _kept(text, guess.value, kind)}
+    found = {}
+    for reading, columns in alike.items():
+        rows = _rows(table, columns, kind, reading, decimal)
+        lengths = _lengths(table, {name: int(rows[name]["distinct"]) for name in columns}, texts, reading)
+        for name in columns:
+            looked_at = {"lengths": lengths[name], "looks": looks(texts[name]) if kind == "text" else {}}
+            found[name] = _profile(name, kind, records, rows[name], written[name], looked_at)
+    return found
+
+
+def _values(table: Table, names: Sequence[str], missing: tuple[str, ...] = ()) -> ir.Table:
+    """Return the values of columns of one type, each with its column's place among the names and its records."""
+    import ibis
+
+    records = table.expression
+    if len(names) == 1:
+        cells = records.select(column=ibis.literal(0, "int64"), value=records[names[0]])
+    else:
+        pairs = (ibis.struct({"column": place, "value": records[name]}) for place, name in enumerate(names))
+        cells = records.select(cell=ibis.array(list(pairs)).unnest()).unpack("cell")
+    counted = cells.group_by(["column", "value"]).aggregate(times=cells.count())
+    return counted.filter((without(counted.value, missing) if missing else counted.value).notnull())
 
 
 def _kept(text: str, written: Reading, kind: str) -> bool:
     if kind == "text":
         return text.strip() not in written.missing_values
     return float(text) not in map(float, written.missing_values)
-
-
-def _looked_at(table: Table, values: ir.Table, kind: str, texts: dict[str, int], distinct: int) -> dict[str, Any]:
-    return {
-        "lengths": _lengths(table, values, distinct, list(texts)),
-        "looks": looks(texts) if kind == "text" else {},
-    }
 
 
 def _profile(
@@ -101,13 +132,33 @@ def _profile(
     )
 
 
-def _texts(table: Table, values: ir.Table) -> dict[str, int]:
-    """Return the most common values as text, each with its number of records."""
+def _texts(table: Table, names: Sequence[str]) -> dict[str, dict[str, int]]:
+    """Return the most common values of columns as text, each with its number of records."""
     import ibis
 
-    common = values.order_by([ibis.desc("times"), ibis.asc("value")]).limit(_SAMPLE)
-    rows = table.engine.fetch(common.select(text=common.value.cast("string"), times=common.times))
-    return dict(zip(rows["text"].to_pylist(), rows["times"].to_pylist(), strict=True))
+    values = _values(table, names)
+    order = [ibis.desc("times"), ibis.asc("value")]
+    if len(names) == 1:  # an engine finds the first of all without sorting the others
+        common = values.order_by(order).limit(_SAMPLE)
+    else:
+        placed = values.mutate(place=ibis.row_number().over(group_by="column", order_by=order))
+        common = placed.filter(placed.place < _SAMPLE).order_by(["column", "place"])
+    rows = table.engine.fetch(common.select("column", text=common.value.cast("string"), times=common.times))
+    found: dict[str, dict[str, int]] = {name: {} for name in names}
+    for column, text, times in zip(*(rows[name].to_pylist() for name in ("column", "text", "times")), strict=True):
+        found[names[column]][text] = times
+    return found
+
+
+def _rows(
+    table: Table, names: Sequence[str], kind: str, written: Reading, decimal: str | None
+) -> dict[str, dict[str, Any]]:
+    """Return the statistics of columns that are written alike."""
+    values = _values(table, names, written.missing_values)
+    asked = values.group_by("column").aggregate(**_statistics(values, kind, written, decimal))
+    rows = {row.pop("column"): row for row in table.engine.fetch(asked).to_pylist()}
+    empty = dict.fromkeys(asked.columns) | {"distinct": 0}
+    return {name: rows.get(place, empty) for place, name in enumerate(names)}
 
 
 def _statistics(values: ir.Table, kind: str, written: Reading, decimal: str | None) -> dict[str, Any]:
@@ -150,27 +201,43 @@ def _statistics(values: ir.Table, kind: str, written: Reading, decimal: str | No
     }
 
 
-def _lengths(table: Table, values: ir.Table, distinct: int, texts: list[str]) -> tuple[tuple[int, float], ...]:
+def _lengths(
+    table: Table, distinct: Mapping[str, int], texts: Mapping[str, Mapping[str, int]], written: Reading
+) -> dict[str, tuple[tuple[int, float], ...]]:
     """Return the most common lengths; the engine counts them where there are more texts than were fetched."""
-    import ibis
+    found = {name: Counter(map(len, texts[name])) for name in distinct}
+    more = [name for name, number in distinct.items() if len(texts[name]) < number]
+    if more:
+        values = _values(table, more, written.missing_values)
+        measured = values.mutate(length=values.value.cast("string").length())
+        lengths = measured.group_by(["column", "length"]).aggregate(times=measured.count())
+        found |= {name: Counter() for name in more}
+        for row in table.engine.fetch(lengths).to_pylist():
+            found[more[row["column"]]][int(row["length"])] = row["times"]
+    return {
+        name: tuple(
+            (length, times / distinct[name])
+            for length, times in sorted(lengths.items(), key=lambda each: (-each[1], each[0]))[:_LENGTHS]
+        )
+        for name, lengths in found.items()
+    }
 
-    if len(texts) == distinct:
-        times = Counter(map(len, texts))
-        common = sorted(times.items(), key=lambda each: (-each[1], each[0]))[:3]
-        return tuple((length, count / distinct) for length, count in common)
-    lengths = values.group_by(length=values.value.cast("string").length()).aggregate(times=values.count())
-    most = lengths.order_by([ibis.desc("times"), ibis.asc("length")]).limit(3)
-    return tuple((int(row["length"]), row["times"] / distinct) for row in table.engine.fetch(most).to_pylist())
 
-
-def _counted(table: Table, name: str, records: int) -> ColumnProfile:
-    column = table.expression[name]
-    row = table.engine.fetch(table.expression.aggregate(present=column.count())).to_pylist()[0]
-    present = int(row["present"])
+def _counted(table: Table, names: Sequence[str], records: int) -> dict[str, ColumnProfile]:
+    asked = {f"column {place}": table.expression[name].count() for place, name in enumerate(names)}
+    row = table.engine.fetch(table.expression.aggregate(**asked)).to_pylist()[0]
     # nothing better is known without comparing values: all differ
-    return ColumnProfile(
-        name=name, type="other", records=records, missing=records - present, distinct=present, separation=1.0
-    )
+    return {
+        name: ColumnProfile(
+            name=name,
+            type="other",
+            records=records,
+            missing=records - int(present),
+            distinct=int(present),
+            separation=1.0,
+        )
+        for name, present in zip(names, row.values(), strict=True)
+    }
 
 
 def _kind(kind: Any) -> str:

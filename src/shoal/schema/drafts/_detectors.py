@@ -82,6 +82,8 @@ class IpAddresses(Detector):
 
     def holds(self, text: str) -> bool:
         """Return whether a text is an address."""
+        if text.count(".") != 3 and text.count(":") < 2:
+            return False
         try:
             ipaddress.ip_address(text)
         except ValueError:
@@ -143,15 +145,22 @@ class _CheckDigits(Detector):
 
     sample = _FEW
     modules: ClassVar[tuple[str, ...]]
+    #: shorter texts are none; one in ten would pass the check
+    shortest: ClassVar[int]
 
     def holds(self, text: str) -> bool:
-        return any(valid(text) for valid in _validators(self.modules))
+        return self._long(text) and any(valid(text) for valid in _validators(self.modules))
 
     def share(self, texts: Sequence[str]) -> float:
         # the share of one country's numbers, not of any: a check digit alone lets one number in ten pass
         chosen = texts[: self.sample]
-        shares = (sum(map(valid, chosen)) / len(chosen) for valid in _validators(self.modules) if chosen)
-        return max(shares, default=0.0)
+        long = list(filter(self._long, chosen))
+        if len(long) < _NOTED * len(chosen) or not long:
+            return 0.0
+        return max(sum(map(valid, long)) for valid in _validators(self.modules)) / len(chosen)
+
+    def _long(self, text: str) -> bool:
+        return len(text.replace(" ", "")) >= self.shortest
 
 
 class BankAccounts(_CheckDigits):
@@ -159,10 +168,7 @@ class BankAccounts(_CheckDigits):
 
     name = "bank account or card numbers"
     modules = ("iban", "luhn")
-
-    def share(self, texts: Sequence[str]) -> float:
-        """Return the share; only numbers as long as a card's count, since one in ten passes the check."""
-        return super().share([text if len(text.replace(" ", "")) >= 15 else "-" for text in texts])
+    shortest = 15
 
 
 class NationalNumbers(_CheckDigits):
@@ -177,9 +183,7 @@ class NationalNumbers(_CheckDigits):
         "br.cpf", "mx.curp", "ca.sin",
     )
     # fmt: on
-    def share(self, texts: Sequence[str]) -> float:
-        """Return the share; numbers of fewer than eight characters are none."""
-        return super().share([text if len(text) >= 8 else "-" for text in texts])
+    shortest = 8
 
 
 class Coordinates(_Pattern):

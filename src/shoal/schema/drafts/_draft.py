@@ -95,7 +95,7 @@ class Draft:
             self,
             schema=schema,
             reasons={**self.reasons, name: f"{schema[name].role}: a person has decided so."},
-            ranking=tuple(each for each in self.ranking if each in schema.quasi_identifiers),
+            ranking=tuple(each for each in self.ranking if schema[each].role.known_elsewhere),
             unknown=tuple(each for each in self.unknown if each != name),
         )
 
@@ -234,6 +234,7 @@ def _repeats(profile: ColumnProfile) -> bool:
 
 
 def _ranking(schema: Schema, profiles: Sequence[ColumnProfile]) -> tuple[str, ...]:
-    telling = [profile for profile in profiles if profile.name in schema.quasi_identifiers]
+    known = set(schema.quasi_identifiers)
+    telling = [profile for profile in profiles if profile.name in known]
     telling.sort(key=lambda profile: (-profile.separation, -profile.distinction))
     return tuple(profile.name for profile in telling)

@@ -118,8 +118,10 @@ def _end_codes(numbers: Mapping[float, int]) -> tuple[str, ...]:
     """Return numbers such as 999 that stand apart at an end of the range and are there more than once."""
     found: list[str] = []
     for code in _CODES:
+        if numbers.get(code, 0) < 2:
+            continue
         others = sorted(number for number in numbers if str(int(code)) not in found and number != code)
-        if numbers.get(code, 0) < 2 or len(others) < _ENOUGH:
+        if len(others) < _ENOUGH:
             continue
         gap = code - others[-1] if code > 0 else others[0] - code
         if gap >= max(2, _APART * (others[-1] - others[0])) or (code < 0 <= others[0] and gap >= 1):
