@@ -171,7 +171,9 @@ def texts_of(value: object) -> list[str]:
 def _attribute(column: Column, wanted: Sequence[str]) -> Attribute:
     if column.name not in wanted:
         # Released quasi-identifiers are compared as they stand: equal text, equal class.
-        return Attribute(name=column.name, role=column.role, kind=Kind.CATEGORICAL, hierarchy=Flat())
+        # a weight, too, is read as it is written: a method may have made it coarser
+        role = Role.INSENSITIVE if column.role is Role.WEIGHT else column.role
+        return Attribute(name=column.name, role=role, kind=Kind.CATEGORICAL, hierarchy=Flat())
     rule: HierarchyRule | None = FromFile(path=column.hierarchy) if column.hierarchy else None
     domain = Domain(values=column.values) if column.values is not None else None
     return Attribute(name=column.name, role=Role.SENSITIVE, kind=column.kind, domain=domain, hierarchy=rule)

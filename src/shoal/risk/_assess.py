@@ -18,7 +18,7 @@ from shoal.risk._reidentification import Reidentification, k_map, reidentificati
 from shoal.risk._sample import Sample, sample
 from shoal.risk._special_uniques import SpecialUniques, record_scores, summed
 from shoal.risk._survey import SurveyRisk, survey_risk_of
-from shoal.schema import Attribute, Flat, Kind, Schema
+from shoal.schema import Attribute, Flat, Kind, Role, Schema
 from shoal.tables import Classes, Frequencies, Table
 
 __all__ = ["Assessment", "Separation", "assess", "separations"]
@@ -245,4 +245,5 @@ def _flat(attribute: Attribute, *, released: bool) -> Attribute:
 
 
 def _words(attribute: Attribute) -> Attribute:
-    return replace(attribute, kind=Kind.CATEGORICAL, domain=None, hierarchy=Flat())
+    role = Role.INSENSITIVE if attribute.role is Role.WEIGHT else attribute.role
+    return replace(attribute, role=role, kind=Kind.CATEGORICAL, domain=None, hierarchy=Flat())

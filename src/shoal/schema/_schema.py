@@ -166,7 +166,7 @@ class Attribute:
 
     def _check_weight(self, problems: Problems) -> None:
         """A weight is a number, whether the schema says so or nothing; it has no hierarchy."""
-        if self.kind is Kind.CATEGORICAL and self.domain is None:
+        if self.kind is Kind.CATEGORICAL and (self.domain is None or self.domain.values is None):
             object.__setattr__(self, "kind", Kind.NUMERIC)
         if self.kind is not Kind.NUMERIC:
             problems.add(f"column `{self.name}`: a sampling weight is numeric; this column is {self.kind}")
