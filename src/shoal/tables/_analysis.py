@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from shoal.errors import InputError
 from shoal.hierarchies import TOP, build
-from shoal.schema import Attribute, Extent, Kind, Role, Schema, day_extent, number_extent
+from shoal.schema import Attribute, Extent, Kind, Schema, day_extent, number_extent
 
 __all__ = ["ends_of", "for_analysis"]
 
@@ -28,7 +28,7 @@ def for_analysis(rows: pa.Table, schema: Schema, *, bounds: bool = False) -> pa.
         attribute = schema[name] if name in schema.names else None
         extents = None if attribute is None else _extents(attribute, rows[name], schema)
         columns[name] = rows[name] if extents is None else _ordered(rows[name], extents)
-        wanted = attribute is not None and attribute.role is Role.QUASI_IDENTIFIER
+        wanted = attribute is not None and attribute.role.known_elsewhere
         if bounds and wanted and attribute is not None and attribute.kind in (Kind.NUMERIC, Kind.DATE):
             found = ends_of(rows[name], attribute.kind, extents)
             for end, values in zip(("lower", "upper"), found or (), strict=False):

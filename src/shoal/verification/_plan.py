@@ -141,7 +141,7 @@ def _cells(evidence: Evidence) -> Decision:
         data = evidence.certificate.data
         codes, hidden, counts = shown_by(evidence, data)
         found = {
-            "columns": [each.name for each in data.columns if each.role is Role.QUASI_IDENTIFIER],
+            "columns": [each.name for each in data.columns if each.role.known_elsewhere],
             "cells": (hidden * counts[:, None]).sum(axis=0).tolist(),
             "records": int(counts.sum()),
             "touched": int(counts[hidden.any(axis=1)].sum()),
