@@ -7,6 +7,7 @@ from . import models as models
 from . import queries as queries
 from . import risk as risk
 from . import testing as testing
+from .arx import read_arx_project as read_arx_project
 from .comparison import Comparison as Comparison
 from .comparison import compare as compare
 from .errors import ShoalError as ShoalError

@@ -18,7 +18,7 @@ SOURCE = Path(shoal.__file__).parent
 LAYERS = [
     {"__main__"},
     {"cli", "web", "testing"},
-    {"comparison", "queries"},
+    {"arx", "comparison", "queries"},
     {"plan"},
     {"release"},
     {"verification"},

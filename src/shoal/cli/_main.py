@@ -21,6 +21,7 @@ from shoal.cli import (
     _draft,
     _estimate,
     _export,
+    _import,
     _mask,
     _output,
     _parameters,
@@ -60,6 +61,7 @@ app.command("export", epilog=_export.EXAMPLES)(_export.export)
 app.command("estimate", epilog=_estimate.EXAMPLES)(_estimate.estimate)
 app.command("verify", epilog=_verify.EXAMPLES)(_verify.verify)
 app.command("sign", epilog=_sign.EXAMPLES)(_sign.sign)
+app.command("import", epilog=_import.EXAMPLES)(_import.import_project)
 app.command("bridge", epilog=_bridge.EXAMPLES)(_bridge.bridge)
 app.command("parameters", epilog=_parameters.EXAMPLES)(_parameters.parameters)
 app.command("serve", epilog=_serve.EXAMPLES)(_serve.serve)

@@ -13,7 +13,7 @@ from shoal.tables import _table
 
 COMMANDS = (
     *("draft", "assess", "anonymize", "mask", "compare", "report", "export", "estimate"),
-    *("verify", "sign", "bridge", "parameters", "serve"),
+    *("verify", "sign", "import", "bridge", "parameters", "serve"),
 )
 GROUPS = {
     "account": ("create", "show", "budget", "follow"),

@@ -1,0 +1,210 @@
+"""Read the projects of ARX, the anonymisation tool: zip files of XML, with a hierarchy file for each column."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from shoal.errors import InputError, Problems
+from shoal.guarantees import Requirement
+from shoal.methods.about import About
+from shoal.methods.promises import from_parameters
+from shoal.methods.recode import Generalize
+from shoal.plan import Plan
+from shoal.schema import Attribute, FromFile, Kind, Role, Schema
+from shoal.writing import staged
+
+__all__ = ["ArxProject", "read_arx_project"]
+
+#: no entry of a project that is read here is larger
+_LARGEST = 200_000_000
+_ROLES = {
+    "IDENTIFYING_ATTRIBUTE": Role.IDENTIFIER,
+    "QUASI_IDENTIFYING_ATTRIBUTE": Role.QUASI_IDENTIFIER,
+    "SENSITIVE_ATTRIBUTE": Role.SENSITIVE,
+    "INSENSITIVE_ATTRIBUTE": Role.INSENSITIVE,
+}
+_NUMERIC = ("Integer", "Decimal")
+#: what ARX writes for a missing value
+_MISSING = "NULL"
+_FOR = r" for attribute '(.*)'"
+_Parameters = Callable[[re.Match[str]], dict[str, object]]
+#: how ARX writes privacy models, and what they are here
+_CRITERIA: tuple[tuple[str, str, _Parameters], ...] = (
+    (r"(\d+)-anonymity", "k-anonymity", lambda m: {"k": int(m[1])}),
+    (rf"distinct-(\d+)-diversity{_FOR}", "distinct-l-diversity", lambda m: {"attribute": m[2], "l": int(m[1])}),
+    (
+        rf"(?:shannon-)?entropy-([\d.]+)-diversity{_FOR}",
+        "entropy-l-diversity",
+        lambda m: {"attribute": m[2], "l": float(m[1])},
+    ),
+    (
+        rf"recursive-\(([\d.]+),(\d+)\)-diversity{_FOR}",
+        "recursive-l-diversity",
+        lambda m: {"attribute": m[3], "c": float(m[1]), "l": int(m[2])},
+    ),
+    (
+        rf"([\d.]+)-closeness with (equal|ordered|hierarchical) distance{_FOR}",
+        "t-closeness",
+        lambda m: {"attribute": m[3], "t": float(m[1]), "distance": m[2]},
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArxProject:
+    """What was read from a project of ARX.
+
+    Parameters
+    ----------
+    plan
+        Schema, promises and method.
+    hierarchies
+        The rows of the hierarchy files that the plan names.
+    notes
+        What is different here, a sentence each.
+    """
+
+    plan: Plan
+    hierarchies: Mapping[str, list[list[str]]] = field(repr=False)
+    notes: tuple[str, ...]
+
+    def write(self, folder: str | Path) -> Path:
+        """Write ``plan.toml`` and its hierarchy files to a new folder, which appears whole or not at all."""
+        folder = Path(folder)
+        with staged(folder) as staging:
+            for name, rows in self.hierarchies.items():
+                (staging / name).parent.mkdir(exist_ok=True)
+                with (staging / name).open("w", encoding="utf-8", newline="") as file:
+                    csv.writer(file, delimiter=";", lineterminator="\n").writerows(rows)
+            (staging / "plan.toml").write_text(self.plan.dumps(), encoding="utf-8")
+        return folder
+
+
+def read_arx_project(path: str | Path, *, partly: bool = False) -> ArxProject:
+    """Read roles, hierarchies, weights, privacy models and the suppression limit of a project; never its data.
+
+    Parameters
+    ----------
+    path
+        The ``.deid`` file.
+    partly
+        Whether to leave out what has no counterpart here, and say so in the notes. Otherwise it is an error, for a
+        promise that is missing is a weaker release.
+
+    Raises
+    ------
+    InputError
+        If it is no project of ARX, or holds what cannot be carried over; all of that is named.
+    """
+    path = Path(path)
+    try:
+        with zipfile.ZipFile(path) as file:
+            return _Reader(file).project(partly=partly)
+    except (OSError, zipfile.BadZipFile, UnicodeDecodeError, ET.ParseError, KeyError, ValueError, csv.Error):
+        raise InputError(
+            f"`{path.name}` cannot be read as a project of ARX.", hint="save it with ARX 3 or newer; it ends in .deid"
+        ) from None
+
+
+class _Reader:
+    def __init__(self, file: zipfile.ZipFile) -> None:
+        self._file = file
+        self._names = set(file.namelist())
+        self._left, self._notes = Problems(), list[str]()
+        self._hierarchies: dict[str, list[list[str]]] = {}
+        self._levels: dict[str, int] = {}
+        self._missing = False
+
+    def project(self, *, partly: bool) -> ArxProject:
+        about, config = self._xml("project.xml"), self._xml("input/config.xml")
+        self._delimiter = about.findtext("separator") or ";"
+        columns = [self._column(each) for each in self._xml("input/definition.xml").iter("assigment")]
+        columns = self._weighed(columns, config)
+        models = [model for each in config.iter("criterion") if (model := self._model(each.text or ""))]
+        metric = (config.findtext("metric") or "Loss").strip()
+        if "loss" not in metric.lower():
+            self._notes.append("another quality model is used: the search minimises the loss")
+        if self._left and not partly:
+            self._left.raise_as(InputError, hint="leave these out with --partly, and see what that means")
+        self._notes += [f"left out: {each}" for each in self._left.found]
+        method = Generalize(suppression_limit=float(config.findtext("relativeMaxOutliers") or 0), levels=self._levels)
+        schema = Schema(attributes=tuple(columns), missing_values=(_MISSING,) if self._missing else ())
+        title = " ".join((about.findtext("name") or "").split())[:200]
+        plan = Plan(schema=schema, models=tuple(models), method=method, about=About(title=title))
+        return ArxProject(plan=plan, hierarchies=self._hierarchies, notes=tuple(self._notes))
+
+    def _text(self, name: str) -> str:
+        if self._file.getinfo(name).file_size > _LARGEST:
+            raise ValueError("too large")
+        content = self._file.read(name)
+        try:
+            return content.decode("utf-8-sig")
+        except UnicodeDecodeError:  # ARX writes in the charset of its machine
+            return content.decode("latin-1")
+
+    def _xml(self, name: str) -> ET.Element:
+        text = self._text(name)
+        if "<!DOCTYPE" in text or "<!ENTITY" in text:
+            raise ValueError("ARX declares no entities")
+        return ET.fromstring(text)  # noqa: S314 - without declarations, there is nothing to expand
+
+    def _column(self, entry: ET.Element) -> Attribute:
+        name = entry.findtext("name") or ""
+        role = _ROLES[entry.findtext("type") or ""]
+        kind = Kind.NUMERIC if entry.findtext("datatype") in _NUMERIC else Kind.CATEGORICAL
+        if entry.findtext("datatype") in ("Date/Time", "Ordinal"):
+            self._notes.append(f"column `{name}` is read as text: its {entry.findtext('datatype')} type is not carried")
+        if entry.find("microAggregationFunction") is not None:
+            self._left.add(f"column `{name}`: microaggregation; use the method `mdav` instead")
+        rule = None
+        if (ref := entry.findtext("ref")) is not None and role is not Role.IDENTIFIER:
+            rule = self._hierarchy(name, f"input/{ref}", kind)
+            self._declared(entry, name, role)
+        return Attribute(name=name, role=role, kind=kind, hierarchy=rule)
+
+    def _hierarchy(self, column: str, entry: str, kind: Kind) -> FromFile | None:
+        if entry not in self._names:
+            return None
+        rows = [row for row in csv.reader(io.StringIO(self._text(entry)), delimiter=self._delimiter) if row]
+        if kind is Kind.NUMERIC and any(row[0] == _MISSING for row in rows):
+            self._missing, rows = True, [row for row in rows if row[0] != _MISSING]
+        if not rows or len(rows[0]) < 2:
+            self._notes.append(f"column `{column}` has no hierarchy: a level `*` is added above its values")
+            return None
+        name = f"hierarchies/{len(self._hierarchies) + 1}-{re.sub('[^a-z0-9_]+', '-', column.casefold())[:60]}.csv"
+        self._hierarchies[name] = rows
+        return FromFile(path=name)
+
+    def _declared(self, entry: ET.Element, name: str, role: Role) -> None:
+        """Carry bounds of the levels over, where they leave one level."""
+        low, high = entry.findtext("min") or "All", entry.findtext("max") or "All"
+        if role is not Role.QUASI_IDENTIFIER or (low, high) == ("All", "All"):
+            return
+        if low == high:
+            self._levels[name] = int(low)
+        else:
+            self._left.add(f"column `{name}`: levels {low} to {high}; `levels` declares one level, or none")
+
+    def _weighed(self, columns: list[Attribute], config: ET.Element) -> list[Attribute]:
+        # a weight that nobody has set is 0.5 there and 1 here
+        weights = {
+            each.findtext("attribute"): 2 * float(each.findtext("weight") or 0.5)
+            for each in config.iter("attributeWeight")
+        }
+        return [replace(each, weight=weights.get(each.name, 1.0)) for each in columns]
+
+    def _model(self, written: str) -> Requirement | None:
+        for pattern, name, parameters in _CRITERIA:
+            if found := re.fullmatch(pattern, written.strip()):
+                if name == "t-closeness":
+                    self._notes.append("closeness is measured to the released table here, in ARX to the original")
+                return from_parameters(name, parameters(found))
+        self._left.add(f"the privacy model `{written.strip()}`")
+        return None

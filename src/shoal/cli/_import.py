@@ -1,0 +1,48 @@
+"""``shoal import``: a project of ARX becomes a plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shoal.cli import _output, _source
+
+__all__ = ["EXAMPLES", "import_project"]
+
+EXAMPLES = """\b
+Examples:
+  shoal import study.deid --output study
+  shoal anonymize patients.csv --plan study/plan.toml --output release
+"""
+
+
+def import_project(
+    project: Annotated[Path, typer.Argument(metavar="FILE", help="A project of ARX: a .deid file.")],
+    *,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to create for plan and hierarchies.")],
+    partly: Annotated[bool, typer.Option("--partly", help="Leave out what has no counterpart, and say so.")] = False,
+    json: _source.Json = False,
+) -> None:
+    """Turn an ARX project into a plan with its hierarchies.
+
+    Roles, hierarchies, weights, privacy models and the suppression limit are carried over. The data in the project are
+    not read.
+    """
+    _output.json_wanted(wanted=json)
+    from shoal.arx import read_arx_project
+    from shoal.writing import check_destination
+
+    check_destination(output)
+    found = read_arx_project(project, partly=partly)
+    found.write(output)
+    if json:
+        _output.print_json({"plan": output / "plan.toml", "notes": found.notes})
+        return
+    promises = ", ".join(model.title for model in found.plan.models)
+    columns = len(list(found.plan.schema))
+    _output.line(f"Wrote {output / 'plan.toml'}: {columns} columns, {len(found.hierarchies)} hierarchies, {promises}.")
+    for note in found.notes:
+        _output.line(f"  - {note}")
+    _output.line(f"Now run: shoal anonymize FILE --plan {output / 'plan.toml'} --output release")

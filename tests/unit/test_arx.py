@@ -1,0 +1,124 @@
+"""Projects of ARX: an invented one with the structure that ARX writes becomes a plan that runs."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+import pyarrow as pa
+import pytest
+
+import shoal
+from shoal.arx import read_arx_project
+from shoal.errors import InputError
+
+K, L = "2-anonymity", "distinct-2-diversity for attribute 'illness'"
+
+
+def _assigment(name: str, role: str, datatype: str = "String", **more: str) -> str:
+    entries = {"name": name, "type": role, "datatype": datatype, **more}
+    return "<assigment>" + "".join(f"<{key}>{escape(text)}</{key}>" for key, text in entries.items()) + "</assigment>"
+
+
+def _project(
+    path: Path, *, criteria: tuple[str, ...] = (K, L), zip_levels: tuple[str, str] = ("1", "1"), more: str = ""
+) -> Path:
+    quasi = "QUASI_IDENTIFYING_ATTRIBUTE"
+    low, high = zip_levels
+    definition = (
+        _assigment("name", "IDENTIFYING_ATTRIBUTE")
+        + _assigment("age", quasi, "Integer", ref="hierarchies/age.csv", min="All", max="All")
+        + _assigment("zip & town", quasi, ref="hierarchies/zip & town.csv", min=low, max=high)
+        + _assigment("illness", "SENSITIVE_ATTRIBUTE")
+        + more
+    )
+    written = "".join(f"<criterion>{escape(each)}</criterion>" for each in criteria)
+    config = (
+        "<config><suppressTuplesInNonAnonymousOutput>true</suppressTuplesInNonAnonymousOutput>"
+        "<practicalMonotonicity>false</practicalMonotonicity><relativeMaxOutliers>0.25</relativeMaxOutliers>"
+        "<metric>Loss (0.5)</metric><attributeWeights><attributeWeight><attribute>age</attribute>"
+        "<weight>1.0</weight></attributeWeight></attributeWeights>"
+        f"<criteria>{written}</criteria></config>"
+    )
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("metadata.xml", "<metadata><version>3.9.1</version><vocabulary>2.0</vocabulary></metadata>")
+        file.writestr("project.xml", "<project><name>A study</name><separator>,</separator></project>")
+        file.writestr("data/input.csv", "name,age,zip & town,illness\nCANARY,31,00121,flu\n")
+        file.writestr("input/config.xml", config)
+        file.writestr("input/definition.xml", f"<definition>{definition}</definition>")
+        file.writestr("input/hierarchies/age.csv", "31,30-39,*\n34,30-39,*\n52,50-59,*\nNULL,NULL,*\n")
+        file.writestr("input/hierarchies/zip & town.csv", '00121,"0012*",*\n00122,"0012*",*\n')
+    return path
+
+
+def test_a_project_becomes_a_plan_that_runs(tmp_path: Path) -> None:
+    found = read_arx_project(_project(tmp_path / "study.deid"))
+    folder = found.write(tmp_path / "study")
+    plan = shoal.Plan.load(folder / "plan.toml")
+    assert plan.schema.quasi_identifiers == ("age", "zip & town")
+    assert plan.schema["age"].weight == 2
+    assert plan.models == (shoal.KAnonymity(2), shoal.DistinctLDiversity("illness", l=2))
+    assert plan.method.parameters()["suppression_limit"] == 0.25
+    assert plan.method.parameters()["levels"] == {"zip & town": 1}
+    assert plan.schema.missing_values == ("NULL",)
+    assert plan.about.title == "A study"
+    rows = {
+        "name": ["a", "b", "c", "d"],
+        "age": ["31", "34", "31", "34"],
+        "zip & town": ["00121", "00122", "00121", "00122"],
+        "illness": ["flu", "cold", "cold", "flu"],
+    }
+    release = plan.run(shoal.read(pa.table(rows)).with_schema(plan.schema))
+    assert {*release.table.to_arrow()["zip & town"].to_pylist()} == {"0012*"}
+    assert shoal.verify(release.write(tmp_path / "release")).passed
+    assert not any(b"CANARY" in path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize(
+    ("criterion", "expected"),
+    [
+        ("entropy-3.0-diversity for attribute 'illness'", shoal.EntropyLDiversity("illness", l=3)),
+        ("shannon-entropy-3.0-diversity for attribute 'illness'", shoal.EntropyLDiversity("illness", l=3)),
+        ("recursive-(4.0,3)-diversity for attribute 'illness'", shoal.RecursiveLDiversity("illness", c=4, l=3)),
+        (
+            "0.2-closeness with equal distance for attribute 'illness'",
+            shoal.TCloseness("illness", t=0.2, distance="equal"),
+        ),
+    ],
+)
+def test_every_model_with_a_counterpart_is_carried_over(tmp_path: Path, criterion: str, expected: object) -> None:
+    assert read_arx_project(_project(tmp_path / "a.deid", criteria=(K, criterion))).plan.models[1] == expected
+
+
+def test_all_that_cannot_be_carried_over_is_named_and_nothing_written(tmp_path: Path) -> None:
+    more = _assigment("pay", "QUASI_IDENTIFYING_ATTRIBUTE", "Decimal", microAggregationFunction="Arithmetic mean")
+    path = _project(tmp_path / "a.deid", criteria=(K, "(0.1,0.8)-presence"), zip_levels=("0", "1"), more=more)
+    with pytest.raises(InputError) as caught:
+        read_arx_project(path)
+    assert len(caught.value.problems) == 3
+    for word in ("(0.1,0.8)-presence", "`zip & town`", "`pay`"):
+        assert word in str(caught.value)
+    partly = read_arx_project(path, partly=True)
+    assert partly.plan.models == (shoal.KAnonymity(2),)
+    assert sum(note.startswith("left out: ") for note in partly.notes) == 3
+
+
+@pytest.mark.parametrize("damage", ["text", "no zip entry", "entities", "role"])
+def test_what_is_no_project_is_refused_in_words(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "a.deid"
+    if damage == "text":
+        path.write_text("CANARY")
+    else:
+        _project(path, more=_assigment("x", "CANARY_ATTRIBUTE") if damage == "role" else "")
+    if damage in ("no zip entry", "entities"):
+        with zipfile.ZipFile(path) as file:
+            kept = {name: file.read(name) for name in file.namelist() if name != "input/config.xml"}
+        if damage == "entities":
+            kept["input/config.xml"] = b'<!DOCTYPE c [<!ENTITY a "CANARY">]><config>&a;</config>'
+        with zipfile.ZipFile(path, "w") as file:
+            for name, content in kept.items():
+                file.writestr(name, content)
+    with pytest.raises(InputError, match=r"a\.deid") as caught:
+        read_arx_project(path)
+    assert "CANARY" not in str(caught.value)
