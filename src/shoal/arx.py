@@ -206,5 +206,5 @@ class _Reader:
                 if name == "t-closeness":
                     self._notes.append("closeness is measured to the released table here, in ARX to the original")
                 return from_parameters(name, parameters(found))
-        self._left.add(f"the privacy model `{written.strip()}`")
+        self._left.add(f"the privacy model `{written.strip()}` has no counterpart that is imported")
         return None

@@ -40,7 +40,7 @@ def import_project(
     if json:
         _output.print_json({"plan": output / "plan.toml", "notes": found.notes})
         return
-    promises = ", ".join(model.title for model in found.plan.models)
+    promises = ", ".join(model.name for model in found.plan.models)
     columns = len(list(found.plan.schema))
     _output.line(f"Wrote {output / 'plan.toml'}: {columns} columns, {len(found.hierarchies)} hierarchies, {promises}.")
     for note in found.notes:
