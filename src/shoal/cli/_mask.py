@@ -24,6 +24,8 @@ Examples:
       --output masked.csv
   shoal mask survey.csv --noise expend,income=0.1 \\
       --noise-kind correlated --output masked.csv
+  shoal mask eusilc.csv --swap-households db030 --geography db040 \\
+      --risk age,rb090,hsize --similar hsize --output masked.csv
 """
 
 
@@ -59,6 +61,21 @@ def mask(
         list[str] | None,
         typer.Option(metavar="COLUMN,...=AMOUNT", help="Add normal noise of AMOUNT times the variance."),
     ] = None,
+    swap_households: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Exchange the geography of whole households; COLUMN says which."),
+    ] = None,
+    geography: Annotated[
+        str | None, typer.Option(metavar="COLUMN,...", help="What households exchange, coarsest first.")
+    ] = None,
+    risk: Annotated[
+        str | None, typer.Option(metavar="COLUMN,...", help="What an intruder may know of a person of a household.")
+    ] = None,
+    similar: Annotated[
+        str | None, typer.Option(metavar="COLUMN,...", help="What households that change places have in common.")
+    ] = None,
+    k: Annotated[int, typer.Option("--k", help="Households with counts below K must change places.")] = 3,
+    rate: Annotated[float, typer.Option(help="The share of households that change places at least.")] = 0.05,
     noise_kind: Annotated[str, typer.Option(help="additive, correlated or kept-variance.")] = "additive",
     known: Annotated[
         str | None,
@@ -77,7 +94,7 @@ def mask(
     _output.json_wanted(wanted=json)
     import shoal
     from shoal import tables
-    from shoal.masking import AddNoise, BottomCode, Pram, RankSwap, RoundTo, TopCode
+    from shoal.masking import AddNoise, BottomCode, Pram, RankSwap, RecordSwap, RoundTo, TopCode
 
     if output.exists():
         raise OutputError(f"`{output.name}` already exists; nothing was written", hint="choose another name")
@@ -91,14 +108,20 @@ def mask(
         AddNoise(names=tuple(names.split(",")), amount=number, kind=noise_kind)  # type: ignore[arg-type]
         for names, number in _pairs("--noise", noise)
     ]
+    if swap_households is not None:
+        columns = {"geography": geography, "risk": risk, "similar": similar}
+        given = {name: tuple(text.split(",")) if text else () for name, text in columns.items()}
+        steps.append(RecordSwap(household=swap_households, k=k, rate=rate, **given))
+    elif geography or risk or similar:
+        raise ParameterError("--geography, --risk and --similar go with --swap-households")
     if not steps:
         raise ParameterError("say what to do, for example --top age=80 or --pram roof=0.8")
     data = _source.read(source, table=table, delimiter=delimiter, encoding=encoding, decimal=decimal)
     found = shoal.mask(data, *steps, known=tuple(known.split(",")) if known else ())
     tables.write(shoal.read(found.table), output)
     if json:
-        risk = {name: getattr(found.risk, name) for name in found.risk.__dataclass_fields__}
-        _output.print_json({"output": output, "steps": found.steps, "promises": found.promises, "risk": risk})
+        left = {name: getattr(found.risk, name) for name in found.risk.__dataclass_fields__}
+        _output.print_json({"output": output, "steps": found.steps, "promises": found.promises, "risk": left})
         return
     for line in str(found).splitlines():
         indent = "    " if line.startswith("  - ") else ""

@@ -9,6 +9,7 @@ from ._recode import BottomCode as BottomCode
 from ._recode import GlobalRecode as GlobalRecode
 from ._recode import RoundTo as RoundTo
 from ._recode import TopCode as TopCode
+from ._record_swap import RecordSwap as RecordSwap
 from ._risk import MaskingRisk as MaskingRisk
 from ._risk import interval_disclosure as interval_disclosure
 from ._risk import probabilistic_linkage as probabilistic_linkage

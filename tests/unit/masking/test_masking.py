@@ -20,6 +20,7 @@ from shoal.masking import (
     GlobalRecode,
     Pram,
     RankSwap,
+    RecordSwap,
     RoundTo,
     TopCode,
     interval_disclosure,
@@ -88,6 +89,50 @@ def test_swapped_values_stay_within_their_window_of_ranks_and_all_values_stay() 
     assert 0 < moved.max() <= 20
 
 
+def _households(seed: int, number: int = 120) -> dict[str, list[str]]:
+    draw = np.random.default_rng(seed)
+    rows: dict[str, list[str]] = {"home": [], "region": [], "town": [], "age": [], "size": []}
+    for home in range(number):
+        region, town, size = draw.integers(3), draw.integers(4), int(draw.integers(1, 4))
+        for _ in range(size):
+            ages = (f"h{home}", f"r{region}", f"r{region}t{town}", str(draw.integers(8)), str(size))
+            for name, value in zip(rows, ages, strict=True):
+                rows[name].append(value)
+    return rows
+
+
+def test_households_at_risk_move_whole_and_to_another_area_of_the_level_of_their_risk() -> None:
+    rows = _households(5)
+    step = RecordSwap(household="home", geography=("region", "town"), risk=("age",), similar=("size",), k=3, rate=0.1)
+    found, said, promised = step.apply({name: pa.array(values) for name, values in rows.items()}, SOURCE(9))
+    before = list(zip(rows["region"], rows["town"], strict=True))
+    after = list(zip(found["region"].to_pylist(), found["town"].to_pylist(), strict=True))
+    # as many households of every size in every area as before, and households stay together
+    homes = {home: row for row, home in enumerate(rows["home"])}
+    assert all(after[row] == after[homes[home]] for row, home in enumerate(rows["home"]))
+    assert Counter((rows["size"][row], after[row]) for row in homes.values()) == Counter(
+        (rows["size"][row], before[row]) for row in homes.values()
+    )
+    regions = Counter(zip(rows["region"], rows["age"], strict=True))
+    towns = Counter(zip(rows["town"], rows["age"], strict=True))
+    stayed = 0
+    for home, last in homes.items():
+        members = [row for row, other in enumerate(rows["home"]) if other == home]
+        if min(regions[rows["region"][row], rows["age"][row]] for row in members) < 3:
+            stayed += after[last][0] == before[last][0]
+        elif min(towns[rows["town"][row], rows["age"][row]] for row in members) < 3:
+            stayed += after[last][1] == before[last][1]
+    assert f"{stayed:,} of those at risk found none" in said or (stayed == 0 and "found none" not in said)
+    assert "Nothing is promised" in promised
+
+
+def test_members_of_one_household_in_two_areas_are_refused() -> None:
+    rows = {"home": ["1", "1"], "town": ["a", "b"], "age": ["3", "4"], "size": ["2", "2"]}
+    step = RecordSwap(household="home", geography=("town",), risk=("age",), similar=("size",))
+    with pytest.raises(DataError, match="households of `home` have members in several areas"):
+        shoal.mask(shoal.read(pa.table(rows)), step)
+
+
 def test_noise_keeps_what_it_says() -> None:
     draw = np.random.default_rng(2)
     first = draw.normal(50, 10, 20_000)
@@ -129,6 +174,7 @@ def test_the_masked_file_forgets_the_order_and_says_that_it_is_not_anonymous() -
         (lambda: RoundTo(column="x", step="ten"), "`step` of `RoundTo`"),
         (lambda: TopCode(column="x", limit=math.nan), "`limit` of `TopCode`"),
         (lambda: AddNoise(names=(), amount=1, kind="kept-variance"), "`amount` of `AddNoise`"),
+        (lambda: RecordSwap(household="h", geography=("g",), risk=("g",), similar=("s",)), "cannot be a column"),
         (lambda: shoal.mask(shoal.read(pa.table({"x": ["1"]}))), "at least one step"),
     ],
 )
@@ -157,3 +203,17 @@ def test_rank_swapping_moves_as_far_as_sdcmicro_does(shared_data: Path) -> None:
         spent = [float(row["expend"]) for row in csv.DictReader(lines)]
     found = _one(RankSwap(column="x", share=0.05), spent)
     assert abs(np.corrcoef(spent, found)[0, 1] - 0.9943) < 0.002  # sdcMicro 5.8.1
+
+
+def test_as_many_households_are_at_risk_as_with_sdcmicro(shared_data: Path) -> None:
+    file = shared_data / "survey" / "eusilc.csv"
+    if not file.exists():
+        pytest.skip("needs the survey data sets")
+    with file.open() as lines:
+        rows = list(csv.DictReader(lines))
+    table = {name: pa.array([row[name] for row in rows]) for name in ("db030", "db040", "rb090", "hsize")}
+    table["age"] = pa.array([str(int(float(row["age"])) // 20) for row in rows])
+    step = RecordSwap(household="db030", geography=("db040",), risk=("age", "rb090", "hsize"), similar=("hsize",))
+    _, said, _ = step.apply(table, SOURCE(1))
+    assert "89 were at risk (counts below 3)" in said
+    assert "300 of 6,000 households changed" in said

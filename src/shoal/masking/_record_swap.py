@@ -1,0 +1,163 @@
+"""Targeted record swapping: households at risk change places with alike ones elsewhere."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.errors import DataError, ParameterError
+from shoal.kernels import Codes, Counts, Floats, Integers
+from shoal.masking._step import Columns, MaskingStep, column_of, generator, plain_text
+from shoal.mechanisms import RandomSource
+from shoal.tables import group
+
+__all__ = ["RecordSwap"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordSwap(MaskingStep):
+    """Exchange the geography of whole households, those at risk first, as census offices do.
+
+    A household is at risk at a level of the geography if a member shares the values of ``risk`` with fewer than ``k``
+    persons of the same area. It must change places, at the first such level, with a household of another area that
+    agrees on ``similar``. Further households change places, those at greater risk first, until ``rate`` of all did.
+
+    Nothing is promised. Which households were swapped stays secret, but census swapping has been undone in part
+    (arXiv 2312.11283), and households without a partner stay where they are.
+
+    Parameters
+    ----------
+    household
+        The column that says which records are of one household.
+    geography
+        The columns that change places, from the coarsest to the finest.
+    risk
+        What an intruder may know of a person.
+    similar
+        What households that change places have in common, such as their size; all members are compared.
+    k, rate
+        Counts below k are a risk; the share of households that change places at least, in [0, 1].
+
+    Examples
+    --------
+    >>> RecordSwap(household="h", geography=("region",), risk=("age",), similar=("size",)).columns
+    ('region',)
+    """
+
+    household: str
+    geography: tuple[str, ...]
+    risk: tuple[str, ...]
+    similar: tuple[str, ...]
+    k: int = 3
+    rate: float = 0.05
+
+    def __post_init__(self) -> None:
+        problems = []
+        if not self.geography or not self.risk or not self.similar:
+            problems.append("`RecordSwap` needs columns of `geography`, `risk` and `similar`.")
+        if {*self.geography} & {self.household, *self.risk, *self.similar}:
+            problems.append("`geography` of `RecordSwap` changes places and cannot be a column of its other parts.")
+        if self.k < 1 or not 0 <= self.rate <= 1:
+            problems.append(
+                f"`k` of `RecordSwap` must be at least 1 and `rate` in [0, 1]; got {self.k} and {self.rate}."
+            )
+        if problems:
+            raise ParameterError(problems)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the step changes."""
+        return self.geography
+
+    def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:
+        """Return the changed columns, what was done in one sentence, and what is promised."""
+        homes = _coded(table, (self.household,))[:, 0].astype(np.int64)
+        areas = _coded(table, self.geography)
+        first = np.unique(homes, return_index=True)[1]
+        if (areas != areas[first][homes]).any():
+            raise DataError(f"households of `{self.household}` have members in several areas; all must share one")
+        levels, scores = self._risks(table, homes, areas)
+        moved, must, lost = _exchanged(
+            areas[first],
+            _signatures(_coded(table, self.similar), homes),
+            levels,
+            scores,
+            math.ceil(self.rate * len(first)),
+            generator(source),
+        )
+        rows = pa.array(first[moved][homes])
+        changed = {name: column_of(table, name).take(rows) for name in self.geography}
+        number = int((moved != np.arange(len(moved))).sum())
+        alone = f" {lost:,} of those at risk found none and stayed." if lost else ""
+        listed = ", ".join(f"`{name}`" for name in self.geography)
+        said = (
+            f"Record swapping: {number:,} of {len(first):,} households changed {listed} with a household alike; {must:,} "
+            f"were at risk (counts below {self.k}).{alone}"
+        )
+        promised = "Nothing is promised of the geography: only that nobody knows which households moved protects."
+        return changed, said, promised
+
+    def _risks(self, table: Columns, homes: Integers, areas: Codes) -> tuple[Integers, Floats]:
+        """Return the first level at which every household is at risk (-1: none), and its risk at the finest level."""
+        known = _coded(table, self.risk)
+        levels = np.full(int(homes.max()) + 1, -1)
+        fewest: Counts = np.zeros(len(levels), dtype=np.int64)
+        for level in range(len(self.geography)):
+            labels = group(np.concatenate([areas[:, : level + 1], known], axis=1))[0]
+            counts = np.bincount(labels)[labels]
+            fewest = np.full(len(levels), len(homes))
+            np.minimum.at(fewest, homes, counts)
+            levels[(levels < 0) & (fewest < self.k)] = level
+        return levels, 1 / fewest
+
+
+def _exchanged(
+    areas: Codes, alike: Integers, levels: Integers, scores: Floats, wanted: int, draw: np.random.Generator
+) -> tuple[Integers, int, int]:
+    """Return whose geography every household gets, how many were at risk, and how many of these found no partner."""
+    moved = np.arange(len(areas))
+    free = np.ones(len(areas), dtype=np.bool_)
+    must = levels >= 0
+    finest = areas.shape[1] - 1
+    # those at risk first, at the coarsest level first; then by risk; at random among equals
+    order = np.lexsort((draw.random(len(areas)), -scores, np.where(must, levels, finest + 1)))
+    lost = 0
+    for one in order.tolist():
+        if not free[one]:
+            continue
+        if not must[one] and int((~free).sum()) >= wanted:
+            break
+        level = int(levels[one]) if must[one] else finest
+        able = free & (alike == alike[one]) & (areas[:, : level + 1] != areas[one, : level + 1]).any(axis=1)
+        others = np.flatnonzero(able)
+        if not len(others):
+            lost += int(must[one])
+            continue
+        other = int(others[draw.integers(len(others))])
+        moved[one], moved[other] = other, one
+        free[one] = free[other] = False
+    return moved, int(must.sum()), lost
+
+
+def _signatures(codes: Codes, homes: Integers) -> Integers:
+    """Number households by what their members have, in any order."""
+    members = group(codes)[0]
+    order = np.lexsort((members, homes))
+    parts = np.split(members[order], np.flatnonzero(np.diff(homes[order])) + 1)
+    names: dict[tuple[int, ...], int] = {}
+    return np.array([names.setdefault(tuple(part.tolist()), len(names)) for part in parts])
+
+
+def _coded(table: Columns, names: tuple[str, ...]) -> Codes:
+    """Return columns as codes; a missing value is a value of its own."""
+    found = [
+        np.unique(
+            plain_text(column_of(table, name)).fill_null("").to_numpy(zero_copy_only=False).astype(str),
+            return_inverse=True,
+        )[1]
+        for name in names
+    ]
+    return np.stack(found, axis=1).astype(np.int32)
