@@ -94,8 +94,8 @@ class RecordSwap(MaskingStep):
         alone = f" {lost:,} of those at risk found none and stayed." if lost else ""
         listed = ", ".join(f"`{name}`" for name in self.geography)
         said = (
-            f"Record swapping: {number:,} of {len(first):,} households changed {listed} with a household alike; {must:,} "
-            f"were at risk (counts below {self.k}).{alone}"
+            f"Record swapping: {number:,} of {len(first):,} households changed {listed} with a household alike; "
+            f"{must:,} were at risk (counts below {self.k}).{alone}"
         )
         promised = "Nothing is promised of the geography: only that nobody knows which households moved protects."
         return changed, said, promised
