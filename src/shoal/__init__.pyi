@@ -14,6 +14,7 @@ from .errors import ShoalError as ShoalError
 from .estimation import Estimate as Estimate
 from .estimation import Estimates as Estimates
 from .estimation import estimate as estimate
+from .estimation import weighted_records as weighted_records
 from .guarantees import Guarantee as Guarantee
 from .guarantees import Verification as Verification
 from .masking import Masked as Masked

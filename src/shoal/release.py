@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from shoal import hierarchies, notebook, schema, tables
 from shoal.errors import ParameterError, ShoalError
-from shoal.estimation import Estimates, estimates_of
+from shoal.estimation import Estimates, estimates_of, weighted
 from shoal.guarantees import (
     CERTIFICATE,
     POPULATION,
@@ -155,6 +155,10 @@ class Release(Made):
     def estimate(self) -> Estimates:
         """Read the tables of a release of method ``truthful-tables`` together; see :func:`shoal.estimate`."""
         return estimates_of(self.plan, self.guarantee.events, [part.table for part in self.parts])
+
+    def weighted(self) -> pa.Table:
+        """Return the records of a release of method ``truthful`` with a weight each; see `shoal.weighted_records`."""
+        return weighted(self.guarantee.events, self.table.to_arrow())
 
     def __str__(self) -> str:
         return summary(self)

@@ -60,7 +60,8 @@ def test_scheme_and_counts_together_keep_the_promise_in_both_senses(
     operator = wanted.operator(searching=True, least=least)
     search = wanted.search_epsilon(searching=True)
     worst = 0.0
-    for seed in range(25):
+    first = 100 * SETTINGS.index(wanted) + 50 * (least > 1) + 25 * (scheme is reference.full_domain)
+    for seed in range(first, first + 25):  # other tables for every case: 300 pairs of neighbours
         records, extra = table(seed)
         without, having = (scheme(COLUMNS, each, operator, search) for each in (records, [*records, extra]))
         probabilistic, standard = compare(having, without, wanted)

@@ -23,12 +23,15 @@ Examples:
   shoal estimate release --count "sex=Female,age=[20, 40)"
   shoal estimate release --table sex,occupation
   shoal estimate release --pool pool.parquet
+  shoal estimate release --weights weighted.csv   (method truthful)
 """
 _MOST_ROWS = 200
 
 
 def estimate(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A release of method truthful-tables.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="A release of method truthful-tables, or of truthful.")
+    ],
     *,
     count: Annotated[
         list[str] | None,
@@ -41,6 +44,10 @@ def estimate(
         Path | None,
         typer.Option(help="A file to write possible records with weights to: an estimate, not records."),
     ] = None,
+    weights: Annotated[
+        Path | None,
+        typer.Option(help="For a release of method truthful: a file to write its records to, with a weight each."),
+    ] = None,
     json: _source.Json = False,
 ) -> None:
     """Estimate counts from all tables of a release together.
@@ -52,6 +59,9 @@ def estimate(
 
     if pool is not None and pool.exists():
         raise ParameterError(f"`{pool.name}` exists already", hint="name a new file with --pool")
+    if weights is not None:
+        _weigh(folder, weights, json=json)
+        return
     found = shoal.estimate(folder)
     counts = [(text, found.count(_conditions(text, found))) for text in count or []]
     tables = [(text, found.table(*(name.strip() for name in text.split(",")))) for text in table or []]
@@ -69,6 +79,23 @@ def estimate(
         found.write_pool(pool)
         if not json:
             _output.line(f"Wrote {found.size:,} possible records with weights to {pool}: an estimate, not records.")
+
+
+def _weigh(folder: Path, file: Path, *, json: bool) -> None:
+    """Write the records of a truthful release with how many records each stands for."""
+    import shoal
+    from shoal import tables
+
+    if file.exists():
+        raise ParameterError(f"`{file.name}` exists already", hint="name a new file with --weights")
+    records = shoal.weighted_records(folder)
+    tables.write(tables.read(records), file)
+    total = float(records["weight"].to_numpy().sum())
+    if json:
+        _output.print_json({"records": len(records), "estimated records": total, "weights": file})
+        return
+    _output.line(f"Wrote {len(records):,} records with weights to {file}: they stand for about {total:,.0f} records.")
+    _output.line("Combinations of values that are not shown are missing from that number; see the documentation.")
 
 
 def _show(found: Estimates, counts: list[tuple[str, Estimate]], tables: list[tuple[str, pa.Table]]) -> None:

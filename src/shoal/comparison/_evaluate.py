@@ -15,6 +15,8 @@ import pyarrow as pa
 
 from shoal import risk, schema, tables, utility
 from shoal.errors import DataError, MissingExtraError, RequirementError
+from shoal.estimation import WEIGHT
+from shoal.guarantees import Trimmed
 from shoal.methods.base import Part
 from shoal.models import Classes
 from shoal.plan import Plan
@@ -87,7 +89,7 @@ def evaluate(plan: Plan, settings: Settings) -> Measured:
         risk=_risk(pair, release.after if shows_members else None, settings.seed),
         utility={
             **_utility(weighted, settings),
-            "coverage": utility.coverage(weighted),
+            "coverage": utility.coverage(pair if released.counted is not None else weighted),
             "suppressed": 1 - release.records / pair.original.records,
             "prediction": _prediction(plan, settings),
         },
@@ -107,7 +109,10 @@ def _in_memory(plan: Plan, release: Release) -> JoinedRecords:
         raise RequirementError("the release has no records: all were suppressed")
     if len(release.parts) == 2:
         return joined(*release.parts)
-    return JoinedRecords(table=tables.read(release.table.to_arrow()))
+    trimmed = any(isinstance(event, Trimmed) for event in release.guarantee.events) and not release.parts
+    return JoinedRecords(
+        table=tables.read(release.table.to_arrow()), counted=tables.read(release.weighted()) if trimmed else None
+    )
 
 
 @lru_cache(maxsize=1)
@@ -210,16 +215,19 @@ class JoinedRecords:
         how many values of the class it stands for.
     separated
         Whether they were in two tables.
+    counted
+        The records with the number of records that each stands for, where some were left out at random.
     """
 
     table: Table
     separated: bool = False
+    counted: Table | None = None
 
     def pairs(self, original: Pair) -> tuple[Pair, Pair]:
         """Return the table with this release: as candidates for an intruder, and as shares for an analyst."""
         if not self.separated:
             pair = original.with_release(self.table)
-            return pair, pair
+            return pair, pair if self.counted is None else original.with_release(self.counted, weights=WEIGHT)
         several = original.with_release(self.table, weights=_STANDS_FOR)
         counts = np.maximum(np.rint(several.released.counts / UNIT), 1).astype(np.int64)
         candidates = replace(several, released=replace(several.released, counts=counts))

@@ -4,3 +4,7 @@ from ._estimates import Estimate as Estimate
 from ._estimates import Estimates as Estimates
 from ._estimates import estimate as estimate
 from ._estimates import estimates_of as estimates_of
+from ._weights import WEIGHT as WEIGHT
+from ._weights import expected_weight as expected_weight
+from ._weights import weighted as weighted
+from ._weights import weighted_records as weighted_records
