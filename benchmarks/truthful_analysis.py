@@ -1,8 +1,9 @@
 """What analysts make of truthful releases of Adult, with and without weights: totals, shares, means, a regression.
 
 Errors are means over runs. A total is the number of records; shares are the total variation of a column, coarse values
-spread evenly, pairs the change of associations, and counts random ones; the mean age is that of the middles of intervals; the regression is that of salary-class on sex and
-marital status, where both are released as they were, and its error is that of the coefficients.
+spread evenly, pairs the change of associations, and counts random ones; the mean age is that of the middles of
+intervals; the regression is that of salary-class on sex and marital status, where they are released as they were, and
+its error is that of the coefficients.
 """
 
 from __future__ import annotations
