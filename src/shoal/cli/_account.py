@@ -13,6 +13,7 @@ from shoal.cli._ledger import amounts, shown
 
 if TYPE_CHECKING:
     from shoal import Account
+    from shoal.queries import Standing
 
 __all__ = ["EXAMPLES", "account"]
 
@@ -45,6 +46,13 @@ def create(
             "data sets promise no more, and all else then costs twice its epsilon."
         ),
     ] = "add-remove",
+    measure: Annotated[
+        str,
+        typer.Option(
+            help="What is added up: epsilon, or zcdp, which lets many questions with Gaussian noise cost far less. "
+            "The budget is epsilon and delta either way."
+        ),
+    ] = "epsilon",
     records_per_person: Annotated[
         int | None,
         typer.Option(help="With a person column: how many records of a person a vault looks at; 1 by default."),
@@ -67,6 +75,7 @@ def create(
         epsilon=epsilon,
         delta=delta,
         neighbours=neighbours,  # type: ignore[arg-type]
+        measure=measure,  # type: ignore[arg-type]
         records_per_person=records_per_person,
     )
     stopping.finishing()
@@ -76,6 +85,8 @@ def create(
         return
     _output.line(f"Opened the account {folder} with the budget {budget}.", style="bold")
     _output.line(f"It counts what is lost by {unit}.")
+    if budget.rho_units:
+        _output.line(f"Adding up rho, it keeps epsilon {epsilon}, delta {delta} in all.")
     if unit.column is None:
         _output.line("No column says whose record it is: a person with several records loses several times as much.")
     _output.line("Give it to every release with --account, and to the vault of the table.")
@@ -115,6 +126,8 @@ def show(
     ]
     _output.table("Budgets", ("who", "budget", "spent", "left"), rows)
     _output.line(f"Counted is what is lost by {unit}.")
+    if standings["*"].budget.rho_units:
+        _in_epsilon(standings["*"])
     _output.line()
     _output.line(f"The last {len(latest)} of {len(entries):,} entries", style="bold")
     for line in shown(latest, entries):
@@ -158,6 +171,16 @@ def follow(
         opened.follow(found)
         stopping.happened("the account follows the table")
     _output.line(f"The account {folder} is about this table now; {opened.standing.spent} stays spent.")
+
+
+def _in_epsilon(whole: Standing) -> None:
+    """Say what rho means in epsilon, at the delta that the account was made with."""
+    from shoal.queries import attained_epsilon
+
+    delta = 2 * whole.budget.delta
+    spent = attained_epsilon(whole.spent, delta)
+    if spent is not None:
+        _output.line(f"What was spent so far keeps epsilon {float(spent):.6g} at delta {float(delta):.6g}.")
 
 
 def _opened(folder: Path) -> Account:

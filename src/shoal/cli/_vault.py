@@ -47,6 +47,13 @@ def create(
     ] = None,
     schema: _source.SchemaOption = None,
     table: _source.TableName = None,
+    measure: Annotated[
+        str,
+        typer.Option(
+            help="What is added up: epsilon, or zcdp, which lets many questions with Gaussian noise cost far less. "
+            "The budget is epsilon and delta either way."
+        ),
+    ] = "epsilon",
     records_per_person: Annotated[
         int | None,
         typer.Option(
@@ -57,15 +64,17 @@ def create(
 ) -> None:
     """Create a vault for a table, which stays where it is."""
     _output.json_wanted(wanted=json)
-    from shoal.queries import Loss, Vault
+    from shoal.queries import Vault, budget_of
 
+    if account is not None and measure != "epsilon":
+        raise ParameterError("what is added up was decided when the account was made; leave --measure out")
     if (epsilon is None) == (account is None):
         raise ParameterError("give the vault a budget of its own with --epsilon, or the --account of the table")
     made = Vault.create(
         folder,
         source,
         schema=schema or _source.default_schema(source),
-        budget=None if epsilon is None else Loss.of(epsilon, delta),
+        budget=None if epsilon is None else budget_of(epsilon, delta, measure),  # type: ignore[arg-type]
         account=account,
         table=table,
         records_per_person=records_per_person,
@@ -301,7 +310,11 @@ def _listen(config: uvicorn.Config) -> None:
 def ask(
     question: Annotated[str, typer.Argument(metavar="QUESTION", help='For example: mean of age where sex = "F"')],
     *,
-    epsilon: Annotated[str, typer.Option(help="What the answer may cost.")],
+    epsilon: Annotated[str | None, typer.Option(help="What the answer may cost.")] = None,
+    rho: Annotated[
+        str | None,
+        typer.Option(help="What a count, a sum or a histogram may cost, where the vault adds up rho: Gaussian noise."),
+    ] = None,
     delta: Annotated[str, typer.Option(help="The delta of a look-up.")] = "0",
     address: Annotated[str, typer.Option(help="Where the vault is.")] = f"http://127.0.0.1:{PORT}",
     certificate: Annotated[
@@ -325,7 +338,9 @@ def ask(
             "there is no token.", hint="set the variable SHOAL_TOKEN to the token that the steward gave you"
         )
     client = Client(address, token, certificate=certificate)
-    query = parse_query(question, epsilon=epsilon, delta=delta)
+    if (epsilon is None) == (rho is None):
+        raise ParameterError("say what the answer may cost, with --epsilon or with --rho")
+    query = parse_query(question, epsilon=epsilon, delta=delta, rho=rho)
     stopping.happened("the question may have reached the vault, and then its cost is spent")
     answer = client.ask(query)
     client.close()
@@ -333,3 +348,40 @@ def ask(
         _output.print_json(answer.to_json())
     else:
         _output.line(str(answer))
+
+
+@vault.command("cost")
+def cost(
+    *,
+    questions: Annotated[int, typer.Option(help="How many counts are to be asked.")] = 1000,
+    epsilon: Annotated[str, typer.Option(help="What all of them together may spend.")] = "1",
+    delta: Annotated[str, typer.Option(help="The delta of the budget.")] = "1e-6",
+    json: _source.Json = False,
+) -> None:
+    """Show how exact many answers can be, counted in epsilon or in rho.
+
+    Nothing is asked, and nothing is spent.
+    """
+    _output.json_wanted(wanted=json)
+    from shoal.queries import Loss, numeric_epsilon, prospects
+
+    found = prospects(questions, epsilon, delta)
+    budget = Loss.of(epsilon, delta)
+    try:
+        numeric = numeric_epsilon([found[1].each] * questions, budget.delta)
+    except MissingExtraError:
+        numeric = None
+    if json:
+        _output.print_json({"prospects": found, "numeric_epsilon": numeric})
+        return
+    rows = [[one.measure, str(one.each), f"{one.deviation:,.0f}", f"{one.margin:,.0f}"] for one in found]
+    _output.table(
+        f"{questions:,} counts within {budget}",
+        ("adding up", "each costs", "standard deviation", "within (95%)"),
+        rows,
+    )
+    _output.line("Choose with --measure when the vault or account is made; ask with --rho where rho is added up.")
+    if numeric is not None:
+        _output.line(
+            f"Numerical accounting (dp-accounting) puts the Gaussian answers at epsilon {numeric:.3f}: a report only."
+        )

@@ -109,6 +109,7 @@ class BudgetEntry(_Part):
 
     epsilon: str
     delta: str
+    rho: str | None = Field(default=None, description="of zero-concentrated privacy, where an account counts it")
 
 
 class AccountEntry(_Part):

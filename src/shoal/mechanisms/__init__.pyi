@@ -9,6 +9,7 @@ from ._distances import AbsoluteDistance as AbsoluteDistance
 from ._distances import Distance as Distance
 from ._distances import NominalDistance as NominalDistance
 from ._distances import TaxonomyDistance as TaxonomyDistance
+from ._gaussian import DiscreteGaussian as DiscreteGaussian
 from ._gaussian import discrete_gaussians as discrete_gaussians
 from ._geometric import discrete_laplaces as discrete_laplaces
 from ._geometric import geometrics as geometrics

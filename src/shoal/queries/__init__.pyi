@@ -10,6 +10,11 @@ from ._counts import Histogram as Histogram
 from ._filters import FilterError as FilterError
 from ._look_up import LookUp as LookUp
 from ._loss import Loss as Loss
+from ._loss import budget_of as budget_of
+from ._prospects import Prospect as Prospect
+from ._prospects import attained_epsilon as attained_epsilon
+from ._prospects import numeric_epsilon as numeric_epsilon
+from ._prospects import prospects as prospects
 from ._quantile import Quantile as Quantile
 from ._query import Query as Query
 from ._questions import parse_query as parse_query

@@ -20,6 +20,7 @@ __all__ = [
     "Standing",
     "budget_entry",
     "entry_text",
+    "loss_of",
     "spend_entry",
     "table_entry",
     "token_entry",
@@ -86,8 +87,27 @@ class Accounts:
         """Return what an account spent and has left."""
         mine, whole = self.account(name), self.account(WHOLE)
         left, shared = mine.budget - mine.charges.spent, whole.budget - whole.charges.spent
-        least = Loss(min(left.epsilon_units, shared.epsilon_units), min(left.delta_units, shared.delta_units))
-        return Standing(mine.budget, mine.charges.spent, least)
+        return Standing(mine.budget, mine.charges.spent, left - (left - shared))
+
+    def in_measure(self, budget: Loss) -> Loss:
+        """Return a budget in the terms of that of the whole table, if that is known yet."""
+        if WHOLE not in self._accounts or bool(budget.rho_units) == self._in_rho:
+            return budget
+        if not self._in_rho:
+            raise ParameterError("this ledger counts epsilon; a budget of rho means nothing to it.")
+        return Loss.within_both(budget.epsilon, budget.delta)
+
+    @property
+    def _in_rho(self) -> bool:
+        return self.account(WHOLE).budget.rho_units > 0
+
+    def price(self, loss: Loss) -> Loss:
+        """Return what a loss counts in the terms of the budget: of rho, or of epsilon."""
+        if loss.rho_units and not self._in_rho:
+            raise ParameterError(
+                "this budget counts epsilon, from which nothing can be paid in rho.", hint="ask with `epsilon`"
+            )
+        return loss.concentrated() if self._in_rho and not loss.rho_units else loss
 
     def tokens(self) -> dict[str, str]:
         """Return whose token each digest is."""
@@ -102,18 +122,18 @@ class Accounts:
                 left = account.budget - account.charges.spent
                 raise BudgetSpent(
                     f"{whose} does not allow this answer: it would cost {loss}, and {left} is left; nothing was spent.",
-                    hint="use a smaller epsilon, or ask the data steward for more budget",
+                    hint=f"use a smaller {'rho' if loss.rho_units else 'epsilon'}, or ask the data steward for more budget",
                 )
 
     def apply(self, entry: Mapping[str, Any]) -> None:
         """Change the state as an entry says."""
         event = entry["event"]
         if event == "account":
-            self._set_budget(entry["account"], _amount(entry))
+            self._set_budget(entry["account"], loss_of(entry))
         elif event == "token":
             self.account(entry["account"]).token = entry["sha256"]
         elif event == "spend":
-            loss, region = _amount(entry), from_json(entry["region"])
+            loss, region = loss_of(entry), from_json(entry["region"])
             for owner in {entry["account"], WHOLE}:
                 self.account(owner).charges.charge(loss, region)
         elif event == "unit":
@@ -132,22 +152,31 @@ class Accounts:
         self.unit = unit
 
     def _set_budget(self, name: str, budget: Loss) -> None:
+        if WHOLE in self._accounts and bool(budget.rho_units) != self._in_rho:
+            raise LedgerError("the ledger changes what it counts, after it was counted.")
         if name in self._accounts:
             self._accounts[name].budget = budget
         else:
             self._accounts[name] = Budgeted(budget)
 
 
-def _amount(entry: Mapping[str, Any]) -> Loss:
+def loss_of(entry: Mapping[str, Any]) -> Loss:
+    """Return the amount that an entry grants or spends."""
     try:
-        return Loss(entry["epsilon"], entry["delta"])
+        return Loss(entry["epsilon"], entry["delta"], entry.get("rho", 0))
     except (ParameterError, KeyError):
         raise LedgerError("the ledger contains an amount that cannot be spent or granted.") from None
 
 
 def budget_entry(name: str, budget: Loss) -> dict[str, Any]:
     """Return the entry that gives an account its budget."""
-    return {"event": "account", "account": name, "epsilon": budget.epsilon_units, "delta": budget.delta_units}
+    return {"event": "account", "account": name, **_units(budget)}
+
+
+def _units(loss: Loss) -> dict[str, int]:
+    """Return the parts of an entry that :func:`loss_of` reads."""
+    rho = {"rho": loss.rho_units} if loss.rho_units else {}
+    return {"epsilon": loss.epsilon_units, "delta": loss.delta_units, **rho}
 
 
 def token_entry(name: str, digest: str | None) -> dict[str, Any]:
@@ -170,11 +199,11 @@ def entry_text(content: Mapping[str, Any]) -> str:
     who = "all together" if content.get("account") == WHOLE else content.get("account")
     match content["event"]:
         case "spend" if content.get("account") == WHOLE:
-            return f"{content['query']}; spent {Loss(content['epsilon'], content['delta'])}"
+            return f"{content['query']}; spent {loss_of(content)}"
         case "spend":
-            return f"{who} spent {Loss(content['epsilon'], content['delta'])}: {content['query']}"
+            return f"{who} spent {loss_of(content)}: {content['query']}"
         case "account":
-            return f"budget of {who}: {Loss(content['epsilon'], content['delta'])}"
+            return f"budget of {who}: {loss_of(content)}"
         case "unit":
             return f"budgets count what is lost by {Unit.of_entry(content)}"
         case "table":
@@ -191,8 +220,7 @@ def spend_entry(name: str, loss: Loss, region: Region, query: str) -> dict[str, 
     return {
         "event": "spend",
         "account": name,
-        "epsilon": loss.epsilon_units,
-        "delta": loss.delta_units,
+        **_units(loss),
         "region": to_json(region),
         "query": query,
     }

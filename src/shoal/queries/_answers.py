@@ -145,8 +145,7 @@ def between(low: float | str, high: float | str) -> Accuracy:
 
 def amounts(loss: Loss) -> dict[str, str]:
     """Return a loss as exact decimal texts."""
-    words = str(Loss(loss.epsilon_units, loss.delta_units or 1)).replace(",", "").split()
-    return {"epsilon": words[1], "delta": words[3] if loss.delta_units else "0"}
+    return {"epsilon": "0"} | loss.amounts()
 
 
 def _shown(value: Value) -> str:

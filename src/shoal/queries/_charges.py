@@ -32,7 +32,8 @@ class Charges:
     seed 000, and basic composition). So what is spent is the largest such sum over all x. Here it is bounded from
     above: for one attribute A, charge each value of A with the loss of every query whose region admits the value; the
     largest charge bounds every x; the smallest of these bounds over all attributes is `spent`. Queries that one
-    attribute tells apart cost the maximum; others cost the sum.
+    attribute tells apart cost the maximum; others cost the sum. The same holds of rho, whose sums may be chosen as the
+    answers come as long as they stay below the budget on every path (Feldman and Zrnic 2021, Theorem 4.3).
 
     Notes
     -----
@@ -48,36 +49,34 @@ class Charges:
     """
 
     def __init__(self) -> None:
-        self._everybody = np.zeros(2, dtype=np.int64)
+        self._everybody = np.zeros(3, dtype=np.int64)
         self._lines: dict[str, _Line] = {}
 
     @property
     def spent(self) -> Loss:
         """A bound on what one person lost; more than any budget is shown as the largest budget."""
-        epsilon, delta = self._after(Loss(), EVERYBODY)
-        return Loss(min(epsilon, LARGEST_UNITS), min(delta, LARGEST_UNITS))
+        return Loss(*(min(units, LARGEST_UNITS) for units in self._after(Loss(), EVERYBODY)))
 
     def allows(self, loss: Loss, region: Region, *, budget: Loss) -> bool:
         """Whether what would be spent after one more query fits into a budget."""
-        epsilon, delta = self._after(loss, region)
-        return epsilon <= budget.epsilon_units and delta <= budget.delta_units
+        return all(units <= most for units, most in zip(self._after(loss, region), _parts(budget), strict=True))
 
-    def _after(self, loss: Loss, region: Region) -> tuple[int, int]:
+    def _after(self, loss: Loss, region: Region) -> list[int]:
         """Return the units that would be spent after one more query; they may be more than a `Loss` can hold."""
-        amount = _pair(loss) if _about_somebody(region) else _pair(Loss())
+        amount = _parts(loss if _about_somebody(region) else Loss())
         # an attribute that no query named before has the same charge at every value, so naming it bounds nothing
         bounds = [self._everybody + amount]
         for attribute, line in self._lines.items():
             values = region.get(attribute)
             bounds.append(line.highest + amount if values is None else line.highest_after(amount, values))
         least = np.minimum.reduce(bounds)
-        return int(least[0]), int(least[1])
+        return [int(units) for units in least]
 
     def charge(self, loss: Loss, region: Region) -> None:
         """Charge one more query."""
         if not _about_somebody(region):
             return
-        amount = _pair(loss)
+        amount = _parts(loss)
         for attribute, values in region.items():
             if attribute not in self._lines:
                 self._lines[attribute] = (_Texts if isinstance(values, Texts) else _Numbers)(self._everybody)
@@ -165,8 +164,8 @@ class _Texts(_Line):
             self._slots = np.concatenate([self._slots, np.repeat(self._slots[:, :1], len(fresh), axis=1)], axis=1)
 
 
-def _pair(loss: Loss) -> NDArray[np.int64]:
-    return np.array([loss.epsilon_units, loss.delta_units], dtype=np.int64)
+def _parts(loss: Loss) -> NDArray[np.int64]:
+    return np.array([loss.epsilon_units, loss.delta_units, loss.rho_units], dtype=np.int64)
 
 
 def _about_somebody(region: Region) -> bool:

@@ -12,12 +12,12 @@ from typing import ClassVar
 
 from shoal.errors import ParameterError
 from shoal.exact import Number
-from shoal.mechanisms import Laplace, NumericPrior, RandomSource, Refinement
+from shoal.mechanisms import NumericPrior, RandomSource, Refinement
 from shoal.queries._answers import CONFIDENCE, Accuracy, Value, within
 from shoal.queries._conditions import Condition, region
 from shoal.queries._filters import parse
 from shoal.queries._loss import written
-from shoal.queries._query import Prepared, Query, as_value, attribute_of, values
+from shoal.queries._query import Prepared, Query, as_value, attribute_of, noise_of, values
 from shoal.queries._records import ExactFigures
 from shoal.queries._unit import RECORD, Unit
 from shoal.schema import Attribute, Kind, Missing, Schema
@@ -34,6 +34,8 @@ class Count(Query):
     scale : number, above 0
         Instead of ``epsilon``: the scale of the Laplace noise, so that the cost is sensitivity / scale [SC13 Protocol
         1].
+    rho : number, above 0
+        Instead of ``epsilon``, where the budget counts rho: Gaussian noise of the variance 1 / (2 rho).
     prior
         What is believed about the number; the answer then refines it [SC13 Protocol 2] instead of adding noise.
     delta : number in [0, 1)
@@ -47,6 +49,7 @@ class Count(Query):
 
     name: ClassVar[str] = "count"
     scale: Number | None = None
+    rho: Number | None = None
     prior: NumericPrior | None = None
     delta: Number = 0
 
@@ -57,8 +60,8 @@ class Count(Query):
             return self._refined(condition, self.prior, unit)
         if written(self.delta, "delta"):
             raise ParameterError("`delta` of a count is allowed only with a `prior`.")
-        loss = self._loss(unit, scale=self.scale)
-        noise = Laplace(sensitivity=1, epsilon=unit.epsilon(loss))
+        loss = self._loss(unit, scale=self.scale, rho=self.rho)
+        noise = noise_of(loss, unit)
         margin = noise.interval(CONFIDENCE)
 
         def answer(records: ExactFigures, source: RandomSource) -> tuple[Value, Accuracy]:
@@ -69,6 +72,8 @@ class Count(Query):
         return Prepared(loss=loss, region=region(condition), text=self._text("count"), answer=answer, expected=said)
 
     def _refined(self, condition: Condition | None, prior: NumericPrior, unit: Unit) -> Prepared:
+        if self.rho is not None:
+            raise ParameterError("a count that refines a `prior` is paid in `epsilon`.")
         loss = self._loss(delta=self.delta)
         mechanism = Refinement(prior, epsilon=unit.epsilon(loss), query="statistical", delta=unit.delta(loss))
         margin = mechanism.interval(CONFIDENCE)
@@ -97,6 +102,8 @@ class Histogram(Query):
         For numbers and dates: ascending; a bin holds its lower edge and not its upper one.
     scale : number, above 0
         Instead of ``epsilon``: the scale of the Laplace noise of every bin.
+    rho : number, above 0
+        Instead of ``epsilon``, where the budget counts rho: Gaussian noise of the variance 1 / (2 rho) in every bin.
 
     Guarantee
     ---------
@@ -108,13 +115,14 @@ class Histogram(Query):
     column: str
     edges: tuple[float | int | str, ...] = ()
     scale: Number | None = None
+    rho: Number | None = None
 
     def prepare(self, schema: Schema, unit: Unit = RECORD) -> Prepared:
         """Check the query against the schema and fix its cost."""
         attribute = attribute_of(schema, self.column)
-        condition, loss = parse(self.where, schema), self._loss(unit, scale=self.scale)
+        condition, loss = parse(self.where, schema), self._loss(unit, scale=self.scale, rho=self.rho)
         labels, tally = self._bins(attribute, schema, condition)
-        noise = Laplace(sensitivity=1, epsilon=unit.epsilon(loss))
+        noise = noise_of(loss, unit)
         # every bin at once: each may fail with a share of the probability
         margin = noise.interval(1 - (1 - CONFIDENCE) / len(labels))
 

@@ -5,15 +5,22 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal, get_args
 
 from shoal.errors import ParameterError
 from shoal.exact import Number, rational
 
-__all__ = ["Loss", "written"]
+__all__ = ["Loss", "Measure", "budget_of", "written"]
 
+Measure = Literal["epsilon", "zcdp"]
+"""What a budget adds up: epsilon, or rho of zero-concentrated differential privacy."""
+
+# of rho as well
 EPSILON_UNITS = 10**12
 DELTA_UNITS = 10**18
 LARGEST_EPSILON = 10**6
+# of delta, of which half is used
+LEAST_DELTA = 2
 # of either part: an epsilon of 10^6, a delta of 1; 64-bit sums of two amounts cannot overflow
 LARGEST_UNITS = 10**18
 LONGEST = 64
@@ -21,7 +28,11 @@ LONGEST = 64
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A pair (epsilon, delta), in units of 10^-12 and 10^-18.
+    """Epsilon or rho, in units of 10^-12, and delta in units of 10^-18.
+
+    A loss of rho is one of delta-approximate rho-zero-concentrated differential privacy (Bun and Steinke 2016, Def.
+    8.1), which Gaussian noise keeps and which adds up as epsilon and delta do (Lemma 8.2). A budget holds one of the
+    two; what was computed for epsilon is counted in the other by `concentrated`.
 
     Amounts are what the user wrote: 0.1 is one tenth, not the binary number nearest to it, so that ten answers of 0.1
     fit into a budget of 1. Amounts between two units are rounded down: never more is spent than was asked for.
@@ -33,13 +44,17 @@ class Loss:
     True
     >>> Loss.of("1/3").epsilon
     Fraction(333333333333, 1000000000000)
+    >>> print(Loss.of("0.1", "1e-6").concentrated())
+    rho 0.005, delta 0.000001
     """
 
     epsilon_units: int = 0
     delta_units: int = 0
+    rho_units: int = 0
 
     def __post_init__(self) -> None:
-        for name, units in (("epsilon", self.epsilon_units), ("delta", self.delta_units)):
+        for name in ("epsilon", "delta", "rho"):
+            units = getattr(self, f"{name}_units")
             if type(units) is not int or not 0 <= units <= LARGEST_UNITS:
                 raise ParameterError(f"`{name}_units` of `Loss` must be a whole number in [0, 10^18].")
 
@@ -57,6 +72,45 @@ class Loss:
         return found
 
     @classmethod
+    def of_rho(cls, rho: Number, delta: Number = 0) -> Loss:
+        """Return the loss of rho that the user wrote, in (0, 10^6]; ``delta`` in [0, 1)."""
+        try:
+            found = cls.of(rho, delta)
+        except ParameterError as error:
+            raise ParameterError([problem.replace("`epsilon`", "`rho`") for problem in error.problems]) from None
+        return cls(0, found.delta_units, found.epsilon_units)
+
+    @classmethod
+    def within_both(cls, epsilon: Number, delta: Number) -> Loss:
+        """Return the budget in rho that keeps (epsilon, delta)-differential privacy.
+
+        Guarantee
+        ---------
+        Half of delta is left for what has a delta of its own; rho is the largest multiple of 2^-40, rounded down to a
+        unit, that the tight conversion (Canonne, Kamath and Steinke 2020, Prop. 12) takes to epsilon and the other
+        half, decided in ball arithmetic. What is d-approximately rho-concentrated is (epsilon, d + d')-private where
+        what is rho-concentrated is (epsilon, d')-private (Bun and Steinke 2016, Lemma 8.8).
+
+        Examples
+        --------
+        >>> print(Loss.within_both(1, "1e-6"))
+        rho 0.022934338446, delta 0.0000005
+        """
+        wanted = cls.of(epsilon, delta)
+        if wanted.delta_units < LEAST_DELTA:
+            raise ParameterError(
+                "`delta` must be at least 2e-18 where rho is counted: no epsilon follows from rho without one.",
+                hint="well below one over the number of records, such as 1e-6",
+            )
+        from shoal.methods.truthful.gaussian import largest_rho
+
+        half = wanted.delta_units // 2
+        rho = math.floor(largest_rho(wanted.epsilon, Fraction(half, DELTA_UNITS)) * EPSILON_UNITS)
+        if not rho:
+            raise ParameterError(f"`epsilon` is too small for a budget of rho; got {epsilon}.")
+        return cls(0, half, rho)
+
+    @classmethod
     def at_least(cls, epsilon: Fraction, delta: Fraction = Fraction(0)) -> Loss:
         """Return the smallest loss in whole units that covers an exact epsilon in (0, 10^6] and delta in [0, 1]."""
         if not 0 < epsilon <= LARGEST_EPSILON:
@@ -72,24 +126,67 @@ class Loss:
         return Fraction(self.epsilon_units, EPSILON_UNITS)
 
     @property
+    def rho(self) -> Fraction:
+        """Rho as an exact number."""
+        return Fraction(self.rho_units, EPSILON_UNITS)
+
+    def concentrated(self) -> Loss:
+        """Return what a loss of epsilon is as one of rho, rounded up.
+
+        Guarantee
+        ---------
+        What is (epsilon, delta)-differentially private is delta-approximately rho-concentrated with rho = epsilon^2 / 2
+        (Bun and Steinke 2016, Prop. 1.4 and section 8), and with rho = epsilon, since no divergence is above epsilon.
+        """
+        rho = min(self.epsilon**2 / 2, self.epsilon)
+        return Loss(0, self.delta_units, self.rho_units + math.ceil(rho * EPSILON_UNITS))
+
+    @property
     def delta(self) -> Fraction:
         """Delta as an exact number."""
         return Fraction(self.delta_units, DELTA_UNITS)
 
     def __add__(self, other: Loss) -> Loss:
-        return Loss(self.epsilon_units + other.epsilon_units, self.delta_units + other.delta_units)
+        return Loss(
+            self.epsilon_units + other.epsilon_units,
+            self.delta_units + other.delta_units,
+            self.rho_units + other.rho_units,
+        )
 
     def __sub__(self, other: Loss) -> Loss:
         """Return what is left, never below 0."""
-        return Loss(max(self.epsilon_units - other.epsilon_units, 0), max(self.delta_units - other.delta_units, 0))
+        return Loss(
+            max(self.epsilon_units - other.epsilon_units, 0),
+            max(self.delta_units - other.delta_units, 0),
+            max(self.rho_units - other.rho_units, 0),
+        )
 
     def within(self, budget: Loss) -> bool:
-        """Whether both parts fit into a budget."""
-        return self.epsilon_units <= budget.epsilon_units and self.delta_units <= budget.delta_units
+        """Whether all parts fit into a budget."""
+        return (
+            self.epsilon_units <= budget.epsilon_units
+            and self.delta_units <= budget.delta_units
+            and self.rho_units <= budget.rho_units
+        )
 
     def __str__(self) -> str:
-        epsilon = f"epsilon {_decimal(self.epsilon_units, 12)}"
-        return f"{epsilon}, delta {_decimal(self.delta_units, 18)}" if self.delta_units else epsilon
+        return ", ".join(
+            f"{name} {amount}" for name, amount in self.amounts().items() if name != "delta" or amount != "0"
+        )
+
+    def amounts(self) -> dict[str, str]:
+        """Return the parts as exact decimal texts: epsilon, or rho where there is any, and delta."""
+        rho, epsilon = _decimal(self.rho_units, 12), _decimal(self.epsilon_units, 12)
+        first = {"epsilon": epsilon} if self.epsilon_units or not self.rho_units else {}
+        second = {"rho": rho} if self.rho_units else {}
+        return first | second | {"delta": _decimal(self.delta_units, 18)}
+
+
+def budget_of(epsilon: Number, delta: Number, measure: Measure = "epsilon") -> Loss:
+    """Return a budget of (epsilon, delta) in the terms in which it is counted."""
+    if measure not in get_args(Measure):
+        raise ParameterError(f"`measure` of a budget must be 'epsilon' or 'zcdp'; got {measure!r}.")
+    return Loss.of(epsilon, delta) if measure == "epsilon" else Loss.within_both(epsilon, delta)
 
 
 def written(value: Number, name: str) -> Fraction:

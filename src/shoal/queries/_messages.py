@@ -70,6 +70,7 @@ class CountMessage(_Message):
 
     query: Literal["count"]
     epsilon: Number | None = None
+    rho: Number | None = None
     scale: Number | None = None
     where: Filter = None
     prior: NumericPriorMessage | None = None
@@ -79,7 +80,9 @@ class CountMessage(_Message):
         """Return the query value."""
         prior = None if self.prior is None else self.prior.prior()
         assert prior is None or isinstance(prior, NumericPrior)  # noqa: S101
-        return Count(epsilon=self.epsilon, scale=self.scale, where=self.where, prior=prior, delta=self.delta)
+        return Count(
+            epsilon=self.epsilon, rho=self.rho, scale=self.scale, where=self.where, prior=prior, delta=self.delta
+        )
 
 
 class SumMessage(_Message):
@@ -88,6 +91,7 @@ class SumMessage(_Message):
     query: Literal["sum"]
     column: Name
     epsilon: Number | None = None
+    rho: Number | None = None
     scale: Number | None = None
     where: Filter = None
     noise: Literal["laplace", "optimal"] = "laplace"
@@ -118,6 +122,7 @@ class HistogramMessage(_Message):
     query: Literal["histogram"]
     column: Name
     epsilon: Number | None = None
+    rho: Number | None = None
     scale: Number | None = None
     where: Filter = None
     edges: Annotated[list[Number], Field(max_length=4097)] = []
@@ -170,6 +175,7 @@ class AmountMessage(BaseModel):
 
     epsilon: str
     delta: str
+    rho: str = "0"
 
 
 class AccuracyMessage(BaseModel):
@@ -248,8 +254,10 @@ def answer_from(data: Mapping[str, Any]) -> Answer:
 def loss_from(data: Mapping[str, str]) -> Loss:
     """Return an amount that the server wrote."""
     # amounts that are all spent are 0, which no query can ask for
-    epsilon = Loss.of(data["epsilon"]).epsilon_units if data["epsilon"] != "0" else 0
-    return Loss(epsilon, Loss.of(1, data["delta"]).delta_units)
+    epsilon, rho = (
+        Loss.of(amount).epsilon_units if amount != "0" else 0 for amount in (data["epsilon"], data.get("rho", "0"))
+    )
+    return Loss(epsilon, Loss.of(1, data["delta"]).delta_units, rho)
 
 
 def _prior_of(prior: Prior) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import ClassVar
 from shoal.errors import ParameterError, SchemaError
 from shoal.exact import Number, fraction
 from shoal.hierarchies import Hierarchy, build
-from shoal.mechanisms import RandomSource
+from shoal.mechanisms import DiscreteGaussian, Laplace, RandomSource
 from shoal.queries._answers import Accuracy, Value
 from shoal.queries._conditions import Region
 from shoal.queries._filters import normal
@@ -31,6 +31,7 @@ __all__ = [
     "bounds",
     "declared_hierarchy",
     "nice_step",
+    "noise_of",
     "scale_of",
     "step_of",
     "values",
@@ -76,13 +77,16 @@ class Query(ABC):
         unit: Unit = RECORD,
         *,
         scale: Number | None = None,
+        rho: Number | None = None,
         sensitivity: Fraction = Fraction(1),
         delta: Number = 0,
     ) -> Loss:
-        """Return the cost: epsilon as asked for, or what a unit can change over the scale of the noise."""
-        if (self.epsilon is None) == (scale is None):
-            needed = "either `epsilon` or `scale`" if hasattr(self, "scale") else "`epsilon`"
+        """Return the cost: epsilon or rho as asked for, or what a unit can change over the scale of the noise."""
+        if (self.epsilon, scale, rho).count(None) != 2:
+            needed = "either `epsilon` or `scale`, or `rho`" if hasattr(self, "scale") else "`epsilon`"
             raise ParameterError(f"a {self.name} needs {needed}.")
+        if rho is not None:
+            return Loss.of_rho(rho)
         if scale is None:
             assert self.epsilon is not None  # noqa: S101
             return Loss.of(self.epsilon, delta)
@@ -93,6 +97,13 @@ class Query(ABC):
 
     def _text(self, what: str) -> str:
         return f"{what} where {normal(self.where)}" if normal(self.where) else what
+
+
+def noise_of(loss: Loss, unit: Unit, sensitivity: int = 1) -> Laplace | DiscreteGaussian:
+    """Return the noise that a loss pays for, in one number or in numbers of which a record changes one."""
+    if loss.rho_units:
+        return DiscreteGaussian(sensitivity=sensitivity, rho=unit.rho(loss))
+    return Laplace(sensitivity=sensitivity, epsilon=unit.epsilon(loss))
 
 
 def scale_of(attribute: Attribute, grid: Number | None, *, origin: Fraction) -> Scale:

@@ -19,6 +19,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
+from shoal.errors import ParameterError
 from shoal.exact import Number
 from shoal.mechanisms import NumericPrior, Prior
 from shoal.queries._answers import Answer
@@ -57,11 +58,12 @@ class Questions(ABC):
         *,
         epsilon: Number | None = None,
         scale: Number | None = None,
+        rho: Number | None = None,
         prior: NumericPrior | None = None,
         delta: Number = 0,
     ) -> Answer:
         """Return how many records there are; see :class:`Count`."""
-        return self.ask(Count(where=self._text(where), epsilon=epsilon, scale=scale, prior=prior, delta=delta))
+        return self.ask(Count(where=self._text(where), epsilon=epsilon, scale=scale, rho=rho, prior=prior, delta=delta))
 
     def sum(
         self,
@@ -70,12 +72,13 @@ class Questions(ABC):
         *,
         epsilon: Number | None = None,
         scale: Number | None = None,
+        rho: Number | None = None,
         noise: Noise = "laplace",
         grid: Number | None = None,
     ) -> Answer:
         """Return the sum of a numeric column; see :class:`Sum`."""
         return self.ask(
-            Sum(column=column, where=self._text(where), epsilon=epsilon, scale=scale, noise=noise, grid=grid)
+            Sum(column=column, where=self._text(where), epsilon=epsilon, scale=scale, rho=rho, noise=noise, grid=grid)
         )
 
     def mean(self, column: str, where: Filter = None, *, epsilon: Number, grid: Number | None = None) -> Answer:
@@ -89,11 +92,12 @@ class Questions(ABC):
         *,
         epsilon: Number | None = None,
         scale: Number | None = None,
+        rho: Number | None = None,
         edges: Sequence[float | int | str] = (),
     ) -> Answer:
         """Return how many records have each value; see :class:`Histogram`."""
         return self.ask(
-            Histogram(column=column, where=self._text(where), epsilon=epsilon, scale=scale, edges=tuple(edges))
+            Histogram(column=column, where=self._text(where), epsilon=epsilon, scale=scale, rho=rho, edges=tuple(edges))
         )
 
     def quantile(
@@ -144,8 +148,8 @@ _OTHERS = re.compile(
 )
 
 
-def parse_query(text: str, *, epsilon: Number, delta: Number = 0) -> Query:
-    """Return the query that a line of text stands for.
+def parse_query(text: str, *, epsilon: Number | None = None, delta: Number = 0, rho: Number | None = None) -> Query:
+    """Return the query that a line of text stands for; ``rho`` is for counts, sums and histograms.
 
     Examples
     --------
@@ -172,19 +176,21 @@ def parse_query(text: str, *, epsilon: Number, delta: Number = 0) -> Query:
             hint="for example: count where age >= 40; mean of age; median of age; histogram of sex",
         )
     if found["count"]:
-        return Count(where=found["where"], epsilon=epsilon)
-    return _about_column(found, epsilon)
+        return Count(where=found["where"], epsilon=epsilon, rho=rho)
+    return _about_column(found, epsilon, rho)
 
 
-def _about_column(found: re.Match[str], epsilon: Number) -> Query:
+def _about_column(found: re.Match[str], epsilon: Number | None, rho: Number | None) -> Query:
     kind, column, where = found["kind"].split()[0].lower(), found["column"].strip("`"), found["where"]
     if kind == "histogram":
         edges = tuple(edge.strip().strip("\"'") for edge in (found["edges"] or "").split(",") if edge.strip())
-        return Histogram(column=column, where=where, epsilon=epsilon, edges=edges)
+        return Histogram(column=column, where=where, epsilon=epsilon, rho=rho, edges=edges)
     if found["edges"]:
         raise FilterError("only a histogram takes edges.")
     if kind == "sum":
-        return Sum(column=column, where=where, epsilon=epsilon)
+        return Sum(column=column, where=where, epsilon=epsilon, rho=rho)
+    if rho is not None:
+        raise ParameterError("counts, sums and histograms are paid in rho; this question takes an epsilon.")
     if kind == "mean":
         return Mean(column=column, where=where, epsilon=epsilon)
     return Quantile(column=column, share=found["share"] or "0.5", where=where, epsilon=epsilon)

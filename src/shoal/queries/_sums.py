@@ -8,11 +8,11 @@ from typing import ClassVar, Literal
 
 from shoal.errors import ParameterError
 from shoal.exact import Number
-from shoal.mechanisms import Laplace, OptimalBoxNoise, OptimalNoise, RandomSource
+from shoal.mechanisms import OptimalBoxNoise, OptimalNoise, RandomSource
 from shoal.queries._answers import CONFIDENCE, Accuracy, Value, between, within
 from shoal.queries._conditions import region
 from shoal.queries._filters import parse
-from shoal.queries._query import Prepared, Query, as_value, attribute_of, bounds, scale_of
+from shoal.queries._query import Prepared, Query, as_value, attribute_of, bounds, noise_of, scale_of
 from shoal.queries._records import ExactFigures
 from shoal.queries._unit import RECORD, Unit
 from shoal.schema import Kind, Schema
@@ -34,6 +34,8 @@ class Sum(Query):
         The optimal noise has the smaller variance.
     scale : number, above 0
         Instead of ``epsilon``, for Laplace noise.
+    rho : number, above 0
+        Instead of ``epsilon``, where the budget counts rho: Gaussian noise.
     grid : number, above 0
         What values are rounded to; by default about a millionth of the declared range.
 
@@ -48,17 +50,18 @@ class Sum(Query):
     column: str
     noise: Noise = "laplace"
     scale: Number | None = None
+    rho: Number | None = None
     grid: Number | None = None
 
     def prepare(self, schema: Schema, unit: Unit = RECORD) -> Prepared:
         """Check the query against the schema and fix its cost."""
         attribute = attribute_of(schema, self.column, Kind.NUMERIC)
         condition, units = parse(self.where, schema), scale_of(attribute, self.grid, origin=Fraction(0))
-        loss = self._loss(unit, scale=self.scale, sensitivity=units.sensitivity * units.step)
-        if self.noise not in ("laplace", "optimal") or (self.noise == "optimal" and self.scale is not None):
+        loss = self._loss(unit, scale=self.scale, rho=self.rho, sensitivity=units.sensitivity * units.step)
+        if self.noise not in ("laplace", "optimal") or (self.noise == "optimal" and self.epsilon is None):
             raise ParameterError("`noise` of a sum must be 'laplace', or 'optimal' with `epsilon`.")
         noise = (
-            Laplace(sensitivity=units.sensitivity, epsilon=unit.epsilon(loss))
+            noise_of(loss, unit, units.sensitivity)
             if self.noise == "laplace"
             else OptimalNoise.minimal_variance(sensitivity=units.sensitivity, epsilon=unit.epsilon(loss))
         )

@@ -99,10 +99,19 @@ class Unit:
         """Return what an answer costs that was computed for neighbours that add or remove one."""
         if not self.replaced:
             return loss
+        if loss.rho_units:
+            return Loss(rho_units=4 * loss.rho_units)
         computed = replace(self, replaced=False).neighbours
         cost = Cost(epsilon=loss.epsilon, delta=loss.delta, neighbours=computed).counted(self.neighbours)
         assert cost is not None  # noqa: S101 - adding and removing is what replacing consists of
         return Loss.at_least(cost.epsilon, cost.delta)
+
+    def rho(self, loss: Loss) -> Fraction:
+        """Return the rho of one record in an answer that costs a unit so much: groups of r count r^2 times.
+
+        (Bun and Steinke 2016, Prop. 1.9.)
+        """
+        return loss.rho / self.records**2
 
     def epsilon(self, loss: Loss) -> Fraction:
         """Return the epsilon of one record in an answer that costs a unit so much."""

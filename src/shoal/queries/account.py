@@ -15,7 +15,7 @@ from shoal.exact import Number
 from shoal.guarantees import CERTIFICATE, AccountEntry, BudgetEntry
 from shoal.methods.brief import Brief
 from shoal.queries._accounts import WHOLE, Receipt, Standing
-from shoal.queries._loss import Loss
+from shoal.queries._loss import Loss, Measure, budget_of
 from shoal.queries._store import Entry, reason
 from shoal.queries._unit import Unit
 from shoal.queries.ledger import Ledger
@@ -79,6 +79,7 @@ class Account:
         epsilon: Number,
         delta: Number = 0,
         neighbours: NeighbourChoice = "add-remove",
+        measure: Measure = "epsilon",
         records_per_person: int | None = None,
     ) -> Account:
         """Open a new account for a table.
@@ -95,6 +96,9 @@ class Account:
             Whether the account counts what is lost by somebody who is in the table or not, or by somebody whose record
             says this or that while the number of records is public. The first is stronger. Noisy data sets promise the
             second only; in an account that counts it, everything else costs twice its epsilon.
+        measure : "epsilon" or "zcdp"
+            What is added up: epsilon, or rho of zero-concentrated differential privacy, which is better where many
+            questions are asked. (epsilon, delta) is kept either way; see :class:`shoal.Loss`.
         records_per_person
             With a person column: how many records of a person the answers of a vault look at; 1 by default. Releases
             have a number of their own.
@@ -104,7 +108,7 @@ class Account:
             raise ParameterError(f"`neighbours` of `Account` must be 'add-remove' or 'replace'; got {neighbours!r}.")
         if table.schema is None:
             raise SchemaError("an account needs a table with a schema.", hint="shoal.read(..., schema=...)")
-        budget = Loss.of(epsilon, delta)
+        budget = budget_of(epsilon, delta, measure)
         unit = replace(Unit.of(table.schema, records_per_person), replaced=neighbours == "replace")
         try:
             folder.absolute().parent.mkdir(parents=True, exist_ok=True)
@@ -176,9 +180,8 @@ class Account:
         """
         with self.inspected() as ledger:
             check_bound(ledger, table)
-            bill = Bill(
-                account=self, loss=_loss(plan, ledger.unit), unit=ledger.unit, text=f"{RELEASE} by {plan.method.name}"
-            )
+            loss = ledger.price(_loss(plan, ledger.unit))
+            bill = Bill(account=self, loss=loss, unit=ledger.unit, text=f"{RELEASE} by {plan.method.name}")
             with bill.refused():
                 ledger.check_budget(WHOLE, bill.loss)
         return bill
@@ -300,4 +303,5 @@ def _loss(plan: Brief, unit: Unit) -> Loss:
 
 
 def _amount(loss: Loss) -> BudgetEntry:
-    return BudgetEntry(epsilon=str(loss.epsilon), delta=str(loss.delta))
+    rho = str(loss.rho) if loss.rho_units else None
+    return BudgetEntry(epsilon=str(loss.epsilon), delta=str(loss.delta), rho=rho)

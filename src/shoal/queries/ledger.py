@@ -30,6 +30,7 @@ from shoal.queries._accounts import (
     Receipt,
     Standing,
     budget_entry,
+    loss_of,
     spend_entry,
     table_entry,
     token_entry,
@@ -53,7 +54,7 @@ from shoal.queries._store import (
 )
 from shoal.queries._unit import RECORD, Unit
 
-__all__ = ["Entry", "Head", "Ledger", "Receipt"]
+__all__ = ["Entry", "Head", "Ledger", "Receipt", "loss_of"]
 
 _Append = Callable[[Mapping[str, Any]], Head]
 
@@ -217,6 +218,11 @@ class Ledger:
         with self._lock, self._reading():
             self._state.accounts.check(account, loss, region)
 
+    def price(self, loss: Loss) -> Loss:
+        """Return what a loss counts in the terms of the budget: of rho, or of epsilon."""
+        with self._lock, self._reading():
+            return self._state.accounts.price(loss)
+
     def spend(self, account: str, loss: Loss, region: Region = EVERYBODY, *, query: str = "") -> Receipt:
         """Record a spending durably, or refuse it.
 
@@ -286,7 +292,13 @@ class Ledger:
     # -- administration
 
     def set_budget(self, account: str, budget: Loss) -> None:
-        """Give an account a budget; a new name makes a new analyst."""
+        """Give an account a budget; a new name makes a new analyst.
+
+        Where rho is counted, a budget of epsilon and delta becomes the one of rho that keeps them: what a ledger counts
+        never changes, for what was spent would be forgotten.
+        """
+        with self._lock, self._reading():
+            budget = self._state.accounts.in_measure(budget)
         self._record(budget_entry(account, budget))
 
     def set_token(self, account: str, digest: str | None) -> None:

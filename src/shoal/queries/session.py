@@ -18,7 +18,7 @@ from shoal.queries._accounts import WHOLE, Accounts, Receipt, Standing, budget_e
 from shoal.queries._answers import Answer, Quotation
 from shoal.queries._conditions import EVERYBODY, Region
 from shoal.queries._counts import Count
-from shoal.queries._loss import Loss
+from shoal.queries._loss import Loss, Measure, budget_of
 from shoal.queries._query import Query
 from shoal.queries._questions import Questions
 from shoal.queries._records import ExactFigures
@@ -56,6 +56,9 @@ class Session(Questions):
         random; 1 by default. A record then has its part of what an answer costs.
     source
         Where random bits come from; a seeded source is for tests, and every answer then says so.
+    measure : "epsilon" or "zcdp"
+        What is added up: epsilon, or rho of concentrated differential privacy, of which many answers with Gaussian
+        noise cost far less. The budget is (epsilon, delta) either way; the second needs a delta.
 
     Guarantee
     ---------
@@ -96,11 +99,12 @@ class Session(Questions):
         in_memory: bool | None = None,
         records_per_person: int | None = None,
         source: RandomSource = SYSTEM,
+        measure: Measure = "epsilon",
     ) -> None:
         self.unit = RECORD if table.schema is None else Unit.of(table.schema, records_per_person)
         schema, records = records_of(table, self.unit, in_memory=in_memory, source=source)
         self._account = account
-        book = _book(ledger, account, Loss.of(budget, delta), self.unit)
+        book = _book(ledger, account, budget_of(budget, delta, measure), self.unit)
         self.unit = book.unit if isinstance(book, Ledger) else self.unit
         self._desk = Desk(schema, records, book, unit=self.unit, source=source)
 
@@ -153,6 +157,10 @@ class Book(Protocol):
         """Record a spending, or refuse it."""
         ...
 
+    def price(self, loss: Loss) -> Loss:
+        """Return what a loss counts in the terms of the budget."""
+        ...
+
     def standing(self, account: str) -> Standing:
         """Return what an account spent and has left."""
         ...
@@ -173,6 +181,11 @@ class VolatileLedger:
             self._accounts.apply(spend_entry(account, loss, region, query))
             self._number += 1
             return Receipt(self._number, "", self._accounts.standing(account))
+
+    def price(self, loss: Loss) -> Loss:
+        """Return what a loss counts in the terms of the budget."""
+        with self._lock:
+            return self._accounts.price(loss)
 
     def standing(self, account: str) -> Standing:
         """Return what an account spent and has left."""
@@ -225,7 +238,7 @@ class Desk:
         """Pay for a query and answer it."""
         prepared = query.prepare(self.schema, self.unit)
         touched = self.unit.touched(prepared.region)
-        cost = self.unit.charged(prepared.loss)
+        cost = self.book.price(self.unit.charged(prepared.loss))
         receipt = self.book.spend(account, cost, touched, query=prepared.text)
         try:
             value, accuracy = prepared.answer(self._records, self._source)

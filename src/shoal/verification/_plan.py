@@ -49,8 +49,8 @@ _REPEATED = {
 _RANDOM = {"permuted", "randomized", "ranked", "sampled", "trimmed", "tables-trimmed", "noised", "concepts-drawn"}
 
 
-#: what an account rounds up to: whole units of epsilon and of delta
-_UNITS = (Fraction(1, 10**12), Fraction(1, 10**18))
+#: what an account rounds up to: whole units of epsilon, of delta and of rho
+_UNITS = (Fraction(1, 10**12), Fraction(1, 10**18), Fraction(1, 10**12))
 
 
 def check_plan(plan: Brief, evidence: Evidence) -> list[Check]:
@@ -330,16 +330,19 @@ def _account(plan: Brief, certificate: Certificate) -> Decision:
     if cost is None:
         return False, "an account that counts such neighbours cannot count what plan.toml promises"
     paid, spent, budget = (
-        (Fraction(part.epsilon), Fraction(part.delta)) for part in (stated.cost, stated.spent, stated.budget)
+        (Fraction(part.epsilon), Fraction(part.delta), Fraction(part.rho or 0))
+        for part in (stated.cost, stated.spent, stated.budget)
     )
-    if any(
-        not least <= part < least + unit
-        for part, least, unit in zip(paid, (cost.epsilon, cost.delta), _UNITS, strict=True)
-    ):
+    owed = (cost.epsilon, cost.delta, Fraction(0))
+    if stated.budget.rho is not None:
+        # what is (epsilon, delta)-private is delta-approximately rho-concentrated with the smaller of these
+        owed = (Fraction(0), cost.delta, min(cost.epsilon**2 / 2, cost.epsilon))
+    if any(not least <= part < least + unit for part, least, unit in zip(paid, owed, _UNITS, strict=True)):
         return False, "the account did not pay what the release costs"
     if any(one > all_ for one, all_ in zip((*paid, *spent), (*spent, *budget), strict=True)):
         return False, "the account has spent less than this release alone, or more than it may"
-    return True, f"paid epsilon {float(paid[0]):.6g}, delta {float(paid[1]):.6g}, within what it may spend"
+    name, amount = ("rho", paid[2]) if stated.budget.rho is not None else ("epsilon", paid[0])
+    return True, f"paid {name} {float(amount):.6g}, delta {float(paid[1]):.6g}, within what it may spend"
 
 
 def _total(spent: Iterable[object]) -> Fraction:

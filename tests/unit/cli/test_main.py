@@ -17,7 +17,7 @@ COMMANDS = (
 )
 GROUPS = {
     "account": ("create", "show", "budget", "follow"),
-    "vault": ("create", "analyst", "budget", "ledger", "serve", "ask"),
+    "vault": ("create", "analyst", "budget", "ledger", "serve", "ask", "cost"),
 }
 
 

@@ -168,5 +168,6 @@ def _ledger(here: Context, vault: str) -> Iterator[Ledger]:
 
 
 def _amounts(standing: Standing) -> dict[str, Any]:
-    share = standing.spent.epsilon_units / max(standing.budget.epsilon_units, 1)
+    spent, budget = standing.spent, standing.budget
+    share = (spent.epsilon_units + spent.rho_units) / max(budget.epsilon_units + budget.rho_units, 1)
     return {part: str(getattr(standing, part)) for part in ("budget", "spent", "left")} | {"share": share}
