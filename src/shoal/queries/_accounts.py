@@ -119,10 +119,10 @@ class Accounts:
             account = self.account(owner)
             if not account.charges.allows(loss, region, budget=account.budget):
                 whose = "the budget of the table" if owner == WHOLE else "your budget"
-                left = account.budget - account.charges.spent
+                left, less = account.budget - account.charges.spent, "rho" if loss.rho_units else "epsilon"
                 raise BudgetSpent(
                     f"{whose} does not allow this answer: it would cost {loss}, and {left} is left; nothing was spent.",
-                    hint=f"use a smaller {'rho' if loss.rho_units else 'epsilon'}, or ask the data steward for more budget",
+                    hint=f"use a smaller {less}, or ask the data steward for more budget",
                 )
 
     def apply(self, entry: Mapping[str, Any]) -> None:

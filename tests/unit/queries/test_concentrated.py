@@ -23,11 +23,11 @@ from shoal.schema import Attribute, Domain, Kind, Role, Schema
 SEX = Attribute(name="sex", role=Role.QUASI_IDENTIFIER, domain=Domain(values=("F", "M")))
 AGE = Attribute(name="age", kind=Kind.NUMERIC, domain=Domain(minimum=0, maximum=120))
 WHO = Attribute(name="who", role=Role.PERSON, kind=Kind.CATEGORICAL)
-ROWS = pa.table({"sex": ["F", "M"] * 150, "age": [30, 40, 50] * 100})
+ROWS = pa.table({"sex": ["F", "M"] * 1500, "age": [30, 40, 50] * 1000})
 
 
 def table(*, persons: bool = False) -> shoal.Table:
-    rows = ROWS.append_column("who", pa.array([f"p{i // 2}" for i in range(300)])) if persons else ROWS
+    rows = ROWS.append_column("who", pa.array([f"p{i // 2}" for i in range(3000)])) if persons else ROWS
     return shoal.read(rows, schema=Schema(attributes=(SEX, AGE, WHO) if persons else (SEX, AGE)))
 
 
