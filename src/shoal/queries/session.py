@@ -232,7 +232,8 @@ class Desk:
         """Say what a query would cost and how wrong its answer may be; nothing is paid, and no record is read."""
         prepared = query.prepare(self.schema, self.unit)
         left = self.book.standing(account).left
-        return Quotation(cost=prepared.loss, left=left, query=prepared.text, expected=prepared.expected)
+        cost = self.book.price(self.unit.charged(prepared.loss))
+        return Quotation(cost=cost, left=left, query=prepared.text, expected=prepared.expected)
 
     def ask(self, account: str, query: Query) -> Answer:
         """Pay for a query and answer it."""

@@ -90,6 +90,7 @@ def test_questions_about_different_people_cost_the_maximum_in_rho_too() -> None:
     session.sum("age", 'sex = "M"', rho="0.01")
     session.histogram("sex", rho="0.001")
     assert session.standing.spent == Loss(rho_units=11 * 10**9)
+    assert session._desk.estimate("analyst", Count(epsilon="0.01")).cost == Loss(rho_units=5 * 10**7)
     session.mean("age", epsilon="0.01")
     assert session.standing.spent == Loss(rho_units=11 * 10**9 + 5 * 10**7)
 
