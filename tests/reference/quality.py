@@ -130,6 +130,21 @@ def value(measure: Measure, table: Table, levels: tuple[int, ...], kept: np.ndar
             return (
                 cells(lambda j, level, leaf: _share(table.columns[j], level, leaf) if level < tops[j] else 1.0) / total
             )
+        case "geometric-loss":
+            losses = [
+                (
+                    generalization
+                    * sum(
+                        _share(table.columns[j], levels[j], record[0][j]) if levels[j] < tops[j] else 1.0
+                        for group in groups.values()
+                        for record in group
+                    )
+                    + suppression * len(suppressed)
+                )
+                / total
+                for j in range(len(table.columns))
+            ]
+            return math.prod((1 + loss) ** w for loss, w in zip(losses, weights, strict=True)) - 1
         case "precision":
             return (
                 generalization

@@ -10,6 +10,7 @@ from shoal.quality._ambiguity import Ambiguity as Ambiguity
 from shoal.quality._average_class_size import AverageClassSize as AverageClassSize
 from shoal.quality._classification import Classification as Classification
 from shoal.quality._discernibility import Discernibility as Discernibility
+from shoal.quality._geometric_loss import GeometricLoss as GeometricLoss
 from shoal.quality._kl_divergence import KLDivergence as KLDivergence
 from shoal.quality._loss import InformationLoss as InformationLoss
 from shoal.quality._measure import Measure as Measure

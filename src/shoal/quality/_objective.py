@@ -13,7 +13,7 @@ import numpy.typing as npt
 from shoal.models import Classes
 from shoal.tables import Frequencies, group
 
-__all__ = ["CellObjective", "ClassCounts", "ClassObjective", "Objective"]
+__all__ = ["CellObjective", "ClassCounts", "ClassObjective", "Objective", "floors_of"]
 
 Costs = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -163,7 +163,7 @@ class CellObjective(ClassObjective):
         # Where suppression is the cheaper way: min(sum t_j, loss) >= sum min(t_j, loss * w_j) for weights of sum 1.
         caps = dearest if superadditive else np.minimum(dearest, loss * dearest / (dearest.sum() or 1.0))
         floors = tuple(
-            _floors(hierarchy.codes, table, marginal[0], float(cap))
+            floors_of(hierarchy.codes, table, marginal[0], float(cap))
             for hierarchy, table, marginal, cap in zip(frequencies.hierarchies, tables, marginals, caps, strict=True)
         )
         return cls(
@@ -226,7 +226,7 @@ class ClassCounts:
         return max(min(combinations, self.tuples), 1)
 
 
-def _floors(
+def floors_of(
     codes: Sequence[npt.NDArray[np.int32]], table: Sequence[Costs], counts: npt.NDArray[np.int64], cap: float
 ) -> Costs:
     """Add up, over the records, the least cost of each leaf at any level from each one up."""

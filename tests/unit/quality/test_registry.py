@@ -12,6 +12,7 @@ def test_every_measure_of_the_package_is_found_by_its_name() -> None:
         "average-class-size",
         "classification",
         "discernibility",
+        "geometric-loss",
         "kl-divergence",
         "loss",
         "non-uniform-entropy",
