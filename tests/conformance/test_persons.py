@@ -249,3 +249,24 @@ def test_kept_links_need_a_pseudonym_and_a_promise_about_crowds() -> None:
     with pytest.raises(ShoalError, match="needs a column with role") as raised:
         shoal.anonymize(table, shoal.TCloseness("ill", 0.3), method=shoal.Generalize(links="kept"))
     assert "says nothing about linked records" in str(raised.value)
+
+
+@pytest.mark.parametrize("method", [shoal.Generalize(suppression_limit=0.3), shoal.Mdav()], ids=repr)
+def test_the_risk_of_persons_is_told_before_and_after(method: shoal.Method) -> None:
+    frame = visits(14)
+    release = shoal.anonymize(shoal.read(frame).with_schema(described()), shoal.KAnonymity(5), method=method)
+    released = release.table.to_pandas().merge(frame[["trace", "id"]], on="trace")
+    assert release.people is not None
+    for found, records in zip(release.people, (frame, released), strict=True):
+        records = records.assign(label=records.groupby(KNOWN).ngroup())
+        crowds = records.groupby("label")["id"].nunique()
+        places = records.drop_duplicates(["label", "id"])
+        missed = (1 - 1 / places["label"].map(crowds)).groupby(places["id"]).prod()
+        together = records.groupby("id")["label"].agg(lambda own: tuple(sorted(own)))
+        assert found.persons.number == records["id"].nunique()
+        assert found.persons.highest == pytest.approx((1 - missed).max())
+        assert found.persons.mean == pytest.approx((1 - missed).mean())
+        assert found.trajectories == (together.value_counts() == 1).sum()
+    text = str(release)
+    assert "Risk of a person          before      after" in text
+    assert "unique if linked" in text

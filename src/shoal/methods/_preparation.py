@@ -12,8 +12,9 @@ from shoal.errors import DataError, ParameterError, Problems
 from shoal.guarantees import Counted, DomainOrigin, Dropped, Event, LeftOut, Pseudonymized, Repeated
 from shoal.hierarchies import provenance
 from shoal.models import Model
+from shoal.risk import PeopleRisk, risk_of_classes
 from shoal.schema import Missing, Schema
-from shoal.tables import Classes, Frequencies, Table, count_values, people, repeated_identifiers, schema_of
+from shoal.tables import Classes, Frequencies, Table, count_values, group, people, repeated_identifiers, schema_of
 
 __all__ = [
     "check_key",
@@ -26,6 +27,7 @@ __all__ = [
     "drafted",
     "file_hash",
     "preparation",
+    "risk_of_people",
     "unfit",
 ]
 
@@ -122,6 +124,17 @@ def counted(column: str, frequencies: Frequencies, labels: npt.NDArray[np.intege
         smallest=int(classes.sizes.min()),
         fewest=int(classes.crowds.min()),
     )
+
+
+def risk_of_people(
+    schema: Schema, frequencies: Frequencies, labels: npt.NDArray[np.integer]
+) -> tuple[PeopleRisk, PeopleRisk] | None:
+    """Return the risk of persons before and after; ``labels`` are the released classes of the tuples."""
+    if schema.person is None:
+        return None
+    before = risk_of_classes(frequencies, group(frequencies.codes)[0], schema.person)
+    after = risk_of_classes(frequencies, labels.astype(np.int64), schema.person)
+    return None if before is None or after is None else (before, after)
 
 
 def domains(schema: Schema, frequencies: Frequencies) -> tuple[DomainOrigin, ...]:

@@ -20,7 +20,7 @@ from shoal.mechanisms import RandomSource
 from shoal.methods._preparation import domains_of_schema
 from shoal.models import Model
 from shoal.quality import Measure
-from shoal.risk import Reidentification
+from shoal.risk import PeopleRisk, Reidentification
 from shoal.schema import Role, Schema
 from shoal.tables import Table
 
@@ -356,6 +356,9 @@ class Made:
         The quality measures that the plan asked for; under differential privacy, what the release alone tells.
     before, after
         Re-identification risk of the input (None under differential privacy, which keeps it back) and of the release.
+    people
+        The risk of persons and of their records taken together, of the input and of the release; None where nobody has
+        several records, or where the release does not hide who is in it.
     records
         The number of released records.
     domains
@@ -380,6 +383,7 @@ class Made:
     measures: Mapping[str, float | None]
     before: Reidentification | None = None
     after: Reidentification
+    people: tuple[PeopleRisk, PeopleRisk] | None = None
     records: int
     domains: tuple[DomainOrigin, ...]
     sensitive_hierarchies: tuple[Hierarchy, ...] = ()

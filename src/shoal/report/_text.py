@@ -6,11 +6,12 @@ import itertools
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
+from shoal.exact import share
 from shoal.methods import Made
 from shoal.report._document import Document, Risk
 from shoal.report._markup import clean, shortened
 from shoal.report._words import ABOUT, FEWEST, GUESSED, STRENGTHS, hidden, measured, notice, risk_figures
-from shoal.risk import Reidentification
+from shoal.risk import PeopleRisk, Reidentification
 
 __all__ = ["render_text", "summary", "table_lines"]
 
@@ -30,7 +31,23 @@ def summary(release: Made) -> str:
     shown = [risk for risk in (release.before, release.after) if risk is not None]
     apart = len(release.parts) > 1 and release.parts[0].class_column is None
     names = _HIDDEN_RISKS if release.plan.method.shows_members else _RISKS
-    return "\n".join([*lines, *_risk("Risk of the worst table" if apart else "Risk", names, shown)])
+    lines += _risk("Risk of the worst table" if apart else "Risk", names, shown)
+    return "\n".join([*lines, *_people(release.people)])
+
+
+def _people(found: tuple[PeopleRisk, PeopleRisk] | None) -> list[str]:
+    """Return the risk of persons with all their records, before and after."""
+    if found is None:
+        return []
+    rows = {
+        "persons": [f"{each.persons.number:,}" for each in found],
+        "highest risk": [share(each.persons.highest) for each in found],
+        "average risk": [share(each.persons.mean) for each in found],
+        "found for certain": [f"{each.persons.certain:,}" for each in found],
+        "unique if linked": [f"{each.trajectories:,}" for each in found],
+    }
+    lines = [f"  {name:<20}{' '.join(f'{cell:>10}' for cell in cells)}" for name, cells in rows.items()]
+    return [f"{'Risk of a person':<26}before      after", *lines]
 
 
 def render_text(document: Document) -> str:

@@ -34,6 +34,7 @@ from ._pair import Pair as Pair
 from ._people import PeopleRisk as PeopleRisk
 from ._people import UnitRisk as UnitRisk
 from ._people import people_risk as people_risk
+from ._people import risk_of_classes as risk_of_classes
 from ._population_uniqueness import PopulationUniqueness as PopulationUniqueness
 from ._population_uniqueness import individual_risk as individual_risk
 from ._population_uniqueness import population_uniqueness as population_uniqueness

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from shoal import tables
 from shoal.tables import Frequencies, Table
 
-__all__ = ["PeopleRisk", "UnitRisk", "people_risk", "unit_risk"]
+__all__ = ["PeopleRisk", "UnitRisk", "people_risk", "risk_of_classes", "unit_risk"]
 
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -78,31 +78,55 @@ def people_risk(table: Table) -> PeopleRisk | None:
         return None
     household = schema.household if schema.household in table.columns else None
     found = tables.encode(table, sensitive=() if household is None else (household,)).frequencies
-    classes, persons, counts = _pairs(found)
+    pairs = _pairs(found, tables.group(found.codes)[0])
+    risk, of_persons = _measured(*pairs, column=schema.person)
+    return risk if household is None else replace(risk, households=_of_households(found, of_persons))
+
+
+def risk_of_classes(found: Frequencies, labels: Counts, column: str) -> PeopleRisk | None:
+    """Measure the risk of the persons of a release whose classes look alike; None where everybody has one record.
+
+    Parameters
+    ----------
+    labels
+        The class of every tuple; negative for tuples that are not released.
+    column
+        The column that says whose record it is.
+    """
+    if found.holders is None or not (labels >= 0).any():
+        return None
+    classes, persons, counts = _pairs(found, labels)
+    return _measured(classes, np.unique(persons, return_inverse=True)[1], counts, column=column)[0]
+
+
+def _measured(classes: Counts, persons: Counts, counts: Counts, *, column: str | None) -> tuple[PeopleRisk, Floats]:
+    """Return the risk of pairs of class and person, and the logarithm of each person's chance of not being found."""
     number = int(persons.max(initial=-1)) + 1
     crowds = np.bincount(classes)[classes]
     with np.errstate(divide="ignore"):
         missed = np.log1p(-1 / crowds)
     of_persons: Floats = np.bincount(persons, weights=missed, minlength=number).astype(np.float64)
-    return PeopleRisk(
+    risk = PeopleRisk(
         records=_of_records(crowds, counts),
         persons=unit_risk(of_persons),
-        households=None if household is None else _of_households(found, of_persons),
+        households=None,
         trajectories=_unshared(classes, persons, counts),
-        column=schema.person,
+        column=column,
     )
+    return risk, of_persons
 
 
-def _pairs(found: Frequencies) -> tuple[Counts, Counts, Counts]:
+def _pairs(found: Frequencies, labels: Counts) -> tuple[Counts, Counts, Counts]:
     """Return the distinct pairs of class and person, sorted by person, and the number of records of each."""
-    labels, _ = tables.group(found.codes)
     if found.holders is None:  # every record is a person of its own
         classes = np.repeat(labels, found.counts).astype(np.int64)
         return classes, np.arange(len(classes)), np.ones(len(classes), dtype=np.int64)
     holders = found.holders
+    owners = labels[holders.tuples].astype(np.int64)
+    kept = owners >= 0
     number = int(labels.max(initial=-1)) + 1
-    keys, places = np.unique(holders.persons * number + labels[holders.tuples], return_inverse=True)
-    counts = np.bincount(places, weights=holders.counts, minlength=len(keys)).astype(np.int64)
+    keys, places = np.unique(holders.persons[kept] * number + owners[kept], return_inverse=True)
+    counts = np.bincount(places, weights=holders.counts[kept], minlength=len(keys)).astype(np.int64)
     return keys % max(number, 1), keys // max(number, 1), counts
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from shoal import tables
 from shoal.errors import RequirementError
 from shoal.guarantees import Counted, Event, Ordered, PromiseEntry, Requirement
-from shoal.methods._preparation import check_key, check_size, counted, domains, preparation
+from shoal.methods._preparation import check_key, check_size, counted, domains, preparation, risk_of_people
 from shoal.methods.base import DATA, Keeps, Made, Method, Part, Work, as_strong, released_columns
 from shoal.methods.classes._columns import HeldRecords, quasi_identifiers
 from shoal.methods.classes._forms import CONFIDENTIAL, IDENTIFYING, Outcome, formed, released
@@ -225,6 +225,9 @@ def assembled(run: ClassRun, outcome: Outcome, table: Table) -> Made:
         measures=reported(plan, made.measures),
         before=reidentification(Classes.grouped(encoded.frequencies)),
         after=reidentification(run.readings[-1]),
+        people=None
+        if run.method.shows_members
+        else risk_of_people(plan.schema, encoded.frequencies, made.partition.labels),
         records=len(encoded),
         domains=domains(plan.schema, encoded.frequencies),
         sensitive_hierarchies=tuple(

@@ -25,7 +25,7 @@ from shoal.guarantees import (
     Words,
     syntactic,
 )
-from shoal.methods._preparation import check_key, check_size, counted, domains, preparation
+from shoal.methods._preparation import check_key, check_size, counted, domains, preparation, risk_of_people
 from shoal.methods.base import Keeps, Made, Method, Progress, Work
 from shoal.methods.recode._result import SearchResult
 from shoal.models import Model
@@ -137,6 +137,7 @@ class Recode(Method):
             measures={measure.label: measure.value(found.recoding, frequencies) for measure in measures},
             before=reidentification(Classes.grouped(encoded.frequencies)),
             after=reidentification(after),
+            people=risk_of_people(plan.schema, frequencies, found.recoding.classes),
             records=after.records,
             domains=domains(plan.schema, frequencies),
             sensitive_hierarchies=tuple(
