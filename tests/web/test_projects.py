@@ -48,6 +48,26 @@ def test_a_project_is_saved_without_data_and_opened_on_the_same_columns(browser:
     assert answer.status_code == 200, answer.text
     mine = browser.get(f"/api/tables/{table}/schema").json()
     assert answer.json()["columns"] == mine["columns"]
+    restored = browser.get(f"/api/runs?table={fresh}").json()
+    assert restored
+    assert all(each["restored"] and each["status"]["state"] == "cancelled" for each in restored)
+    assert any(each["choice"]["promises"] == K2["promises"] for each in restored)
+    assert "from a project" in browser.get(f"/tables/{fresh}/runs").text
+    assert "From a project" in browser.get(f"/runs/{restored[0]['id']}").text
+    chosen = browser.get(f"/tables/{fresh}/promise").text
+    assert '"model": "k-anonymity"' in chosen
+
+
+def test_a_project_with_a_damaged_run_changes_nothing(browser: Browser, table: str) -> None:
+    saved = io.BytesIO(browser.get(f"/api/tables/{table}/project.zip").content)
+    with zipfile.ZipFile(saved, "a") as archive:
+        archive.writestr("runs/999/plan.toml", b"\xff\xfe")
+    fresh = browser.draft()
+    before = browser.get(f"/api/tables/{fresh}/schema").json()
+    answer = browser.put(f"/api/tables/{fresh}/project", content=saved.getvalue(), headers=OCTETS)
+    assert (answer.status_code, answer.json()["problems"]) == (422, ["run 999 of the project cannot be read"])
+    assert browser.get(f"/api/tables/{fresh}/schema").json() == before
+    assert browser.get(f"/api/runs?table={fresh}").json() == []
 
 
 def test_a_project_brings_its_hierarchies_along(browser: Browser) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Depends, Request
 
-from shoal.web._jobs import Jobs, status
+from shoal.web._jobs import Jobs, set_aside, status
 from shoal.web._store import Changed, NotFound, Store, now
 
 if TYPE_CHECKING:
@@ -99,6 +99,15 @@ class Context:
 
     def begin(self, table: str, about: dict[str, Any], files: dict[str, str]) -> dict[str, Any]:
         """Write a run down and start it."""
+        identity = self._note(table, about, files)
+        self.jobs.submit(identity, self.store.tables.path(table))
+        return self.run(identity)
+
+    def restore(self, table: str, about: dict[str, Any], files: dict[str, str]) -> None:
+        """Write a run down that was made elsewhere, without its data."""
+        set_aside(self.store.runs.path(self._note(table, about | {"restored": True}, files)))
+
+    def _note(self, table: str, about: dict[str, Any], files: dict[str, str]) -> str:
         source = self.store.tables.about(table)
         identity = self.store.runs.new()
         folder = self.store.runs.path(identity)
@@ -112,8 +121,7 @@ class Context:
             "created": now(),
         }
         self.store.runs.note(identity, about)
-        self.jobs.submit(identity, self.store.tables.path(table))
-        return self.run(identity)
+        return identity
 
 
 def _context(request: Request) -> Context:

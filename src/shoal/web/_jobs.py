@@ -19,7 +19,7 @@ from shoal.errors import Cancelled, presentable
 from shoal.web._store import Store, now, read_json, write_json
 from shoal.workers import Job, Pool, Progress
 
-__all__ = ["ENDED", "EXPLORATION", "KEY", "PLAN", "RELEASE", "Jobs", "status", "warm"]
+__all__ = ["ENDED", "EXPLORATION", "KEY", "PLAN", "RELEASE", "Jobs", "set_aside", "status", "warm"]
 
 STATUS, PLAN, COMPARISON = "status.json", "plan.toml", "comparison.json"
 RELEASE, EXPLORATION, KEY = "release", "explore.json", "pseudonym.key"
@@ -28,6 +28,10 @@ _POINTS = "comparison"
 ENDED = ("done", "failed", "cancelled")
 _KEPT = ("about.json", PLAN, COMPARISON, STATUS)
 _WAITING = {"state": "waiting", "done": 0, "total": 0, "message": ""}
+_ELSEWHERE = {
+    "problems": ["this run comes from a saved project: its promise is here, its data is not"],
+    "hint": "run it again on this table",
+}
 _INTERRUPTED = {
     "problems": ["the app was closed before this run was done; nothing was written"],
     "hint": "run it again",
@@ -37,6 +41,11 @@ _INTERRUPTED = {
 def status(folder: Path) -> dict[str, Any]:
     """Return how far the run in ``folder`` is."""
     return read_json(folder / STATUS) or _WAITING
+
+
+def set_aside(folder: Path) -> None:
+    """Note that the run in ``folder`` comes from a project, and that its data is not here."""
+    _give_up(folder, "cancelled", _ELSEWHERE)
 
 
 class Jobs:

@@ -70,7 +70,10 @@ def promise(here: Here, table: str, run: str | None = None, point: int | None = 
     if run is not None and point is not None:
         chosen = plans.choice_of(compare.point_plan(here, run, point))
     else:
-        chosen = here.store.runs.about(run).get("choice") if run is not None else None
+        # a table with a project opened on it starts from the newest promise of the project
+        from_project = (each for each in runs.every_run(here, table) if each.get("restored"))
+        about = here.store.runs.about(run) if run is not None else next(from_project, {})
+        chosen = about.get("choice")
     found = schema.get(here, table)
     return _page(
         "promise",

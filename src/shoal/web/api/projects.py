@@ -19,6 +19,7 @@ from shoal.errors import DataError
 from shoal.web._context import SCHEMA, Context, Here
 from shoal.web._jobs import PLAN
 from shoal.web.api.answers import SchemaAnswer
+from shoal.web.api.plans import choice_of
 from shoal.web.api.schema import take_file
 from shoal.web.api.tables import DAMAGED, UPLOAD
 
@@ -30,7 +31,10 @@ router = APIRouter()
 _PACKED, _UNPACKED = 64 * 2**20, 256 * 2**20
 #: how this app packs; other ways may ask for gigabytes of memory to unpack a few bytes
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_NAMES = re.compile(r"schema\.toml|hierarchies/[A-Za-z0-9_-]{1,60}\.csv")
+_NAMES = re.compile(r"schema\.toml|hierarchies/[A-Za-z0-9_-]{1,60}\.csv|runs/\d{1,4}/(?:plan\.toml|about\.json)")
+_HIERARCHIES = "hierarchies/"
+#: runs of a project that are opened, the newest
+_RUNS = 200
 
 
 @router.get("/tables/{table}/project.zip", response_class=Response)
@@ -54,7 +58,7 @@ def save(here: Here, table: str) -> Response:
 
 @router.put("/tables/{table}/project", openapi_extra=UPLOAD, response_model=SchemaAnswer)
 async def open_again(request: Request, here: Here, table: str) -> dict[str, Any]:
-    """Take the schema and the hierarchies of a saved project for a table with the same columns."""
+    """Take the schema, the hierarchies and the runs of a saved project, without their data, for the same columns."""
     here.store.tables.path(table)
     body = bytearray()
     async for chunk in request.stream():
@@ -72,13 +76,39 @@ def _open(here: Context, table: str, body: bytes) -> dict[str, Any]:
         staged = Path(place)
         (staged / "hierarchies").mkdir()
         for name, content in files.items():
-            (staged / name).write_bytes(content)
+            if name == SCHEMA or name.startswith(_HIERARCHIES):
+                (staged / name).write_bytes(content)
         _check(here, table, staged)
+        restored = _restored(files, staged)
         (folder / "hierarchies").mkdir(mode=0o700, exist_ok=True)
         for name in files:
-            if name != SCHEMA:
+            if name.startswith(_HIERARCHIES):
                 shutil.copyfile(staged / name, folder / name)
-    return take_file(here, table, files[SCHEMA])
+    taken = take_file(here, table, files[SCHEMA])
+    for about, plan in restored:
+        here.restore(table, about, {PLAN: plan})
+    return taken
+
+
+def _restored(files: dict[str, bytes], folder: Path) -> list[tuple[dict[str, Any], str]]:
+    """Return what is known of the runs of a project, the oldest first, and their plans, each of which is read."""
+    import shoal
+
+    numbers = sorted((int(name.split("/")[1]) for name in files if name.endswith(PLAN)), reverse=True)
+    found = []
+    for number in numbers[-_RUNS:]:
+        try:
+            text = files[f"runs/{number}/{PLAN}"].decode("utf-8")
+            told = json.loads(files.get(f"runs/{number}/about.json", b"{}"))
+        except ValueError:
+            raise DataError(f"run {number} of the project cannot be read") from None
+        plan = shoal.Plan.loads(text, folder=folder)
+        known = told if isinstance(told, dict) else {}
+        words = {key: str(known.get(key) or "")[:200] for key in ("name", "title")}
+        statements = [model.statement() for model in plan.models]
+        about = {"kind": "release", "choice": choice_of(plan), "method": plan.method.name, "statements": statements}
+        found.append((about | words | {"title": words["title"] or plan.method.name}, text))
+    return found
 
 
 def unpacked(body: bytes) -> dict[str, bytes]:

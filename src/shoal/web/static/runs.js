@@ -17,7 +17,7 @@ project.addEventListener("change", async () => {
   try {
     await call("PUT", `/api/tables/${project.dataset.table}/project`, project.files[0]);
     channel(project.dataset.table).postMessage("");
-    location.assign(`/tables/${project.dataset.table}`);
+    location.reload();
   } catch (error) {
     show(error);
     project.value = "";
