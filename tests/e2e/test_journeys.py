@@ -277,7 +277,8 @@ def test_no_page_has_a_serious_accessibility_problem(
     compared = page.url
     problems = []
     steps = [f"{address}/{step}" for step in ("records", "risk", "promise", "compare", "runs")]
-    for place in (app.home, address, *steps, result, compared, f"{app.home}/verify"):
+    others = [f"{app.home}/{name}" for name in ("vaults", "verify")]
+    for place in (app.home, address, *steps, result, f"{result}/explore", compared, *others):
         page.goto(place)
         if place == address:
             open_column(page, "age")

@@ -10,12 +10,14 @@ const cells = (...values) => values.map((value) => make("td", { class: "n" }, va
 const solutions = document.querySelector("#solutions");
 const given = document.querySelector("#nodes");
 if (given) {
-  const { attributes, examples, levels: released, nodes, measure } = JSON.parse(given.textContent);
+  const { attributes, examples, levels: released, nodes: visits, measure } = JSON.parse(given.textContent);
   const form = document.querySelector("#node-filter");
   const selects = [...form.querySelectorAll("[data-column]")];
   const body = document.querySelector("#node-list tbody");
   const key = (levels) => levels.join(", ");
-  const known = new Map(nodes.map((node) => [key(node.levels), node]));
+  // a search may come by the same node twice
+  const known = new Map(visits.map((node) => [key(node.levels), node]));
+  const nodes = [...known.values()];
   let chosen = released;
 
   const example = (column, level) => (level === 0 ? "as it is" : examples[column][level] ?? "missing");
