@@ -16,8 +16,8 @@ if (given) {
   const body = document.querySelector("#node-list tbody");
   const key = (levels) => levels.join(", ");
   // a search may come by the same node twice
-  const known = new Map(visits.map((node) => [key(node.levels), node]));
-  const nodes = [...known.values()];
+  const known = new Map(visits.toReversed().map((node) => [key(node.levels), node]));
+  const nodes = [...known.values()].reverse();
   let chosen = released;
 
   const example = (column, level) => (level === 0 ? "as it is" : examples[column][level] ?? "missing");
@@ -26,12 +26,12 @@ if (given) {
     const node = known.get(key(levels));
     const words = levels.map((level, column) => make("li", {}, make("b", {}, attributes[column]), `: level ${level}, ${example(column, level)}`));
     let figures = "The search did not look at this combination: a better one was found first, or it cannot keep the promise. Apply it to see.";
-    if (node) figures = node.value === null ? "It does not keep the promise within the share of records that may be left out." : `${measure}: ${node.value.toLocaleString("en", { maximumSignificantDigits: 4 })}; ${count(node.suppressed)} records left out.`;
+    if (node) figures = node.value === null ? "The search set it aside: it does not keep the promise within the share of records that may be left out, or cannot be better than the chosen one. Apply it to see." : `${measure}: ${node.value.toLocaleString("en", { maximumSignificantDigits: 4 })}; ${count(node.suppressed)} records left out.`;
     document.querySelector("#node-about").replaceChildren(make("ul", {}, ...words), make("p", {}, figures));
     for (const row of body.rows) row.classList.toggle("chosen", row.dataset.levels === key(levels));
     for (const dot of document.querySelectorAll("#lattice [data-levels]")) dot.classList.toggle("picked", dot.dataset.levels === key(levels));
     const apply = document.querySelector("#apply");
-    if (apply) apply.disabled = key(levels) === key(released) || (node !== undefined && node.value === null);
+    if (apply) apply.disabled = key(levels) === key(released);
   }
   function list() {
     const wanted = selects.map((select) => select.value);
