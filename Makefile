@@ -19,7 +19,7 @@ help: ## show what each target does
 demo: .venv/installed ## draft, anonymise and verify the bundled hospital table
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/hospital/demo.sh
 
-test: .venv/tested system lint types ## everything: system packages, lint, types, all tests
+test: .venv/tested system lint types docs ## everything: system packages, lint, types, the documentation, all tests
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 check: .venv/tested lint types ## the developer loop: lint, types and the quick tests
