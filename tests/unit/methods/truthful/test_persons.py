@@ -191,15 +191,6 @@ def test_a_number_of_records_needs_a_person_column() -> None:
         shoal.Plan(schema=nobody, models=(shoal.DifferentialPrivacy(epsilon=1, delta=1e-6, records_per_person=1),))
 
 
-def test_many_tables_promise_nothing_to_persons() -> None:
-    privacy = shoal.DifferentialPrivacy(epsilon=1, delta=1e-6, records_per_person=1)
-    with pytest.raises(PlanError, match="promises nothing to persons"):
-        shoal.Plan(schema=SCHEMA, models=(privacy,), method=shoal.TruthfulTables())
-    table = shoal.read(clinic([1, 2])).with_schema(SCHEMA)
-    with pytest.raises(PlanError, match="column `patient` says that persons may have several"):
-        shoal.anonymize(table, shoal.DifferentialPrivacy(epsilon=1, delta=1e-6), method=shoal.TruthfulTables())
-
-
 def test_records_without_a_person_are_refused() -> None:
     rows = clinic([2] * 50).set_column(0, "patient", pa.array([None, *["x"] * 99]))
     with pytest.raises(shoal.errors.SchemaError, match="column `patient`: 1 value is missing"):
