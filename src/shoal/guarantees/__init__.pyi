@@ -48,6 +48,7 @@ from ._kind import PromiseKind as PromiseKind
 from ._kind import Requirement as Requirement
 from ._kind import Words as Words
 from ._promise import CRYPTOGRAPHIC as CRYPTOGRAPHIC
+from ._promise import NO_RANDOMNESS as NO_RANDOMNESS
 from ._promise import SEED as SEED
 from ._promise import Guarantee as Guarantee
 from ._promise import Neighbours as Neighbours

@@ -12,6 +12,7 @@ from shoal.guarantees._kind import CLASSES, PromiseKind, Words
 
 __all__ = [
     "CRYPTOGRAPHIC",
+    "NO_RANDOMNESS",
     "SEED",
     "Guarantee",
     "Neighbours",
@@ -21,6 +22,9 @@ __all__ = [
     "randomness",
     "syntactic",
 ]
+
+#: of a release that drew nothing
+NO_RANDOMNESS = "none used"
 
 
 class Strength(StrEnum):
@@ -141,7 +145,7 @@ class Guarantee:
 
     promises: tuple[Promise, ...]
     events: tuple[Event, ...] = ()
-    randomness: str = "none used"
+    randomness: str = NO_RANDOMNESS
 
     @property
     def budget(self) -> Budget:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from shoal import tables
 from shoal.exact import share
+from shoal.hierarchies import TOP
 from shoal.methods import Made
-from shoal.schema import Role
+from shoal.schema import Role, Schema
+from shoal.tables import Table
 
-__all__ = ["attention", "erased"]
+__all__ = ["attention", "noticed"]
 
 # so many records alone with a released value make it a way to find people
 _TELLING = 0.05
@@ -22,59 +22,64 @@ _MOST = 30
 
 
 def attention(release: Made) -> tuple[str, ...]:
-    """Return sentences on columns that were erased, secrets that single people out, and classes of one secret.
+    """Return what the holder should see of a release, with what to do about it.
 
-    They are computed from the release. Nothing is said of a differentially private one, whose promise covers all of it.
+    Sentences on columns that were erased, secrets that single people out, classes of one secret, and searches that
+    stopped. Nothing is said of a differentially private release, whose promise covers all of it.
     """
     if release.private is not None or len(release.parts) > 1 or not release.records:
         return ()
-    return (*_erased(release), *_singling(release), *_same(release), *_unfinished(release))
+    found = _noticed(release.table, release.plan.schema, release.records)
+    return (*(f"{fact} {advice}" for fact, advice in found), *_unfinished(release))
 
 
-def erased(release: Made) -> tuple[str, ...]:
-    """Return the quasi-identifiers that are the same in every released record, because they were generalised away."""
-    if release.search is None:
-        return ()
-    recoding = release.search.recoding
-    return tuple(
-        name
-        for place, name in enumerate(recoding.attributes)
-        if len(shown := np.unique(recoding.codes[:, place])) == 1 and recoding.labels[place][int(shown[0])] == "*"
-    )
+def noticed(table: Table, schema: Schema, records: int) -> tuple[str, ...]:
+    """Return what a released table shows and no promise of crowds covers; whoever has the release can compute it."""
+    return tuple(fact for fact, _ in _noticed(table, schema, records)) if records else ()
 
 
-def _erased(release: Made) -> Iterator[str]:
-    for name in erased(release):
-        rule = release.plan.schema[name].hierarchy
+def _noticed(table: Table, schema: Schema, records: int) -> Iterator[tuple[str, str]]:
+    yield from _erased(table, schema)
+    yield from _singling(table, schema, records)
+    yield from _same(table, schema, records)
+
+
+def _erased(table: Table, schema: Schema) -> Iterator[tuple[str, str]]:
+    for name in [each for each in schema.quasi_identifiers if each in table.columns]:
+        values = tables.count_values(table, name)
+        if values.distinct != 1 or values.commonest(1, length=2)["value"][0].as_py() != TOP:
+            continue
+        rule = schema[name].hierarchy
         why = (
             "its hierarchy has nothing between the value and `*`; groups in between"
             if rule is None or rule.name == "flat"
             else "finer values would leave too few people alike; fewer quasi-identifiers, a smaller k"
         )
-        yield f"`{name}` is `*` in every record: {why} or a higher `weight` would keep more of it."
+        yield f"`{name}` is `*` in every record.", f"Here {why} or a higher `weight` would keep more of it."
 
 
-def _singling(release: Made) -> Iterator[str]:
-    schema = release.plan.schema
-    for name in _exact(release)[:_MOST]:
-        number = tables.alone(release.table, name)
-        if number >= _TELLING * release.records:
+def _singling(table: Table, schema: Schema, records: int) -> Iterator[tuple[str, str]]:
+    exact = [name for name in (*schema.sensitive, *schema.insensitive) if name in table.columns]
+    for name in exact[:_MOST]:
+        number = tables.alone(table, name)
+        if number >= _TELLING * records:
             role = "secret" if schema[name].role is Role.SENSITIVE else "column"
             yield (
-                f"{share(number / release.records)} of the records are alone with their released value of the {role} "
-                f"`{name}`: whoever knows it finds the record. Round it, drop it, or make it a quasi-identifier."
+                f"{share(number / records)} of the records are alone with their released value of the {role} "
+                f"`{name}`: whoever knows it finds the record.",
+                "Round it, drop it, or make it a quasi-identifier.",
             )
 
 
-def _same(release: Made) -> Iterator[str]:
-    schema = release.plan.schema
-    by = [name for name in schema.quasi_identifiers if name in release.table.columns]
-    for name in [each for each in schema.sensitive if each in release.table.columns][:_MOST] if by else []:
-        number = tables.alike(release.table, by, name)
-        if number >= _SAME * release.records:
+def _same(table: Table, schema: Schema, records: int) -> Iterator[tuple[str, str]]:
+    by = [name for name in schema.quasi_identifiers if name in table.columns]
+    for name in [each for each in schema.sensitive if each in table.columns][:_MOST] if by else []:
+        number = tables.alike(table, by, name)
+        if number >= _SAME * records:
             yield (
-                f"{share(number / release.records)} of the records are in a class where all have the same `{name}`: "
-                f"finding the class tells the secret. A promise such as `--l {name}=2` prevents it."
+                f"{share(number / records)} of the records are in a class where all have the same `{name}`: "
+                "finding the class tells the secret.",
+                f"A promise such as `--l {name}=2` prevents it.",
             )
 
 
@@ -85,9 +90,3 @@ def _unfinished(release: Made) -> Iterator[str]:
             f"The search stopped before it was done. The best release of its kind may have a {found.measure.title} "
             f"lower by at most {found.gap:.3g}; more time may find it."
         )
-
-
-def _exact(release: Made) -> list[str]:
-    """Return the columns that are released as they are."""
-    schema = release.plan.schema
-    return [name for name in (*schema.sensitive, *schema.insensitive) if name in release.table.columns]

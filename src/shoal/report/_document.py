@@ -296,6 +296,8 @@ class Document(_Figures):
         The search for the levels, where it can be repeated; internal alone.
     board
         What a board asks, where that was wanted.
+    attention
+        What the released table shows and no promise covers: columns erased, secrets that single people out.
     limitations
         What the release does not protect from.
     """
@@ -321,6 +323,7 @@ class Document(_Figures):
     query_error: float | None = None
     lattice: LatticeFigures | None = None
     board: BoardFigures | None = None
+    attention: tuple[str, ...] = ()
     limitations: tuple[str, ...]
     files: tuple[FileFigures, ...]
 

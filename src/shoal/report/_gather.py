@@ -9,10 +9,11 @@ from typing import Any
 from shoal import tables
 from shoal.errors import ShoalError
 from shoal.exact import fraction
-from shoal.guarantees import CERTIFICATE, Certificate, Counted, Data, Strength, load
+from shoal.guarantees import CERTIFICATE, NO_RANDOMNESS, Certificate, Counted, Data, Strength, load
 from shoal.methods.brief import Brief
 from shoal.methods.noise import BOUNDED, NOISE
 from shoal.methods.truthful import DifferentialPrivacy
+from shoal.report._attention import noticed
 from shoal.report._columns import column_figures
 from shoal.report._document import (
     BudgetFigures,
@@ -98,9 +99,18 @@ def gather(folder: Path, certificate: Certificate) -> Document:
         tables=shown,
         # where there is noise or differential privacy, the certified measures are functions of the release
         measures=dict(certificate.measures) if private or _noisy(certificate) else {},
+        attention=() if private or plan is None else _attention(folder, certificate, plan, shown),
         limitations=tuple(limitations(certificate)),
         files=listed(certificate),
     )
+
+
+def _attention(folder: Path, certificate: Certificate, plan: Brief, shown: Sequence[TableFigures]) -> tuple[str, ...]:
+    """Return what the one table of a release shows, where its values are those of its records."""
+    mixed = shown[0].hidden_among is not None or not certificate.randomness.startswith(NO_RANDOMNESS)
+    if len(shown) > 1 or mixed or _noisy(certificate):
+        return ()
+    return noticed(tables.read(folder / certificate.data.file), plan.schema, certificate.data.records)
 
 
 def _plan(folder: Path) -> Brief | None:

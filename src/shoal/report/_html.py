@@ -71,6 +71,8 @@ def _sections(document: Document) -> Iterable[tuple[str, str | Iterable[str]]]:
         yield "What each column is", _described(document)
     yield "What was done", _done(document)
     yield "How well people are hidden", _risks(document)
+    if document.attention:
+        yield "What to pay attention to", element("ul", [element("li", ticks(t)) for t in document.attention])
     if document.board is not None:
         yield from board_sections(document, document.board)
     yield "What the data look like", _data(document)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from shoal import tables
 from shoal.errors import ShoalError
-from shoal.guarantees import CERTIFICATE, Certificate, load
+from shoal.guarantees import CERTIFICATE, NO_RANDOMNESS, Certificate, load
 from shoal.methods import Made
 from shoal.report._columns import compared_column
 from shoal.report._document import Document, Risk, TableFigures, Variant
@@ -69,7 +69,7 @@ def internal_report(folder: str | Path, original: Table, plan: Plan) -> Document
 
 
 def _again(plan: Plan, original: Table, certificate: Certificate) -> Made | None:
-    if not certificate.randomness.startswith("none used"):
+    if not certificate.randomness.startswith(NO_RANDOMNESS):
         return None  # it would be another release
     key = secrets.token_bytes(32) if any(attribute.pseudonym for attribute in plan.schema) else None
     try:

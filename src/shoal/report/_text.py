@@ -68,6 +68,7 @@ def render_text(document: Document) -> str:
             lines += _section(f"Risk, {table.file}", [hidden(table.hidden_among)])
     if document.measures:
         lines += _quality(document.measures)
+    lines += _section("Attention", document.attention)
     lines += _section("Limitations", document.limitations)
     return "\n".join(lines) + "\n"
 

@@ -10,6 +10,7 @@ from shoal.errors import InputError, ShoalError, VerificationError
 from shoal.guarantees import (
     CERTIFICATE,
     CRYPTOGRAPHIC,
+    NO_RANDOMNESS,
     WORDING,
     Certificate,
     Check,
@@ -237,7 +238,7 @@ def on_trust(plan: Brief, certificate: Certificate) -> list[Check]:
         found["suppressed records"] = "their number"
     if any(step.get("step") == "left-out" for step in certificate.steps):
         found["records left out"] = "their number"
-    if not certificate.randomness.startswith("none used"):
+    if not certificate.randomness.startswith(NO_RANDOMNESS):
         source = "the operating system" if certificate.randomness == CRYPTOGRAPHIC else "a seed"
         found["random numbers"] = f"that they were drawn as the steps say, and from {source}"
     if certificate.measures:
