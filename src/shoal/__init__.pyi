@@ -17,6 +17,7 @@ from .estimation import estimate as estimate
 from .estimation import weighted_records as weighted_records
 from .guarantees import Guarantee as Guarantee
 from .guarantees import Verification as Verification
+from .learning import Generalizer as Generalizer
 from .masking import Masked as Masked
 from .masking import mask as mask
 from .methods.about import About as About

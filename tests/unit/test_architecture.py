@@ -18,7 +18,7 @@ SOURCE = Path(shoal.__file__).parent
 LAYERS = [
     {"__main__"},
     {"cli", "web", "testing"},
-    {"arx", "comparison", "queries"},
+    {"arx", "comparison", "learning", "queries"},
     {"plan"},
     {"release"},
     {"verification"},

@@ -51,11 +51,11 @@ def _erased(table: Table, schema: Schema) -> Iterator[tuple[str, str]]:
             continue
         rule = schema[name].hierarchy
         why = (
-            "its hierarchy has nothing between the value and `*`; groups in between"
+            "Its hierarchy has nothing between the value and `*`; groups in between"
             if rule is None or rule.name == "flat"
-            else "finer values would leave too few people alike; fewer quasi-identifiers, a smaller k"
+            else "Finer values would leave too few people alike; fewer quasi-identifiers, a smaller k"
         )
-        yield f"`{name}` is `*` in every record.", f"Here {why} or a higher `weight` would keep more of it."
+        yield f"`{name}` is `*` in every record.", f"{why} or a higher `weight` would keep more of it."
 
 
 def _singling(table: Table, schema: Schema, records: int) -> Iterator[tuple[str, str]]:

@@ -23,6 +23,7 @@ __all__ = [
     "containing",
     "count_values",
     "distinct_values",
+    "in_order",
     "numbers",
     "ordered",
     "records_from",
@@ -45,6 +46,14 @@ def numbers(table: Table, name: str) -> Floats:
     with quiet(table.source.name):
         found = table.engine.fetch(records.order_by(records[ROW]).select(value=records[name].cast("float64")))
     return np.asarray(found["value"].to_numpy(), dtype=np.float64)
+
+
+def in_order(table: Table) -> pa.Table:
+    """Return all records in the order of the source."""
+    table = numbered(table)
+    records = table.expression
+    with quiet(table.source.name):
+        return table.engine.fetch(records.order_by(records[ROW])).select(list(table.columns))
 
 
 def records_from(table: Table, start: int, limit: int) -> pa.Table:

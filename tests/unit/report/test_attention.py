@@ -21,7 +21,7 @@ def test_columns_that_were_erased_are_named():
     found = release(rows, zip="quasi-identifier", sex="quasi-identifier")
     assert set(found.table.to_arrow()["zip"].to_pylist()) == {"*"}
     (sentence,) = found.attention
-    assert sentence.startswith("`zip` is `*` in every record: its hierarchy has nothing between the value and `*`")
+    assert sentence.startswith("`zip` is `*` in every record. Its hierarchy has nothing between the value and `*`")
 
 
 def test_secrets_that_single_people_out_are_counted():
@@ -40,6 +40,30 @@ def test_classes_of_one_secret_are_counted():
     classes = found.table.to_pandas().groupby("sex")["illness"].agg(lambda each: each.nunique(dropna=False))
     assert dict(classes) == {"m": 1, "w": 3}
     assert any(each.startswith("25.0% of the records are in a class where all have") for each in found.attention)
+
+
+def test_summary_and_report_say_the_same_to_everybody_without_advice(tmp_path):
+    rows = pa.table({"zip": [f"z{n}" for n in range(40)], "sex": ["m", "w"] * 20, "pay": [*range(15), *[50] * 25]})
+    found = release(rows, zip="quasi-identifier", sex="quasi-identifier", pay="sensitive")
+    found.write(tmp_path / "release")
+    summary = " ".join((tmp_path / "release" / "summary.txt").read_text().split())
+    assert "Attention - `zip` is `*` in every record. - 37.5% of the records are alone" in summary
+    assert "make it a quasi-identifier" not in summary
+    assert "What to pay attention to" in (tmp_path / "release" / "report.html").read_text()
+    assert shoal.verify(tmp_path / "release").passed
+
+
+def test_nothing_is_said_of_values_that_were_exchanged(tmp_path):
+    schema = shoal.Schema(
+        attributes=(
+            shoal.Attribute(name="age", role="quasi-identifier", kind="numeric"),
+            shoal.Attribute(name="pay", role="sensitive", kind="numeric"),
+        )
+    )
+    rows = shoal.read(pa.table({"age": list(range(40)), "pay": list(range(40))}), schema=schema)
+    found = shoal.anonymize(rows, shoal.ProbabilisticKAnonymity(4), method=shoal.Swap())
+    found.write(tmp_path / "release")
+    assert "Attention" not in (tmp_path / "release" / "summary.txt").read_text()
 
 
 def test_there_is_nothing_to_say_of_a_harmless_release():
