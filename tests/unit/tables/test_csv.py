@@ -174,7 +174,7 @@ def test_a_quoted_field_may_hold_anything(file: Path) -> None:
 
 def test_one_column_is_a_table_too(file: Path) -> None:
     file.write_text("age\n39\n\n40\n")
-    assert read(file).to_arrow()["age"].to_pylist() == ["39", "40"]
+    assert read(file).to_arrow()["age"].to_pylist() == ["39", None, "40"]
 
 
 def test_a_compressed_file_is_read(tmp_path: Path) -> None:

@@ -66,3 +66,13 @@ def test_columns_with_the_same_name_are_said(tmp_path):
     assert table.notes == (
         "people.csv: 2 columns have no name or that of another and got a new one: `age_2`, `column_3`",
     )
+
+
+def test_words_that_come_again_below_them_are_a_record():
+    rows = [["Jane", "London", "f"], ["Ada", "London", "f"], ["Eve", "Paris", "m"], ["Bob", "London", "f"]]
+    rows += [["Zoe", "Paris", "m"], ["Max", "London", "f"]]
+    assert header_of(rows).present is False
+    assert header_of([["name", "town", "sex"], *rows]).present
+    # concatenated files repeat their header once or twice, and one column may be called as one of its values
+    assert header_of([["name", "town", "sex"], *rows, ["name", "town", "sex"]]).present
+    assert header_of([["name", "London", "sex"], *rows]).columns[0] in ("name", "column_1")

@@ -98,3 +98,13 @@ def test_a_messy_table_is_drafted_so_that_it_can_be_read(tmp_path):
     table = shoal.read(path, schema=schema)
     assert [note for note in table.notes if "wert" in note]
     assert table.to_arrow()["Datum"].type == pa.date32()
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("last", [True, False])
+def test_blank_lines_of_a_file_of_one_column_are_missing_values(end, last, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes((end.join(["age", "31", "", "45", "", "", "52"]) + end * last).encode())
+    assert shoal.read(path).to_arrow()["age"].to_pylist() == ["31", None, "45", None, None, "52"]
+    path.write_bytes((end.join(["age,sex", "31,f", "", "45,m"]) + end * last).encode())
+    assert shoal.read(path).to_arrow()["age"].to_pylist() == ["31", "45"]

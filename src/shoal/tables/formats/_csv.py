@@ -1,9 +1,9 @@
 """Read CSV: every field as text, typed later by the schema, so that ZIP codes keep their zeros.
 
 The grammar is that of Python's ``csv`` module (and of spreadsheets): a quote opens a quoted field only at its start,
-two quotes inside are one, a quoted field may hold line breaks; LF, CRLF and CR end a record; blank lines are skipped.
-An empty field, quoted or not, is a missing value. Arrow parses; what it does not tell (bad encodings, zero bytes,
-a quote that never ends) is watched on the way in.
+two quotes inside are one, a quoted field may hold line breaks; LF, CRLF and CR end a record; blank lines are
+skipped, but in a file of one column, where they are missing values. An empty field, quoted or not, is a missing value.
+Arrow parses; what it does not tell (bad encodings, zero bytes, a quote that never ends) is watched on the way in.
 """
 
 from __future__ import annotations
@@ -133,7 +133,9 @@ def open_csv(
     head = header_of(rows)
     columns = head.columns
     check_names(columns, path.name)
-    watched = _Watched(path, chosen, columns, delimiter, header=head.present)
+    # of one column, a blank line is a record without a value
+    blanks = len(columns) == 1 and not sample.startswith(("\r", "\n"))
+    watched = _Watched(path, chosen, columns, delimiter, header=head.present, blanks=blanks)
     return CsvText(
         columns=columns,
         encoding="Windows-1252 (it is not UTF-8)" if fall_back else chosen.codec.upper(),
@@ -149,9 +151,10 @@ class _Watched:
     """The records of a file, and what was wrong with them."""
 
     def __init__(
-        self, path: Path, encoding: Encoding, columns: tuple[str, ...], delimiter: str, *, header: bool
+        self, path: Path, encoding: Encoding, columns: tuple[str, ...], delimiter: str, *, header: bool, blanks: bool
     ) -> None:
         self.path, self.columns, self.delimiter, self.header = path, columns, delimiter, header
+        self.blanks = blanks
         self.stream = Utf8Stream(path, encoding, end=self._end(token := secrets.token_hex(16)))
         self.token = token
         self.ragged: list[int] = []
@@ -190,7 +193,10 @@ class _Watched:
             # one thread: only then does Arrow number the rows, and it is as fast
             read_options=pyarrow.csv.ReadOptions(block_size=BLOCK, column_names=names, use_threads=False),
             parse_options=pyarrow.csv.ParseOptions(
-                delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=self._note
+                delimiter=self.delimiter,
+                newlines_in_values=True,
+                invalid_row_handler=self._note,
+                ignore_empty_lines=not self.blanks,
             ),
             convert_options=pyarrow.csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()),

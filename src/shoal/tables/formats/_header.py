@@ -28,7 +28,7 @@ def header_of(rows: Sequence[Sequence[str]]) -> Header:
     """Return the names of the columns of a file with these first rows.
 
     A first row with numbers or dates above columns of numbers or dates is a record, not a header: its values must not
-    become names, which messages show. Years or numbers in a row, as ``2019, 2020, 2021``, are names.
+    become names, which messages show. So is one of words that come again below them. Years or numbers in a row, as ``2019, 2020, 2021``, are names.
 
     Examples
     --------
@@ -71,7 +71,17 @@ def _is_record(rows: Sequence[Sequence[str]]) -> bool:
         return False
     of_values = [place for place in range(len(first)) if _holds_values([row[place].strip() for row in below])]
     values = [first[place] for place in of_values]
-    return bool(values) and all(map(_VALUE.fullmatch, values)) and not _in_a_row(values)
+    if values:
+        return all(map(_VALUE.fullmatch, values)) and not _in_a_row(values)
+    return _recurs(first, below)
+
+
+def _recurs(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row holds values that come again, in most of the columns whose values do."""
+    counts = [Counter(row[place].strip() for row in below) for place in range(len(first))]
+    repeating = [place for place, found in enumerate(counts) if len(found) <= len(below) / 2]
+    again = [place for place in repeating if first[place] and counts[place][first[place]] > 1]
+    return bool(again) and 2 * len(again) >= len(repeating)
 
 
 def _holds_values(cells: Sequence[str]) -> bool:

@@ -50,6 +50,7 @@ class Utf8Stream(io.RawIOBase):
         self._decoder = codecs.getincrementaldecoder(encoding.codec)()
         self._source: BinaryIO | None = None
         self._buffer = b""
+        self._last = b""
         self._lines = 0
         self._ascii = True
         self._done = False
@@ -99,9 +100,15 @@ class Utf8Stream(io.RawIOBase):
             else:
                 self._lines += text.count(b"\n")
                 self._done = not chunk
-                return text + self._end if self._done else text
+                self._last = text[-1:] or self._last
+                return text + self._ending if self._done else text
         self._done = True
         return b""
+
+    @property
+    def _ending(self) -> bytes:
+        # a line end of ours after one of the file's would be a blank line, which is a record in a file of one column
+        return self._end.removeprefix(b"\n") if self._last in (b"\n", b"\r") else self._end
 
     def _utf8(self, chunk: bytes) -> bytes:
         if self._encoding.codec == "utf-8" and self._ascii and chunk.isascii():
