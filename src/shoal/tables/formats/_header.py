@@ -28,7 +28,8 @@ def header_of(rows: Sequence[Sequence[str]]) -> Header:
     """Return the names of the columns of a file with these first rows.
 
     A first row with numbers or dates above columns of numbers or dates is a record, not a header: its values must not
-    become names, which messages show. So is one of words that come again below them. Years or numbers in a row, as ``2019, 2020, 2021``, are names.
+    become names, which messages show. So is one of words that come again below them. Years or numbers in a row, as
+    ``2019, 2020, 2021``, are names.
 
     Examples
     --------
