@@ -178,7 +178,7 @@ class TableFigures(_Figures):
 
 
 class LatticeNode(_Figures):
-    """A combination of levels that the search looked at; ``value`` is None where it does not keep the promise."""
+    """A combination of levels that the search looked at; ``value`` is None where it was set aside."""
 
     levels: tuple[int, ...]
     value: float | None

@@ -75,7 +75,9 @@ def lattice_figures(search: SearchResult) -> LatticeFigures | None:
     lattice, chosen = search.lattice, search.levels
     if lattice is None or chosen is None:
         return None
-    order = np.lexsort((lattice.levels.sum(axis=1), lattice.values))[:_NODES]
+    order = np.lexsort((lattice.levels.sum(axis=1), lattice.values))
+    _, first = np.unique(lattice.levels[order], axis=0, return_index=True)  # a node may have been looked at twice
+    order = order[np.sort(first)][:_NODES]
     return LatticeFigures(
         columns=search.recoding.attributes,
         heights=tuple(map(int, lattice.heights)),
@@ -94,7 +96,7 @@ def lattice_figures(search: SearchResult) -> LatticeFigures | None:
 
 
 def lattice_chart(lattice: LatticeFigures) -> Chart:
-    """Draw nodes by the sum of their levels; the chosen one is ringed, those that fail are hollow."""
+    """Draw nodes by the sum of their levels; the chosen one is ringed, those set aside are hollow."""
     rows: dict[int, list[LatticeNode]] = {}
     for node in lattice.nodes:
         rows.setdefault(sum(node.levels), []).append(node)
@@ -108,7 +110,7 @@ def lattice_chart(lattice: LatticeFigures) -> Chart:
         name="lattice",
         title=f"Combinations of levels of {', '.join(lattice.columns)}",
         note=f"{len(lattice.nodes):,} of {lattice.looked_at:,} examined; "
-        "exact at the bottom, hidden at the top; filled: keeps the promise; ringed: chosen",
+        "exact at the bottom, hidden at the top; filled: keeps the promise; hollow: set aside; ringed: chosen",
         width=_WIDTH,
         height=_ROW * max(len(tall), 1),
         content=join(
@@ -147,4 +149,4 @@ def _levels(node: LatticeNode) -> str:
 
 
 def _value(node: LatticeNode) -> str:
-    return "does not keep the promise" if node.value is None else f"{node.value:.6g}"
+    return "set aside by the search" if node.value is None else f"{node.value:.6g}"
