@@ -108,13 +108,14 @@ def test_the_private_report_is_for_the_publisher(shoal: Run, folder: Path, tmp_p
     assert json.loads((tmp_path / "private.json").read_text())["records"] == 400
 
 
-def test_delta_goes_with_the_truthful_method(shoal: Run, folder: Path, tmp_path: Path) -> None:
-    done = shoal(
-        "anonymize", folder / "people.csv", *METHOD, "--epsilon", 1, "--delta", "1e-6", "--output", tmp_path / "release"
-    )
+def test_noise_may_spend_a_delta_and_the_truthful_method_needs_one(shoal: Run, folder: Path, tmp_path: Path) -> None:
+    options = ("--option", "noise=gaussian", "--epsilon", 1, "--output", tmp_path / "release")
+    done = shoal("anonymize", folder / "people.csv", *METHOD, *options)
     assert done.returncode == 2
-    assert "has no parameter `delta`" in done.stderr
-    done = shoal("anonymize", folder / "people.csv", "--epsilon", 1, "--output", tmp_path / "release")
+    assert "needs a delta" in done.stderr
+    done = shoal("anonymize", folder / "people.csv", *METHOD, *options, "--delta", "1e-6")
+    assert done.returncode == 0, done.stderr
+    done = shoal("anonymize", folder / "people.csv", "--epsilon", 1, "--output", tmp_path / "other")
     assert done.returncode == 2
     assert "needs the parameter `delta`" in done.stderr
     assert "or with --method dp-microaggregation (noise)" in " ".join(done.stderr.split())
