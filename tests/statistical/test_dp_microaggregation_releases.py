@@ -195,7 +195,7 @@ def test_a_query_for_one_record_does_not_protect_the_table(target: str, refuted:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["box", "gaussian"])
 def test_the_audit_catches_noise_that_does_not_cover_all_clusters(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Noise for clusters of fifty records on clusters of two: the same table as above, both kinds of joint noise."""
+    """Noise for clusters of 2,000 records on clusters of two: the same table as above, both kinds of joint noise."""
     first = pairs(200)
     second = np.concatenate([first[1:], [[0.0, 1000.0]]])
     again = drawn(2, 2, 1e-5, noise=kind, k=2, reference_points=1)
@@ -206,7 +206,7 @@ def test_the_audit_catches_noise_that_does_not_cover_all_clusters(kind: str, mon
     assert not audit(extremes, first, second, delta=1e-5, trials=300).refutes(2)
 
     def twin(target: Target, *, size: int, **rest: Any) -> Any:
-        return centroid_noise(target, size=50 * size, **rest)
+        return centroid_noise(target, size=1000 * size, **rest)
 
     monkeypatch.setattr(_centroids, "centroid_noise", twin)
     assert audit(extremes, first, second, delta=1e-5, trials=300).refutes(2)

@@ -33,7 +33,7 @@ from shoal.guarantees import (
 from shoal.methods._persons import UNSEEN, check_bounded
 from shoal.methods.noise._columns import UNITS, ConceptColumn, NumberColumn, concept_columns, number_columns
 from shoal.methods.noise._design import NoiseCost, choice_epsilon
-from shoal.methods.noise._events import ConceptsDrawn, Noised
+from shoal.methods.noise._events import ConceptsDrawn, KeptApart, Noised
 from shoal.methods.noise._kinds import MOST_IN_BOX, NoiseKind
 from shoal.methods.noise._sensitivity import Target
 from shoal.methods.truthful import gaussian
@@ -264,6 +264,9 @@ def _clusters(checked: _Checked) -> Decision:
         counts = rows.group_by(rows.column_names).aggregate([([], "count_all")])["count_all"].to_numpy()
         if int(np.min(counts)) < min(sizes) or len(counts) > sum(sizes.values()):
             return False, f"released values occur fewer than {k:,} times, or more differ than there are clusters"
+    files = list(dict.fromkeys(step["file"] for step in checked.steps("clustered")))
+    if [list(step["files"]) for step in checked.steps(KeptApart.name)] != ([files] if len(files) > 1 else []):
+        return False, "the tables that are kept apart are not those that were made"
     return True, f"every combination of values that were averaged together occurs at least {k:,} times"
 
 
