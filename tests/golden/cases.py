@@ -164,6 +164,7 @@ def _recoding() -> dict[str, Case]:
             promises=(shoal.AverageRisk(0.2), shoal.SampleUniqueness(0.02), shoal.KMAnonymity(6, 2), CROWD),
         ),
         "generalize, k-map": Case(method=shoal.Generalize(), promises=(shoal.KMap(6),), **everybody),
+        "generalize, estimated k-map": Case(method=shoal.Generalize(), promises=(shoal.EstimatedKMap(20, 0.1),)),
         "generalize, delta-presence": Case(
             method=shoal.Generalize(suppression_limit=0.2), promises=(shoal.DeltaPresence(0.2, 0.8),), **everybody
         ),
