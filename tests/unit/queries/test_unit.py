@@ -31,6 +31,7 @@ from shoal.queries import (
     _counts,
     _look_up,
     _quantile,
+    _query,
     _sums,
 )
 from shoal.queries._accounts import Accounts, budget_entry
@@ -106,7 +107,7 @@ def test_every_query_draws_its_noise_at_the_epsilon_of_a_record(
     query: Query, records: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Fraction] = []
-    for module in (_counts, _sums, _quantile, _look_up):
+    for module in (_query, _counts, _sums, _quantile, _look_up):
         for name in ("Laplace", "OptimalBoxNoise", "PermuteAndFlip", "Refinement"):
             real = getattr(module, name, None)
             if real is not None:
