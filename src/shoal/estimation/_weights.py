@@ -86,7 +86,7 @@ def expected_weight(records: int, *, m: int, epsilon: Number, least: int = 1) ->
     Examples
     --------
     >>> [round(expected_weight(size, m=12, epsilon="0.9"), 2) for size in (1, 6, 12, 18, 30)]
-    [0.0, 0.13, 8.32, 17.96, 30.0]
+    [0.0, 0.02, 3.96, 17.96, 30.0]
     """
     rate = float(positive(epsilon, "epsilon", "expected_weight"))
     farthest = m + math.ceil(745 / rate)  # e^-745 is the least float
