@@ -12,8 +12,8 @@ from typing import Any
 Row = dict[str, Any]
 
 
-def parse_csv(text: str, delimiter: str) -> tuple[list[list[str | None]], bool]:
-    """Return the rows that are not blank, empty fields as None, and whether the last quote is closed."""
+def parse_csv(text: str, delimiter: str, *, blanks: bool = False) -> tuple[list[list[str | None]], bool]:
+    """Return the rows, with or without blank ones, empty fields as None, and whether the last quote is closed."""
     rows: list[list[str | None]] = []
     row: list[str | None] = []
     field, state, touched = "", "start", False
@@ -35,7 +35,9 @@ def parse_csv(text: str, delimiter: str) -> tuple[list[list[str | None]], bool]:
             row.append(field or None)
             field, state, touched = "", "start", True
         elif character in "\r\n":
-            if touched:
+            if character == "\r" and text[position : position + 1] == "\n":
+                position += 1
+            if touched or blanks:
                 rows.append([*row, field or None])
             row, field, state, touched = [], "", "start", False
         else:

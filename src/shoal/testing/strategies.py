@@ -192,7 +192,8 @@ def attributes(
     files: bool = False,
 ) -> Attribute:
     """Return the description of a column, with or without a declared domain and a hierarchy."""
-    role, kind = draw(st.sampled_from(list(roles))), draw(st.sampled_from(list(kinds)))
+    kind = draw(st.sampled_from(list(kinds)))
+    role = draw(st.sampled_from([role for role in roles if role is not Role.WEIGHT or kind is Kind.NUMERIC]))
     if role is Role.WEIGHT:
         domain = draw(st.sampled_from([None, Domain(minimum=0.5, maximum=1000)]))
         name = draw(column_names() if names is None else names)
