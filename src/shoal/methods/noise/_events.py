@@ -9,7 +9,7 @@ from typing import ClassVar
 from shoal.exact import plain
 from shoal.guarantees import UNLESS_DEFAULT, Event
 from shoal.methods.noise._design import NoiseCost
-from shoal.methods.noise._kinds import MeansNoise, NoiseKind
+from shoal.methods.noise._kinds import MOST_IN_BOX, MeansNoise, NoiseKind
 from shoal.methods.noise._sensitivity import Clustering, Target, centroid_noise
 
 __all__ = ["NOISE_SHARE", "Clustered", "Concentrated", "ConceptsDrawn", "KeptApart", "Noised"]
@@ -140,6 +140,10 @@ class Noised(_Spending):
     rounded_to: Fraction
     unit: str = ""
     kind: NoiseKind = field(default="laplace", metadata=UNLESS_DEFAULT)
+
+    def __post_init__(self) -> None:
+        if self.kind == "box" and not 1 <= self.clusters <= MOST_IN_BOX:
+            raise ValueError("so many means do not share a box")
 
     def scale(self, size: int) -> float:
         """Return how far off the mean of a cluster of a size is on average, in the units of the column.
