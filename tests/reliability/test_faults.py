@@ -41,6 +41,7 @@ def faulty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Faulty]:
         [sys.executable, str(HERE / "faulty.py")],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,  # left closed, as by xdist, its number would be the journal's, and words go there
         text=True,
         env={**os.environ, "LD_PRELOAD": str(library)},
     )
