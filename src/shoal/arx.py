@@ -162,7 +162,7 @@ class _Reader:
         if entry.findtext("datatype") in ("Date/Time", "Ordinal"):
             self._notes.append(f"column `{name}` is read as text: its {entry.findtext('datatype')} type is not carried")
         if entry.find("microAggregationFunction") is not None:
-            self._left.add(f"column `{name}`: microaggregation; use the method `mdav` instead")
+            self._left.add(f"column `{name}`: microaggregation; declare `aggregates` of `generalize`, or use `mdav`")
         rule = None
         if (ref := entry.findtext("ref")) is not None and role is not Role.IDENTIFIER:
             rule = self._hierarchy(name, f"input/{ref}", kind)

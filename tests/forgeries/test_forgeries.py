@@ -20,6 +20,7 @@ from golden.cases import CASES
 #: one release of every method and form
 FAMILIES = (
     "generalize",
+    "generalize, aggregates",
     "generalize, persons",
     "generalize, links",
     "mondrian",

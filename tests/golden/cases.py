@@ -98,6 +98,9 @@ def _recoding() -> dict[str, Case]:
     return {
         "generalize": Case(columns=ALL, method=shoal.Generalize(), measures=MEASURES, internal=True, csv=True),
         "generalize, cells": Case(method=shoal.Generalize(cells=True), pseudonyms=True),
+        "generalize, aggregates": Case(
+            method=shoal.Generalize(aggregates={"age": "mean", "workclass": "set"}), **small
+        ),
         "generalize, steps": Case(
             method=shoal.Generalize(steps=3, quality="discernibility", suppression_limit="3/10"), **small
         ),

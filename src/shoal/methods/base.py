@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from shoal.errors import Cancelled
 from shoal.exact import fraction
-from shoal.guarantees import Column, Cost, Data, DomainOrigin, Guarantee, PromiseEntry
+from shoal.guarantees import Column, Cost, Data, DomainOrigin, Event, Guarantee, PromiseEntry
 from shoal.hierarchies import Hierarchy
 from shoal.mechanisms import RandomSource
 from shoal.methods._preparation import domains_of_schema
@@ -131,6 +131,11 @@ class Method(ABC):
     @property
     def caveats(self) -> tuple[str, ...]:
         """What the way in which the release is made adds to the assumptions of promises about classes."""
+        return ()
+
+    @property
+    def further_steps(self) -> tuple[Event, ...]:
+        """Steps that the parameters ask for, word for word: certificates have these and no others of their names."""
         return ()
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:

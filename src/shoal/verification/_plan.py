@@ -26,6 +26,7 @@ from shoal.guarantees import (
 from shoal.methods import Method
 from shoal.methods.brief import Brief
 from shoal.methods.classes import KWildcards, alike, shown_by
+from shoal.methods.recode import is_aggregate
 from shoal.schema import Kind, Role, Schema
 from shoal.tables import Classes
 
@@ -45,6 +46,8 @@ _REPEATED = {
     "blocked",
     "counted",
 }
+#: steps that the parameters of a method ask for
+FURTHER = ("aggregated",)
 #: steps that draw random numbers
 _RANDOM = {"permuted", "randomized", "ranked", "sampled", "trimmed", "tables-trimmed", "noised", "concepts-drawn"}
 
@@ -61,6 +64,7 @@ def check_plan(plan: Brief, evidence: Evidence) -> list[Check]:
         "tables": lambda: _tables(plan, certificate),
         "buckets": lambda: _buckets(plan.schema, evidence),
         "cells": lambda: _cells(evidence),
+        "aggregates": lambda: _aggregates(plan.schema, evidence),
         "domains": lambda: _domains(plan, certificate),
         "steps": lambda: _steps(plan, evidence),
         "persons": lambda: _persons(plan, evidence),
@@ -154,6 +158,21 @@ def _cells(evidence: Evidence) -> Decision:
     return True, NOTHING
 
 
+def _aggregates(described: Schema, evidence: Evidence) -> Decision:
+    """Compare the values of columns that are aggregates of classes with what such an aggregate looks like."""
+    columns = 0
+    for step in evidence.steps("aggregated"):
+        for name, function in zip(step["columns"], step["functions"], strict=True):
+            released = [label for (label,) in evidence.tallied(evidence.certificate.data, [name])]
+            if not all(is_aggregate(described[name], function, label) for label in released):
+                return False, f"`{name}` holds values that are no {function} of a class"
+            columns += 1
+    if not columns:
+        return True, NOTHING
+    detail = f"{columns} columns hold values of the kind that the steps say"
+    return True, f"{detail}; of which values, on the publisher's word"
+
+
 def _ascending(said: Column, described: Schema) -> bool:
     """Return whether buckets are listed from the least to the greatest: by where each begins."""
     attribute = described[said.name]
@@ -209,6 +228,11 @@ def _steps(plan: Brief, evidence: Evidence) -> Decision:
             return False, f"the step `{name}` is not what plan.toml asks for"
     if any("method" in step and step["method"] != _method_of(plan.method, step) for step in certificate.steps):
         return False, "a step names another method than plan.toml"
+    further = [event.to_json() for event in plan.method.further_steps]
+    for name in FURTHER:
+        taken = [Event.from_json(step).to_json() for step in evidence.steps(name)]
+        if taken != [step for step in further if step["step"] == name]:
+            return False, f"the step `{name}` is not what plan.toml asks for"
     missing = [name for name in plan.method.keeps.steps if not evidence.steps(name)]
     if missing:
         return False, f"the step `{missing[0]}` is missing, without which there is no such release"

@@ -144,7 +144,7 @@ def _records(table: Table, release: Release, encoded: Frequencies) -> dict[str, 
     """Return some records before and after: the class of a record is that of its tuple of quasi-identifiers."""
     if release.search is None:
         return None
-    recoding = release.search.recoding
+    recoding = release.search.final
     if len(encoded.codes) != len(recoding.classes):
         return None
     rows = _sample(table, encoded.records)

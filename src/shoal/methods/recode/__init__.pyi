@@ -1,5 +1,6 @@
 """The names of this package; each is imported when it is first used."""
 
+from ._aggregate import is_aggregate as is_aggregate
 from ._generalize import Generalize as Generalize
 from ._iterate import Iterate as Iterate
 from ._lattice import Box as Box

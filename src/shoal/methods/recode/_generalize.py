@@ -6,14 +6,16 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 import pyarrow as pa
 
 from shoal import tables
 from shoal.errors import ParameterError, Problems
 from shoal.exact import Arguments, Number, fraction
+from shoal.guarantees import Event
 from shoal.methods.base import Progress, Watch, Work
+from shoal.methods.recode._aggregate import Aggregate, Aggregated, aggregate_problems, aggregated
 from shoal.methods.recode._any_time import BranchAndBound
 from shoal.methods.recode._iterate import suppress_cells
 from shoal.methods.recode._judge import Limits, no_solution
@@ -52,6 +54,11 @@ class Generalize(Recode):
     levels
         Columns whose level is declared, not searched for. Where all are declared without looking at sensitive values,
         the levels tell nothing about them: no intruder learns from what would have been released otherwise.
+    aggregates
+        Columns that are released as an aggregate of the original values of their class instead of the generalised
+        value: ``mean``, ``median`` (the lower one of two), ``mode`` (of equally frequent values the least),
+        ``interval`` (from the least to the greatest) or ``set``. With its level declared as the top in ``levels`` a
+        column has no part in forming classes: it is then microaggregated inside the classes of the others.
     links
         ``"kept"``: the pseudonym of the person is released, which links all records of a person. k persons then share
         all their records, as a multiset of quasi-identifiers, and whoever does not is suppressed with all records.
@@ -65,6 +72,9 @@ class Generalize(Recode):
     classes with the whole release, which classes to remove is a choice: all that fail at once, or those first that fail
     a promise several times weaker, whichever is better at the node (`shoal.models.orders_of_removal`). That no node is
     better holds under this rule; finding the best of all sets of classes is another, hard problem.
+
+    An aggregate is a function of the original values of a class, shared by all its records: classes that then look the
+    same become one, none is divided, and the models are decided once more on what is released.
 
     Assumptions
     -----------
@@ -101,6 +111,7 @@ class Generalize(Recode):
     cells: bool = False
     levels: Mapping[str, int] = field(default_factory=dict)
     links: Literal["cut", "kept"] | None = None
+    aggregates: Mapping[str, Aggregate] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)
@@ -113,10 +124,16 @@ class Generalize(Recode):
             arguments.whole(f"levels[{column}]", level, minimum=0)
         if self.links not in (None, "cut", "kept"):
             problems.add(f'`links` of `{self.title}` must be "cut" or "kept"')
+        for column, function in self.aggregates.items():
+            arguments.choice(f"aggregates[{column}]", function, get_args(Aggregate))
+        if self.aggregates and self.cells:
+            problems.add(f"`aggregates` of `{self.title}` takes no `cells`: a suppressed cell has no aggregate")
         if self.links == "kept" and (
-            self.cells or self.levels or self.time_limit is not None or self.steps is not None
+            self.cells or self.levels or self.aggregates or self.time_limit is not None or self.steps is not None
         ):
-            problems.add(f'`links = "kept"` of `{self.title}` takes no `cells`, `levels`, `time_limit` or `steps`')
+            problems.add(
+                f'`links = "kept"` of `{self.title}` takes no `cells`, `levels`, `aggregates`, `time_limit` or `steps`'
+            )
         problems.raise_as(ParameterError)
         self.measure  # noqa: B018 - raises where the parameters make none
 
@@ -127,6 +144,13 @@ class Generalize(Recode):
             f"`levels` of `{self.title}` names column `{name}`, which is not a quasi-identifier"
             for name in self.levels
             if name not in schema.quasi_identifiers
+        ]
+        found += aggregate_problems(self.aggregates, schema, self.title)
+        found += [
+            f"`{model.title}` looks at which values or people a class covers, which an aggregate does not say; leave "
+            f"`aggregates` of `{self.title}` out"
+            for model in models
+            if self.aggregates and (model.capabilities.codes or model.capabilities.about_population)
         ]
         if self.links != "kept":
             return found
@@ -140,6 +164,24 @@ class Generalize(Recode):
         return found
 
     @property
+    def caveats(self) -> tuple[str, ...]:
+        """What aggregates add to the assumptions of the promises."""
+        if not self.aggregates:
+            return ()
+        named = ", ".join(f"`{name}`" for name in self.aggregates)
+        return (
+            f"The values of {named} follow from the exact ones of a class: who knows those of all its members but one "
+            "may work out the last.",
+        )
+
+    @property
+    def further_steps(self) -> tuple[Event, ...]:
+        """The step that puts aggregates in the place of values."""
+        if not self.aggregates:
+            return ()
+        return (Aggregated(columns=tuple(self.aggregates), functions=tuple(self.aggregates.values())),)
+
+    @property
     def linked(self) -> bool:
         """Whether the records of a person stay linked by a pseudonym, and promises are about all of them together."""
         return self.links == "kept"
@@ -151,7 +193,7 @@ class Generalize(Recode):
         frequencies = encoded.frequencies
         objective = self.measure.objective(frequencies)
         if not self.linked or frequencies.holders is None or encoded.persons is None:
-            return Recode.recoded(self, encoded, models, table, work)
+            return self._aggregated(Recode.recoded(self, encoded, models, table, work), encoded, table, work)
         if not isinstance(objective, CellObjective):
             raise ParameterError(
                 f'`links = "kept"` minimises the cost of cells, such as loss; not `{self.measure.name}`.'
@@ -171,6 +213,19 @@ class Generalize(Recode):
         )
         kept = tables.only_persons(table, encoded.persons.filter(pa.array(found.kept)))
         return found.frequencies, result, tables.apply(kept, encoded, found.whole, key=work.key)
+
+    def _aggregated(
+        self, made: tuple[Frequencies, SearchResult, Table], encoded: Encoded, table: Table, work: Work
+    ) -> tuple[Frequencies, SearchResult, Table]:
+        """Put aggregates of classes in the place of generalised values, where they are asked for."""
+        if not self.aggregates:
+            return made
+        frequencies, result, _ = made
+        released = aggregated(result.recoding, frequencies, work.schema, self.aggregates)
+        (step,) = self.further_steps
+        said = f"{step.describe()} The measure is of the generalised values, which are coarser."
+        result = replace(result, released=released, notes=(*result.notes, said))
+        return frequencies, result, tables.apply(table, encoded, released, key=work.key)
 
     @property
     def disjoint(self) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal import tables
-from shoal.errors import Problems, ShoalError
+from shoal.errors import Problems, RequirementError, ShoalError
 from shoal.guarantees import (
     POPULATION_COUNT,
     Event,
@@ -137,13 +137,13 @@ class Recode(Method):
             measures={measure.label: measure.value(found.recoding, frequencies) for measure in measures},
             before=reidentification(Classes.grouped(encoded.frequencies)),
             after=reidentification(after),
-            people=risk_of_people(plan.schema, frequencies, found.recoding.classes),
+            people=risk_of_people(plan.schema, frequencies, found.final.classes),
             records=after.records,
             domains=domains(plan.schema, frequencies),
             sensitive_hierarchies=tuple(
                 attribute.hierarchy for attribute in frequencies.sensitive if attribute.hierarchy is not None
             ),
-            population=_population(found.recoding, after) if compared and after.population is not None else None,
+            population=_population(found.final, after) if compared and after.population is not None else None,
             search=found,
         )
 
@@ -173,12 +173,17 @@ def with_caveats(promise: Promise, method: Method) -> Promise:
 
 def _check_result(plan: Brief, frequencies: Frequencies, found: SearchResult) -> Classes:
     """Decide every promise once more on the classes that will be released, independently of the search."""
-    classes = Classes.of(frequencies, found.recoding.classes, number=found.recoding.number)
-    classes = replace(classes, codes=found.recoding.codes)
+    classes = Classes.of(frequencies, found.final.classes, number=found.final.number)
+    classes = replace(classes, codes=found.final.codes)
     everything = np.ones(len(classes), dtype=np.bool_)
     broken = [model.name for model in plan.class_models if not model.keep(classes, everything).all()]
     if found.suppressed != frequencies.records - classes.records:
         broken.append("the number of suppressed records")
+    if broken and found.final.number < found.recoding.number:
+        raise RequirementError(
+            f"aggregates make classes look the same that together break {', '.join(broken)}; nothing was released",
+            hint="use `set` or `interval`, which keep more classes apart, or leave `aggregates` out",
+        )
     if broken:
         raise ShoalError(
             f"method `{plan.method.name}` found a recoding that breaks {', '.join(broken)}; nothing was released",
@@ -198,9 +203,10 @@ def _events(plan: Brief, table: Table, frequencies: Frequencies, found: SearchRe
             heights=frequencies.heights if levels else (),
         )
     )
+    events += plan.method.further_steps
     events.append(Suppressed(records=found.suppressed, of=found.records))
     if plan.schema.person is not None:
-        events.append(counted(plan.schema.person, frequencies, found.recoding.classes, after))
+        events.append(counted(plan.schema.person, frequencies, found.final.classes, after))
     return [*events, Ordered()]
 
 

@@ -90,6 +90,8 @@ class SearchResult:
         The nodes that were checked, for display; None for local methods.
     notes
         What else was decided on the way, one sentence each.
+    released
+        What is released instead of the recoding that was searched for, where columns become aggregates of classes.
     """
 
     recoding: Recoding
@@ -105,6 +107,12 @@ class SearchResult:
     solutions: tuple[Solution, ...] = ()
     lattice: ExploredLattice | None = None
     notes: tuple[str, ...] = field(default=())
+    released: Recoding | None = None
+
+    @property
+    def final(self) -> Recoding:
+        """The recoding that is released."""
+        return self.recoding if self.released is None else self.released
 
     @property
     def levels(self) -> tuple[int, ...] | None:
