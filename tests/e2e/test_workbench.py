@@ -63,14 +63,14 @@ def test_another_promise_starts_from_all_that_was_asked(page: Any, app: App) -> 
     page.get_by_label("Model").select_option("p-sensitive-k-anonymity")
     page.get_by_role("button", name="Add this promise").click()
     extra = page.locator("#extra")
-    extra.get_by_label("attributes").select_option(["diagnosis", "charge"])
+    extra.get_by_label("Secrets").select_option(["diagnosis", "charge"])
     for name, number in (("k", "3"), ("p", "2")):
         extra.locator(f"[name={name}]").fill(number)
     anonymise(page)
     page.get_by_role("link", name=re.compile("Try another promise|Change the promise")).click()
     expect(page.get_by_label("Method")).to_have_value("mondrian")
     assert [boxes.nth(i).is_checked() for i in range(boxes.count())] == asked
-    expect(page.locator("#extra").get_by_label("attributes")).to_have_values(["diagnosis", "charge"])
+    expect(page.locator("#extra").get_by_label("Secrets")).to_have_values(["diagnosis", "charge"])
 
 
 def test_many_columns_are_found_ticked_and_changed_together(page: Any, app: App) -> None:

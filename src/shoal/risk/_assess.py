@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,6 +22,9 @@ from shoal.schema import Attribute, Flat, Kind, Role, Schema
 from shoal.tables import Classes, Frequencies, Table
 
 __all__ = ["Assessment", "Separation", "assess", "separations"]
+
+#: records times columns up to which all secrets are counted in one pass
+_TOGETHER = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,18 +153,25 @@ def assess(
         if population is None or schema is None
         else k_map(table, population, schema).reidentification,
         columns=separations(frequencies),
-        attributes=tuple(
-            found
-            for name in described.sensitive
-            if name in table.columns
-            for found in attribute_disclosure(Classes.grouped(tables.encode(flat, sensitive=(name,)).frequencies))
-        ),
+        attributes=_disclosed(flat, [name for name in described.sensitive if name in table.columns], frequencies),
         population=None if sampling_fraction is None else population_uniqueness(classes, sampling_fraction),
         notes=(*_repeats(flat, classes.records), *_unused(flat, survey)),
         people=people_risk(flat),
         survey=survey,
         special=summed(record_scores(data)) if special and data is not None else None,
         combinations=combination_risk_of(data, largest=combinations, k=3) if combinations and data is not None else (),
+    )
+
+
+def _disclosed(table: Table, secrets: Sequence[str], known: Frequencies) -> tuple[AttributeDisclosure, ...]:
+    """Measure what is learnt of the secrets: together where their tuples fit into memory, or one after the other."""
+    cells = known.records * (len(known.attributes) + len(secrets))
+    batches = [tuple(secrets)] if cells <= _TOGETHER else [(name,) for name in secrets]
+    return tuple(
+        found
+        for batch in batches
+        if batch
+        for found in attribute_disclosure(Classes.grouped(tables.encode(table, sensitive=batch).frequencies))
     )
 
 

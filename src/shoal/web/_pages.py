@@ -30,6 +30,9 @@ from shoal.web.api import compare, explore, plans, releases, runs, schema, table
 
 __all__ = ["router"]
 
+#: records times columns whose risk is measured before the page is shown
+_AT_ONCE = 150_000
+
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
 
@@ -57,8 +60,11 @@ def data(here: Here, table: str) -> HTMLResponse:
 
 @router.get("/tables/{table}/risk")
 def today(here: Here, table: str) -> HTMLResponse:
-    """Show the risk of the table as it is."""
-    found = tables.risk(here, table)
+    """Show the risk of the table as it is; one that takes a while to measure is measured while the page is there."""
+    about, found = here.store.tables.about(table), tables.kept_risk(here, table)
+    if found is None and about["records"] * len(about["columns"]) > _AT_ONCE:
+        return _page("measuring", step="risk", **_of(here, table))
+    found = found or tables.risk(here, table)
     sizes = figure(class_sizes_chart(_risk(found["reidentification"])))
     return _page("risk", step="risk", **_of(here, table), risk=found, sizes=sizes)
 

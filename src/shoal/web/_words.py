@@ -8,9 +8,9 @@ from typing import Any
 
 from shoal import exact
 from shoal.report import ticks
-from shoal.schema import RULES, Flat, read_rule
+from shoal.schema import Flat, read_rule
 
-__all__ = ["FAMILIES", "FILTERS", "HELP", "METHODS", "PRESETS", "ROLES", "in_plain_words"]
+__all__ = ["FAMILIES", "FILTERS", "HELP", "METHODS", "OPTIONS", "PRESETS", "ROLES", "in_plain_words"]
 
 NOTHING = "\N{EN DASH}"
 
@@ -34,25 +34,6 @@ def size(value: int) -> str:
             return f"{value:,.0f} {unit}" if unit == "bytes" or value >= 10 else f"{value:.1f} {unit}"
         value = value / 1000  # type: ignore[assignment]
     return ""
-
-
-def rule_text(rule: Mapping[str, Any] | None, key: str) -> str:
-    """Return a part of a hierarchy rule as the text of its field."""
-    value = (rule or {}).get(key)
-    if value is None or not isinstance(value, list | dict):
-        return "" if value is None else str(value)
-    if key == "cuts":
-        return "\n".join(", ".join(f"{cut:g}" for cut in level) for level in value)
-    if key == "groups":
-        return "\n\n".join("\n".join(f"{label} = {' | '.join(of)}" for label, of in level.items()) for level in value)
-    if isinstance(value, dict):
-        return "\n".join(f"{child} = {parent}" for child, parent in value.items())
-    return ", ".join(f"{each:g}" if isinstance(each, int | float) else str(each) for each in value)
-
-
-def rule_name(rule: Mapping[str, Any] | None) -> str:
-    """Return which rule it is."""
-    return next((name for name in RULES if name in (rule or {})), Flat.name)
 
 
 def rule_words(rule: Mapping[str, Any] | None) -> str:
@@ -91,8 +72,6 @@ def _bounds(found: re.Match[str]) -> str:
 
 FILTERS: dict[str, Callable[..., Any]] = {
     "number": number,
-    "rule_name": rule_name,
-    "rule_text": rule_text,
     "rule_words": rule_words,
     "share": share,
     "size": size,
@@ -153,6 +132,47 @@ METHODS = {
     "truthful": "Real records, made coarser, some left out at random; no noise.",
     "truthful-tables": "Many small tables of real records with a few columns each.",
     "dp-microaggregation": "Noisy averages of groups in place of records.",
+}
+
+#: what the options of methods are called on the page, and what they do
+OPTIONS: dict[str, tuple[str, str]] = {
+    "quality": ("Measure to minimise", "What counts as lost."),
+    "suppression_limit": ("Largest share of records left out", "0.05 leaves out at most one record in twenty."),
+    "time_limit": ("Seconds to search, at most", "The best so far is then taken. Empty: until nothing is better."),
+    "steps": ("Combinations to look at, at most", "Empty: no limit."),
+    "cells": ("Hide single values", "Records that would be left out stay, with * in some places."),
+    "links": ("Records of one person", "Kept: a pseudonym shows which records belong to one person."),
+    "first_price": ("Price of leaving a record out, at first", "A low one releases only what is cheap in a round."),
+    "growth": ("Growth of that price", "What it is multiplied by when a round saves too little."),
+    "saving": ("Smallest saving of a round", "Small shares take more rounds and lose less."),
+    "relaxed": ("Groups may overlap", "Keeps more detail; ranges of groups are then not apart."),
+    "intervals": ("Free intervals", "Numbers and dates are cut where the data suggests, not by their levels."),
+    "foresight": ("Foresight", "How large groups may be that are split by looking ahead; 0 is fastest."),
+    "form": ("What is released", ""),
+    "grouping": ("Group by", "Near in what others may know, or near in the secret."),
+    "attribute": ("Secret", ""),
+    "attributes": ("Secrets", "Several can be chosen with Ctrl."),
+    "buckets": ("Buckets, at most", "Empty: as many as the promise allows."),
+    "class_size": ("People in a group, about", "Empty: tried out."),
+    "block": ("Records in a block, at most", "Larger tables are divided; 0: never."),
+    "strategy": ("How secrets are mixed", "Merge first is fastest; best tries all."),
+    "decimals": ("Decimals of averages", "Empty: as they come out."),
+    "categories": ("Distance of words", "Semantic: by their levels. Points: by the order of their levels."),
+    "size": ("Columns in a group, at most", ""),
+    "inner": ("Within each group of columns", ""),
+    "gamma": ("Readiness to grow", "0.2 for scattered records, 1.1 for natural groups."),
+    "score": ("What a good result is", ""),
+    "scheme": ("Levels", "Full-domain: one per column. Multi-dimensional: different ones in different places."),
+    "search": ("Search", "Draw is proved; walk is as published, for comparison."),
+    "target": ("Column to predict", ""),
+    "operator": ("How records are left out", "Trim keeps far more than sampling."),
+    "tables": ("Tables", "One per column, or pairs of columns too."),
+    "pairs": ("Pairs of columns", "Empty: four times the number of columns."),
+    "noise": ("Noise", "Auto takes the one with the least error."),
+    "sets": ("Columns averaged together", ""),
+    "split": ("How epsilon is shared out", ""),
+    "reference_points": ("Reference points", ""),
+    "mechanism": ("How secrets are randomised", ""),
 }
 
 PRESETS: tuple[dict[str, Any], ...] = (

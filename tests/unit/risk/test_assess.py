@@ -77,3 +77,21 @@ def test_an_assessment_is_json(people: shoal.Table) -> None:
     content = json.loads(json.dumps(dataclasses.asdict(shoal.assess(people, sampling_fraction=0.1))))
     assert content["population"]["chosen"] in ("pitman", "zayatz")
     assert content["attributes"][0]["gain"] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("person", [False, True])
+def test_secrets_counted_together_or_apart_disclose_the_same(person: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = {
+        "id": [i // 2 for i in range(60)],
+        "age": [i % 7 for i in range(60)],
+        "illness": [f"i{i % 5}" for i in range(60)],
+        "pay": [i * i % 11 for i in range(60)],
+    }
+    roles = {"id": "person" if person else "identifier", "age": "quasi-identifier", "illness": "sensitive"}
+    attributes = tuple(shoal.Attribute(name=name, role=roles.get(name, "sensitive")) for name in columns)
+    table = shoal.read(pa.table(columns)).with_schema(shoal.Schema(attributes=attributes))
+    together = shoal.assess(table).attributes
+    monkeypatch.setattr("shoal.risk._assess._TOGETHER", 0)
+    apart = shoal.assess(table).attributes
+    assert [each.column for each in together] == ["illness", "pay"]
+    assert together == apart

@@ -16,7 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from shoal.errors import InputError, ParameterError
 from shoal.web._commands import chosen, python, shell
 from shoal.web._context import Context, Here
-from shoal.web._words import FAMILIES, HELP, METHODS, PRESETS, in_plain_words
+from shoal.web._words import FAMILIES, HELP, METHODS, OPTIONS, PRESETS, in_plain_words
 from shoal.web.api.answers import PlanAnswer
 from shoal.web.api.tables import UPLOAD
 
@@ -178,10 +178,12 @@ def _described(kind: Any) -> dict[str, Any]:
     for field in dataclasses.fields(kind):
         default = None if field.default is dataclasses.MISSING else field.default
         if field.name == "time_limit":
-            default = methods.SECONDS
+            default = int(methods.SECONDS)
         fields.append(
             {
                 "name": field.name,
+                "label": OPTIONS.get(field.name, (field.name.replace("_", " "), ""))[0],
+                "help": OPTIONS.get(field.name, ("", ""))[1],
                 "type": str(field.type),
                 "required": field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING,
                 "default": default if isinstance(default, str | int | float | bool) else None,

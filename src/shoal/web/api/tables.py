@@ -24,12 +24,12 @@ from shoal.web._context import SCHEMA, Context, Here, receive
 from shoal.web._store import now, read_json, write_json
 from shoal.web.api.answers import RecordsAnswer, TableAnswer, ValuesAnswer
 
-__all__ = ["risk", "router"]
+__all__ = ["kept_risk", "risk", "router"]
 
 router = APIRouter()
 
 UPLOAD = {"requestBody": {"required": True, "content": {"application/octet-stream": {}}}}
-_CELL = 200
+_CELL, _RISK = 200, "risk.json"
 #: distinct values up to which numbers are put into bins, bars of a small picture, values that are named
 _COUNTED, _BARS, _TOP = 50_000, 24, 6
 #: what the app takes on; more is for the command line, which shows no pages
@@ -139,7 +139,8 @@ def values(
     from shoal import Kind, tables
 
     name = here.column(table, number)
-    numeric = here.schema(table)[name].kind is Kind.NUMERIC
+    schema = here.schema(table)
+    numeric = schema[name].kind is Kind.NUMERIC
     why = here.store.tables.about(table)["columns"][number].get("reason", "")
     with here.table(table) as opened:
         counted = tables.count_values(opened, name)
@@ -147,7 +148,9 @@ def values(
             bins = _bins(counted.every())
             if bins is not None:
                 return {"distinct": counted.distinct, "bins": bins, "top": [], "why": why}
-        top = counted.commonest(limit or _TOP, length=_CELL).to_pylist()
+        absent = {"", *schema.missing_values, *schema[name].reading.missing_values}
+        common = counted.commonest((limit or _TOP) + len(absent), length=_CELL).to_pylist()
+    top = [each for each in common if each["value"].strip() not in absent][: limit or _TOP]
     return {
         "distinct": counted.distinct,
         "why": why,
@@ -183,16 +186,20 @@ def risk(here: Here, table: str) -> dict[str, Any]:
     """Return class sizes, unique records, the three risks, and the columns that tell records apart."""
     import shoal
 
-    folder = here.store.tables.path(table)
-    here.store.tables.about(table)
-    version = here.version(table)
-    kept = read_json(folder / "risk.json")
-    if kept is not None and kept.get("schema") == version:
-        return dict(kept["risk"])
-    with here.table(table) as opened:
-        found = dataclasses.asdict(shoal.assess(opened.with_schema(here.schema(table))))
-    write_json(folder / "risk.json", {"schema": version, "risk": found})
+    found = kept_risk(here, table)
+    if found is None:
+        version = here.version(table)
+        with here.table(table) as opened:
+            found = dataclasses.asdict(shoal.assess(opened.with_schema(here.schema(table))))
+        write_json(here.store.tables.path(table) / _RISK, {"schema": version, "risk": found})
     return found
+
+
+def kept_risk(here: Context, table: str) -> dict[str, Any] | None:
+    """Return the risk that was measured before, if the columns still mean the same."""
+    here.store.tables.about(table)
+    kept = read_json(here.store.tables.path(table) / _RISK)
+    return dict(kept["risk"]) if kept is not None and kept.get("schema") == here.version(table) else None
 
 
 @router.delete("/tables/{table}", status_code=204)

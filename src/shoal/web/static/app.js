@@ -30,11 +30,14 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** A text in which `names` stand in ticks, as parts; nothing is read as HTML. */
+export const ticked = (text) => text.split(/`([^`]+)`/).map((part, i) => (i % 2 ? make("code", {}, part) : part));
+
 /** Show problems in the words of the command line. */
 export function show(error, place = document.querySelector("#problems")) {
   const problems = error.problems ?? [String(error)];
-  place.replaceChildren(make("ul", {}, ...problems.map((text) => make("li", {}, text))));
-  if (error.hint) place.append(make("p", { class: "hint" }, make("b", {}, "What would help: "), error.hint));
+  place.replaceChildren(make("ul", {}, ...problems.map((text) => make("li", {}, ...ticked(text)))));
+  if (error.hint) place.append(make("p", { class: "hint" }, make("b", {}, "What would help: "), ...ticked(error.hint)));
   place.hidden = false;
   if (place.id === "problems") place.scrollIntoView({ block: "center" });
 }
@@ -57,6 +60,13 @@ export async function busy(button, action) {
     button.disabled = false;
     button.removeAttribute("aria-busy");
   }
+}
+
+/** Tell the whole seconds since now, twice a second, until the returned function is called. */
+export function clock(tell) {
+  const began = Date.now();
+  const ticking = setInterval(() => tell(Math.round((Date.now() - began) / 1000)), 500);
+  return () => clearInterval(ticking);
 }
 
 /** Numbers of a text such as "5, 10, 20"; what is no number stays as it is, for the API to explain. */

@@ -18,6 +18,9 @@ let chosen = null;
 const naming = ["identifier", "person", "household"];
 /** The roles of surveys, and those that the short choice shows for them. */
 const near = { person: "identifier", household: "identifier", stratum: "quasi-identifier", weight: "insensitive" };
+/** Roles of columns whose values are not made coarser; and how many columns have a role, in words. */
+const levelless = [...naming, "insensitive", "weight", "drop", "decide"];
+const several = { identifier: "name a person", person: "say whose record it is", household: "say whose household it is", "quasi-identifier": "others may know", drop: "not needed" };
 const labels = Object.fromEntries([...document.querySelector("#only").options].map((option) => [option.value, option.textContent]));
 const ruleOptions = [...form.elements.rule.options];
 const allowed = (rule, kind) => ruleOptions.find((option) => option.value === rule)?.dataset.kinds.split(" ").includes(kind) ?? true;
@@ -37,7 +40,7 @@ function tell() {
   for (const row of rows) row.classList.toggle("unsaved", unsaved.has(Number(row.dataset.number)));
   const counts = Object.entries(labels).filter(([role]) => role).map(([role, label]) => [role, label, columns.filter((column) => column.role === role).length]);
   document.querySelector("#counts").replaceChildren(...counts.filter(([, , number]) => number).map(([role, label, number]) =>
-    make("span", { class: `role ${role}` }, `${number} ${label.toLowerCase()}`)));
+    make("span", { class: `role ${role}` }, `${number} ${several[role] ?? label.toLowerCase()}`)));
 }
 
 /** Save changes of columns by number; what the app refuses stays marked as not saved. */
@@ -137,6 +140,8 @@ for (const part of ["role", "kind"]) {
 document.querySelector("#confirm").addEventListener("click", (event) => busy(event.currentTarget, async () => {
   await queue;
   if (unsaved.size) throw [...unsaved.values()][0];
+  const open = columns.filter((column) => column.role === "decide").map((column) => `\`${column.name}\``);
+  if (open.length) throw { problems: [`nobody has decided what ${open.length === 1 ? "this column is" : "these columns are"}: ${open.join(", ")}`], hint: "choose one of the four roles for each; Show “To decide” lists them alone" };
   if (await save({}, { confirmed: true })) location.assign(`/tables/${table}/risk`);
 }));
 glance(rows, (n) => `/api/tables/${table}/columns/${n}/values`);
@@ -208,7 +213,7 @@ function arrange() {
   for (const part of form.querySelectorAll("[data-rule]")) part.hidden = part.dataset.rule !== text("rule");
   for (const part of form.querySelectorAll("[data-kind]")) part.hidden = !part.dataset.kind.split(" ").includes(text("kind"));
   form.elements.pseudonym.closest("label").hidden = !naming.includes(text("role"));
-  document.querySelector("#levels").hidden = text("role") === "insensitive";
+  document.querySelector("#levels").hidden = levelless.includes(text("role"));
 }
 
 function fill() {
@@ -236,7 +241,8 @@ async function open(n) {
   for (const row of rows) row.classList.toggle("chosen", row === rows[n]);
   document.querySelector("#panel-name").textContent = columns[n].name;
   const about = document.querySelector("#panel-profile");
-  about.textContent = `${rows[n].cells[3].textContent} values; missing: ${rows[n].cells[4].textContent}`;
+  const missing = rows[n].cells[4].textContent.trim();
+  about.textContent = `${rows[n].cells[3].textContent} different values; ${missing === "–" ? "nothing" : missing} is missing`;
   document.querySelector("#preview").replaceChildren();
   document.querySelector("#download-levels").href = `/api/tables/${table}/columns/${n}/hierarchy.csv`;
   clear(document.querySelector("#column-problems"));

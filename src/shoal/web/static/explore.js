@@ -1,5 +1,5 @@
 // Explore a release: pick and apply another node, look at pairs of columns, risks and usefulness.
-import { busy, call, clear, make } from "./app.js";
+import { busy, call, clear, clock, make } from "./app.js";
 
 const percent = (value) => (value === null || value === undefined ? "–" : `${(value * 100).toLocaleString("en", { maximumSignificantDigits: 3 })}%`);
 const count = (value) => value.toLocaleString("en");
@@ -126,8 +126,7 @@ if (pairs) {
   learn.addEventListener("submit", (event) => {
     event.preventDefault();
     const state = document.querySelector("#learn-state");
-    const began = Date.now();
-    const clock = setInterval(() => { state.textContent = `Releasing and learning: ${Math.round((Date.now() - began) / 1000)} s`; }, 500);
+    const stop = clock((seconds) => { state.textContent = `Releasing and learning: ${seconds} s`; });
     clear();
     busy(learn.querySelector("button"), async () => {
       try {
@@ -138,7 +137,7 @@ if (pairs) {
           make("thead", {}, make("tr", {}, ...["Model", `Guessing, ${score}`, "From the originals", "From the release"].map((title) => make("th", { scope: "col" }, title)))),
           make("tbody", {}, ...found.map((each) => make("tr", {}, make("th", { scope: "row" }, each.model), ...cells(figure(each.zero), figure(each.original), figure(each.released)))))));
       } finally {
-        clearInterval(clock);
+        stop();
         state.textContent = "";
       }
     });

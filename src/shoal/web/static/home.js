@@ -1,5 +1,5 @@
 // Open a table: choose or drop a file, or take the example.
-import { busy, call, show } from "./app.js";
+import { busy, call, clock, show } from "./app.js";
 
 const form = document.querySelector("#upload");
 const input = document.querySelector("#file");
@@ -26,13 +26,12 @@ function send(file) {
 
 async function open(make) {
   bar.hidden = false;
-  const began = Date.now();
-  const clock = setInterval(() => { phase.textContent = `${bar.hasAttribute("value") ? "Sending the file" : "Reading the file and looking at its columns"}: ${Math.round((Date.now() - began) / 1000)} s`; }, 500);
+  const stop = clock((seconds) => { phase.textContent = `${bar.hasAttribute("value") ? "Sending the file" : "Reading the file and looking at its columns"}: ${seconds} s`; });
   try {
     const table = await make();
     location.assign(`/tables/${table.id}`);
   } finally {
-    clearInterval(clock);
+    stop();
     phase.textContent = "";
     bar.hidden = true;
   }
