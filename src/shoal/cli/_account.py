@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shoal import stopping
-from shoal.cli import _output, _source
-from shoal.cli._ledger import amounts, shown
+from shoal.cli import _ledger, _output, _source
 
 if TYPE_CHECKING:
     from shoal import Account
@@ -29,16 +28,16 @@ Start with:
 account = typer.Typer(no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 Folder = Annotated[Path, typer.Argument(metavar="ACCOUNT", help="The folder of the account.")]
-Delta = Annotated[str, typer.Option(help="The delta of the budget, such as 1e-6.")]
 
 
 @account.command("create")
+@_source.takes_a_file
 def create(
     folder: Folder,
-    source: _source.Source,
+    file: _source.File,
     *,
     epsilon: Annotated[str, typer.Option(help="What all releases and answers together may spend.")],
-    delta: Delta = "0",
+    delta: _ledger.Delta = "0",
     neighbours: Annotated[
         str,
         typer.Option(
@@ -46,32 +45,21 @@ def create(
             "data sets promise no more, and all else then costs twice its epsilon."
         ),
     ] = "add-remove",
-    measure: Annotated[
-        str,
-        typer.Option(
-            help="What is added up: epsilon, or zcdp, which lets many questions with Gaussian noise cost far less. "
-            "The budget is epsilon and delta either way."
-        ),
-    ] = "epsilon",
+    measure: _ledger.Measure = "epsilon",
     records_per_person: Annotated[
         int | None,
         typer.Option(help="With a person column: how many records of a person a vault looks at; 1 by default."),
     ] = None,
     schema: _source.SchemaOption = None,
-    table: _source.TableName = None,
-    delimiter: _source.Delimiter = None,
-    encoding: _source.Encoding = None,
-    decimal: _source.Decimal = None,
     json: _source.Json = False,
 ) -> None:
     """Open the account of a table. Keep one for each table, and only one."""
     _output.json_wanted(wanted=json)
     import shoal
 
-    data = _source.read(source, table=table, delimiter=delimiter, encoding=encoding, decimal=decimal)
     made = shoal.Account.create(
         folder,
-        _source.with_schema(data, source, schema),
+        _source.with_schema(file.read(), file.source, schema),
         epsilon=epsilon,
         delta=delta,
         neighbours=neighbours,  # type: ignore[arg-type]
@@ -111,9 +99,9 @@ def show(
     if json:
         _output.print_json(
             {
-                **amounts(standings["*"]),
+                **_ledger.amounts(standings["*"]),
                 "unit": str(unit),
-                "analysts": {name: amounts(one) for name, one in standings.items() if name != "*"},
+                "analysts": {name: _ledger.amounts(one) for name, one in standings.items() if name != "*"},
                 "entries": len(entries),
                 "head": str(head),
                 "last": [{"number": each.number, **each.content} for each in latest],
@@ -130,7 +118,7 @@ def show(
         _in_epsilon(standings["*"])
     _output.line()
     _output.line(f"The last {len(latest)} of {len(entries):,} entries", style="bold")
-    for line in shown(latest, entries):
+    for line in _ledger.shown(latest, entries):
         _output.line(line)
 
 
@@ -139,7 +127,7 @@ def budget(
     folder: Folder,
     *,
     epsilon: Annotated[str, typer.Option(help="What all releases and answers together may spend from now on.")],
-    delta: Delta = "0",
+    delta: _ledger.Delta = "0",
 ) -> None:
     """Change the budget; the history shows it."""
     opened = _opened(folder)
@@ -150,23 +138,19 @@ def budget(
 
 
 @account.command("follow")
+@_source.takes_a_file
 def follow(
     folder: Folder,
-    source: _source.Source,
+    file: _source.File,
     *,
     schema: _source.SchemaOption = None,
-    table: _source.TableName = None,
-    delimiter: _source.Delimiter = None,
-    encoding: _source.Encoding = None,
-    decimal: _source.Decimal = None,
 ) -> None:
     """Say that the table has changed and is still about the same people.
 
     What was spent stays spent; the history shows when the table changed.
     """
     opened = _opened(folder)
-    data = _source.read(source, table=table, delimiter=delimiter, encoding=encoding, decimal=decimal)
-    found = _source.with_schema(data, source, schema)
+    found = _source.with_schema(file.read(), file.source, schema)
     with stopping.held():
         opened.follow(found)
         stopping.happened("the account follows the table")

@@ -64,8 +64,9 @@ Methods:
 """ + "".join(f"  {name:<21} {about}\n" for name, about in METHODS.items())
 
 
+@_source.takes_a_file
 def anonymize(
-    source: _source.Source,
+    file: _source.File,
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to create for the release.")],
     k: Annotated[
@@ -169,10 +170,6 @@ def anonymize(
         Path | None,
         typer.Option(help="With --epsilon: a file, not for publication, that says how much the release lost."),
     ] = None,
-    table: _source.TableName = None,
-    delimiter: _source.Delimiter = None,
-    encoding: _source.Encoding = None,
-    decimal: _source.Decimal = None,
     json: _source.Json = False,
 ) -> None:
     """Anonymise a table and write the release to a new folder.
@@ -190,7 +187,7 @@ def anonymize(
         _check_private(private_report, output)
     key = None if pseudonym_key is None else _key(pseudonym_key, output)
     payer = None if account is None else shoal.Account.open(account)
-    data = _source.read(source, table=table, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    data = file.read()
     people = None if population is None else shoal.read(population)
     if plan is not None:
         given = (
@@ -225,7 +222,7 @@ def anonymize(
             "records_per_person": None if records_per_person is None else str(records_per_person),
         }
         models = _models(k, l or [], t or [], promise or [], privacy, method)
-        described = _source.decided(_source.find_schema(data, source, schema), source, undecided)
+        described = _source.decided(_source.find_schema(data, file.source, schema), file.source, undecided)
         chosen = _plan(
             described,
             models,

@@ -25,8 +25,9 @@ Examples:
 """
 
 
+@_source.takes_a_file
 def assess(
-    source: _source.Source,
+    file: _source.File,
     *,
     schema: _source.SchemaOption = None,
     population: Annotated[
@@ -57,10 +58,6 @@ def assess(
         Path | None,
         typer.Option("--output", "-o", help="Also write a new .html file with pictures, not for publication."),
     ] = None,
-    table: _source.TableName = None,
-    delimiter: _source.Delimiter = None,
-    encoding: _source.Encoding = None,
-    decimal: _source.Decimal = None,
     json: _source.Json = False,
 ) -> None:
     """Show the risk of a table as it is.
@@ -76,8 +73,7 @@ def assess(
     if output is not None and output.suffix.lower() != ".html":
         raise ParameterError(f"`--output` must end in .html; got `{output.suffix}`.")
     _check_records(records)
-    data = _source.read(source, table=table, delimiter=delimiter, encoding=encoding, decimal=decimal)
-    data = _source.with_schema(data, source, schema)
+    data = _source.with_schema(file.read(), file.source, schema)
     if open_ := data.schema.having(shoal.Role.DECIDE) if data.schema else ():
         _output.warning(
             f"{len(open_)} {'column' if len(open_) == 1 else 'columns'} with the role `decide` left out of the picture."

@@ -33,8 +33,9 @@ Examples:
 """
 
 
+@_source.takes_a_file
 def compare(
-    source: _source.Source,
+    file: _source.File,
     *,
     k: Annotated[str | None, typer.Option("--k", metavar="K,...", help="Values of k for k-anonymity.")] = None,
     l: Annotated[  # noqa: E741
@@ -79,10 +80,6 @@ def compare(
     ] = None,
     schema: _source.SchemaOption = None,
     undecided: _source.Undecided = None,
-    table: _source.TableName = None,
-    delimiter: _source.Delimiter = None,
-    encoding: _source.Encoding = None,
-    decimal: _source.Decimal = None,
     json: _source.Json = False,
 ) -> None:
     """Try methods and parameters on a table and recommend one.
@@ -105,8 +102,9 @@ def compare(
     if picture is not None and picture.suffix.lower() not in (".svg", ".png"):
         problems.add(f"--picture takes a .svg or .png file; got `{picture.suffix}`")
     problems.raise_as(ParameterError)
-    data = _source.read(source, table=table, delimiter=delimiter, encoding=encoding, decimal=decimal)
-    data = _source.conformed(data, _source.decided(_source.find_schema(data, source, schema), source, undecided))
+    data = file.read()
+    described = _source.decided(_source.find_schema(data, file.source, schema), file.source, undecided)
+    data = _source.conformed(data, described)
     if folder is not None:
         stopping.happened(f"finished points are in {folder}: run the same command again to continue")
     limit = RISKS[risk].usual if highest_risk is None and risk in RISKS else highest_risk
@@ -144,7 +142,7 @@ def compare(
         _output.line()
         _output.line(
             f"The plan of point {export[0]} is in {export[1]}. Use it: "
-            f"shoal anonymize {source} --plan {export[1]} --output release"
+            f"shoal anonymize {file.source} --plan {export[1]} --output release"
         )
 
 

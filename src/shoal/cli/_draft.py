@@ -38,18 +38,15 @@ _ANSWERS = {"k": "quasi-identifier", "s": "sensitive", "n": "identifier", "h": "
 _QUESTION = "[k]nown to others  [s]ecret  [n]ames people  [h]armless  [d]rop"
 
 
+@_source.takes_a_file
 def draft(
-    source: _source.Source,
+    file: _source.File,
     *,
     output: Annotated[Path | None, typer.Option(help="Where to write the schema; next to FILE by default.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing schema file.")] = False,
     edit: Annotated[
         bool, typer.Option("--edit", help="Ask about every column of which the draft does not know what it is.")
     ] = False,
-    table: _source.TableName = None,
-    delimiter: _source.Delimiter = None,
-    encoding: _source.Encoding = None,
-    decimal: _source.Decimal = None,
     json: _source.Json = False,
 ) -> None:
     """Draft a schema for a table.
@@ -60,12 +57,12 @@ def draft(
     import shoal
     from shoal.errors import OutputError, ParameterError
 
-    if edit and source == "-":
+    if edit and file.source == "-":
         raise ParameterError("--edit asks on standard input, which is the table here.", hint="save the table as a file")
-    target = output or _source.default_schema(source)
+    target = output or _source.default_schema(file.source)
     if target.exists() and not overwrite:
         raise OutputError(f"`{target}` already exists", hint="choose another name with --output, or use --overwrite")
-    drafted = shoal.draft(_source.read(source, table=table, delimiter=delimiter, encoding=encoding, decimal=decimal))
+    drafted = shoal.draft(file.read())
     if not json:
         _show(drafted)
     if edit:
@@ -78,7 +75,7 @@ def draft(
         ]
         _output.print_json({"schema": target, "summary": drafted.summary, "columns": columns})
         return
-    _next_steps(drafted, source, target)
+    _next_steps(drafted, file.source, target)
 
 
 def _show(drafted: Draft) -> None:

@@ -1,14 +1,25 @@
-"""How ``shoal account`` and ``shoal vault`` show the entries of a ledger."""
+"""What ``shoal account`` and ``shoal vault`` have in common: options of a budget, and how entries are shown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 if TYPE_CHECKING:
     from shoal.queries import Entry, Loss, Standing
 
-__all__ = ["amounts", "shown"]
+__all__ = ["Delta", "Measure", "amounts", "shown"]
+
+Delta = Annotated[str, typer.Option(help="The delta of the budget, such as 1e-6.")]
+Measure = Annotated[
+    str,
+    typer.Option(
+        help="What is added up: epsilon, or zcdp, which lets many questions with Gaussian noise cost far less. "
+        "The budget is epsilon and delta either way."
+    ),
+]
 
 
 def amounts(standing: Standing) -> dict[str, str]:

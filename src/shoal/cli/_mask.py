@@ -29,8 +29,9 @@ Examples:
 """
 
 
+@_source.takes_a_file
 def mask(
-    source: _source.Source,
+    file: _source.File,
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write: .csv or .parquet.")],
     recode: Annotated[
@@ -81,10 +82,6 @@ def mask(
         str | None,
         typer.Option(metavar="COLUMN,...", help="What the intruder of the measured risk knows; the changed columns."),
     ] = None,
-    table: _source.TableName = None,
-    delimiter: _source.Delimiter = None,
-    encoding: _source.Encoding = None,
-    decimal: _source.Decimal = None,
     json: _source.Json = False,
 ) -> None:
     """Recode or perturb columns of a file, and measure its risk.
@@ -116,7 +113,7 @@ def mask(
         raise ParameterError("--geography, --risk and --similar go with --swap-households")
     if not steps:
         raise ParameterError("say what to do, for example --top age=80 or --pram roof=0.8")
-    data = _source.read(source, table=table, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    data = file.read()
     found = shoal.mask(data, *steps, known=tuple(known.split(",")) if known else ())
     tables.write(shoal.read(found.table), output)
     if json:

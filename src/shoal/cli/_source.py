@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import inspect
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from shoal.cli import _output
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from shoal import Schema, Table
 
 __all__ = [
-    "Decimal",
-    "Delimiter",
-    "Encoding",
+    "File",
     "Json",
     "SchemaOption",
     "Source",
@@ -25,7 +28,7 @@ __all__ = [
     "decided",
     "default_schema",
     "find_schema",
-    "read",
+    "takes_a_file",
     "with_schema",
 ]
 
@@ -54,22 +57,51 @@ Undecided = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
-def read(
-    source: str,
-    *,
-    table: str | None,
-    delimiter: str | None,
-    encoding: str | None,
-    decimal: str | None,
-) -> Table:
-    """Read a table as the options say, without a schema."""
-    import shoal
 
-    found = shoal.read(source, table=table, delimiter=delimiter, encoding=encoding, decimal=decimal)
-    for note in found.notes:
-        _output.warning(f"{note}.")
-    return found
+@dataclass(frozen=True)
+class File:
+    """A table as the arguments of a command name it, and the options with which it is read."""
+
+    source: Source
+    table: TableName = None
+    delimiter: Delimiter = None
+    encoding: Encoding = None
+    decimal: Decimal = None
+
+    def read(self) -> Table:
+        """Read the table as the options say, without a schema."""
+        import shoal
+
+        found = shoal.read(
+            self.source, table=self.table, delimiter=self.delimiter, encoding=self.encoding, decimal=self.decimal
+        )
+        for note in found.notes:
+            _output.warning(f"{note}.")
+        return found
+
+
+def takes_a_file(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command with a parameter ``file`` be called with the argument and the options of a :class:`File`.
+
+    Typer reads the signature: FILE stands where ``file`` did, its options behind those of the command.
+    """
+    signature, hints = inspect.signature(command, eval_str=True), get_type_hints(File, include_extras=True)
+    source, *options = [
+        inspect.Parameter(name, _KEYWORD, default=field.default, annotation=hints[name])
+        for name, field in inspect.signature(File).parameters.items()
+    ]
+    own = [source if own.name == "file" else own.replace(kind=_KEYWORD) for own in signature.parameters.values()]
+    parameters = [*own[:-1], *options, own[-1]] if own[-1].name == "json" else [*own, *options]
+
+    @wraps(command)
+    def called(**given: Any) -> None:  # the arguments as Typer has converted them
+        command(file=File(**{name: given.pop(name) for name in hints}), **given)
+
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return called
 
 
 def with_schema(data: Table, source: str, schema: Path | None) -> Table:

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shoal import stopping
-from shoal.cli import _output, _source
-from shoal.cli._ledger import amounts
-from shoal.cli._ledger import shown as lines
+from shoal.cli import _ledger, _output, _source
 from shoal.errors import MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
@@ -31,7 +29,6 @@ vault = typer.Typer(no_args_is_help=True, rich_markup_mode=None, pretty_exceptio
 
 Folder = Annotated[Path, typer.Argument(metavar="VAULT", help="The folder of the vault.")]
 Epsilon = Annotated[str | None, typer.Option(help="A privacy budget, such as 0.5.")]
-Delta = Annotated[str, typer.Option(help="The delta of the budget, such as 1e-6.")]
 
 
 @vault.command("create")
@@ -40,20 +37,14 @@ def create(
     source: _source.Source,
     *,
     epsilon: Annotated[str | None, typer.Option(help="What all analysts together may spend.")] = None,
-    delta: Delta = "0",
+    delta: _ledger.Delta = "0",
     account: Annotated[
         Path | None,
         typer.Option(help="Instead of --epsilon: the account of the table, which pays for releases as well."),
     ] = None,
     schema: _source.SchemaOption = None,
     table: _source.TableName = None,
-    measure: Annotated[
-        str,
-        typer.Option(
-            help="What is added up: epsilon, or zcdp, which lets many questions with Gaussian noise cost far less. "
-            "The budget is epsilon and delta either way."
-        ),
-    ] = "epsilon",
+    measure: _ledger.Measure = "epsilon",
     records_per_person: Annotated[
         int | None,
         typer.Option(
@@ -101,7 +92,7 @@ def analyst(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The analyst's name.")],
     *,
     epsilon: Epsilon = None,
-    delta: Delta = "0",
+    delta: _ledger.Delta = "0",
     dismiss: Annotated[bool, typer.Option("--dismiss", help="Revoke the analyst's token.")] = False,
     json: _source.Json = False,
 ) -> None:
@@ -138,7 +129,7 @@ def budget(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="An analyst; all of them by default.")] = None,
     *,
     epsilon: Epsilon = None,
-    delta: Delta = "0",
+    delta: _ledger.Delta = "0",
     whole: Annotated[bool, typer.Option("--all", help="Set the budget of all analysts together.")] = False,
     json: _source.Json = False,
 ) -> None:
@@ -163,7 +154,7 @@ def budget(
         shown = {name: ledger.standing(name)}
     ledger.close()
     if json:
-        _output.print_json({each: amounts(standing) for each, standing in shown.items()})
+        _output.print_json({each: _ledger.amounts(standing) for each, standing in shown.items()})
         return
     rows = [[each, str(one.budget), str(one.spent), str(one.left)] for each, one in shown.items()]
     _output.table("Budgets", ("who", "budget", "spent", "left"), rows)
@@ -211,7 +202,7 @@ def ledger(
         )
         return
     _output.line(f"The last {len(shown)} of {len(entries):,} entries", style="bold")
-    for line in lines(shown, entries):
+    for line in _ledger.shown(shown, entries):
         _output.line(line)
     _output.line()
     _output.line("Checked: no entry was changed, and none is missing up to the head", style="bold")
