@@ -34,7 +34,7 @@ Folder = Annotated[Path, typer.Argument(metavar="ACCOUNT", help="The folder of t
 @_source.takes_a_file
 def create(
     folder: Folder,
-    file: _source.File,
+    file: _source.InputFile,
     *,
     epsilon: Annotated[str, typer.Option(help="What all releases and answers together may spend.")],
     delta: _ledger.Delta = "0",
@@ -141,7 +141,7 @@ def budget(
 @_source.takes_a_file
 def follow(
     folder: Folder,
-    file: _source.File,
+    file: _source.InputFile,
     *,
     schema: _source.SchemaOption = None,
 ) -> None:

@@ -66,7 +66,7 @@ Methods:
 
 @_source.takes_a_file
 def anonymize(
-    file: _source.File,
+    file: _source.InputFile,
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to create for the release.")],
     k: Annotated[

@@ -27,7 +27,7 @@ Examples:
 
 @_source.takes_a_file
 def assess(
-    file: _source.File,
+    file: _source.InputFile,
     *,
     schema: _source.SchemaOption = None,
     population: Annotated[

@@ -35,7 +35,7 @@ Examples:
 
 @_source.takes_a_file
 def compare(
-    file: _source.File,
+    file: _source.InputFile,
     *,
     k: Annotated[str | None, typer.Option("--k", metavar="K,...", help="Values of k for k-anonymity.")] = None,
     l: Annotated[  # noqa: E741

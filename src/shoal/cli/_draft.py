@@ -40,7 +40,7 @@ _QUESTION = "[k]nown to others  [s]ecret  [n]ames people  [h]armless  [d]rop"
 
 @_source.takes_a_file
 def draft(
-    file: _source.File,
+    file: _source.InputFile,
     *,
     output: Annotated[Path | None, typer.Option(help="Where to write the schema; next to FILE by default.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing schema file.")] = False,

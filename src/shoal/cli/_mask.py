@@ -31,7 +31,7 @@ Examples:
 
 @_source.takes_a_file
 def mask(
-    file: _source.File,
+    file: _source.InputFile,
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write: .csv or .parquet.")],
     recode: Annotated[

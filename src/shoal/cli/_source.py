@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shoal import Schema, Table
 
 __all__ = [
-    "File",
+    "InputFile",
     "Json",
     "SchemaOption",
     "Source",
@@ -61,7 +61,7 @@ _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
 @dataclass(frozen=True)
-class File:
+class InputFile:
     """A table as the arguments of a command name it, and the options with which it is read."""
 
     source: Source
@@ -83,21 +83,21 @@ class File:
 
 
 def takes_a_file(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command with a parameter ``file`` be called with the argument and the options of a :class:`File`.
+    """Let a command with a parameter ``file`` be called with the argument and the options of a :class:`InputFile`.
 
     Typer reads the signature: FILE stands where ``file`` did, its options behind those of the command.
     """
-    signature, hints = inspect.signature(command, eval_str=True), get_type_hints(File, include_extras=True)
+    signature, hints = inspect.signature(command, eval_str=True), get_type_hints(InputFile, include_extras=True)
     source, *options = [
         inspect.Parameter(name, _KEYWORD, default=field.default, annotation=hints[name])
-        for name, field in inspect.signature(File).parameters.items()
+        for name, field in inspect.signature(InputFile).parameters.items()
     ]
     own = [source if own.name == "file" else own.replace(kind=_KEYWORD) for own in signature.parameters.values()]
     parameters = [*own[:-1], *options, own[-1]] if own[-1].name == "json" else [*own, *options]
 
     @wraps(command)
     def called(**given: Any) -> None:  # the arguments as Typer has converted them
-        command(file=File(**{name: given.pop(name) for name in hints}), **given)
+        command(file=InputFile(**{name: given.pop(name) for name in hints if name in given}), **given)
 
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

@@ -24,7 +24,7 @@ def messy(tmp_path):
 
 
 def drafted(path, **more):
-    _draft.draft(str(path), **more)
+    _draft.draft(source=str(path), **more)
     return load(path.with_name("people.schema.toml"))
 
 
