@@ -47,6 +47,25 @@ def test_a_release_can_be_explored(browser: Browser, run: str) -> None:
     assert "shoal anonymize people.csv" in page
 
 
+def test_a_release_says_the_risk_of_persons_and_households(browser: Browser) -> None:
+    content = "patient,home,age,town\n" + "".join(f"p{i // 3},h{i // 6},{20 + i % 5},Oslo\n" for i in range(60))
+    table = browser.draft(content.encode(), "visits.csv")
+    roles = [{"role": "person"}, {"role": "household"}, {"role": "quasi-identifier", "kind": "numeric"}]
+    assert browser.put(
+        f"/api/tables/{table}/schema", json={"columns": [*roles, {"role": "quasi-identifier"}]}
+    ).is_success
+    run = browser.post(f"/api/tables/{table}/runs", json=K2).json()["id"]
+    assert browser.wait(run)["state"] == "done"
+    before, after = browser.get(f"/api/runs/{run}/exploration").json()["people"]
+    assert (before["persons"]["number"], before["households"]["number"]) == (20, 10)
+    assert after["persons"]["highest"] <= before["persons"]["highest"]
+    page = browser.get(f"/runs/{run}").text
+    assert "Risk of a person" in page
+    assert "Risk of a household" in page
+    assert "Unique if linked" in page
+    assert "persons stood alone" in page
+
+
 def test_records_before_and_after_are_those_of_the_release(browser: Browser, run: str, tmp_path: Path) -> None:
     content = browser.get(f"/api/runs/{run}/files/data.parquet").content
     (tmp_path / "data.parquet").write_bytes(content)

@@ -129,12 +129,14 @@ def counted(column: str, frequencies: Frequencies, labels: npt.NDArray[np.intege
 def risk_of_people(
     schema: Schema, frequencies: Frequencies, labels: npt.NDArray[np.integer]
 ) -> tuple[PeopleRisk, PeopleRisk] | None:
-    """Return the risk of persons before and after; ``labels`` are the released classes of the tuples."""
-    if schema.person is None:
+    """Return the risk of persons and households before and after; ``labels`` are the released classes of the tuples.
+
+    None where every record is of a person of its own and no household is named: records then say all.
+    """
+    if (frequencies.holders is None and frequencies.households is None) or not (labels >= 0).any():
         return None
-    before = risk_of_classes(frequencies, group(frequencies.codes)[0], schema.person)
-    after = risk_of_classes(frequencies, labels.astype(np.int64), schema.person)
-    return None if before is None or after is None else (before, after)
+    before = risk_of_classes(frequencies, group(frequencies.codes)[0].astype(np.int64), schema.person)
+    return before, risk_of_classes(frequencies, labels.astype(np.int64), schema.person)
 
 
 def domains(schema: Schema, frequencies: Frequencies) -> tuple[DomainOrigin, ...]:

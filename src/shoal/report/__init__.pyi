@@ -10,6 +10,7 @@ from ._columns import column_figures as column_figures
 from ._document import ColumnFigures as ColumnFigures
 from ._document import Document as Document
 from ._document import LatticeFigures as LatticeFigures
+from ._document import PeopleFigures as PeopleFigures
 from ._document import Risk as Risk
 from ._document import TableFigures as TableFigures
 from ._document import Variant as Variant
@@ -40,3 +41,4 @@ from ._text import summary as summary
 from ._text import table_lines as table_lines
 from ._words import band as band
 from ._words import measured as measured
+from ._words import people_rows as people_rows

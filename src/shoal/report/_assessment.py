@@ -13,7 +13,7 @@ from shoal.report._markup import Html, element
 from shoal.report._page import facts, figure, page, section, table_of
 from shoal.report._survey import survey_parts, survey_sections
 from shoal.report._text import table_lines
-from shoal.report._words import UNPROTECTED, band
+from shoal.report._words import FOUND, UNPROTECTED, band
 from shoal.risk import Assessment, Attack, Attacks, PeopleRisk, PopulationUniqueness
 
 __all__ = ["assessment_text", "render_assessment"]
@@ -126,8 +126,7 @@ def _sections(found: Assessment, attacks: Attacks | None) -> Iterator[Html]:
             "Whose risk it is",
             element(
                 "p",
-                "For every record the intruder names one of the persons whose records look like it. A person is found "
-                "if any of that person's records is, a household if any member is.",
+                f"For every record the intruder names one of the persons whose records look like it. {FOUND}",
             ),
             table_of(*_units(found.people)),
             *(element("p", line.strip()) for line in _together(found.people)),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from enum import StrEnum
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from shoal.guarantees import Strength
-from shoal.risk import Reidentification
+from shoal.risk import PeopleRisk, Reidentification
 from shoal.schema import Role
 
 __all__ = [
@@ -25,11 +26,13 @@ __all__ = [
     "LatticeFigures",
     "LatticeNode",
     "LevelFigures",
+    "PeopleFigures",
     "PromiseFigures",
     "Risk",
     "Sizes",
     "Step",
     "TableFigures",
+    "UnitFigures",
     "Variant",
 ]
 
@@ -163,6 +166,30 @@ class Risk(_Figures):
         return cls(**{name: getattr(risk, name) for name in names}, sizes=bands)
 
 
+class UnitFigures(_Figures):
+    """The risk of records, persons or households; see :class:`shoal.risk.UnitRisk`."""
+
+    number: int
+    highest: float
+    mean: float
+    certain: int
+
+
+class PeopleFigures(_Figures):
+    """The risk of persons with all their records, and of households; see :class:`shoal.risk.PeopleRisk`."""
+
+    records: UnitFigures
+    persons: UnitFigures
+    households: UnitFigures | None = None
+    trajectories: int
+
+    @classmethod
+    def of(cls, risk: PeopleRisk) -> PeopleFigures:
+        """Return the figures of an assessment that a report shows."""
+        found = asdict(risk)
+        return cls.model_validate({name: found[name] for name in cls.model_fields})
+
+
 class TableFigures(_Figures):
     """A released table. ``classes_by`` says which records form a class; ``risk`` is None where none are formed.
 
@@ -290,6 +317,8 @@ class Document(_Figures):
         Quality measures. Public reports give them only where the release alone tells them.
     before
         The risk of the original table; internal reports alone.
+    people
+        The risk of persons and households before, and after where it is known; internal reports alone.
     associations, query_error
         The largest changes of association between two columns, and the mean error of random counts; internal alone.
     lattice
@@ -319,6 +348,7 @@ class Document(_Figures):
     tables: tuple[TableFigures, ...]
     measures: dict[str, float | None] = {}
     before: Risk | None = None
+    people: tuple[PeopleFigures, ...] = ()
     associations: tuple[tuple[str, str, float, float], ...] = ()
     query_error: float | None = None
     lattice: LatticeFigures | None = None

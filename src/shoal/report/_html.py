@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from shoal.exact import share
 from shoal.report._board_html import board_sections
@@ -13,12 +13,23 @@ from shoal.report._charts import (
     class_sizes_chart,
     levels_chart,
 )
-from shoal.report._document import Document, PromiseFigures, Risk, TableFigures, Variant
+from shoal.report._document import Document, PeopleFigures, PromiseFigures, Risk, TableFigures, Variant
 from shoal.report._histogram import column_chart
 from shoal.report._markup import Html, element, join, shortened
 from shoal.report._page import FACTS, details, facts, figure, key, page, section, table_of, ticks
 from shoal.report._plots import lattice_chart
-from shoal.report._words import ABOUT, FEWEST, GUESSED, STRENGTHS, hidden, measured, notice, risk_figures
+from shoal.report._words import (
+    ABOUT,
+    FEWEST,
+    FOUND,
+    GUESSED,
+    STRENGTHS,
+    hidden,
+    measured,
+    notice,
+    people_rows,
+    risk_figures,
+)
 
 __all__ = ["charts", "render_html"]
 
@@ -154,6 +165,19 @@ def _risks(document: Document) -> Iterable[Html]:
             yield _compared(document.before, table.risk)
         yield element("p", "Classes are formed by ", ticks(table.classes_by), ".", class_="soft")
         yield element("div", figure(class_sizes_chart(table.risk, document.before)), class_="cards")
+    yield from _people(document.people)
+
+
+def _people(found: Sequence[PeopleFigures]) -> Iterable[Html]:
+    if not found:
+        return
+    for title, rows in people_rows(found).items():
+        yield element("h3", title)
+        yield table_of(("", *("before", "after")[: len(found)]), rows)
+    yield element("p", FOUND, class_="soft")
+    if len(found) == 1:
+        words = "Figures after are not given: the release shows who is in it, or random numbers made it."
+        yield element("p", words, class_="soft")
 
 
 def _compared(before: Risk, after: Risk) -> Html:

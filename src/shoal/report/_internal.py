@@ -13,10 +13,10 @@ from shoal.errors import ShoalError
 from shoal.guarantees import CERTIFICATE, NO_RANDOMNESS, Certificate, load
 from shoal.methods import Made
 from shoal.report._columns import compared_column
-from shoal.report._document import Document, Risk, TableFigures, Variant
+from shoal.report._document import Document, PeopleFigures, Risk, TableFigures, Variant
 from shoal.report._gather import gather
 from shoal.report._plots import lattice_figures
-from shoal.risk import Pair, assess
+from shoal.risk import Pair, PeopleRisk, assess
 from shoal.tables import Table
 from shoal.utility import Associations, Distribution, associations, coverage, distributions, query_error
 
@@ -49,10 +49,9 @@ def internal_report(folder: str | Path, original: Table, plan: Plan) -> Document
     folder = Path(folder)
     certificate = load(folder / CERTIFICATE)
     public = gather(folder, certificate)
-    changes: dict[str, object] = {
-        "variant": Variant.INTERNAL,
-        "before": Risk.of(assess(original).reidentification),
-    }
+    assessed = assess(original)
+    people: tuple[PeopleRisk, ...] = () if assessed.people is None else (assessed.people,)
+    changes: dict[str, object] = {"variant": Variant.INTERNAL, "before": Risk.of(assessed.reidentification)}
     if len(public.tables) == 1:
         pair = Pair.of(original, tables.read(folder / public.tables[0].file))
         changes["tables"] = (_compared(public.tables[0], distributions(pair)),)
@@ -65,6 +64,8 @@ def internal_report(folder: str | Path, original: Table, plan: Plan) -> Document
     if again is not None:
         changes["measures"] = dict(again.measures)
         changes["lattice"] = None if again.search is None else lattice_figures(again.search)
+        people = again.people or people
+    changes["people"] = tuple(PeopleFigures.of(each) for each in people)
     return public.model_copy(update=changes)
 
 

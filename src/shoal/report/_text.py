@@ -6,12 +6,11 @@ import itertools
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
-from shoal.exact import share
 from shoal.methods import Made
-from shoal.report._document import Document, Risk
+from shoal.report._document import Document, PeopleFigures, Risk
 from shoal.report._markup import clean, shortened
-from shoal.report._words import ABOUT, FEWEST, GUESSED, STRENGTHS, hidden, measured, notice, risk_figures
-from shoal.risk import PeopleRisk, Reidentification
+from shoal.report._words import ABOUT, FEWEST, GUESSED, STRENGTHS, hidden, measured, notice, people_rows, risk_figures
+from shoal.risk import Reidentification
 
 __all__ = ["render_text", "summary", "table_lines"]
 
@@ -32,22 +31,16 @@ def summary(release: Made) -> str:
     apart = len(release.parts) > 1 and release.parts[0].class_column is None
     names = _HIDDEN_RISKS if release.plan.method.shows_members else _RISKS
     lines += _risk("Risk of the worst table" if apart else "Risk", names, shown)
-    return "\n".join([*lines, *_people(release.people)])
+    return "\n".join([*lines, *_people([PeopleFigures.of(each) for each in release.people or ()])])
 
 
-def _people(found: tuple[PeopleRisk, PeopleRisk] | None) -> list[str]:
-    """Return the risk of persons with all their records, before and after."""
-    if found is None:
-        return []
-    rows = {
-        "persons": [f"{each.persons.number:,}" for each in found],
-        "highest risk": [share(each.persons.highest) for each in found],
-        "average risk": [share(each.persons.mean) for each in found],
-        "found for certain": [f"{each.persons.certain:,}" for each in found],
-        "unique if linked": [f"{each.trajectories:,}" for each in found],
-    }
-    lines = [f"  {name:<20}{' '.join(f'{cell:>10}' for cell in cells)}" for name, cells in rows.items()]
-    return [f"{'Risk of a person':<26}before      after", *lines]
+def _people(found: Sequence[PeopleFigures]) -> list[str]:
+    """Return the risk of persons with all their records, and of households: before, and after where it is known."""
+    lines = []
+    for title, rows in people_rows(found).items() if found else ():
+        lines.append(f"{title:<26}before" + "      after" * (len(found) == 2))
+        lines += [f"  {name:<20}{' '.join(f'{cell:>10}' for cell in cells)}" for name, *cells in rows]
+    return lines
 
 
 def render_text(document: Document) -> str:
@@ -66,6 +59,7 @@ def render_text(document: Document) -> str:
             lines += _risk(f"Risk, {table.file}", _RISKS, shown)
         elif table.hidden_among is not None:
             lines += _section(f"Risk, {table.file}", [hidden(table.hidden_among)])
+    lines += _people(document.people)
     if document.measures:
         lines += _quality(document.measures)
     lines += _section("Attention", document.attention)

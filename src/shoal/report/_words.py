@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from shoal.exact import share
 from shoal.guarantees import Certificate, Strength
 from shoal.methods.noise import GIVEN_PARTITION, NOISE, RECORD_QUERY
-from shoal.report._document import Document, Risk, Variant
+from shoal.report._document import Document, PeopleFigures, Risk, UnitFigures, Variant
 from shoal.risk import Reidentification
 from shoal.schema import Provenance, Role
 
@@ -21,6 +21,7 @@ __all__ = [
     "limitations",
     "measured",
     "notice",
+    "people_rows",
     "risk_figures",
 ]
 
@@ -67,6 +68,29 @@ def risk_figures(risk: Risk | Reidentification) -> list[str]:
 
 
 FEWEST = "fewest persons"
+#: when a person or a household counts as found
+FOUND = "A person is found if any of that person's records is, a household if any member is."
+
+
+def people_rows(found: Sequence[PeopleFigures]) -> dict[str, list[tuple[str, ...]]]:
+    """Return the risks of persons and of households, before and after, as rows by the title of a table."""
+    tables = {"Risk of a person": _unit_rows("persons", [each.persons for each in found])}
+    if any(each.persons.number < each.records.number for each in found):
+        linked = ("unique if linked", *(f"{each.trajectories:,}" for each in found))
+        tables["Risk of a person"].append(linked)
+    homes = [each.households for each in found if each.households is not None]
+    if homes:
+        tables["Risk of a household"] = _unit_rows("households", homes)
+    return tables
+
+
+def _unit_rows(name: str, found: Sequence[UnitFigures]) -> list[tuple[str, ...]]:
+    return [
+        (name, *(f"{each.number:,}" for each in found)),
+        ("highest risk", *(share(each.highest) for each in found)),
+        ("average risk", *(share(each.mean) for each in found)),
+        ("found for certain", *(f"{each.certain:,}" for each in found)),
+    ]
 
 
 STRENGTHS = {

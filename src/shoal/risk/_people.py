@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal import tables
+from shoal.kernels import Counts, Mask
 from shoal.tables import Frequencies, Table
 
 __all__ = ["PeopleRisk", "UnitRisk", "people_risk", "risk_of_classes", "unit_risk"]
 
-Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
@@ -76,58 +76,43 @@ def people_risk(table: Table) -> PeopleRisk | None:
     schema = tables.schema_of(table)
     if schema.person is None and schema.household is None:
         return None
-    household = schema.household if schema.household in table.columns else None
-    found = tables.encode(table, sensitive=() if household is None else (household,)).frequencies
-    pairs = _pairs(found, tables.group(found.codes)[0])
-    risk, of_persons = _measured(*pairs, column=schema.person)
-    return risk if household is None else replace(risk, households=_of_households(found, of_persons))
+    found = tables.encode(table, sensitive=(), households=True).frequencies
+    return risk_of_classes(found, tables.group(found.codes)[0].astype(np.int64), schema.person)
 
 
-def risk_of_classes(found: Frequencies, labels: Counts, column: str) -> PeopleRisk | None:
-    """Measure the risk of the persons of a release whose classes look alike; None where everybody has one record.
+def risk_of_classes(found: Frequencies, labels: Counts, column: str | None) -> PeopleRisk:
+    """Measure the risk of the persons and households of a release whose classes look alike.
 
     Parameters
     ----------
     labels
         The class of every tuple; negative for tuples that are not released.
     column
-        The column that says whose record it is.
+        The column that says whose record it is; None where every record is of a person of its own.
     """
-    if found.holders is None or not (labels >= 0).any():
-        return None
     classes, persons, counts = _pairs(found, labels)
-    return _measured(classes, np.unique(persons, return_inverse=True)[1], counts, column=column)[0]
-
-
-def _measured(classes: Counts, persons: Counts, counts: Counts, *, column: str | None) -> tuple[PeopleRisk, Floats]:
-    """Return the risk of pairs of class and person, and the logarithm of each person's chance of not being found."""
     number = int(persons.max(initial=-1)) + 1
     crowds = np.bincount(classes)[classes]
     with np.errstate(divide="ignore"):
         missed = np.log1p(-1 / crowds)
     of_persons: Floats = np.bincount(persons, weights=missed, minlength=number).astype(np.float64)
-    risk = PeopleRisk(
+    released = np.bincount(persons, minlength=number) > 0
+    return PeopleRisk(
         records=_of_records(crowds, counts),
-        persons=unit_risk(of_persons),
-        households=None,
-        trajectories=_unshared(classes, persons, counts),
+        persons=unit_risk(of_persons[released]),
+        households=_of_households(found, labels, of_persons, released),
+        trajectories=int(np.count_nonzero(tables.same_records(classes, persons, counts, number)[released] == 1)),
         column=column,
     )
-    return risk, of_persons
 
 
 def _pairs(found: Frequencies, labels: Counts) -> tuple[Counts, Counts, Counts]:
     """Return the distinct pairs of class and person, sorted by person, and the number of records of each."""
-    if found.holders is None:  # every record is a person of its own
-        classes = np.repeat(labels, found.counts).astype(np.int64)
-        return classes, np.arange(len(classes)), np.ones(len(classes), dtype=np.int64)
-    holders = found.holders
-    owners = labels[holders.tuples].astype(np.int64)
-    kept = owners >= 0
-    number = int(labels.max(initial=-1)) + 1
-    keys, places = np.unique(holders.persons[kept] * number + owners[kept], return_inverse=True)
-    counts = np.bincount(places, weights=holders.counts[kept], minlength=len(keys)).astype(np.int64)
-    return keys % max(number, 1), keys // max(number, 1), counts
+    if found.holders is not None:
+        return found.holders.records_of(labels)
+    classes = np.repeat(labels, found.counts).astype(np.int64)
+    classes = classes[classes >= 0]
+    return classes, np.arange(len(classes)), np.ones(len(classes), dtype=np.int64)
 
 
 def _of_records(crowds: Counts, counts: Counts) -> UnitRisk:
@@ -140,15 +125,19 @@ def _of_records(crowds: Counts, counts: Counts) -> UnitRisk:
     )
 
 
-def _of_households(found: Frequencies, of_persons: Floats) -> UnitRisk:
-    homes = np.zeros(len(of_persons), dtype=np.int64)
-    own = found.sensitive_codes[:, 0].astype(np.int64)
-    if found.holders is None:
-        homes[:] = np.repeat(own, found.counts)
+def _of_households(found: Frequencies, labels: Counts, of_persons: Floats, released: Mask) -> UnitRisk | None:
+    """Return the risk of the households of released persons; None where it is not known who lives where."""
+    if found.holders is not None and found.holders.homes is not None:
+        homes, missed = found.holders.homes[: len(released)][released], of_persons[released]
+    elif found.households is not None:
+        classes, homes, counts = found.households.records_of(labels)
+        sizes = np.bincount(labels[labels >= 0], weights=found.counts[labels >= 0]).astype(np.int64)
+        with np.errstate(divide="ignore"):
+            missed = np.log1p(-1 / sizes[classes]) * counts
     else:
-        homes[found.holders.persons] = own[found.holders.tuples]
+        return None
     _, homes = np.unique(homes, return_inverse=True)
-    return unit_risk(np.bincount(homes, weights=of_persons).astype(np.float64))
+    return unit_risk(np.bincount(homes, weights=missed).astype(np.float64))
 
 
 def unit_risk(missed: Floats) -> UnitRisk:
@@ -160,15 +149,3 @@ def unit_risk(missed: Floats) -> UnitRisk:
         mean=float(risks.mean()) if len(risks) else 0.0,
         certain=int(np.count_nonzero(np.isneginf(missed))),
     )
-
-
-def _unshared(classes: Counts, persons: Counts, counts: Counts) -> int:
-    """Return how many persons have a multiset of classes that nobody shares; pairs are sorted by person and class."""
-    rows = np.stack([classes, counts], axis=1)
-    ends = np.searchsorted(persons, np.arange(int(persons.max(initial=-1)) + 2)) * rows.itemsize * 2
-    content = rows.tobytes()
-    seen: dict[bytes, int] = {}
-    for start, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
-        own = content[start:end]
-        seen[own] = seen.get(own, 0) + 1
-    return sum(times == 1 for times in seen.values())

@@ -49,6 +49,7 @@ from ._files import uploadable as uploadable
 from ._files import write as write
 from ._holders import Holders as Holders
 from ._holders import Votes as Votes
+from ._holders import same_records as same_records
 from ._keyed import bernoulli as bernoulli
 from ._keyed import sampling_threshold as sampling_threshold
 from ._people import People as People

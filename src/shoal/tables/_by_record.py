@@ -17,7 +17,7 @@ from shoal.tables._engine import OURS, ROW, quiet, sorted_by_values
 from shoal.tables._engine import key as comparable
 from shoal.tables._holders import Holders
 from shoal.tables._keyed import check_identifiers, pseudonyms
-from shoal.tables._people import person_of
+from shoal.tables._people import household_of, person_of
 from shoal.tables._table import Table, numbered
 
 __all__ = ["EncodedRecords", "encode_records", "join_classes", "release_records", "sorted_records"]
@@ -43,6 +43,8 @@ class EncodedRecords:
         The sensitive attributes asked for, and their codes, one row per record.
     persons
         The person of every record, from 0 on; None where nobody has several.
+    homes
+        The household of every record, from 0 on; None where the schema names none.
     """
 
     table: Table
@@ -53,6 +55,7 @@ class EncodedRecords:
     sensitive: tuple[SensitiveAttribute, ...]
     sensitive_codes: npt.NDArray[np.int32]
     persons: Numbers | None = None
+    homes: Numbers | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -69,8 +72,16 @@ class EncodedRecords:
             counts=np.ones(len(self), dtype=np.int64),
             sensitive=self.sensitive,
             sensitive_codes=self.sensitive_codes,
-            holders=None if self.persons is None else Holders.of_records(self.persons),
+            holders=self._holders,
+            households=None if self.homes is None or self.persons is not None else Holders.of_records(self.homes),
         )
+
+    @property
+    def _holders(self) -> Holders | None:
+        if self.persons is None:
+            return None
+        found = Holders.of_records(self.persons)
+        return found if self.homes is None else found.living(self.persons, self.homes)
 
 
 def encode_records(table: Table, *, sensitive: Sequence[str], by: Sequence[str] = ()) -> EncodedRecords:
@@ -96,12 +107,12 @@ def encode_records(table: Table, *, sensitive: Sequence[str], by: Sequence[str] 
     check_columns(table, names, tuple(sensitive))
     table = numbered(table)
     records = table.expression
-    person = person_of(table)
+    whose = {"person": person_of(table), "home": household_of(table)}
     with quiet(table.source.name):
-        whose = {} if person is None else {"person": comparable(records[person])}
+        keys = {role: comparable(records[name]) for role, name in whose.items() if name is not None}
         chosen = {f"c{i}": comparable(records[name]) for i, name in enumerate((*names, *sensitive))}
         order = [*(comparable(records[name]) for name in by), records[ROW]]
-        fetched = table.engine.fetch(records.order_by(order).select(**{ROW: records[ROW]}, **chosen, **whose))
+        fetched = table.engine.fetch(records.order_by(order).select(**{ROW: records[ROW]}, **chosen, **keys))
     ones = np.ones(fetched.num_rows, dtype=np.int64)
     columns = [_column(name, fetched[f"c{i}"], ones) for i, name in enumerate((*names, *sensitive))]
     hierarchies = column_hierarchies(schema, columns[: len(names)])
@@ -123,7 +134,7 @@ def encode_records(table: Table, *, sensitive: Sequence[str], by: Sequence[str] 
         places=places,
         sensitive=attributes,
         sensitive_codes=confidential,
-        persons=None if person is None else _column(person, fetched["person"], ones).indices,
+        **{f"{role}s": _column(role, fetched[role], ones).indices for role in keys},
     )
 
 

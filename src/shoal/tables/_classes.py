@@ -61,6 +61,9 @@ class Frequencies:
         Records per tuple of the population table, where one was given.
     holders
         Whose records they are, where a person may have several; None where every record is of a person of its own.
+    households
+        The pairs of tuple and household, where every record is of a person of its own and that was asked for; else
+        ``holders`` know who lives where.
     """
 
     hierarchies: tuple[Hierarchy, ...]
@@ -70,6 +73,7 @@ class Frequencies:
     sensitive_codes: npt.NDArray[np.int32]
     population: npt.NDArray[np.int64] | None = None
     holders: Holders | None = None
+    households: Holders | None = None
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -95,6 +99,7 @@ class Frequencies:
             sensitive_codes=np.asfortranarray(self.sensitive_codes[chosen]),
             population=None if self.population is None else self.population[chosen],
             holders=None if self.holders is None else self.holders.only(chosen),
+            households=None if self.households is None else self.households.only(chosen),
         )
 
     @property

@@ -24,7 +24,7 @@ from shoal.tables._columns import (
     sensitive_codes,
 )
 from shoal.tables._holders import Holders
-from shoal.tables._people import people, person_of
+from shoal.tables._people import household_of, people, person_of
 from shoal.tables._table import Table
 
 __all__ = ["encode", "population_tuples", "with_population"]
@@ -36,6 +36,7 @@ def encode(
     quasi_identifiers: Sequence[str] | None = None,
     sensitive: Sequence[str] | None = None,
     population: Table | None = None,
+    households: bool = False,
 ) -> Encoded:
     """Count the distinct tuples of a table.
 
@@ -49,6 +50,8 @@ def encode(
     population
         A table of the population that the records were drawn from; it needs the quasi-identifiers only. Its records
         are counted per tuple of quasi-identifiers, at the first tuple that has them.
+    households
+        Whether to note who lives where, if the schema names a household.
 
     Raises
     ------
@@ -65,9 +68,11 @@ def encode(
     names = tuple(schema.quasi_identifiers if quasi_identifiers is None else quasi_identifiers)
     others = tuple(schema.sensitive if sensitive is None else sensitive)
     check_columns(table, names, others)
-    person = person_of(table)
-    columns, counts = distinct_tuples(table, (*names, *others, *([] if person is None else [person])))
-    keys, columns = columns[len(names) + len(others) :], columns[: len(names) + len(others)]
+    person, home = person_of(table), household_of(table) if households else None
+    whose = tuple(name for name in (person, home) if name is not None)
+    columns, counts = distinct_tuples(table, (*names, *others, *whose))
+    keys: dict[str | None, TupleColumn] = dict(zip(whose, columns[len(names) + len(others) :], strict=True))
+    columns = columns[: len(names) + len(others)]
     known, known_counts = ([], None) if population is None else population_tuples(population, schema, names)
     hierarchies = column_hierarchies(schema, columns[: len(names)], known)
     coded = [leaves_of(column, hierarchy) for column, hierarchy in zip(columns, hierarchies, strict=False)]
@@ -80,7 +85,8 @@ def encode(
         counts=counts,
         sensitive=attributes,
         sensitive_codes=codes[:, len(names) :],
-        holders=Holders.of(places, keys[0].indices, pairs, len(keys[0].values)) if keys else None,
+        holders=_holders(places, keys.get(person), pairs, keys.get(home)),
+        households=None if person else _holders(places, keys.get(home), pairs),
     )
     if known_counts is not None:
         other = [leaves_of(column, hierarchy) for column, hierarchy in zip(known, hierarchies, strict=True)]
@@ -89,7 +95,17 @@ def encode(
         Dictionary(name=column.name, values=column.values, codes=leaf_codes(hierarchy, column.values))
         for column, hierarchy in zip(columns, hierarchies, strict=False)
     )
-    return Encoded(frequencies=frequencies, dictionaries=dictionaries, persons=keys[0].values if keys else None)
+    return Encoded(frequencies=frequencies, dictionaries=dictionaries, persons=keys[person].values if person else None)
+
+
+def _holders(
+    places: Counts, whose: TupleColumn | None, counts: Counts, homes: TupleColumn | None = None
+) -> Holders | None:
+    """Return who has records of which tuple, and who lives where if that is known; None where nobody is named."""
+    if whose is None:
+        return None
+    found = Holders.of(places, whose.indices, counts, len(whose.values))
+    return found if homes is None else found.living(whose.indices, homes.indices)
 
 
 def population_tuples(population: Table, schema: Schema, names: tuple[str, ...]) -> tuple[list[TupleColumn], Counts]:

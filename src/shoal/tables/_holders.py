@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from shoal.kernels import Counts, Mask
 
-__all__ = ["Ballot", "Holders", "Votes"]
+__all__ = ["Ballot", "Holders", "Votes", "same_records"]
 
 Labels = npt.NDArray[np.integer]
 #: 64-bit integers, or Python integers (dtype object) where those would overflow
@@ -37,12 +37,15 @@ class Holders:
         Records per pair, at least 1.
     number
         The number of persons.
+    homes
+        The household of every person, from 0 on, where that was asked for.
     """
 
     tuples: Counts
     persons: Counts
     counts: Counts
     number: int
+    homes: Counts | None = None
 
     @classmethod
     def of(cls, tuples: Labels, persons: Labels, counts: Counts, number: int) -> Holders:
@@ -62,9 +65,13 @@ class Holders:
         """Return the pairs of some tuples, which are numbered anew."""
         kept = chosen[self.tuples]
         places = np.cumsum(chosen) - 1
-        return Holders(
-            tuples=places[self.tuples[kept]], persons=self.persons[kept], counts=self.counts[kept], number=self.number
-        )
+        return replace(self, tuples=places[self.tuples[kept]], persons=self.persons[kept], counts=self.counts[kept])
+
+    def living(self, persons: Labels, homes: Labels) -> Holders:
+        """Return the pairs with the household of every person; the arguments say who lives where, in any order."""
+        found: Counts = np.zeros(self.number, dtype=np.int64)
+        found[persons] = homes
+        return replace(self, homes=found)
 
     def grouped(self, labels: Labels) -> tuple[Counts, Counts]:
         """Return the distinct pairs of class and person, given the class of every tuple; negative is no class."""
@@ -77,24 +84,18 @@ class Holders:
         return np.bincount(self.grouped(labels)[0], minlength=number).astype(np.int64)
 
     def sharing(self, labels: Labels) -> Counts:
-        """Return for every person how many have the same records: the same number in every class.
+        """Return for every person how many have the same records: the same number in every class."""
+        owners, persons, counts = self.records_of(labels)
+        return same_records(owners, persons, counts, self.number)
 
-        Persons are told apart class by class: after each, those who are still the same have the same number.
-        """
-        wide = int(labels.max(initial=0)) + 1
-        keys, places = np.unique(self.persons * wide + labels[self.tuples], return_inverse=True)
-        times = np.bincount(places, weights=self.counts, minlength=len(keys)).astype(np.int64)
-        starts = np.searchsorted(keys // wide, np.arange(self.number + 1))
-        state: Counts = np.zeros(self.number, dtype=np.int64)
-        lengths, fresh = np.diff(starts), 1
-        for place in range(int(lengths.max(initial=0))):
-            active = np.flatnonzero(lengths > place)
-            at = starts[active] + place
-            seen = np.stack([state[active], keys[at] % wide, times[at]])
-            numbers = np.unique(seen, axis=1, return_inverse=True)[1].ravel()
-            state[active] = fresh + numbers
-            fresh += int(numbers.max()) + 1
-        return np.asarray(np.bincount(state)[state], dtype=np.int64)
+    def records_of(self, labels: Labels) -> tuple[Counts, Counts, Counts]:
+        """Return the distinct pairs of class and person by person, and the number of records of each."""
+        owners = labels[self.tuples].astype(np.int64)
+        kept = owners >= 0
+        wide = max(int(labels.max(initial=-1)) + 1, 1)
+        keys, places = np.unique(self.persons[kept] * wide + owners[kept], return_inverse=True)
+        counts = np.bincount(places, weights=self.counts[kept], minlength=len(keys)).astype(np.int64)
+        return keys % wide, keys // wide, counts
 
     def ballot(self, labels: Labels, number: int) -> Ballot:
         """Return the persons of every class, and with how many records each votes."""
@@ -159,6 +160,27 @@ class Ballot:
         votes = np.zeros(len(keys), dtype=kind)
         np.add.at(votes, shares // wide, parts)
         return votes
+
+
+def same_records(classes: Counts, persons: Counts, counts: Counts, number: int) -> Counts:
+    """Return for every person how many have the same classes with the same counts, the person included.
+
+    Pairs are ordered by person and class. Those who have equally many are compared as rows of one array: O(p log p).
+    """
+    keys = classes * (int(counts.max(initial=0)) + 1) + counts
+    lengths = np.bincount(persons, minlength=number)
+    starts = np.cumsum(lengths) - lengths
+    order = np.argsort(lengths, kind="stable")
+    found: Counts = np.zeros(number, dtype=np.int64)
+    for those in np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1):
+        width = int(lengths[those].max(initial=0))
+        if width == 0:
+            found[those] = len(those)
+            continue
+        rows = keys[starts[those][:, None] + np.arange(width)].view(f"V{keys.itemsize * width}").ravel()
+        _, places, times = np.unique(rows, return_inverse=True, return_counts=True)
+        found[those] = times[places]
+    return found
 
 
 def distinct(keys: Counts) -> Counts:

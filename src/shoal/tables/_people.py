@@ -71,6 +71,12 @@ def person_of(table: Table) -> str | None:
     return schema.person if people(table).repeat else None
 
 
+def household_of(table: Table) -> str | None:
+    """Return the column that says whose household a record is of, where there is one."""
+    name = None if table.schema is None else table.schema.household
+    return name if name in table.columns else None
+
+
 def only_persons(table: Table, keys: pa.Array) -> Table:
     """Return the records of some persons, given by their keys, and of nobody else."""
     person = None if table.schema is None else table.schema.person

@@ -19,7 +19,7 @@ import pyarrow as pa
 from shoal import Release, Table, hierarchies, tables
 from shoal.methods.recode import Lattice, Node, SearchResult, smallest_class
 from shoal.models import Model
-from shoal.report import compared_tables, lattice_figures
+from shoal.report import PeopleFigures, compared_tables, lattice_figures
 from shoal.risk import Reidentification
 from shoal.schema.rules import text
 from shoal.tables import Frequencies
@@ -47,6 +47,7 @@ def explore(table: Table, release: Release, folder: Path) -> dict[str, Any]:
         "measures": {name: _number(value) for name, value in ({**release.measures, "loss": _loss(release)}).items()},
         "before": dataclasses.asdict(_before(release)),
         "after": dataclasses.asdict(release.after),
+        "people": [PeopleFigures.of(each).model_dump(mode="json") for each in release.people or ()],
         "guessed": release.plan.schema.guessed,
         "private": release.private is not None,
         # quasi-identifiers are then as they were, and classes are of those whose secrets are mixed

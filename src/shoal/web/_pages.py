@@ -12,6 +12,7 @@ from shoal.report import (
     Chart,
     Dot,
     LatticeFigures,
+    PeopleFigures,
     Risk,
     TableFigures,
     class_sizes_chart,
@@ -19,6 +20,7 @@ from shoal.report import (
     figure,
     frontier_chart,
     lattice_chart,
+    people_rows,
 )
 from shoal.schema import RULES
 from shoal.tables import uploadable
@@ -144,6 +146,7 @@ def one_run(here: Here, run: str) -> HTMLResponse:
         found=found,
         verdict=verdict(found),
         pictures=_pictures(found),
+        people=_people(found),
         files=releases.files(here, run),
         key=(here.store.runs.path(run) / "pseudonym.key").is_file(),
         **_of(here, about["table"]),
@@ -181,6 +184,12 @@ def _pictures(found: dict[str, Any]) -> dict[str, Any]:
             for each in shown
         },
     }
+
+
+def _people(found: dict[str, Any]) -> dict[str, list[tuple[str, ...]]]:
+    """Return the risk of persons and households before and after, where it is known; as rows by title."""
+    figures = [PeopleFigures.model_validate(each) for each in found.get("people", [])]
+    return people_rows(figures) if figures else {}
 
 
 def _risk(found: dict[str, Any]) -> Risk:

@@ -18,8 +18,7 @@ def verdict(found: dict[str, Any]) -> dict[str, Any]:
     lost = [f"{number(left_out)} of {number(before['records'])} records were left out"] if left_out else []
     lost += [f"{share(loss)} of the detail is gone, by the measure loss"] if loss is not None else []
     return {
-        "alone": f"{number(before['unique'])} stood alone in what others may know; "
-        f"in the release {number(after['unique'])} do.",
+        "alone": _alone(found, before, after),
         "lost": "; ".join(lost) + "." if lost else "Nothing was left out.",
         "erased": _erased(found["search"]),
     }
@@ -32,7 +31,7 @@ def figures(found: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         ("Records released", number(found["after"]["records"])),
         ("Records left out", number(max(before["records"] - found["after"]["records"], 0))),
-        ("Smallest group of people who look alike", number(after["smallest"])),
+        ("Smallest group of people who look alike", number(after.get("fewest") or after["smallest"])),
         ("People who stand alone", number(after["unique"])),
         ("Highest risk of being found", share(after["prosecutor"])),
         ("Average risk of being found", share(after["marketer"])),
@@ -44,6 +43,20 @@ def figures(found: dict[str, Any]) -> list[tuple[str, str]]:
 def size_of(folder: Path) -> int:
     """Return how many bytes a folder takes."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _alone(found: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> str:
+    """Say how many stood alone and still do: persons, where some have several records."""
+    people = found.get("people")
+    if not people:
+        first, last = before["unique"], after["unique"]
+        return f"{number(first)} stood alone in what others may know; in the release {number(last)} do."
+    first, last = (each["persons"]["certain"] for each in people)
+    whole = number(people[0]["persons"]["number"])
+    return (
+        f"{number(first)} of {whole} persons stood alone in what others may know of one of their records; in the "
+        f"release {number(last)} do."
+    )
 
 
 def _found_after(found: dict[str, Any]) -> dict[str, Any]:

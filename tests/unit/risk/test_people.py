@@ -121,3 +121,25 @@ def test_the_terminal_and_the_page_say_it_in_words() -> None:
     for words in ("household", "have a set of records that nobody else has"):
         assert words in text
         assert words in page
+
+
+@pytest.mark.parametrize("person", [True, False])
+@pytest.mark.parametrize("method", [shoal.Generalize(suppression_limit=1), shoal.Mdav()], ids=lambda each: each.name)
+def test_the_risk_after_a_release_is_that_of_its_classes(method: shoal.Method, person: bool) -> None:
+    for seed in (3, 5, 9):
+        rows = [{**row, "row": str(place)} for place, row in enumerate(drawn(seed))]
+        if not person:
+            rows = [{**row, "patient": row["row"]} for row in rows]
+        chosen = (*([PERSON] if person else []), HOME, *QUASI, Attribute(name="row", role="insensitive"))
+        records = pa.Table.from_pylist(rows).select([each.name for each in chosen])
+        table = shoal.read(records).with_schema(Schema(attributes=chosen))
+        release = shoal.anonymize(table, shoal.KAnonymity(2), method=method)
+        left = {row["row"]: row for row in release.table.to_arrow().to_pylist()}
+        after = reference([{**row, **left[row["row"]]} for row in rows if row["row"] in left])
+        assert release.people is not None
+        for found, wanted in zip(release.people, (reference(rows), after), strict=True):
+            assert same(found.persons, wanted.persons)
+            assert same(found.households, wanted.households)
+            assert found.trajectories == wanted.trajectories
+        assert "Risk of a household" in str(release)
+        assert ("unique if linked" in str(release)) == person

@@ -120,7 +120,9 @@ class Recode(Method):
         table = work.table.with_schema(plan.schema)
         wanted = [name for model in models for name in model.capabilities.sensitive]
         wanted += [name for measure in (method.measure, *measures) for name in measure.sensitive]
-        encoded = tables.encode(table, sensitive=tuple(dict.fromkeys(wanted)), population=work.population)
+        encoded = tables.encode(
+            table, sensitive=tuple(dict.fromkeys(wanted)), population=work.population, households=True
+        )
         check_size(models, encoded.frequencies)
         frequencies, found, chosen = method.recoded(encoded, models, table, work)
         after = _check_result(plan, frequencies, found)
