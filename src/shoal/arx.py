@@ -8,6 +8,7 @@ import re
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from decimal import ROUND_FLOOR, Decimal
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -17,7 +18,7 @@ from shoal.methods.about import About
 from shoal.methods.promises import from_parameters
 from shoal.methods.recode import Generalize
 from shoal.plan import Plan
-from shoal.schema import Attribute, FromFile, Kind, Role, Schema
+from shoal.schema import Attribute, Domain, FromFile, Kind, Reading, Role, Schema
 from shoal.writing import staged
 
 __all__ = ["ArxProject", "read_arx_project"]
@@ -31,30 +32,56 @@ _ROLES = {
     "INSENSITIVE_ATTRIBUTE": Role.INSENSITIVE,
 }
 _NUMERIC = ("Integer", "Decimal")
+#: what ARX calls types that are read as text here; the last is the name of ordinals in older versions
+_AS_TEXT = ("Date/Time", "Ordinal", "OrderedString")
+#: languages that write a decimal comma, as ARX names them
+_COMMA = ("DE", "FR", "ES", "IT", "PT", "NL", "PL", "SV", "DA", "NB", "NO", "FI", "CS", "HU", "RO", "EL", "RU", "TR")
 #: what ARX writes for a missing value
 _MISSING = "NULL"
 _FOR = r" for attribute '(.*)'"
+#: a number as Java writes it
+_NUMBER = r"(\d+(?:\.\d+)?(?:E-?\d+)?)"
+#: ln 2, rounded down: the logarithms of delta-disclosure are binary there and natural here
+_LN_2 = Decimal("0.6931471805599453094172321")
 _Parameters = Callable[[re.Match[str]], dict[str, object]]
-#: how ARX writes privacy models, and what they are here
+#: how ARX writes privacy models, old and new spellings, and what they are here
 _CRITERIA: tuple[tuple[str, str, _Parameters], ...] = (
     (r"(\d+)-anonymity", "k-anonymity", lambda m: {"k": int(m[1])}),
     (rf"distinct-(\d+)-diversity{_FOR}", "distinct-l-diversity", lambda m: {"attribute": m[2], "l": int(m[1])}),
     (
-        rf"(?:shannon-)?entropy-([\d.]+)-diversity{_FOR}",
+        rf"(?:shannon-)?entropy-{_NUMBER}-diversity{_FOR}",
         "entropy-l-diversity",
         lambda m: {"attribute": m[2], "l": float(m[1])},
     ),
     (
-        rf"recursive-\(([\d.]+),(\d+)\)-diversity{_FOR}",
+        rf"recursive-\({_NUMBER},(\d+)\)-diversity{_FOR}",
         "recursive-l-diversity",
         lambda m: {"attribute": m[3], "c": float(m[1]), "l": int(m[2])},
     ),
     (
-        rf"([\d.]+)-closeness with (equal|ordered|hierarchical) distance{_FOR}",
+        rf"{_NUMBER}-closeness with (equal|ordered|hierarchical) (?:ground-)?distance{_FOR}",
         "t-closeness",
         lambda m: {"attribute": m[3], "t": float(m[1]), "distance": m[2]},
     ),
+    (
+        rf"(basic|enhanced)-{_NUMBER}-likeness{_FOR}",
+        "beta-likeness",
+        lambda m: {"attribute": m[3], "beta": float(m[2]), "enhanced": m[1] == "enhanced"},
+    ),
+    (
+        rf"{_NUMBER}-disclosure privacy{_FOR}",
+        "delta-disclosure",
+        lambda m: {"attribute": m[2], "delta": _in_natural_logarithms(m[1])},
+    ),
+    (rf"\({_NUMBER}\)-avg-reidentification-risk", "average-risk", lambda m: {"risk": float(m[1])}),
 )
+#: models that compare a class with a whole table
+_COMPARING = ("t-closeness", "beta-likeness", "delta-disclosure")
+
+
+def _in_natural_logarithms(delta: str) -> float:
+    """Return a bound on binary logarithms as one on natural ones, never a weaker one."""
+    return float((Decimal(delta) * _LN_2).quantize(Decimal("1e-9"), rounding=ROUND_FLOOR))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +154,8 @@ class _Reader:
         self._delimiter = about.findtext("separator") or ";"
         columns = [self._column(each) for each in self._xml("input/definition.xml").iter("assigment")]
         columns = self._weighed(columns, config)
-        models = [model for each in config.iter("criterion") if (model := self._model(each.text or ""))]
+        kinds = {each.name: each.kind for each in columns}
+        models = [model for each in config.iter("criterion") if (model := self._model(each.text or "", kinds))]
         metric = (config.findtext("metric") or "Loss").strip()
         if "loss" not in metric.lower():
             self._notes.append("another quality model is used: the search minimises the loss")
@@ -147,7 +175,7 @@ class _Reader:
         try:
             return content.decode("utf-8-sig")
         except UnicodeDecodeError:  # ARX writes in the charset of its machine
-            return content.decode("latin-1")
+            return content.decode("cp1252")
 
     def _xml(self, name: str) -> ET.Element:
         text = self._text(name)
@@ -158,25 +186,32 @@ class _Reader:
     def _column(self, entry: ET.Element) -> Attribute:
         name = entry.findtext("name") or ""
         role = _ROLES[entry.findtext("type") or ""]
-        kind = Kind.NUMERIC if entry.findtext("datatype") in _NUMERIC else Kind.CATEGORICAL
-        if entry.findtext("datatype") in ("Date/Time", "Ordinal"):
-            self._notes.append(f"column `{name}` is read as text: its {entry.findtext('datatype')} type is not carried")
+        written = entry.findtext("datatype")
+        kind = Kind.NUMERIC if written in _NUMERIC else Kind.CATEGORICAL
+        domain = _order(entry) if role is Role.SENSITIVE else None
+        if domain is not None:
+            kind = Kind.ORDINAL
+        elif written in _AS_TEXT:
+            self._notes.append(f"column `{name}` is read as text: its {written} type is not carried")
         if entry.find("microAggregationFunction") is not None:
             self._left.add(f"column `{name}`: microaggregation; declare `aggregates` of `generalize`, or use `mdav`")
-        rule = None
-        if (ref := entry.findtext("ref")) is not None and role is not Role.IDENTIFIER:
-            rule = self._hierarchy(name, f"input/{ref}", kind)
+        rule, ref = None, entry.findtext("ref")
+        if ref is None and role is Role.SENSITIVE:
+            ref = f"hierarchies/{name}.csv"  # ARX stores the hierarchy of a sensitive column and does not name it
+        if ref is not None and role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
+            rule = self._hierarchy(name, f"input/{ref}", kind, role)
             self._declared(entry, name, role)
-        return Attribute(name=name, role=role, kind=kind, hierarchy=rule)
+        return Attribute(name=name, role=role, kind=kind, domain=domain, hierarchy=rule, reading=_reading(entry))
 
-    def _hierarchy(self, column: str, entry: str, kind: Kind) -> FromFile | None:
+    def _hierarchy(self, column: str, entry: str, kind: Kind, role: Role) -> FromFile | None:
         if entry not in self._names:
             return None
         rows = [row for row in csv.reader(io.StringIO(self._text(entry)), delimiter=self._delimiter) if row]
         if kind is Kind.NUMERIC and any(row[0] == _MISSING for row in rows):
             self._missing, rows = True, [row for row in rows if row[0] != _MISSING]
         if not rows or len(rows[0]) < 2:
-            self._notes.append(f"column `{column}` has no hierarchy: a level `*` is added above its values")
+            if role is Role.QUASI_IDENTIFIER:
+                self._notes.append(f"column `{column}` has no hierarchy: a level `*` is added above its values")
             return None
         name = f"hierarchies/{len(self._hierarchies) + 1}-{re.sub('[^a-z0-9_]+', '-', column.casefold())[:60]}.csv"
         self._hierarchies[name] = rows
@@ -200,11 +235,28 @@ class _Reader:
         }
         return [replace(each, weight=weights.get(each.name, 1.0)) for each in columns]
 
-    def _model(self, written: str) -> Requirement | None:
+    def _model(self, written: str, kinds: Mapping[str, Kind]) -> Requirement | None:
         for pattern, name, parameters in _CRITERIA:
             if found := re.fullmatch(pattern, written.strip()):
-                if name == "t-closeness":
-                    self._notes.append("closeness is measured to the released table here, in ARX to the original")
-                return from_parameters(name, parameters(found))
+                asked = parameters(found)
+                if asked.get("distance") == "ordered" and kinds.get(str(asked["attribute"])) is Kind.CATEGORICAL:
+                    self._left.add(f"`{written.strip()}`: the order of that column is not known here; declare `values`")
+                    return None
+                if name in _COMPARING:
+                    self._notes.append(f"{name} compares with the released table here, in ARX with the original")
+                return from_parameters(name, asked)
         self._left.add(f"the privacy model `{written.strip()}` has no counterpart that is imported")
         return None
+
+
+def _order(entry: ET.Element) -> Domain | None:
+    """Return the values of an ordinal column, which ARX lists in ascending order, one in a line."""
+    values = (entry.findtext("format") or "").splitlines()
+    return Domain(values=tuple(values)) if entry.findtext("datatype") in _AS_TEXT[1:] and len(values) > 1 else None
+
+
+def _reading(entry: ET.Element) -> Reading:
+    """Return how decimals are written; a format without a language has that of ARX's machine."""
+    comma = entry.findtext("datatype") == "Decimal" and entry.findtext("format") is not None
+    comma = comma and (entry.findtext("locale") or "").strip().upper() in _COMMA
+    return Reading(decimal=",", thousands=".") if comma else Reading()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fractions
+import math
 import zipfile
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -85,10 +87,51 @@ def test_a_project_becomes_a_plan_that_runs(tmp_path: Path) -> None:
             "0.2-closeness with equal distance for attribute 'illness'",
             shoal.TCloseness("illness", t=0.2, distance="equal"),
         ),
+        (
+            "1.0E-4-closeness with ordered ground-distance for attribute 'stage'",
+            shoal.TCloseness("stage", t=0.0001, distance="ordered"),
+        ),
+        ("basic-2.0-likeness for attribute 'illness'", shoal.BetaLikeness("illness", 2)),
+        ("enhanced-2.5-likeness for attribute 'illness'", shoal.BetaLikeness("illness", 2.5, enhanced=True)),
+        ("1.0-disclosure privacy for attribute 'illness'", shoal.DeltaDisclosure("illness", 0.69314718)),
+        ("(0.25)-avg-reidentification-risk", shoal.AverageRisk(0.25)),
     ],
 )
 def test_every_model_with_a_counterpart_is_carried_over(tmp_path: Path, criterion: str, expected: object) -> None:
-    assert read_arx_project(_project(tmp_path / "a.deid", criteria=(K, criterion))).plan.models[1] == expected
+    more = _assigment("stage", "SENSITIVE_ATTRIBUTE", "Ordinal", format="I\nII\nIII", locale="EN")
+    plan = read_arx_project(_project(tmp_path / "a.deid", criteria=(K, criterion), more=more)).plan
+    assert plan.models[1] == expected
+    assert plan.schema["stage"].domain == shoal.Domain(values=("I", "II", "III"))
+
+
+def test_an_order_that_is_not_known_here_is_named(tmp_path: Path) -> None:
+    ordered = "0.2-closeness with ordered ground-distance for attribute 'illness'"
+    path = _project(tmp_path / "a.deid", criteria=(K, ordered))
+    with pytest.raises(InputError, match="the order of that column is not known here"):
+        read_arx_project(path)
+    assert read_arx_project(path, partly=True).plan.models == (shoal.KAnonymity(2),)
+
+
+def test_what_newer_versions_write_is_understood(tmp_path: Path) -> None:
+    """The hierarchy of a sensitive column is stored but not named; decimals have a format and a language."""
+    more = _assigment("pay", "SENSITIVE_ATTRIBUTE", "Decimal", format="#,##0.00", locale="DE", responseVariable="true")
+    criterion = "0.3-closeness with hierarchical ground-distance for attribute 'illness'"
+    path = _project(tmp_path / "a.deid", criteria=(K, criterion), more=more)
+    with zipfile.ZipFile(path, "a") as file:
+        file.writestr("input/hierarchies/illness.csv", "flu,lung,*\ncold,lung,*\nulcer,belly,*\n")
+    found = read_arx_project(path)
+    assert found.plan.schema["pay"].reading == shoal.Reading(decimal=",", thousands=".")
+    rule = found.plan.schema["illness"].hierarchy
+    assert rule is not None
+    assert found.hierarchies[rule.path][2] == ["ulcer", "belly", "*"]
+
+
+def test_a_bound_on_binary_logarithms_never_grows_weaker(tmp_path: Path) -> None:
+    for delta in ("0.1", "1.0", "3.3"):
+        written = f"{delta}-disclosure privacy for attribute 'illness'"
+        (_, model) = read_arx_project(_project(tmp_path / f"{delta}.deid", criteria=(K, written))).plan.models
+        bound = fractions.Fraction(model.parameters()["delta"]).limit_denominator(10**12)
+        assert 0 < float(delta) * math.log(2) - float(bound) < 1e-8
 
 
 def test_all_that_cannot_be_carried_over_is_named_and_nothing_written(tmp_path: Path) -> None:

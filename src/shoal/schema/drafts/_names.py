@@ -30,6 +30,10 @@ _CODES = _set(
 )
 
 
+#: keys of people in languages that write words together: `Patientennummer`, `patientnr`
+_COMPOUND = re.compile(r"(?:patient|pasient|versichert|proband|klient|klant|kund)\w*(?:nummer|nr|id|kennung)")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
     """What a name is about.
@@ -100,13 +104,15 @@ def topic(name: str, *, text: bool = True, many: bool = True) -> Topic | None:
 
 def means_key(name: str) -> bool:
     """Return whether a name means a key, which identifies persons where it is nearly unique."""
-    return bool(words(name) & _KEYS)
+    found = words(name)
+    return bool(found & _KEYS) or any(_COMPOUND.fullmatch(word) for word in found)
 
 
 def person_key(name: str) -> bool:
     """Return whether a key stands for a person, not for a ward or a shop: `id`, `patient_nbr`, `customer id`."""
     found = words(name)
     of_people = bool(found & _KEYS) and bool(found & _people()) and "of" not in found
+    of_people = of_people or any(_COMPOUND.fullmatch(word) for word in found)
     return bool(found) and (found <= _PLAIN_KEYS or of_people) and not household_key(name)
 
 
