@@ -317,12 +317,10 @@ def _show(release: Release, output: Path, *, instead: str | None, json: bool) ->
             _output.warning(event.describe())
     _output.text(str(release))
     if instead is not None:
-        _output.line("Method", style="bold")
-        _output.line(f"  {instead}")
+        _output.text(f"Method\n  {instead}")
     if attention:
-        _output.line("Attention", style="bold")
-        for sentence in attention:
-            _output.line(textwrap.fill(sentence, 96, initial_indent="  - ", subsequent_indent="    "))
+        lines = (textwrap.fill(each, 96, initial_indent="  - ", subsequent_indent="    ") for each in attention)
+        _output.text("\n".join(("Attention", *lines)))
     if release.bill is not None:
         _output.line("Account", style="bold")
         _output.line(f"  {release.bill}; {release.bill.left} is left.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import textwrap
 from pathlib import Path
@@ -35,7 +36,7 @@ _TITLES = {
     "decide": "To decide: nothing is released before you have",
 }
 _ANSWERS = {"k": "quasi-identifier", "s": "sensitive", "n": "identifier", "h": "insensitive", "d": "drop"}
-_QUESTION = "[k]nown to others  [s]ecret  [n]ames people  [h]armless  [d]rop"
+_QUESTION = "[k]nown to others  [s]ecret  [n]ames people  [h]armless  [d]rop  [q]uit"
 
 
 @_source.takes_a_file
@@ -98,14 +99,16 @@ def _show(drafted: Draft) -> None:
 def _asked(drafted: Draft) -> Draft:
     """Ask about the open columns one by one; an empty answer keeps what was proposed, and the end of input all."""
     questions = drafted.questions
+    if questions:
+        _output.line("An empty answer keeps what stands in brackets.")
     for number, name in enumerate(questions, 1):
         role = drafted.schema[name].role
         _output.line(f"{number} of {len(questions)}: `{name}`", style="bold")
         reason = drafted.reasons[name].removeprefix(f"{role}: ")
         for line in textwrap.wrap(reason, 76):
             _output.line(f"  {line}")
-        answer = _answer(f"  {_QUESTION}\n  [{role}] ", list(_ANSWERS))
-        if answer is None:
+        answer = _answer(f"  {_QUESTION}\n  [{role}] ", [*_ANSWERS, "q"])
+        if answer in (None, "q"):
             break
         if answer:
             drafted = drafted.with_role(name, _ANSWERS[answer])
@@ -127,6 +130,7 @@ def _answer(question: str, letters: list[str]) -> str | None:
             return None
         if (answer := line.strip().lower()[:1]) in ("", *letters):
             return answer
+        _output.line(f"  Please answer with one of {', '.join(letters)}, or press Enter.")
 
 
 def _next_steps(drafted: Draft, source: str, target: Path) -> None:
@@ -138,8 +142,10 @@ def _next_steps(drafted: Draft, source: str, target: Path) -> None:
             "say which are not, and the release keeps more detail."
         )
     _output.line()
+    name, count = shlex.quote(source), len(drafted.questions)
     if drafted.questions:
-        _output.line(f"To be asked about {len(drafted.questions)} open columns one by one:")
-        _output.line(f"  shoal draft {source} --edit --overwrite")
-    _output.line(f"Wrote {target}. These are guesses: review and correct them, then run:")
-    _output.line(f"  shoal anonymize {source} --k 5 --output release")
+        _output.line(f"To be asked about {'the open column' if count == 1 else f'{count} open columns, one by one'}:")
+        _output.line(f"  shoal draft {name} --edit --overwrite")
+    guesses = "These are guesses: review and correct them, then run:" if drafted.schema.guessed else "Now run:"
+    _output.line(f"Wrote {target}. {guesses}")
+    _output.line(f"  shoal anonymize {name} --k 5 --output release")

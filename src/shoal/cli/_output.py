@@ -8,7 +8,10 @@ import io
 import json
 import logging
 import os
+import re
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import Enum
@@ -169,9 +172,27 @@ def print_json(value: object) -> None:
 
 
 def text(lines: str) -> None:
-    """Print lines, those at the left as titles."""
-    for each in lines.splitlines():
+    """Print lines, those at the left as titles; sentences that a terminal has no room for are broken."""
+    for each in _fitted(lines.splitlines()):
         line(each, style="bold" if each and not each.startswith(" ") else None)
+
+
+def _fitted(lines: Sequence[str]) -> Iterator[str]:
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    if not width or max(map(len, lines), default=0) <= width:
+        yield from lines
+        return
+    whole: list[str] = []
+    for each in lines:
+        if whole and whole[-1].startswith("  - ") and re.match(r" {4}\S", each):
+            whole[-1] += f" {each.strip()}"
+        else:
+            whole.append(each)
+    for each in whole:
+        columns = re.split(r"(?<=\S) {2,}", each)
+        # what stands after a label goes on below itself, and a row of figures stays one row
+        hang = 4 if len(columns) == 1 else len(each) - len(each.removeprefix(columns[0]).lstrip())
+        yield from textwrap.wrap(each, max(width, 40), subsequent_indent=" " * hang) if len(columns) < 4 else (each,)
 
 
 def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from shoal.cli import _draft, _source
+from shoal.cli import _draft, _output, _source
 from shoal.errors import ParameterError, SchemaError
 from shoal.schema import load
 
@@ -42,6 +42,29 @@ def test_open_questions_are_asked_one_by_one(messy, monkeypatch, capsys):
     assert (schema["remarks"].role, schema["x9"].role) == ("drop", "sensitive")
     assert not schema.guessed
     assert "1 of 2: `remarks`" in capsys.readouterr().out
+
+
+def test_asking_can_be_ended_and_the_rest_keeps_what_was_proposed(messy, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.StringIO("x\nq\n"))
+    schema = drafted(messy, edit=True)
+    assert (schema["remarks"].role, schema["x9"].role) == ("decide", "quasi-identifier")
+    shown = capsys.readouterr().out
+    assert "Please answer with one of k, s, n, h, d, q" in shown
+    assert all(len(line) <= 80 for line in shown.splitlines() if "people" not in line)
+
+
+def test_sentences_fit_a_narrow_terminal(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "50")
+    monkeypatch.setenv("NO_COLOR", "1")
+    words = "one two three four five six seven eight nine ten"
+    row = "  column" + "  figure" * 8
+    _output.text(f"Title\n  - {words}\n    {words}\n  label   4%  {words}\n{row}")
+    shown = capsys.readouterr().out.splitlines()
+    assert row in shown
+    assert all(len(line) <= 50 for line in shown if line != row)
+    assert " ".join(" ".join(shown[1:4]).split()) == f"- {words} {words}"
+    assert shown[5].startswith("          ")
 
 
 def test_no_answer_keeps_what_was_proposed(messy, monkeypatch):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import shoal
-from shoal.tables.formats._header import distinct_names, header_of
+from shoal.tables.formats._header import distinct_names, header_of, titles
 
 
 @pytest.mark.parametrize(
@@ -76,3 +76,51 @@ def test_words_that_come_again_below_them_are_a_record():
     # concatenated files repeat their header once or twice, and one column may be called as one of its values
     assert header_of([["name", "town", "sex"], *rows, ["name", "town", "sex"]]).present
     assert header_of([["name", "London", "sex"], *rows]).columns[0] in ("name", "column_1")
+
+
+COLUMNS = ("Name", "Alter", "Lohn", "Ort", "Jahr")
+HEAD, BODY = ";".join(COLUMNS), "Ada;36;1,5;Wien;1\nGrace;85;2;Graz;2\nEmmy;41;3,25;Linz;3"
+
+
+@pytest.mark.parametrize("title", ["Liste\n\n", "Liste;;;;\n;;;;\n", "Liste\nStand;12.03.2024\n", "\n\nListe;;;;\n"])
+def test_a_title_above_the_table_is_left_out_and_said(tmp_path, title):
+    path = tmp_path / "a.csv"
+    path.write_text(title + f"{HEAD}\n{BODY}\n", encoding="utf-8-sig")
+    table = shoal.read(path)
+    assert table.columns == COLUMNS
+    assert table.to_arrow()["Name"].to_pylist() == ["Ada", "Grace", "Emmy"]
+    assert "above the table, and left out" in table.notes[0]
+    assert "Liste" not in "".join(table.notes)
+
+
+def test_a_title_above_a_long_table_is_left_out_too(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("Liste\n" + HEAD + "\n" + f"{BODY}\n" * 20_000)
+    table = shoal.read(path)
+    assert (table.columns, table.count()) == (COLUMNS, 60_000)
+
+
+def test_a_title_above_a_sheet_is_left_out_and_said(tmp_path):
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    records = ["Ada", 36, 1.5, "Wien", 1], ["Emmy", 41, 3, "Linz", 2]
+    for row in (["Liste"], [], ["Stand", "12.03.2024"], COLUMNS, *records):
+        book.active.append(row)
+    book.save(tmp_path / "a.xlsx")
+    table = shoal.read(tmp_path / "a.xlsx")
+    assert (table.columns, table.count()) == (COLUMNS, 2)
+    assert "the first 2 lines are a title above the table" in table.notes[0]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [["name"], ["Doe", "John"], ["Roe", "Jane"], ["Poe", "Ann"]],  # nothing says that Doe and John are names
+        [["a", "", ""], ["Ada", "36", "2"], ["Emmy", "41", "3"], ["Grace", "85", "4"]],
+        [["id", "age"], ["1", "36"], ["2", "41"], ["3", "50"]],
+        [["a", "b", "c"], ["x", "", ""], ["name", "age", "pay"], ["y", "1", "2"], ["z", "3", "4"]],
+    ],
+)
+def test_a_record_is_never_taken_for_names_below_a_title(rows):
+    assert titles(rows) == 0

@@ -24,7 +24,7 @@ from shoal.tables._duckdb import DuckDBEngine
 from shoal.tables._engine import check_names, quiet
 from shoal.tables._table import Source, Table
 from shoal.tables.formats._format import FileFormat, Options
-from shoal.tables.formats._header import header_of
+from shoal.tables.formats._header import header_of, titles, told_of_titles
 from shoal.tables.formats._utf8 import Encoding, Utf8Stream, WrongEncoding, find_encoding, first_text
 
 __all__ = ["DELIMITERS", "Csv", "CsvText", "detect_decimal", "detect_delimiter", "open_csv", "rows_of"]
@@ -73,9 +73,7 @@ class Csv(FileFormat):
             expression = engine.ingest(text.records)
         text.check()
         details = (("encoding", text.encoding), ("delimiter", repr(text.delimiter)), ("decimal", text.decimal))
-        source = Source(
-            kind=self.name, name=path.name, path=path, details=details, first_row=2 if text.watched.header else 1
-        )
+        source = Source(kind=self.name, name=path.name, path=path, details=details, first_row=text.watched.before + 1)
         return Table(expression=expression, engine=engine, source=source, notes=text.notes)
 
     def save(self, table: Table, path: Path) -> None:
@@ -130,12 +128,13 @@ def open_csv(
     rows = rows_of(sample, delimiter)
     if not rows:
         raise DataError(f"{path.name}: the first row is too long to be a header.")
-    head = header_of(rows)
+    above = rows[: titles(rows)]
+    head = header_of(rows := rows[len(above) :])
     columns = head.columns
     check_names(columns, path.name)
     # of one column, a blank line is a record without a value
     blanks = len(columns) == 1 and not sample.startswith(("\r", "\n"))
-    watched = _Watched(path, chosen, columns, delimiter, header=head.present, blanks=blanks)
+    watched = _Watched(path, chosen, columns, delimiter, above=above, header=head.present, blanks=blanks)
     return CsvText(
         columns=columns,
         encoding="Windows-1252 (it is not UTF-8)" if fall_back else chosen.codec.upper(),
@@ -143,7 +142,7 @@ def open_csv(
         decimal=decimal or detect_decimal(rows[1:], delimiter),
         records=pa.RecordBatchReader.from_batches(watched.schema, watched.batches()),
         watched=watched,
-        notes=tuple(f"{path.name}: {note}" for note in head.notes),
+        notes=tuple(f"{path.name}: {note}" for note in (*told_of_titles(len(above)), *head.notes)),
     )
 
 
@@ -151,10 +150,21 @@ class _Watched:
     """The records of a file, and what was wrong with them."""
 
     def __init__(
-        self, path: Path, encoding: Encoding, columns: tuple[str, ...], delimiter: str, *, header: bool, blanks: bool
+        self,
+        path: Path,
+        encoding: Encoding,
+        columns: tuple[str, ...],
+        delimiter: str,
+        *,
+        above: Sequence[Sequence[str]],
+        header: bool,
+        blanks: bool,
     ) -> None:
-        self.path, self.columns, self.delimiter, self.header = path, columns, delimiter, header
+        self.path, self.columns, self.delimiter = path, columns, delimiter
         self.blanks = blanks
+        #: the rows before the first record, and those of them that are not as long as a record
+        self.before = len(above) + header
+        self.short = sum(len(row) != len(columns) for row in above)
         self.stream = Utf8Stream(path, encoding, end=self._end(token := secrets.token_hex(16)))
         self.token = token
         self.ragged: list[int] = []
@@ -169,11 +179,10 @@ class _Watched:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the records after the header."""
-        header = self.header
+        before = self.before - self.short
         try:
             for batch in self._parse():
-                kept = batch.slice(1) if header else batch
-                header = False
+                kept, before = batch.slice(before), max(0, before - len(batch))
                 if len(kept) and kept.column(0)[-1].as_py() == self.token:
                     self.ended, kept = True, kept.slice(0, len(kept) - 1)
                 self.records += len(kept)
@@ -212,7 +221,7 @@ class _Watched:
 
     def check(self) -> None:
         """Raise the first thing that was wrong: what comes after it is not to be trusted."""
-        name = self.path.name
+        name, ragged = self.path.name, self.ragged[self.short :]
         if self.stream.failure is not None:
             raise self.stream.failure
         if self.broken:
@@ -223,12 +232,12 @@ class _Watched:
         if not self.ended:
             last = self.records + 1 + len(self.ragged)
             raise DataError(f"{name}: a quote opened in row {last:,} or earlier is never closed.")
-        if self.ragged:
-            shown = ", ".join(f"{row:,}" for row in self.ragged[:5])
-            more = ", ..." if len(self.ragged) > 5 else ""
-            several = len(self.ragged) > 1
+        if ragged:
+            shown = ", ".join(f"{row:,}" for row in ragged[:5])
+            more = ", ..." if len(ragged) > 5 else ""
+            several = len(ragged) > 1
             raise DataError(
-                f"{name}: {len(self.ragged):,} {'rows do' if several else 'row does'} not have {len(self.columns)} "
+                f"{name}: {len(ragged):,} {'rows do' if several else 'row does'} not have {len(self.columns)} "
                 f"fields like the header: {'rows' if several else 'row'} {shown}{more}.",
                 hint=f"fields are separated by {_spoken(self.delimiter)}; if that is wrong, specify the delimiter",
             )
@@ -246,7 +255,7 @@ def _spoken(delimiter: str) -> str:
 
 
 def detect_delimiter(sample: str) -> str:
-    r"""Return the delimiter under which the most rows have as many fields as the header.
+    r"""Return the delimiter under which the most rows have as many fields as the header, title lines left out.
 
     Examples
     --------
@@ -255,7 +264,8 @@ def detect_delimiter(sample: str) -> str:
     """
     best, best_score = ",", (0.0, 1)
     for delimiter in DELIMITERS:
-        widths = [len(row) for row in rows_of(sample, delimiter)]
+        rows = rows_of(sample, delimiter)
+        widths = [len(row) for row in rows[titles(rows) if rows else 0 :]]
         if widths and widths[0] > 1:
             score = (widths.count(widths[0]) / len(widths), widths[0])
             if score > best_score:

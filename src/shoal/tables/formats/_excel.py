@@ -10,6 +10,7 @@ from shoal.errors import DataError, MissingExtraError, ParameterError
 from shoal.tables._table import Source, Table
 from shoal.tables.formats._cells import table_of
 from shoal.tables.formats._format import FileFormat, Options, opening, staged
+from shoal.tables.formats._header import titles, told_of_titles
 
 __all__ = ["Excel"]
 
@@ -43,9 +44,14 @@ class Excel(FileFormat):
         filled = [row for row in rows if any(cell not in ("", None) for cell in row)]
         if len(filled) < 2:
             raise DataError(f"{path.name} has no records.")
-        table = table_of(filled[0], zip(*filled[1:], strict=True))
-        notes = () if len(names) == 1 else (f"{path.name} holds {len(names)} sheets; one was read",)
-        return staged(table, Source(kind=self.name, name=path.name, path=path, first_row=2), notes=notes)
+        above = titles([[str(cell) for cell in row] for row in filled[:1000]])
+        table = table_of(filled[above], zip(*filled[above + 1 :], strict=True))
+        notes: tuple[str, ...] = ()
+        if len(names) > 1:
+            notes = (f"{path.name} holds {len(names)} sheets; one was read",)
+        notes += tuple(f"{path.name}: {note}" for note in told_of_titles(above))
+        source = Source(kind=self.name, name=path.name, path=path, first_row=above + 2)
+        return staged(table, source, notes=notes)
 
     def unfit(self, table: Table) -> Iterable[str]:
         """Return that a sheet has no room for all records."""

@@ -8,11 +8,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Header", "distinct_names", "header_of"]
+__all__ = ["Header", "distinct_names", "header_of", "titles", "told_of_titles"]
 
 _VALUE = re.compile(r"[+-]?(\d+([.,]\d+)*|[.,]\d+)([eE][+-]?\d+)?|\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([T ].*)?")
 # so many of the values below a name are numbers or dates in a column of such
 _MOST = 0.9
+# a title above a table has so many lines at most, with so few filled cells each
+_TITLES, _CELLS = 20, 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +50,42 @@ def header_of(rows: Sequence[Sequence[str]]) -> Header:
         f"`{new}`" for new, old in zip(columns, first, strict=True) if new != old
     )
     return Header(columns=columns, notes=(told + renamed,) if changed else ())
+
+
+def titles(rows: Sequence[Sequence[str]]) -> int:
+    """Return how many of the first rows are a title above the table, as spreadsheets have it.
+
+    Lines of one or two cells are, where a full row of names follows: one that all further rows are as long as, and that
+    has words above a column of numbers or dates. Nothing is taken for a name without that sign, for it may be a record.
+
+    Examples
+    --------
+    >>> titles([["Pay roll", "", ""], ["name", "age", "pay"], ["Ada", "34", "12"], ["Alan", "51", "30"]])
+    1
+    """
+    rows = rows[:-1] or rows  # the last one may be cut off where the sample ends
+    width = len(rows[-1])
+    for place, row in enumerate(rows[: _TITLES + 1]):
+        filled = sum(bool(cell.strip()) for cell in row)
+        if len(row) == width and filled == width:
+            return place if place and _heads(rows[place:]) else 0
+        if filled > _CELLS or 2 * filled >= width:
+            return 0
+    return 0
+
+
+def told_of_titles(above: int) -> tuple[str, ...]:
+    """Say that lines were left out; never what they say."""
+    several = f"first {above} lines are a title" if above > 1 else "first line is a title"
+    return (f"the {several} above the table, and left out",) if above else ()
+
+
+def _heads(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row holds words, and some column below it numbers or dates."""
+    if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows):
+        return False
+    of_values = [_holds_values([row[place].strip() for row in rows[1:]]) for place in range(len(rows[0]))]
+    return any(of_values) and not any(_VALUE.fullmatch(cell.strip()) for cell in rows[0])
 
 
 def distinct_names(names: Sequence[str]) -> tuple[str, ...]:
