@@ -93,6 +93,7 @@ def test_a_file_says_what_its_schema_says():
     ("written", "rule"),
     [
         ("{ intervals = [0.5, 1], origin = 0.25 }", Intervals(widths=(0.5, 1), origin=0.25)),
+        ("{ intervals = [5], bottom = 18, top = 90 }", Intervals(widths=(5,), bottom=18, top=90)),
         ("{ cuts = [[18, 40, 65], [65]] }", Cuts(levels=((18, 40, 65), (65,)))),
         ("{ quantiles = [16, 4] }", Quantiles(counts=(16, 4))),
         ("{ flat = true }", Flat()),

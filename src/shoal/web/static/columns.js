@@ -164,7 +164,7 @@ const groupsText = (levels) => levels.map((level) => Object.entries(level).map((
 
 const rules = {
   flat: () => undefined,
-  intervals: () => ({ intervals: numbers(text("intervals")), ...(text("origin") && { origin: Number(text("origin")) }) }),
+  intervals: () => ({ intervals: numbers(text("intervals")), ...(text("origin") && { origin: Number(text("origin")) }), ...(text("bottom") && { bottom: Number(text("bottom")) }), ...(text("top") && { top: Number(text("top")) }) }),
   cuts: () => ({ cuts: lines(text("cuts")).map(numbers) }),
   quantiles: () => ({ quantiles: numbers(text("quantiles")) }),
   mask: () => ({ mask: numbers(text("mask")), length: numbers(text("length"))[0], side: text("side") }),
@@ -178,6 +178,8 @@ const rules = {
 const texts = {
   intervals: (rule) => rule.intervals.join(", "),
   origin: (rule) => rule.origin ?? "",
+  bottom: (rule) => rule.bottom ?? "",
+  top: (rule) => rule.top ?? "",
   cuts: (rule) => rule.cuts.map((level) => level.join(", ")).join("\n"),
   quantiles: (rule) => rule.quantiles.join(", "),
   mask: (rule) => rule.mask.join(", "),

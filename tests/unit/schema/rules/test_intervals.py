@@ -81,3 +81,30 @@ def test_one_value_covers_nothing():
 
 def test_truth_values_are_numbers_in_a_numeric_column():
     assert made(pa.array([True, False]), widths=(2,)).labels == (("false", "true"), ("[0, 2)",), ("*",))
+
+
+@pytest.mark.parametrize(("bottom", "top"), [(18, 82), (None, 82), (18, None), (17.5, 200), (-5, 0)])
+def test_values_beyond_the_ends_are_one_value_each(bottom, top):
+    values = [*range(121)]
+    hierarchy = made(pa.array(values), widths=(5, 10), bottom=bottom, top=top)
+
+    def label(value: int, width: int) -> str:
+        if bottom is not None and value < bottom:
+            return f"< {bottom}"
+        if top is not None and value >= top:
+            return f">= {top}"
+        low, high = value // width * width, value // width * width + width
+        low, high = low if bottom is None else max(low, bottom), high if top is None else min(high, top)
+        return f"[{low}, {high})"
+
+    for level, width in ((1, 5), (2, 10)):
+        found = [hierarchy.labels[level][code] for code in hierarchy.codes[level]]
+        assert found == [label(value, width) for value in values]
+    assert all(0 <= share <= 1 for level in hierarchy.shares for share in level)
+
+
+def test_ends_that_cross_are_refused():
+    with pytest.raises(HierarchyError, match="the first below the second"):
+        Intervals(widths=(5,), bottom=20, top=20)
+    with pytest.raises(HierarchyError, match="must be numbers"):
+        Intervals(widths=(5,), top=float("inf"))
