@@ -24,6 +24,8 @@ Examples:
       --output masked.csv
   shoal mask survey.csv --noise expend,income=0.1 \\
       --noise-kind correlated --output masked.csv
+  shoal mask survey.csv --shuffle income,expend --given age,region \\
+      --output masked.csv
   shoal mask eusilc.csv --swap-households db030 --geography db040 \\
       --risk age,rb090,hsize --similar hsize --output masked.csv
 """
@@ -77,7 +79,13 @@ def mask(
     ] = None,
     k: Annotated[int, typer.Option("--k", help="Households with counts below K must change places.")] = 3,
     rate: Annotated[float, typer.Option(help="The share of households that change places at least.")] = 0.05,
-    noise_kind: Annotated[str, typer.Option(help="additive, correlated or kept-variance.")] = "additive",
+    noise_kind: Annotated[str, typer.Option(help="additive, correlated, kept-variance or kept-moments.")] = "additive",
+    shuffle: Annotated[
+        str | None, typer.Option(metavar="COLUMN,...", help="Shuffle numbers by the ranks of drawn ones.")
+    ] = None,
+    given: Annotated[
+        str | None, typer.Option(metavar="COLUMN,...", help="With --shuffle: columns whose relation to them stays.")
+    ] = None,
     known: Annotated[
         str | None,
         typer.Option(metavar="COLUMN,...", help="What the intruder of the measured risk knows; the changed columns."),
@@ -86,15 +94,15 @@ def mask(
 ) -> None:
     """Recode or perturb columns of a file, and measure its risk.
 
-    The result is not anonymous, and no certificate says so: anonymize makes promises, mask does not.
+    The result is not anonymous: anonymize makes promises, mask does not. A record beside it says what was done.
     """
     _output.json_wanted(wanted=json)
     import shoal
-    from shoal import tables
-    from shoal.masking import AddNoise, BottomCode, Pram, RankSwap, RecordSwap, RoundTo, TopCode
+    from shoal.masking import RECORD, AddNoise, BottomCode, Pram, RankSwap, RecordSwap, RoundTo, Shuffle, TopCode
 
-    if output.exists():
-        raise OutputError(f"`{output.name}` already exists; nothing was written", hint="choose another name")
+    for path in (output, output.with_name(output.name + RECORD)):
+        if path.exists():
+            raise OutputError(f"`{path.name}` already exists; nothing was written", hint="choose another name")
     steps: list[MaskingStep] = _recodings(recode or [])
     steps += [RoundTo(column=name, step=number) for name, number in _pairs("--round", round_)]
     steps += [TopCode(column=name, limit=number) for name, number in _pairs("--top", top)]
@@ -105,26 +113,33 @@ def mask(
         AddNoise(names=tuple(names.split(",")), amount=number, kind=noise_kind)  # type: ignore[arg-type]
         for names, number in _pairs("--noise", noise)
     ]
+    if shuffle is not None:
+        steps.append(Shuffle(names=tuple(shuffle.split(",")), given=tuple(given.split(",")) if given else ()))
+    elif given:
+        raise ParameterError("--given goes with --shuffle")
     if swap_households is not None:
         columns = {"geography": geography, "risk": risk, "similar": similar}
-        given = {name: tuple(text.split(",")) if text else () for name, text in columns.items()}
-        steps.append(RecordSwap(household=swap_households, k=k, rate=rate, **given))
+        parts = {name: tuple(text.split(",")) if text else () for name, text in columns.items()}
+        steps.append(RecordSwap(household=swap_households, k=k, rate=rate, **parts))
     elif geography or risk or similar:
         raise ParameterError("--geography, --risk and --similar go with --swap-households")
     if not steps:
         raise ParameterError("say what to do, for example --top age=80 or --pram roof=0.8")
     data = file.read()
     found = shoal.mask(data, *steps, known=tuple(known.split(",")) if known else ())
-    tables.write(shoal.read(found.table), output)
+    record = found.write(output)
     if json:
         left = {name: getattr(found.risk, name) for name in found.risk.__dataclass_fields__}
-        _output.print_json({"output": output, "steps": found.steps, "promises": found.promises, "risk": left})
+        _output.print_json(
+            {"output": output, "record": record, "steps": found.steps, "promises": found.promises, "risk": left}
+        )
         return
     for line in str(found).splitlines():
         indent = "    " if line.startswith("  - ") else ""
         _output.line(textwrap.fill(line, 96, subsequent_indent=indent) if indent else line)
     _output.line()
     _output.line(f"The masked file is {output}. It is not anonymous; the figures above stay with you.", style="bold")
+    _output.line(f"{record.name} says what was done, for readers; shoal verify {output} compares the two.")
 
 
 def _recodings(texts: list[str]) -> list[MaskingStep]:

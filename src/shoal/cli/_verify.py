@@ -15,11 +15,14 @@ EXAMPLES = """\b
 Examples:
   shoal verify release && ./publish release
   shoal verify release --signer agency.pub.pem
+  shoal verify masked.csv
 """
 
 
 def verify(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a release.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="The folder of a release, or a file that mask wrote.")
+    ],
     *,
     signer: Annotated[
         Path | None,
@@ -42,7 +45,9 @@ def verify(
             mark, style = ("ok  ", "green") if check.passed else ("FAIL", "bold red")
             _output.line(f"{mark} {check.subject}: {check.detail}", style=style)
         _output.line()
-        if found.passed:
+        if found.passed and folder.is_file():
+            _output.line("The file is the one of its record. It is masked, not anonymous.", style="bold")
+        elif found.passed:
             _output.line("Verified: the release keeps every promise of its certificate.", style="bold")
             if not all(check.shown for check in found.checks):
                 _output.line("What no data can prove, such as random swapping, rests on the publisher's word.")

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
 
+from shoal import tables
 from shoal.errors import DataError, ParameterError
+from shoal.masking._record import RECORD, MaskingRecord, StepEntry
 from shoal.masking._risk import MaskingRisk, measured
 from shoal.masking._step import MaskingStep
 from shoal.mechanisms import SYSTEM, RandomSource
 from shoal.tables import Table
+from shoal.writing import replacing
 
 __all__ = ["Masked", "mask"]
 
@@ -28,6 +32,8 @@ class Masked:
         The masked records, ordered by their masked values, so that rows cannot be matched by their order.
     steps, promises
         What each step did, and what can be proved of it: a probabilistic statement, or that nothing is promised.
+    entries
+        The same for the record that goes with the file: without figures of the original.
     risk
         Of the changed columns, measured before the records were put in order. Not for publication with the file: it is
         a figure of the original.
@@ -37,6 +43,20 @@ class Masked:
     steps: tuple[str, ...]
     promises: tuple[str, ...]
     risk: MaskingRisk
+    entries: tuple[StepEntry, ...] = ()
+
+    def write(self, path: str | Path) -> Path:
+        """Write the masked file and, beside it, the record of what was done, which `shoal.verify` checks.
+
+        Neither may exist. The record tells nothing that was measured on the original.
+        """
+        path = Path(path)
+        record = path.with_name(path.name + RECORD)
+        with replacing(record) as temporary:
+            tables.write(tables.read(self.table), path)
+            made = MaskingRecord.of(path, self.table.num_rows, self.table.column_names, self.entries)
+            temporary.write_text(made.dumps(), encoding="utf-8")
+        return record
 
     def __str__(self) -> str:
         lines = ["Done", *(f"  - {text}" for text in self.steps)]
@@ -79,8 +99,10 @@ def mask(table: Table, *steps: MaskingStep, known: Sequence[str] = (), source: R
     ]
     if missing:
         raise DataError([f"the table has no column `{name}`" for name in missing])
-    after, said, promised = dict(before), [], []
+    after, said, promised = dict(before), list[str](), list[str]()
+    entries = []
     for step in steps:
+        entries.append(StepEntry.of(step, step.detail(after)))
         changed, text, promise = step.apply(after, source)
         after |= changed
         said.append(text)
@@ -93,4 +115,5 @@ def mask(table: Table, *steps: MaskingStep, known: Sequence[str] = (), source: R
         steps=tuple(said),
         promises=tuple(promised),
         risk=risk,
+        entries=tuple(entries),
     )

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 
 from shoal.errors import DataError, ParameterError
-from shoal.masking._step import NOTHING, Columns, MaskingStep, generator, numbers_of, written
+from shoal.kernels import Floats
+from shoal.masking._step import NOTHING, Columns, MaskingStep, generator, listed, numbers_of, written
 from shoal.mechanisms import RandomSource
 
 __all__ = ["AddNoise"]
 
-NoiseKind = Literal["additive", "correlated", "kept-variance"]
+NoiseKind = Literal["additive", "correlated", "kept-variance", "kept-moments"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +32,9 @@ class AddNoise(MaskingStep):
     kind
         ``additive``: every column on its own. ``correlated``: noise with the covariance of the columns, so that
         correlations stay and variances grow by ``1 + amount``. ``kept-variance``: the same, shrunk to the mean so that
-        means, variances and correlations stay.
+        means, variances and correlations stay in expectation. ``kept-moments``: correlated noise, then a linear map
+        that gives the records with all values exactly the means and covariances that they had, which is what random
+        orthogonal matrix masking (Ting, Fienberg and Trottini 2008) keeps.
 
     Examples
     --------
@@ -38,6 +42,7 @@ class AddNoise(MaskingStep):
     ('income',)
     """
 
+    name: ClassVar[str] = "noise"
     names: tuple[str, ...]
     amount: float
     kind: NoiseKind = "additive"
@@ -60,14 +65,26 @@ class AddNoise(MaskingStep):
         """The columns that the step changes."""
         return self.names
 
+    def describe(self) -> str:
+        """Say what the step does."""
+        return f"Added {self.kind} normal noise to {listed(self.names)}, {self.amount:g} times their variance."
+
+    def contradiction(self, table: Columns, detail: Mapping[str, object]) -> str | None:
+        """Say that a column holds what is no number, if it does."""
+        del detail
+        try:
+            for name in self.names:
+                numbers_of(table, name)
+        except DataError as error:
+            return "; ".join(error.problems)
+        return None
+
     def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:
         """Return the changed columns, what was done in one sentence, and what is promised."""
         numbers = np.stack([numbers_of(table, name) for name in self.names], axis=1)
         whole = numbers[~np.isnan(numbers).any(axis=1)]
         if len(whole) < 2:
-            raise DataError(
-                f"columns {', '.join(f'`{name}`' for name in self.names)} have too few records with all values"
-            )
+            raise DataError(f"columns {listed(self.names)} have too few records with all values")
         mean, spread = whole.mean(axis=0), np.atleast_2d(np.cov(whole.T))
         if self.kind == "additive":
             spread = np.diag(np.diag(spread))
@@ -76,6 +93,19 @@ class AddNoise(MaskingStep):
         )
         kept = np.sqrt(1 - self.amount) if self.kind == "kept-variance" else 1.0
         changed = mean + kept * (numbers - mean) + noise
-        listed = ", ".join(f"`{name}`" for name in self.names)
-        said = f"Added {self.kind} normal noise to {listed}, {self.amount:g} times their variance."
-        return {name: written(changed[:, j]) for j, name in enumerate(self.names)}, said, NOTHING
+        if self.kind == "kept-moments":
+            changed = _with_moments(changed, mean, spread)
+        return {name: written(changed[:, j]) for j, name in enumerate(self.names)}, self.describe(), NOTHING
+
+
+def _with_moments(numbers: Floats, mean: Floats, spread: Floats) -> Floats:
+    """Return numbers moved and stretched so that those of whole records have this mean and covariance."""
+    whole = numbers[~np.isnan(numbers).any(axis=1)]
+    have, want = (_root(each) for each in (np.atleast_2d(np.cov(whole.T)), spread))
+    return np.asarray(mean + (numbers - whole.mean(axis=0)) @ np.linalg.pinv(have) @ want)
+
+
+def _root(spread: Floats) -> Floats:
+    """Return the symmetric square root of a covariance."""
+    values, vectors = np.linalg.eigh(spread)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.errors import DataError, ParameterError
 from shoal.exact import above, logarithm
@@ -53,6 +56,7 @@ class Pram(MaskingStep):
     [[3435973836, 429496730, 429496730], [429496730, 3435973836, 429496730], [429496730, 429496730, 3435973836]]
     """
 
+    name: ClassVar[str] = "pram"
     column: str
     keep: float
     invariant: bool = False
@@ -75,16 +79,61 @@ class Pram(MaskingStep):
         """The columns that the step changes."""
         return (self.column,)
 
-    def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:
-        """Return the changed column, what was done in one sentence, and what is promised."""
-        text = plain_text(column_of(table, self.column))
-        coded = text.dictionary_encode()
-        values = coded.dictionary.to_pylist()
+    def detail(self, table: Columns) -> dict[str, object]:
+        """Return the values and, if it depends on their numbers, the matrix; with them, statistics can be corrected."""
+        text = plain_text(column_of(table, self.column)).drop_null()
+        counted = sorted(text.value_counts().to_pylist(), key=lambda entry: str(entry["values"]))
+        values = [entry["values"] for entry in counted]
         if len(values) < 2:
             raise DataError(f"column `{self.column}` has fewer than two values, so that nothing can be exchanged")
-        codes = np.asarray(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False))
+        if not self.invariant:
+            return {"values": values}
+        counts = np.array([entry["counts"] for entry in counted])
+        return {"values": values, "matrix": invariant(counts, self.keep, self.alpha).tolist()}
+
+    def describe(self) -> str:
+        """Say what the step does."""
+        if self.invariant:
+            return (
+                f"Invariant PRAM of `{self.column}`: every value was drawn anew by a matrix that keeps the expected "
+                f"number of every value (made with {self.keep:g}, mixed with {self.alpha:g})."
+            )
+        return (
+            f"PRAM of `{self.column}`: every value was drawn anew; it stays with probability {self.keep:g}, and the "
+            "others are equally likely."
+        )
+
+    def promise(self, detail: Mapping[str, object]) -> str:
+        """Say the local differential privacy of the matrix, or that nothing is promised."""
+        return self._promised(self.matrix(detail))
+
+    def matrix(self, detail: Mapping[str, object]) -> np.ndarray:
+        """Return the matrix of the values that :meth:`detail` names, in `UNITS`; refuse one that is none."""
+        values = detail["values"]
+        if not isinstance(values, list) or len({*values}) != len(values) or len(values) < 2:
+            raise ValueError("the values are not different ones")
+        if not self.invariant:
+            return transitions(len(values), self.keep)
+        matrix = np.array(detail["matrix"], dtype=np.int64)
+        if matrix.shape != (len(values),) * 2 or (matrix < 0).any() or (matrix.sum(axis=1) != UNITS).any():
+            raise ValueError("the rows of the matrix do not add up to one")
+        return matrix
+
+    def contradiction(self, table: Columns, detail: Mapping[str, object]) -> str | None:
+        """Say that there are values that the matrix does not have, if there are."""
+        self.matrix(detail)
+        found = {*plain_text(column_of(table, self.column)).drop_null().unique().to_pylist()}
+        more = found - {*detail["values"]}  # type: ignore[misc]
+        return f"`{self.column}` holds values that the matrix does not have" if more else None
+
+    def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:
+        """Return the changed column, what was done in one sentence, and what is promised."""
+        detail = self.detail(table)
+        values, matrix = list(map(str, detail["values"])), self.matrix(detail)  # type: ignore[call-overload]
+        text = plain_text(column_of(table, self.column))
+        codes = pc.index_in(text, value_set=pa.array(values, pa.string()), skip_nulls=True).fill_null(-1)
+        codes = np.asarray(codes.to_numpy(zero_copy_only=False))
         counts = np.bincount(codes[codes >= 0], minlength=len(values))
-        matrix = invariant(counts, self.keep, self.alpha) if self.invariant else transitions(len(values), self.keep)
         drawn = np.where(codes >= 0, _drawn(matrix, codes, source), -1)
         changed = pa.array([None if code < 0 else values[code] for code in drawn.tolist()], pa.string())
         return {self.column: changed}, self._said(matrix, counts, codes, drawn), self._promised(matrix)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +38,7 @@ class RankSwap(MaskingStep):
     ('income',)
     """
 
+    name: ClassVar[str] = "rank-swap"
     column: str
     share: float
 
@@ -48,13 +51,34 @@ class RankSwap(MaskingStep):
         """The columns that the step changes."""
         return (self.column,)
 
+    def detail(self, table: Columns) -> dict[str, object]:
+        """Return how many ranks a value moves at most."""
+        present = int((~np.isnan(numbers_of(table, self.column))).sum())
+        return {"ranks": max(1, int(self.share * present)) if present else 0}
+
+    def describe(self) -> str:
+        """Say what the step does."""
+        return f"Rank swapping of `{self.column}`: values moved at most {self.share:g} of all ranks."
+
+    def promise(self, detail: Mapping[str, object]) -> str:
+        """Say that nothing is promised, and how far a value moves at most."""
+        return (
+            f"Nothing is promised of `{self.column}`: the value that a record had is within {detail['ranks']:,} ranks "
+            "of the one that it has now."
+        )
+
+    def contradiction(self, table: Columns, detail: Mapping[str, object]) -> str | None:
+        """Say that the ranks are not those of as many values, if they are not."""
+        return None if self.detail(table) == detail else f"`{self.column}` has not as many values as its ranks say"
+
     def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:
         """Return the changed column, what was done in one sentence, and what is promised."""
         numbers = numbers_of(table, self.column)
         present = np.flatnonzero(~np.isnan(numbers))
         drawn = source.uint64(2 * len(present))
         order = present[np.lexsort((drawn[: len(present)], numbers[present]))]
-        most = max(1, int(self.share * len(present))) if len(present) else 0
+        detail = self.detail(table)
+        most = int(str(detail["ranks"]))
         partner = swapped_ranks(len(present), most, drawn[len(present) :])
         rows = np.arange(len(numbers))
         rows[order] = order[partner]
@@ -64,11 +88,7 @@ class RankSwap(MaskingStep):
             f"Rank swapping of `{self.column}`: values changed places with ones at most {most:,} ranks away, "
             f"{moved:.3g} of all ranks on average."
         )
-        promised = (
-            f"Nothing is promised of `{self.column}`: the value that a record had is within {most:,} ranks of the one "
-            "that it has now."
-        )
-        return {self.column: changed}, said, promised
+        return {self.column: changed}, said, self.promise(detail)
 
 
 def swapped_ranks(number: int, most: int, drawn: np.ndarray) -> Integers:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
+from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -52,6 +54,17 @@ class TopCode(_Limit):
     """
 
     __slots__ = ()
+    name: ClassVar[str] = "top-code"
+
+    def describe(self) -> str:
+        """Say what the step does."""
+        return f"Top coding: values of `{self.column}` from {self.limit:g} on are one value."
+
+    def contradiction(self, table: Columns, detail: Mapping[str, object]) -> str | None:
+        """Say that a number beyond the limit is left, if one is."""
+        del detail
+        left = any(number >= self.limit for number in _shown(table, self.column, self.value))
+        return f"`{self.column}` holds numbers from {self.limit:g} on" if left else None
 
     def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:
         """Return the changed column, what was done in one sentence, and what is promised."""
@@ -70,6 +83,17 @@ class BottomCode(_Limit):
     """
 
     __slots__ = ()
+    name: ClassVar[str] = "bottom-code"
+
+    def describe(self) -> str:
+        """Say what the step does."""
+        return f"Bottom coding: values of `{self.column}` up to {self.limit:g} are one value."
+
+    def contradiction(self, table: Columns, detail: Mapping[str, object]) -> str | None:
+        """Say that a number beyond the limit is left, if one is."""
+        del detail
+        left = any(number <= self.limit for number in _shown(table, self.column, self.value))
+        return f"`{self.column}` holds numbers up to {self.limit:g}" if left else None
 
     def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:
         """Return the changed column, what was done in one sentence, and what is promised."""
@@ -88,6 +112,7 @@ class RoundTo(MaskingStep):
     ('income',)
     """
 
+    name: ClassVar[str] = "round"
     column: str
     step: str | float
 
@@ -99,6 +124,17 @@ class RoundTo(MaskingStep):
     def columns(self) -> tuple[str, ...]:
         """The columns that the step changes."""
         return (self.column,)
+
+    def describe(self) -> str:
+        """Say what the step does."""
+        return f"Rounded `{self.column}` to {self._step:f}."
+
+    def contradiction(self, table: Columns, detail: Mapping[str, object]) -> str | None:
+        """Say that a number is not rounded, if one is not."""
+        del detail
+        step = Fraction(self._step)
+        left = any(number % step for number in _shown(table, self.column))
+        return f"`{self.column}` holds numbers that are no multiples of {self._step:f}" if left else None
 
     @property
     def _step(self) -> Decimal:
@@ -113,7 +149,7 @@ class RoundTo(MaskingStep):
         numbers_of(table, self.column)  # refuses what is no number
         text = plain_text(column_of(table, self.column)).to_pylist()
         rounded = [None if value is None else self._rounded(Decimal(value.strip())) for value in text]
-        return {self.column: pa.array(rounded, pa.string())}, f"Rounded `{self.column}` to {self._step:f}.", NOTHING
+        return {self.column: pa.array(rounded, pa.string())}, self.describe(), NOTHING
 
     def _rounded(self, value: Decimal) -> str:
         times = (value / self._step).to_integral_value(rounding=ROUND_HALF_EVEN)
@@ -130,8 +166,22 @@ class GlobalRecode(MaskingStep):
     ('canton',)
     """
 
+    name: ClassVar[str] = "recode"
     column: str
     values: Mapping[str, str]
+
+    def describe(self) -> str:
+        """Say what the step does."""
+        return (
+            f"Global recoding: {len(self.values):,} values of `{self.column}` became {len({*self.values.values()}):,}."
+        )
+
+    def contradiction(self, table: Columns, detail: Mapping[str, object]) -> str | None:
+        """Say that a value is left that was to become another, if one is."""
+        del detail
+        gone = {*self.values} - {*self.values.values()}
+        left = gone & {*plain_text(column_of(table, self.column)).to_pylist()}
+        return f"`{self.column}` holds values that became others" if left else None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -145,10 +195,18 @@ class GlobalRecode(MaskingStep):
         changed = pa.array(
             [self.values.get(value, value) if value is not None else None for value in text], pa.string()
         )
-        said = (
-            f"Global recoding: {len(self.values):,} values of `{self.column}` became {len({*self.values.values()}):,}."
-        )
-        return {self.column: changed}, said, NOTHING
+        return {self.column: changed}, self.describe(), NOTHING
+
+
+def _shown(table: Columns, name: str, coded: str | None = None) -> list[Fraction]:
+    """Return the numbers that a masked column shows; what was coded is none."""
+    found = []
+    for value in {*plain_text(column_of(table, name)).unique().to_pylist()} - {coded}:
+        try:
+            found.append(Fraction(Decimal((value or "").strip())))
+        except (InvalidOperation, ValueError, OverflowError):
+            continue
+    return found
 
 
 def _places(table: Columns, name: str) -> Floats:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from shoal.errors import DataError, ParameterError
 from shoal.kernels import Codes, Counts, Floats, Integers
-from shoal.masking._step import Columns, MaskingStep, column_of, generator, plain_text
+from shoal.masking._step import Columns, MaskingStep, column_of, generator, listed, plain_text
 from shoal.mechanisms import RandomSource
 from shoal.tables import group
 
@@ -47,6 +49,7 @@ class RecordSwap(MaskingStep):
     ('region',)
     """
 
+    name: ClassVar[str] = "record-swap"
     household: str
     geography: tuple[str, ...]
     risk: tuple[str, ...]
@@ -72,6 +75,19 @@ class RecordSwap(MaskingStep):
         """The columns that the step changes."""
         return self.geography
 
+    def describe(self) -> str:
+        """Say what the step does."""
+        return (
+            f"Record swapping: households of `{self.household}` changed {listed(self.geography)} with households alike "
+            f"in {listed(self.similar)}: all at risk that found one (counts of {listed(self.risk)} below {self.k}), "
+            f"and at least {self.rate:g} of all where possible."
+        )
+
+    def promise(self, detail: Mapping[str, object]) -> str:
+        """Say that nothing is promised."""
+        del detail
+        return "Nothing is promised of the geography: only that nobody knows which households moved protects."
+
     def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:
         """Return the changed columns, what was done in one sentence, and what is promised."""
         homes = _coded(table, (self.household,))[:, 0].astype(np.int64)
@@ -92,13 +108,11 @@ class RecordSwap(MaskingStep):
         changed = {name: column_of(table, name).take(rows) for name in self.geography}
         number = int((moved != np.arange(len(moved))).sum())
         alone = f" {lost:,} of those at risk found none and stayed." if lost else ""
-        listed = ", ".join(f"`{name}`" for name in self.geography)
         said = (
-            f"Record swapping: {number:,} of {len(first):,} households changed {listed} with a household alike; "
-            f"{must:,} were at risk (counts below {self.k}).{alone}"
+            f"Record swapping: {number:,} of {len(first):,} households changed {listed(self.geography)} with a "
+            f"household alike; {must:,} were at risk (counts below {self.k}).{alone}"
         )
-        promised = "Nothing is promised of the geography: only that nobody knows which households moved protects."
-        return changed, said, promised
+        return changed, said, self.promise({})
 
     def _risks(self, table: Columns, homes: Integers, areas: Codes) -> tuple[Integers, Floats]:
         """Return the first level at which every household is at risk (-1: none), and its risk at the finest level."""

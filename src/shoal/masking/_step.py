@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,17 @@ from shoal.errors import DataError
 from shoal.kernels import Floats
 from shoal.mechanisms import RandomSource
 
-__all__ = ["NOTHING", "MaskingStep", "column_of", "generator", "numbers_of", "plain_text", "written"]
+__all__ = [
+    "NOTHING",
+    "Columns",
+    "MaskingStep",
+    "column_of",
+    "generator",
+    "listed",
+    "numbers_of",
+    "plain_text",
+    "written",
+]
 
 NOTHING = "Nothing is promised: the masked file is not anonymous, and its risk is only measured."
 
@@ -23,7 +34,42 @@ Columns = Mapping[str, pa.Array]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaskingStep(ABC):
-    """A change of one or several columns."""
+    """A change of one or several columns.
+
+    What a record of the masked file says of a step follows from its ``parameters`` and, where the table decides
+    something that readers may know, from its ``detail``; so that anybody can say it again and compare.
+    """
+
+    name: ClassVar[str]
+
+    def parameters(self) -> dict[str, object]:
+        """Return the parameters by name, as JSON knows them."""
+        return {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
+        """Make the step from what :meth:`parameters` gives."""
+        lists = {name: tuple(value) if isinstance(value, list) else value for name, value in parameters.items()}
+        return cls(**lists)
+
+    def detail(self, table: Columns) -> dict[str, object]:
+        """Return what the table before the step decides and readers of the masked file may know, as JSON knows it."""
+        del table
+        return {}
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Say what the step does, in a sentence that tells nothing about the original values."""
+
+    def promise(self, detail: Mapping[str, object]) -> str:
+        """Say what can be proved of the step, in one sentence."""
+        del detail
+        return NOTHING
+
+    def contradiction(self, table: Columns, detail: Mapping[str, object]) -> str | None:
+        """Say what in a masked table cannot be after this step, if anything."""
+        del table, detail
+        return None
 
     @property
     @abstractmethod
@@ -65,6 +111,17 @@ def plain_text(column: pa.Array) -> pa.Array:
 def written(numbers: Floats) -> pa.Array:
     """Return numbers as text, missing where NaN."""
     return pa.array([None if np.isnan(value) else f"{value:.12g}" for value in numbers.tolist()], pa.string())
+
+
+def listed(names: tuple[str, ...]) -> str:
+    """Return the names of columns as sentences have them."""
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
+    return list(value) if isinstance(value, tuple) else value
 
 
 def generator(source: RandomSource) -> np.random.Generator:

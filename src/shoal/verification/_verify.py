@@ -24,6 +24,7 @@ from shoal.methods import promises
 from shoal.methods.brief import Brief
 from shoal.tables import Table
 from shoal.verification._files import PLAN, allowed_files, check_copies, check_files
+from shoal.verification._masked import verify_masked
 from shoal.verification._plan import check_plan
 from shoal.verification._rendered import check_hierarchies, check_links, check_rendered
 from shoal.verification._signature import check_signature, read_key, read_signer, write_signature
@@ -32,7 +33,7 @@ __all__ = ["on_trust", "sign", "verify"]
 
 
 def verify(folder: str | Path, *, signer: str | Path | None = None, rendered: bool = True) -> Verification:
-    """Check every promise of the release in ``folder``.
+    """Check every promise of the release in ``folder``; or a masked file against its record.
 
     A certificate is rebuilt, not read: from plan.toml and the data follow the columns, roles, kinds, orders of values,
     domains, the promises asked for, their words, and the figures of the steps; any difference fails. Every syntactic
@@ -43,7 +44,8 @@ def verify(folder: str | Path, *, signer: str | Path | None = None, rendered: bo
     Parameters
     ----------
     folder
-        The release.
+        The release; or a file that :func:`shoal.mask` wrote, or its record (see
+        :class:`~shoal.masking.MaskingRecord`), of which nothing is promised beyond what its steps say.
     signer
         The file with the public key that must have signed the release. Without it, anybody may have made the folder,
         and a check says so.
@@ -59,6 +61,8 @@ def verify(folder: str | Path, *, signer: str | Path | None = None, rendered: bo
         If ``signer`` is no public key.
     """
     folder, public = Path(folder), None if signer is None else read_signer(signer)
+    if folder.is_file() and public is None:
+        return verify_masked(folder)
     if not folder.is_dir():
         raise VerificationError(f"there is no release folder `{folder.name}`")
     checks = [*_checks(folder, rendered=rendered), check_signature(folder, public)]

@@ -217,3 +217,143 @@ def test_as_many_households_are_at_risk_as_with_sdcmicro(shared_data: Path) -> N
     _, said, _ = step.apply(table, SOURCE(1))
     assert "89 were at risk (counts below 3)" in said
     assert "300 of 6,000 households changed" in said
+
+
+def _people(number: int = 600) -> pa.Table:
+    draw = np.random.default_rng(5)
+    age = draw.integers(18, 90, number)
+    income = 100 * age + draw.normal(0, 800, number)
+    return pa.table(
+        {
+            "age": age,
+            "sex": draw.choice(["f", "m"], number),
+            "income": pa.array(np.round(income, 2), mask=draw.random(number) < 0.05),
+            "rent": np.round(income / 5 + draw.normal(0, 100, number), 2),
+        }
+    )
+
+
+def test_shuffling_keeps_every_value_and_the_relation_to_given_columns_and_breaks_the_link() -> None:
+    from scipy.stats import spearmanr
+
+    rows = _people(4000)
+    columns = {name: rows[name].combine_chunks() for name in rows.column_names}
+    step = shoal.masking.Shuffle(names=("income", "rent"), given=("age", "sex"))
+    found, _, promised = step.apply(columns, SOURCE(2))
+    assert promised.startswith("Nothing is promised")
+    old, new = (
+        {name: np.array([np.nan if x is None else x for x in part[name].to_pylist()], float) for name in step.names}
+        for part in (columns, found)
+    )
+    age = rows["age"].to_numpy()
+    for name in step.names:
+        assert Counter(map(str, old[name])) == Counter(map(str, new[name]))
+        assert (np.isnan(old[name]) == np.isnan(new[name])).all()
+        there = ~np.isnan(old[name])
+        before, after = (spearmanr(age[there], each[name][there]).statistic for each in (old, new))
+        assert abs(before - after) < 0.05
+    both = ~np.isnan(old["income"])
+    before, after = (spearmanr(each["income"][both], each["rent"][both]).statistic for each in (old, new))
+    assert abs(before - after) < 0.05
+    # given the age, old and new incomes are nearly independent
+    residual = [
+        each["income"][both] - np.poly1d(np.polyfit(age[both], each["income"][both], 1))(age[both])
+        for each in (old, new)
+    ]
+    assert abs(np.corrcoef(residual)[0, 1]) < 0.1
+
+
+def test_shuffling_refuses_what_it_cannot_use() -> None:
+    with pytest.raises(ParameterError, match="different columns"):
+        shoal.masking.Shuffle(names=("a",), given=("a",))
+    columns = {"x": pa.array([1.0] * 200), "town": pa.array([f"t{i}" for i in range(200)])}
+    with pytest.raises(DataError, match="`town` has more than 50"):
+        shoal.masking.Shuffle(names=("x",), given=("town",)).apply(columns, SOURCE(1))
+    with pytest.raises(DataError, match="too few records"):
+        shoal.masking.Shuffle(names=("x",)).apply({"x": pa.array([1.0, 2.0])}, SOURCE(1))
+
+
+def test_noise_that_keeps_moments_keeps_them_to_the_last_digits() -> None:
+    rows = _people().select(["age", "rent"])
+    columns = {name: rows[name].combine_chunks() for name in rows.column_names}
+    found, _, _ = AddNoise(names=("age", "rent"), amount=0.5, kind="kept-moments").apply(columns, SOURCE(4))
+    old, new = (
+        np.array([part[name].to_pylist() for name in ("age", "rent")], dtype=float) for part in (columns, found)
+    )
+    assert np.allclose(old.mean(axis=1), new.mean(axis=1), rtol=1e-9)
+    assert np.allclose(np.cov(old), np.cov(new), rtol=1e-9)
+    assert (np.abs(old - new) > 0).mean() > 0.99
+
+
+STEPS = (
+    GlobalRecode(column="sex", values={"f": "w"}),
+    RoundTo(column="rent", step=10),
+    TopCode(column="rent", limit=1500),
+    TopCode(column="age", limit=80),
+    BottomCode(column="age", limit=20),
+    AddNoise(names=("income",), amount=0.1),
+)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        STEPS,
+        (Pram(column="sex", keep=0.8), RankSwap(column="rent", share=0.05)),
+        (Pram(column="sex", keep=0.8, invariant=True), shoal.masking.Shuffle(names=("rent",), given=("age",))),
+    ],
+)
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_masked_file_goes_with_a_record_that_verifies(tmp_path: Path, steps: tuple[Any, ...], ending: str) -> None:
+    path = tmp_path / f"masked.{ending}"
+    masked = shoal.mask(shoal.read(_people()), *steps, source=SOURCE(9))
+    record = masked.write(path)
+    for place in (path, record):
+        found = shoal.verify(place)
+        assert found.passed, str(found)
+    assert not [check for check in found.checks if check.subject == "values" and check.shown]
+    path.write_bytes(path.read_bytes() + b"\n")
+    assert not shoal.verify(path).passed
+
+
+def test_records_that_say_something_else_are_refused(tmp_path: Path) -> None:
+    import hashlib
+    import json
+
+    path = tmp_path / "masked.csv"
+    record = shoal.mask(shoal.read(_people()), *STEPS, Pram(column="sex", keep=0.8), source=SOURCE(9)).write(path)
+    text, data = record.read_text(), path.read_text()
+    said = json.loads(text)
+
+    def write(content: dict[str, Any]) -> bool:
+        record.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+        return shoal.verify(path).passed
+
+    assert write(said)
+    for change in (
+        lambda entry: entry["parameters"].update(keep=0.5),
+        lambda entry: entry.update(promise="The file is anonymous."),
+        lambda entry: entry.update(description="Nothing was done."),
+        lambda entry: entry["detail"].update(values=["w", "m", "x"]),
+        lambda entry: entry["detail"].update(values=["w", "w"]),
+        lambda entry: entry.update(step="pam"),
+        lambda entry: entry["parameters"].update(column="income"),
+    ):
+        forged = json.loads(text)
+        change(forged["steps"][-1])
+        assert not write(forged)
+    for key, value in (("records", 5), ("columns", ["age"]), ("steps", []), ("sha256", "0"), ("file", "other.csv")):
+        assert not write(json.loads(text) | {key: value})
+    for key, value in (("notice", "anonymous"), ("extra", 1)):
+        with pytest.raises(shoal.errors.VerificationError, match="no record"):
+            write(json.loads(text) | {key: value})
+    # the data itself contradicts the steps
+    for old, new in ((">=80", "95"), ("<=20", "19")):
+        path.write_text(data.replace(old, new, 1))
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        assert not write(json.loads(text) | {"sha256": digest, "bytes": path.stat().st_size})
+    path.write_text(data)
+    assert write(said)
+    record.unlink()
+    with pytest.raises(shoal.errors.VerificationError, match="there is no record"):
+        shoal.verify(path)
