@@ -151,6 +151,9 @@ def test_the_ledger_is_checked(shoal: Run, vault: Path) -> None:
     assert done.returncode == 0
     assert "no entry was changed" in done.stdout
     assert "budget of alice: epsilon 2" in done.stdout
+    page = shoal("vault", "ledger", vault, "--full", "--last", 1, "--before", 3).stdout
+    assert "Entries 2 to 2 of 3" in page
+    assert "budget of alice: epsilon 2" in page
     assert shoal("vault", "ledger", vault, "--expect", "1:" + "00" * 32).returncode == 1
     anchor = vault / "ledger.sqlite.head"
     kept = anchor.read_bytes()

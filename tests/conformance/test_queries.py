@@ -9,8 +9,8 @@ import pytest
 
 from reference import queries as reference
 from shoal.queries import Session
+from shoal.queries._engine_records import EngineRecords
 from shoal.queries._filters import parse
-from shoal.queries._records import EngineRecords
 from shoal.tables import Table
 
 RECORDS = [
@@ -26,8 +26,9 @@ def people(load: Callable[[pa.Table], Table]) -> Table:
     return load(reference.table(RECORDS).to_arrow()).with_schema(reference.SCHEMA)
 
 
-def test_figures_are_those_of_the_records_one_by_one(people: Table) -> None:
-    records = EngineRecords(people)
+@pytest.mark.parametrize("most_cells", [0, 3, 1000], ids=["not counted", "partly counted", "counted"])
+def test_figures_are_those_of_the_records_one_by_one(people: Table, most_cells: int) -> None:
+    records = EngineRecords(people, most_cells=most_cells)
     for text in (
         None,
         'sex = "F"',

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from reference import queries as reference
 from shoal.queries._conditions import And, Condition, Not, Or, attributes, region
+from shoal.queries._engine_records import EngineRecords
 from shoal.queries._memory_records import MemoryRecords
-from shoal.queries._records import EngineRecords
 
 
 @given(reference.records, st.none() | reference.conditions)
@@ -21,6 +21,7 @@ def test_figures_are_the_same_everywhere(records: list[reference.Record], where:
         assert reference.figures(memory, where) == wanted
         assert reference.figures(memory, where) == wanted, "kept figures are the same ones"
     assert reference.figures(EngineRecords(table), where) == wanted
+    assert reference.figures(EngineRecords(table, most_cells=0), where) == wanted
 
 
 @given(reference.records, reference.conditions)

@@ -51,6 +51,9 @@ def test_analysts_are_admitted_ask_and_are_dismissed(browser: Browser, vault: di
     assert browser.post(f"{address}/dismissals", json={"name": "alice"}).status_code == 204
     assert not browser.get(address).json()["analysts"][0]["able"]
     assert "alice spent" in browser.get(f"/vaults/{vault['id']}").text
+    assert [each["number"] for each in browser.get(f"{address}?before=3").json()["last"]] == [2, 1]
+    assert "alice spent" not in browser.get(f"/vaults/{vault['id']}?before=3").text
+    assert browser.get(f"{address}?before=0").status_code == 422
 
 
 @pytest.mark.parametrize("wrong", [{"epsilon": "-1"}, {"epsilon": "x"}, {"epsilon": "1", "delta": "2"}])

@@ -86,6 +86,7 @@ def show(
     folder: Folder,
     *,
     last: Annotated[int, typer.Option(help="How many entries to show.", min=1)] = 20,
+    before: Annotated[int | None, typer.Option(help="Show entries before this number.", min=1)] = None,
     json: _source.Json = False,
 ) -> None:
     """Show what was spent, on what, and what is left."""
@@ -94,15 +95,15 @@ def show(
 
     opened = shoal.Account.open(folder)
     with opened.inspected() as ledger:
-        entries, standings, unit, head = ledger.entries(), ledger.standings(), ledger.unit, ledger.head
-    latest = entries[-last:]
+        latest, written = ledger.entries(last=last, before=before), ledger.written()
+        standings, unit, head = ledger.standings(), ledger.unit, ledger.head
     if json:
         _output.print_json(
             {
                 **_ledger.amounts(standings["*"]),
                 "unit": str(unit),
                 "analysts": {name: _ledger.amounts(one) for name, one in standings.items() if name != "*"},
-                "entries": len(entries),
+                "entries": head.number,
                 "head": str(head),
                 "last": [{"number": each.number, **each.content} for each in latest],
             }
@@ -117,8 +118,8 @@ def show(
     if standings["*"].budget.rho_units:
         _in_epsilon(standings["*"])
     _output.line()
-    _output.line(f"The last {len(latest)} of {len(entries):,} entries", style="bold")
-    for line in _ledger.shown(latest, entries):
+    _output.line(_ledger.title(latest, head.number), style="bold")
+    for line in _ledger.shown(latest, written):
         _output.line(line)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from shoal.queries import Entry, Loss, Standing
 
-__all__ = ["Delta", "Measure", "amounts", "shown"]
+__all__ = ["Delta", "Measure", "amounts", "shown", "title"]
 
 Delta = Annotated[str, typer.Option(help="The delta of the budget, such as 1e-6.")]
 Measure = Annotated[
@@ -28,11 +28,17 @@ def amounts(standing: Standing) -> dict[str, str]:
     return {part: str(loss) for part, loss in parts.items()}
 
 
-def shown(entries: Sequence[Entry], every: Sequence[Entry]) -> Iterator[str]:
-    """Yield a line for each entry; ``every`` entry of the ledger says what was written of them."""
+def title(entries: Sequence[Entry], total: int) -> str:
+    """Say which entries are shown."""
+    if entries and entries[-1].number < total:
+        return f"Entries {entries[0].number:,} to {entries[-1].number:,} of {total:,}"
+    return f"The last {len(entries):,} of {total:,} entries"
+
+
+def shown(entries: Sequence[Entry], written: Container[int]) -> Iterator[str]:
+    """Yield a line for each entry; ``written`` are those whose releases are known to have been written."""
     from shoal.queries import entry_text
 
-    written = {each.content["entry"] for each in every if each.content["event"] == "written"}
     for each in entries:
         unseen = each.content.get("query", "").startswith("release ") and each.number not in written
         note = " (no folder is known to have been written)" if unseen else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -171,7 +172,11 @@ def ledger(
     restore_anchor: Annotated[
         bool, typer.Option("--restore-anchor", help="Make a new anchor if the old one is lost; an entry says so.")
     ] = False,
-    last: Annotated[int, typer.Option(help="How many entries to show.")] = 20,
+    last: Annotated[int, typer.Option(help="How many entries to show.", min=0)] = 20,
+    before: Annotated[int | None, typer.Option(help="Show entries before this number.", min=1)] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Also add up every entry from the first, and compare what is kept of that.")
+    ] = False,
     json: _source.Json = False,
 ) -> None:
     """Check the ledger and show its last entries.
@@ -189,20 +194,21 @@ def ledger(
             stopping.happened("a new anchor was made")
     else:
         checked = opened.ledger(expect=expected)
-    entries, head = checked.entries(), checked.head
-    checked.close()
-    shown = entries[max(len(entries) - last, 0) :]
+    with closing(checked):
+        if full:
+            checked.check()
+        shown, written, head = checked.entries(last=last, before=before), checked.written(), checked.head
     if json:
         _output.print_json(
             {
-                "entries": len(entries),
+                "entries": head.number,
                 "head": str(head),
                 "last": [{"number": each.number, **each.content} for each in shown],
             }
         )
         return
-    _output.line(f"The last {len(shown)} of {len(entries):,} entries", style="bold")
-    for line in _ledger.shown(shown, entries):
+    _output.line(_ledger.title(shown, head.number), style="bold")
+    for line in _ledger.shown(shown, written):
         _output.line(line)
     _output.line()
     _output.line("Checked: no entry was changed, and none is missing up to the head", style="bold")

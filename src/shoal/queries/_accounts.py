@@ -39,6 +39,15 @@ class Budgeted:
     charges: Charges = field(default_factory=Charges)
     token: str | None = None
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the account as plain data."""
+        return {**_units(self.budget), "token": self.token, "charges": self.charges.to_json()}
+
+    @classmethod
+    def of_json(cls, data: Mapping[str, Any]) -> Budgeted:
+        """Return the account that `to_json` wrote."""
+        return cls(loss_of(data), Charges.of_json(data["charges"]), data["token"])
+
 
 @dataclass(frozen=True, slots=True)
 class Standing:
@@ -71,6 +80,8 @@ class Accounts:
         self.unit = RECORD
         #: a keyed digest of what the table looked like when somebody last said that it is the one
         self.table: str | None = None
+        #: the entries whose releases are known to have been written
+        self.written: set[int] = set()
 
     @property
     def analysts(self) -> tuple[str, ...]:
@@ -140,10 +151,30 @@ class Accounts:
             self._set_unit(Unit.of_entry(entry))
         elif event == "table":
             self.table = str(entry["digest"])
-        elif event not in ("anchored", "written"):
+        elif event == "written":
+            self.written.add(int(entry["entry"]))
+        elif event != "anchored":
             raise LedgerError(
                 "the ledger contains an entry that this version of Shoal does not know.", hint="update Shoal"
             )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the state as plain data."""
+        return {
+            "unit": self.unit.entry(),
+            "table": self.table,
+            "written": sorted(self.written),
+            "accounts": [[name, one.to_json()] for name, one in self._accounts.items()],
+        }
+
+    @classmethod
+    def of_json(cls, data: Mapping[str, Any]) -> Accounts:
+        """Return the state that `to_json` wrote."""
+        accounts = cls()
+        accounts.unit, accounts.table = Unit.of_entry(data["unit"]), data["table"]
+        accounts.written = set(data["written"])
+        accounts._accounts = {name: Budgeted.of_json(one) for name, one in data["accounts"]}
+        return accounts
 
     def _set_unit(self, unit: Unit) -> None:
         # what was spent before would count in another unit

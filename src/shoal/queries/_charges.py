@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right, insort
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,13 +85,45 @@ class Charges:
             line.charge(amount, region.get(attribute))
         self._everybody = np.minimum(self._everybody + amount, CEILING)
 
+    def to_json(self) -> dict[str, Any]:
+        """Return all charges as plain data."""
+        lines = {attribute: line.to_json() for attribute, line in sorted(self._lines.items())}
+        return {"everybody": self._everybody.tolist(), "lines": lines}
+
+    @classmethod
+    def of_json(cls, data: Mapping[str, Any]) -> Charges:
+        """Return the charges that `to_json` wrote."""
+        charges = cls()
+        charges._everybody = np.array(data["everybody"], dtype=np.int64)
+        for attribute, line in data["lines"].items():
+            charges._lines[attribute] = (_Texts if "texts" in line else _Numbers).of_json(line)
+        return charges
+
 
 class _Line(ABC):
     """The charges of one attribute's values: one slot per set of values that no query told apart."""
 
-    def __init__(self, start: NDArray[np.int64], slots: int) -> None:
-        self._slots = np.repeat(start[:, None], slots, axis=1)
+    def __init__(self, start: NDArray[np.int64]) -> None:
+        self._slots = np.repeat(start[:, None], 2, axis=1)
         self.highest = start.copy()
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """Return the charges of the slots, and what the slots hold, as plain data."""
+
+    @classmethod
+    @abstractmethod
+    def of_json(cls, data: Mapping[str, Any]) -> Self:
+        """Return the line that `to_json` wrote."""
+
+    def _charges(self, slots: int) -> dict[str, Any]:
+        return {"slots": self._slots[:, :slots].tolist(), "highest": self.highest.tolist()}
+
+    @classmethod
+    def _charged(cls, data: Mapping[str, Any]) -> Self:
+        line = cls(np.array(data["highest"], dtype=np.int64))
+        line._slots = np.array(data["slots"], dtype=np.int64)
+        return line
 
     @abstractmethod
     def touched(self, values: Any) -> Any:
@@ -119,8 +152,17 @@ class _Numbers(_Line):
     """Slot i holds the numbers between cut i and cut i + 1; the last slot holds missing values."""
 
     def __init__(self, start: NDArray[np.int64]) -> None:
-        super().__init__(start, 2)
+        super().__init__(start)
         self._cuts: list[Cut] = [FIRST, LAST]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"cuts": [list(cut) for cut in self._cuts[1:-1]], **self._charges(len(self._cuts))}
+
+    @classmethod
+    def of_json(cls, data: Mapping[str, Any]) -> Self:
+        line = cls._charged(data)
+        line._cuts = [FIRST, *((number, side) for number, side in data["cuts"]), LAST]
+        return line
 
     def touched(self, values: Ranges) -> slice | NDArray[np.intp]:
         found = [slice(bisect_right(self._cuts, a) - 1, bisect_left(self._cuts, b)) for a, b in values.parts]
@@ -141,27 +183,41 @@ class _Numbers(_Line):
 
 
 class _Texts(_Line):
-    """Slot 0 holds all texts that no query named, slot 1 missing values, the others one text each."""
+    """Slot 0 holds all texts that no query named, slot 1 missing values, the others one text each, then spare ones."""
 
     def __init__(self, start: NDArray[np.int64]) -> None:
-        super().__init__(start, 2)
+        super().__init__(start)
         self._places: dict[str, int] = {}
+
+    def to_json(self) -> dict[str, Any]:
+        return {"texts": list(self._places), **self._charges(2 + len(self._places))}
+
+    @classmethod
+    def of_json(cls, data: Mapping[str, Any]) -> Self:
+        line = cls._charged(data)
+        line._places = {text: place for place, text in enumerate(data["texts"], start=2)}
+        return line
 
     def touched(self, values: Texts) -> NDArray[np.intp]:
         named = [self._places.get(text, 0) for text in values.values]
-        held = np.full(2 + len(self._places), values.excluded)
-        held[named] = not values.excluded
+        if not values.excluded:
+            return np.unique(np.array([*named, 1] if values.missing else named, dtype=np.intp))
+        held = np.ones(2 + len(self._places), dtype=np.bool_)
+        held[named] = False
         # texts that share slot 0 with others cannot be left out
-        held[0] |= values.excluded
+        held[0] = True
         held[1] = values.missing
         return np.flatnonzero(held)
 
     def divide(self, values: Texts) -> None:
-        fresh = sorted(values.values - self._places.keys())[: LARGEST_TEXTS - len(self._places)]
+        fresh = sorted(text for text in values.values if text not in self._places)[: LARGEST_TEXTS - len(self._places)]
+        first = 2 + len(self._places)
+        end = first + len(fresh)
         for text in fresh:
             self._places[text] = len(self._places) + 2
-        if fresh:
-            self._slots = np.concatenate([self._slots, np.repeat(self._slots[:, :1], len(fresh), axis=1)], axis=1)
+        if end > self._slots.shape[1]:
+            self._slots = np.pad(self._slots, ((0, 0), (0, 2 * end - self._slots.shape[1])))
+        self._slots[:, first:end] = self._slots[:, :1]
 
 
 def _parts(loss: Loss) -> NDArray[np.int64]:

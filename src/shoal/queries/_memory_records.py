@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from shoal.queries._cells import Tallies, Whole, codes_of, numbers_of, units_of
 from shoal.queries._conditions import Condition, attributes
 from shoal.queries._cubes import Codes, Column, Cube, CubeAxis, Kept, Mask, Numbers, axis_of, holds
 from shoal.queries._records import Scale
@@ -20,17 +19,14 @@ from shoal.tables import Table
 
 __all__ = ["MemoryRecords"]
 
-# date.toordinal() of the day that Arrow counts from
-_EPOCH = 719163
 # columns in units, and cubes, that are kept for the next query
 KEPT_COLUMNS = 8
 KEPT_CUBES = 64
 # a condition on these many cells takes a tenth of a millisecond
 LARGEST_CUBE = 1 << 16
-Whole = NDArray[np.int64]
 
 
-class MemoryRecords:
+class MemoryRecords(Tallies):
     """See :class:`shoal.queries._records.ExactFigures`.
 
     Parameters
@@ -54,11 +50,11 @@ class MemoryRecords:
         for attribute in table.schema:
             column = rows[attribute.name]
             if attribute.kind in (Kind.NUMERIC, Kind.DATE):
-                self._columns[attribute.name] = _numbers(column, dates=attribute.kind is Kind.DATE)
+                self._columns[attribute.name] = numbers_of(column, dates=attribute.kind is Kind.DATE)
             elif attribute.role.names_someone:
                 self._identifiers[attribute.name] = text(column)
             else:
-                self._columns[attribute.name] = _coded(column)
+                self._columns[attribute.name] = codes_of(column)
 
     def count(self, where: Condition | None) -> int:
         """Return the number of records."""
@@ -81,26 +77,6 @@ class MemoryRecords:
         units, present = self._in_units(attribute, scale)
         chosen = units[present if where is None else present & holds(where, self._columns)]
         return int(chosen.sum()), chosen.size
-
-    def tally(self, where: Condition | None, attribute: str, scale: Scale) -> list[int]:
-        """Return how many records lie at each unit."""
-        numbers, counts = self._present(where, attribute)
-        return _tally(_units(numbers, scale) - scale.low, counts, scale.high - scale.low + 1)
-
-    def tally_between(self, where: Condition | None, attribute: str, edges: Sequence[float]) -> list[int]:
-        """Return how many records lie in each [edge, next edge)."""
-        numbers, counts = self._present(where, attribute)
-        places = np.searchsorted(np.asarray(edges, dtype=np.float64), numbers, side="right")
-        # place 0 is below the first edge, the last place at or above the last
-        return _tally(places, counts, len(edges) + 1)[1:-1]
-
-    def tally_texts(self, where: Condition | None, attribute: str, values: Sequence[str | None]) -> list[int]:
-        """Return how many records have each value."""
-        column, counts = self._chosen(where, attribute)
-        assert isinstance(column, Codes)  # noqa: S101
-        missing = len(column.places)
-        found = [*_tally(column.values, counts, missing + 1), 0]
-        return [found[missing if value is None else column.places.get(value, missing + 1)] for value in values]
 
     def value_of(self, identifier: str, person: str, attribute: str) -> str | float | None:
         """Return an attribute of the one record with this identifier."""
@@ -131,7 +107,7 @@ class MemoryRecords:
     def _axis(self, name: str) -> CubeAxis | None:
         return self._axes.get(name, lambda: axis_of(self._columns[name], most=self._most_cells))
 
-    def _chosen(self, where: Condition | None, attribute: str) -> tuple[Column, Whole | None]:
+    def chosen(self, where: Condition | None, attribute: str) -> tuple[Column, Whole | None]:
         """Return the distinct values of a column with their counts, or its value in each record that is meant."""
         cube = self._cube(attributes(where) | {attribute})
         if cube is not None:
@@ -142,43 +118,12 @@ class MemoryRecords:
         values = column.values[holds(where, self._columns)]
         return (Codes(values, column.places) if isinstance(column, Codes) else Numbers(values)), None
 
-    def _present(self, where: Condition | None, attribute: str) -> tuple[NDArray[np.float64], Whole | None]:
-        """Return what `_chosen` does, without missing numbers."""
-        column, counts = self._chosen(where, attribute)
-        present = ~np.isnan(column.values)
-        return column.values[present], None if counts is None else counts[present]
-
     def _in_units(self, attribute: str, scale: Scale) -> tuple[Whole, Mask]:
         """Return the units of all records, and which records have one."""
 
         def make() -> tuple[Whole, Mask]:
             numbers = self._columns[attribute].values
             present = ~np.isnan(numbers)
-            return _units(np.where(present, numbers, 0.0), scale), present
+            return units_of(np.where(present, numbers, 0.0), scale), present
 
         return self._units.get((attribute, scale), make)
-
-
-def _units(numbers: NDArray[np.float64], scale: Scale) -> Whole:
-    nearest = np.floor((numbers - float(scale.origin)) / float(scale.step) + 0.5)
-    return np.clip(nearest, scale.low, scale.high).astype(np.int64)
-
-
-def _tally(places: NDArray[Any], counts: Whole | None, length: int) -> list[int]:
-    """Return how many records have each place; counts below 2^53 are exact as floats."""
-    return [int(n) for n in np.bincount(places, weights=counts, minlength=length)]
-
-
-def _numbers(column: pa.ChunkedArray, *, dates: bool) -> Numbers:
-    if dates:
-        column = pc.add(column.cast(pa.date32()).cast(pa.int32()), _EPOCH)
-    numbers = column.cast(pa.float64(), safe=False).to_numpy()
-    return Numbers(np.ascontiguousarray(numbers, dtype=np.float64))
-
-
-def _coded(column: pa.ChunkedArray) -> Codes:
-    """Return a number for each record's value, as small as possible, and the numbers of the values."""
-    encoded = text(column).dictionary_encode()
-    places = {value: code for code, value in enumerate(encoded.dictionary.to_pylist())}
-    codes = encoded.indices.fill_null(len(places)).to_numpy(zero_copy_only=False)
-    return Codes(codes.astype(np.min_scalar_type(len(places))), places)

@@ -19,14 +19,12 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
 from shoal.errors import LedgerError, ShoalError
 from shoal.queries._accounts import (
     WHOLE,
-    Accounts,
     Receipt,
     Standing,
     budget_entry,
@@ -36,6 +34,8 @@ from shoal.queries._accounts import (
     token_entry,
     written_entry,
 )
+from shoal.queries._chain import Chain, Row
+from shoal.queries._checkpoint import CheckpointFile
 from shoal.queries._conditions import EVERYBODY, Region
 from shoal.queries._loss import Loss
 from shoal.queries._store import (
@@ -44,10 +44,8 @@ from shoal.queries._store import (
     Entry,
     Head,
     beside,
-    canonical,
     connect,
     make_key,
-    parsed,
     read_key,
     reason,
     sync_folder,
@@ -78,14 +76,6 @@ class _Batch:
     requests: list[_Request] = field(default_factory=list)
     settled: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
-
-
-@dataclass(slots=True)
-class _State:
-    """The accounts as of the last entry that this process has checked."""
-
-    accounts: Accounts = field(default_factory=Accounts)
-    head: Head = field(default_factory=lambda: Head(0, b""))
 
 
 class Ledger:
@@ -121,7 +111,7 @@ class Ledger:
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._waiting: deque[_Request] = deque()
-        self._state = _State()
+        self._chain = Chain(connection, anchor, key, CheckpointFile(beside(path, "accounts"), key))
 
     @classmethod
     def create(
@@ -170,7 +160,11 @@ class Ledger:
     def open(
         cls, path: str | Path, *, key: Path | None = None, anchor: Path | None = None, expect: Head | None = None
     ) -> Self:
-        """Open a ledger after checking every entry; ``expect`` is a head that was written down before."""
+        """Open a ledger after checking every entry; ``expect`` is a head that was written down before.
+
+        What entries before the last checkpoint add up to is read from it (`shoal.queries._checkpoint`); `check` adds
+        everything up again.
+        """
         path = Path(path)
         if not path.exists():
             raise LedgerError(f"there is no ledger `{path.name}`.", hint="shoal vault create makes one")
@@ -187,7 +181,7 @@ class Ledger:
             if not sound:
                 raise LedgerError(f"the ledger `{path.name}` is damaged.")
             ledger = cls(path, connection, kept, secret)
-            ledger.check(expect=expect)
+            ledger._checked(expect, whole=False)
             opened.pop_all()
         return ledger
 
@@ -216,12 +210,12 @@ class Ledger:
     def check_budget(self, account: str, loss: Loss, region: Region = EVERYBODY) -> None:
         """Refuse a spending that would be refused now, without spending anything."""
         with self._lock, self._reading():
-            self._state.accounts.check(account, loss, region)
+            self._chain.accounts.check(account, loss, region)
 
     def price(self, loss: Loss) -> Loss:
         """Return what a loss counts in the terms of the budget: of rho, or of epsilon."""
         with self._lock, self._reading():
-            return self._state.accounts.price(loss)
+            return self._chain.accounts.price(loss)
 
     def spend(self, account: str, loss: Loss, region: Region = EVERYBODY, *, query: str = "") -> Receipt:
         """Record a spending durably, or refuse it.
@@ -283,11 +277,11 @@ class Ledger:
 
     def _try(self, request: _Request, append: _Append) -> Receipt | ShoalError:
         try:
-            self._state.accounts.check(request.account, request.loss, request.region)
+            self._chain.accounts.check(request.account, request.loss, request.region)
         except ShoalError as refusal:
             return refusal
         head = append(spend_entry(request.account, request.loss, request.region, request.query))
-        return Receipt(head.number, head.code.hex(), self._state.accounts.standing(request.account))
+        return Receipt(head.number, head.code.hex(), self._chain.accounts.standing(request.account))
 
     # -- administration
 
@@ -298,7 +292,7 @@ class Ledger:
         never changes, for what was spent would be forgotten.
         """
         with self._lock, self._reading():
-            budget = self._state.accounts.in_measure(budget)
+            budget = self._chain.accounts.in_measure(budget)
         self._record(budget_entry(account, budget))
 
     def set_token(self, account: str, digest: str | None) -> None:
@@ -312,7 +306,7 @@ class Ledger:
     def bound_to(self, *looks: str) -> bool:
         """Whether the budgets are about the table that looks like this, or about none in particular."""
         with self._lock, self._reading():
-            known = self._state.accounts.table
+            known = self._chain.accounts.table
         return known is None or hmac.compare_digest(known, self._digest(looks))
 
     def note_written(self, number: int, name: str, digest: str) -> None:
@@ -326,44 +320,56 @@ class Ledger:
     def unit(self) -> Unit:
         """Whose losses are counted: those of a record, unless an entry says otherwise."""
         with self._lock, self._reading():
-            return self._state.accounts.unit
+            return self._chain.accounts.unit
 
     def standing(self, account: str) -> Standing:
         """Return what an account spent and has left, entries of other processes included."""
         with self._lock, self._reading():
-            return self._state.accounts.standing(account)
+            return self._chain.accounts.standing(account)
 
     def standings(self) -> dict[str, Standing]:
         """Return how all accounts stand; ``*`` is that of the whole table."""
         with self._lock, self._reading():
-            accounts = self._state.accounts
+            accounts = self._chain.accounts
             return {name: accounts.standing(name) for name in (WHOLE, *accounts.analysts)}
 
     def tokens(self) -> dict[str, str]:
         """Return whose token each digest is."""
         with self._lock, self._reading():
-            return self._state.accounts.tokens()
+            return self._chain.accounts.tokens()
 
     @property
     def head(self) -> Head:
         """The last entry's number and code: write them down elsewhere to notice an older copy put back."""
         with self._lock, self._reading():
-            return self._state.head
+            return self._chain.head
 
-    def entries(self) -> list[Entry]:
-        """Return all entries."""
+    def written(self) -> frozenset[int]:
+        """Return the numbers of the entries whose releases are known to have been written."""
         with self._lock, self._reading():
-            rows = self._connection.execute("SELECT number, body, code FROM entries ORDER BY number").fetchall()
+            return frozenset(self._chain.accounts.written)
+
+    def entries(self, *, last: int | None = None, before: int | None = None) -> list[Entry]:
+        """Return all entries, or the ``last`` so many of them, or of those ``before`` a number."""
+        with self._lock, self._reading():
+            end = self._chain.head.number if before is None else before - 1
+            rows = self._connection.execute(
+                "SELECT number, body, code FROM entries WHERE number > ? AND number <= ? ORDER BY number",
+                (0 if last is None else end - last, end),
+            ).fetchall()
         return [Entry(number, json.loads(body), code) for number, body, code in rows]
 
     def check(self, *, expect: Head | None = None) -> Head:
-        """Check every entry from the first and return the head."""
+        """Check every entry and add all of them up again from the first, and return the head."""
+        return self._checked(expect, whole=True)
+
+    def _checked(self, expect: Head | None, *, whole: bool) -> Head:
         with self._lock:
-            self._state = _State()
-            with self._reading():
-                if expect is not None and expect != self._code_at(expect.number):
+            self._chain.forget()
+            with self._reading(whole=whole):
+                if expect is not None and expect != self._chain.code_at(expect.number):
                     raise LedgerError("the ledger does not continue from the expected head: it is an older copy.")
-                return self._state.head
+                return self._chain.head
 
     # -- the chain
 
@@ -377,77 +383,34 @@ class Ledger:
     def _writing(self) -> Iterator[_Append]:
         """Give a function that appends entries; they are committed on leaving, and the anchor awaits its sync."""
         with self._reading(begin="BEGIN IMMEDIATE"):
-            rows: list[tuple[int, str, bytes]] = []
+            rows: list[Row] = []
 
             def append(content: Mapping[str, Any]) -> Head:
-                body = canonical({**content, "time": datetime.now(UTC).isoformat(timespec="milliseconds")})
-                head = self._next(body)
-                self._state.accounts.apply(content)
-                self._state.head = head
-                rows.append((head.number, body, head.code))
-                return head
+                rows.append(self._chain.append(content))
+                return self._chain.head
 
             yield append
             if rows:
                 self._connection.executemany("INSERT INTO entries VALUES (?, ?, ?)", rows)
                 self._connection.execute("COMMIT")
-                self._anchor.write(self._state.head)
+                self._anchor.write(self._chain.head)
 
     @contextmanager
-    def _reading(self, begin: str = "BEGIN") -> Iterator[None]:
-        """Hold the ledger, with the state brought up to its last entry; after a failure the state is read anew."""
+    def _reading(self, begin: str = "BEGIN", *, whole: bool = False) -> Iterator[None]:
+        """Hold the ledger, with the accounts brought up to its last entry; after a failure they are read anew."""
         if self._process != os.getpid():
             raise LedgerError("a ledger cannot be used after a fork.", hint="open it again in the child")
         try:
             with self._anchor.lock():
                 self._connection.execute(begin)
                 try:
-                    self._catch_up()
+                    (self._chain.audit if whole else self._chain.catch_up)()
                     yield
                 finally:
                     if self._connection.in_transaction:
                         self._connection.execute("ROLLBACK")
         except BaseException as error:
-            self._state = _State()
+            self._chain.forget()
             if isinstance(error, sqlite3.Error | OSError):
                 raise LedgerError(f"the ledger cannot be used: {reason(error)}; nothing is answered.") from None
             raise
-
-    def _catch_up(self) -> None:
-        """Check and apply the entries since the last look, then compare with the anchor."""
-        last = self._state.head
-        if last.number and self._code_at(last.number) != last:
-            raise LedgerError("entries of the ledger were changed or removed.")
-        rows = self._connection.execute(
-            "SELECT number, body, code FROM entries WHERE number > ? ORDER BY number", (last.number,)
-        )
-        for number, body, code in rows:
-            expected = self._next(body)
-            if number != expected.number or not hmac.compare_digest(bytes(code), expected.code):
-                raise LedgerError(
-                    f"entry {expected.number} of the ledger was changed, removed or made with another key."
-                )
-            self._state.accounts.apply(parsed(body, number))
-            self._state.head = expected
-        self._compare_with_anchor()
-
-    def _compare_with_anchor(self) -> None:
-        anchored, head = self._anchor.read(), self._state.head
-        if anchored.number > head.number:
-            missing = anchored.number - head.number
-            raise LedgerError(f"the ledger was cut short: {missing} entries at its end are missing.")
-        if anchored.number and self._code_at(anchored.number) != anchored:
-            raise LedgerError("the ledger and its anchor do not belong together.")
-        if anchored != head:
-            # a process died between its commit and its anchor
-            self._anchor.write(head)
-            self._anchor.sync()
-
-    def _code_at(self, number: int) -> Head | None:
-        row = self._connection.execute("SELECT code FROM entries WHERE number = ?", (number,)).fetchone()
-        return None if row is None else Head(number, bytes(row[0]))
-
-    def _next(self, body: str) -> Head:
-        number = self._state.head.number + 1
-        text = b"entry " + self._state.head.code + f" {number} {body}".encode()
-        return Head(number, hmac.new(self._key, text, hashlib.sha256).digest())

@@ -267,8 +267,8 @@ def records_of(
     table: Table, unit: Unit = RECORD, *, in_memory: bool | None = None, source: RandomSource = SYSTEM
 ) -> tuple[Schema, ExactFigures]:
     """Return the schema and the records of a table that answers look at, in memory where they are few enough."""
+    from shoal.queries._engine_records import EngineRecords
     from shoal.queries._memory_records import MemoryRecords
-    from shoal.queries._records import EngineRecords
 
     if table.schema is None:
         raise SchemaError(

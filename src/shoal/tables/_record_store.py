@@ -16,6 +16,7 @@ from shoal.tables._table import Table
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+    import pyarrow as pa
 
 __all__ = ["RecordStore", "Selection"]
 
@@ -86,6 +87,21 @@ class RecordStore:
         """Return the number of records."""
         records = self._where(where)
         return int(self._row(records.aggregate(n=records.count()))["n"])
+
+    def combinations(
+        self, names: Sequence[str], *, most: int
+    ) -> tuple[dict[str, pa.ChunkedArray], pa.ChunkedArray] | None:
+        """Return the combinations of some columns' values, by column, and the number of records of each.
+
+        None if more than ``most`` occur.
+        """
+        keys = [self._names[name] for name in names]
+        grouped = self._records.group_by(keys).aggregate(n=self._records.count()).limit(most + 1)
+        with self._lock:
+            rows = self._engine.fetch(grouped)
+        if rows.num_rows > most:
+            return None
+        return {name: rows[key] for name, key in zip(names, keys, strict=True)}, rows["n"]
 
     def total(
         self, where: Selection | None, name: str, *, origin: Fraction, step: Fraction, bounds: tuple[int, int]

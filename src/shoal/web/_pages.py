@@ -239,9 +239,9 @@ def all_vaults(here: Here) -> HTMLResponse:
 
 
 @router.get("/vaults/{vault}")
-def vault(here: Here, vault: str) -> HTMLResponse:
+def vault(here: Here, vault: str, before: vaults.Before = None) -> HTMLResponse:
     """Show the budget, the analysts and the ledger of a vault."""
-    return _page("vault", vault=vaults.one_vault(here, vault))
+    return _page("vault", vault=vaults.one_vault(here, vault, before))
 
 
 @router.get("/verify")

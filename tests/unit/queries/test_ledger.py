@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 
 from shoal.errors import BudgetSpent, LedgerError, ParameterError
+from shoal.queries import _chain, _checkpoint
 from shoal.queries._accounts import WHOLE
-from shoal.queries._conditions import Texts
+from shoal.queries._checkpoint import Checkpoint, CheckpointFile
+from shoal.queries._conditions import FIRST, Ranges, Region, Texts
 from shoal.queries._loss import Loss
-from shoal.queries._store import canonical
+from shoal.queries._store import canonical, parsed
 from shoal.queries.ledger import Head, Ledger
 
 TENTH = Loss.of("0.1")
@@ -116,8 +118,8 @@ class TestSpending:
             "time": "",
             "epsilon": units,
         }
-        body = canonical(entry)
-        head = ledger._next(body)
+        body, before = canonical(entry), ledger.head
+        head = Head(before.number + 1, ledger._chain._code(before.code, before.number + 1, body))
         ledger._connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (head.number, body, head.code))
         ledger._anchor.write(head)
         with pytest.raises(LedgerError, match="an amount that cannot be spent"):
@@ -288,7 +290,12 @@ class TestDurability:
                 assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
+@pytest.mark.parametrize("added_up", [2_000, 5], ids=["without a checkpoint", "with a checkpoint"])
 class TestTampering:
+    @pytest.fixture(autouse=True)
+    def added_up(self, added_up: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(_chain, "ADDED_UP", added_up)
+
     @pytest.fixture
     def closed(self, ledger: Ledger) -> Ledger:
         for i in range(20):
@@ -491,3 +498,140 @@ except LedgerError as error:
         assert [entry.content["event"] for entry in ledger.entries()] == ["account", "account", "account", "spend"]
         assert ledger.entries()[0].content["account"] == WHOLE
         assert ledger.entries()[3].content["time"].endswith("+00:00")
+
+
+class TestCheckpoints:
+    """What is kept of the accounts saves time and changes nothing."""
+
+    @pytest.fixture(autouse=True)
+    def spent(self, ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(_chain, "ADDED_UP", 10)
+        ledger.set_token("bob", "ab" * 32)
+        ledger.note_written(4, "release", "cd" * 32)
+        chosen = random.Random(3)
+        for _ in range(31):
+            ledger.spend(chosen.choice(["alice", "bob"]), Loss.of("0.01"), self.region(chosen))
+
+    def region(self, chosen: random.Random) -> Region:
+        number = chosen.randrange(100)
+        return chosen.choice(
+            [
+                {"sex": Texts(frozenset(chosen.choice("FMX")), excluded=chosen.random() < 0.5)},
+                {"age": Ranges(((FIRST, (number, 0)), ((number + 0.5, 1), (120, 1))), missing=chosen.random() < 0.5)},
+                {"age": Ranges((((number, 0), (number + 9, 0)),)), "city": Texts(frozenset({"köln"}), missing=True)},
+                {},
+            ]
+        )
+
+    def kept(self, path: Path) -> Path:
+        return path.with_name("study.ledger.accounts")
+
+    def decisions(self, ledger: Ledger) -> list[object]:
+        """Return how accounts stand, and what they would allow."""
+        chosen, found = random.Random(4), [ledger.standings(), ledger.tokens(), ledger.written(), ledger.unit]
+        for _ in range(60):
+            try:
+                ledger.check_budget("bob", Loss.of(str(chosen.randrange(1, 150) / 100)), self.region(chosen))
+                found.append(True)
+            except BudgetSpent:
+                found.append(False)
+        return found
+
+    def added_up(self, path: Path) -> Ledger:
+        """Open a ledger without its checkpoint."""
+        self.kept(path).unlink(missing_ok=True)
+        return Ledger.open(path)
+
+    def test_it_gives_the_accounts_that_all_entries_add_up_to(self, ledger: Ledger, path: Path) -> None:
+        ledger.close()
+        with_it = Ledger.open(path)
+        found = self.decisions(with_it)
+        with_it.close()
+        assert True in found
+        assert False in found
+        assert found == self.decisions(self.added_up(path))
+
+    def test_entries_before_it_are_checked_and_not_added_up(
+        self, ledger: Ledger, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        ledger.close()
+        added: list[int] = []
+        monkeypatch.setattr(_chain, "parsed", lambda body, number: added.append(number) or parsed(body, number))
+        again = Ledger.open(path)
+        assert 0 < len(added) < 15
+        again.check()
+        assert len(added) > again.head.number
+
+    def test_one_that_was_changed_is_not_used(self, ledger: Ledger, path: Path) -> None:
+        before = self.decisions(ledger)
+        ledger.close()
+        whole = self.kept(path).read_bytes()
+        for place in [*range(0, 220, 7), *range(220, len(whole), 97)]:
+            flipped = bytearray(whole)
+            flipped[place] ^= 2
+            self.kept(path).write_bytes(flipped)
+            assert CheckpointFile(self.kept(path), path.with_name("study.ledger.key").read_bytes()).read() is None
+        again = Ledger.open(path)
+        assert self.decisions(again) == before
+
+    def test_one_of_another_version_is_not_used(
+        self, ledger: Ledger, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(_checkpoint, "_TITLE", "shoal ledger accounts 2")
+        assert ledger._chain._usable() is None
+
+    def test_one_of_other_entries_is_not_used(self, ledger: Ledger, path: Path, tmp_path: Path) -> None:
+        key = path.with_name("study.ledger.key")
+        other = Ledger.create(tmp_path / "other.ledger", budget=Loss.of(100), key=key)
+        other.set_budget("alice", Loss.of(100))
+        for _ in range(30):
+            other.set_budget("bob", Loss.of(100))
+        ledger.close()
+        shutil.copy(tmp_path / "other.ledger.accounts", self.kept(path))
+        assert Ledger.open(path).standing("bob").budget == Loss.of(1.5)
+
+    def test_an_older_one_put_back_is_brought_up_to_date(self, ledger: Ledger, path: Path) -> None:
+        old = self.kept(path).read_bytes()
+        for _ in range(12):
+            ledger.spend("alice", Loss.of("0.01"))
+        before = self.decisions(ledger)
+        ledger.close()
+        assert self.kept(path).read_bytes() != old
+        self.kept(path).write_bytes(old)
+        assert self.decisions(Ledger.open(path)) == before
+
+    def test_a_whole_check_notices_one_that_does_not_follow_from_the_entries(self, ledger: Ledger, path: Path) -> None:
+        """As a faulty version of Shoal, or whoever has the key, might leave it."""
+        file = ledger._chain._kept
+        right = file.read()
+        assert right is not None
+        file.write(Checkpoint(right.head, right.text.replace("10000000000", "20000000000", 1)))
+        with pytest.raises(LedgerError, match="not what its entries add up to"):
+            ledger.check()
+        self.kept(path).unlink()
+        ledger.check()
+
+    def test_a_place_that_cannot_be_written_does_no_harm(self, ledger: Ledger, path: Path) -> None:
+        self.kept(path).unlink()
+        self.kept(path).mkdir()
+        for _ in range(25):
+            ledger.spend("alice", Loss.of("0.001"))
+        before = self.decisions(ledger)
+        ledger.close()
+        assert self.decisions(Ledger.open(path)) == before
+
+    def test_only_its_owner_can_read_it(self, path: Path) -> None:
+        assert stat.S_IMODE(self.kept(path).stat().st_mode) == 0o600
+
+
+class TestPages:
+    def test_entries_come_in_pages(self, ledger: Ledger) -> None:
+        for i in range(20):
+            ledger.spend("alice", Loss.of("0.01"), query=str(i))
+        everything = ledger.entries()
+        assert [each.number for each in everything] == list(range(1, 24))
+        assert ledger.entries(last=5) == everything[-5:]
+        assert ledger.entries(last=5, before=19) == everything[13:18]
+        assert ledger.entries(last=5, before=3) == everything[:2]
+        assert ledger.entries(last=0) == ledger.entries(before=1) == []
+        assert ledger.entries(before=10**6) == ledger.entries(last=10**6) == everything

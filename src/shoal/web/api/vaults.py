@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from shoal.web._context import SCHEMA, Context, Here
@@ -17,13 +17,14 @@ from shoal.web.api.answers import TokenAnswer, VaultAnswer
 if TYPE_CHECKING:
     from shoal.queries import Ledger, Standing, Vault
 
-__all__ = ["every_vault", "one_vault", "router"]
+__all__ = ["Before", "every_vault", "one_vault", "router"]
 
 router = APIRouter()
 
 Amount = Annotated[str, Field(min_length=1, max_length=64, description="a number as text, which is read exactly")]
+Before = Annotated[int | None, Query(ge=1, le=10**15, description="show the entries before this one")]
 Name = Annotated[str, Field(min_length=1, max_length=100)]
-#: entries of the ledger that are shown
+#: entries of the ledger that are shown at a time
 _LAST = 200
 _VAULT, _DATA, _WHOLE = "vault", "data.parquet", "*"
 
@@ -92,14 +93,14 @@ def create(here: Here, table: str, wanted: NewVault) -> dict[str, Any]:
 
 
 @router.get("/vaults/{vault}", response_model=VaultAnswer)
-def one_vault(here: Here, vault: str) -> dict[str, Any]:
-    """Return the budget, the analysts and the last entries of the ledger, which is checked from its first entry."""
+def one_vault(here: Here, vault: str, before: Before = None) -> dict[str, Any]:
+    """Return the budget, the analysts and a page of the ledger, which is checked from its first entry."""
     from shoal.queries import entry_text
 
     about = here.store.vaults.about(vault)
     with _ledger(here, vault) as ledger:
-        known, able, entries = ledger.standings(), set(ledger.tokens().values()), ledger.entries()
-        head, unit = ledger.head, ledger.unit
+        known, able = ledger.standings(), set(ledger.tokens().values())
+        entries, head, unit = ledger.entries(last=_LAST, before=before), ledger.head, ledger.unit
     return about | {
         "unit": str(unit),
         "folder": str((here.store.vaults.path(vault) / _VAULT).absolute()),
@@ -110,10 +111,10 @@ def one_vault(here: Here, vault: str) -> dict[str, Any]:
             if name != _WHOLE
         ],
         "head": str(head),
-        "entries": len(entries),
+        "entries": head.number,
         "last": [
             {"number": each.number, "time": str(each.content["time"]), "what": entry_text(each.content)}
-            for each in reversed(entries[-_LAST:])
+            for each in reversed(entries)
         ],
     }
 

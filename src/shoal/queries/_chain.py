@@ -1,0 +1,136 @@
+"""The entries of a ledger as a chain of codes, and the accounts that they add up to.
+
+Whoever looks at a ledger checks the code of every entry from the first to the last. Adding the entries up again takes
+far longer; a checkpoint (`shoal.queries._checkpoint`) that belongs to one of the checked entries saves it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import sqlite3
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from shoal.errors import LedgerError, ShoalError
+from shoal.queries._accounts import Accounts
+from shoal.queries._checkpoint import Checkpoint, CheckpointFile
+from shoal.queries._store import Anchor, Head, canonical, parsed
+
+__all__ = ["Chain", "Row"]
+
+# entries that are added up again at most when a ledger is opened
+ADDED_UP = 2_000
+
+Row = tuple[int, str, bytes]
+
+
+class Chain:
+    """The accounts as of the last entry that this process has checked.
+
+    Parameters
+    ----------
+    connection, anchor, key, kept
+        The ledger's database, its anchor, its key and its checkpoint.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, anchor: Anchor, key: bytes, kept: CheckpointFile) -> None:
+        self._connection, self._anchor, self._key, self._kept = connection, anchor, key, kept
+        self._checkpointed = 0
+        self.forget()
+
+    def forget(self) -> None:
+        """Know nothing: the next `catch_up` begins at the first entry."""
+        self.accounts, self.head = Accounts(), Head(0, b"")
+
+    def catch_up(self, *, trust: bool = True) -> None:
+        """Check the entries since the last look, bring the accounts up to date, then compare with the anchor.
+
+        Unless ``trust`` is false, entries before the checkpoint are checked and not added up again.
+        """
+        self._check_rows(self._started() if trust and not self.head.number else self.head.number)
+        self._compare_with_anchor()
+        if self.head.number - self._checkpointed >= ADDED_UP:
+            self._kept.write(Checkpoint.of(self.head, self.accounts))
+            # a failure to write it is not tried again with every entry
+            self._checkpointed = self.head.number
+
+    def audit(self) -> None:
+        """Check and add up every entry from the first, and compare the checkpoint with what it should say."""
+        self.forget()
+        kept = self._usable()
+        if kept is not None:
+            self._check_rows(0, last=kept.head.number)
+            if Checkpoint.of(self.head, self.accounts) != kept:
+                raise LedgerError(
+                    "the accounts that are kept beside the ledger are not what its entries add up to.",
+                    hint="the entries count: remove the file that ends in `.accounts`, and check again",
+                )
+        self.catch_up(trust=False)
+
+    def append(self, content: Mapping[str, Any]) -> Row:
+        """Add an entry to the accounts and return the row to store."""
+        body = canonical({**content, "time": datetime.now(UTC).isoformat(timespec="milliseconds")})
+        number = self.head.number + 1
+        code = self._code(self.head.code, number, body)
+        self.accounts.apply(content)
+        self.head = Head(number, code)
+        return number, body, code
+
+    def code_at(self, number: int) -> Head | None:
+        """Return the stored head as it was after an entry."""
+        row = self._connection.execute("SELECT code FROM entries WHERE number = ?", (number,)).fetchone()
+        return None if row is None else Head(number, bytes(row[0]))
+
+    def _started(self) -> int:
+        """Begin with the checkpoint; return the entry up to which the accounts need not be added up."""
+        kept = self._usable()
+        if kept is None:
+            return 0
+        try:
+            self.accounts = kept.accounts()
+        except (KeyError, TypeError, ValueError, ShoalError):
+            return 0
+        self._checkpointed = kept.head.number
+        return kept.head.number
+
+    def _usable(self) -> Checkpoint | None:
+        """Return the checkpoint if it belongs to a stored entry, whose code is yet to be checked."""
+        kept = self._kept.read()
+        return kept if kept is not None and self.code_at(kept.head.number) == kept.head else None
+
+    def _check_rows(self, added: int, last: int | None = None) -> None:
+        """Check the entries after the head, and add up those after ``added``."""
+        number, code = self.head.number, self.head.code
+        if number and self.code_at(number) != self.head:
+            raise LedgerError("entries of the ledger were changed or removed.")
+        rows = self._connection.execute(
+            "SELECT number, body, code FROM entries WHERE number > ? AND number <= ? ORDER BY number",
+            (number, _LARGEST if last is None else last),
+        )
+        for stored, body, stored_code in rows:
+            number, code = number + 1, self._code(code, number + 1, body)
+            if stored != number or not hmac.compare_digest(bytes(stored_code), code):
+                raise LedgerError(f"entry {number} of the ledger was changed, removed or made with another key.")
+            if number > added:
+                self.accounts.apply(parsed(body, number))
+        self.head = Head(number, code)
+
+    def _code(self, before: bytes, number: int, body: str) -> bytes:
+        return hmac.digest(self._key, b"entry %b %d %b" % (before, number, body.encode()), "sha256")
+
+    def _compare_with_anchor(self) -> None:
+        anchored, head = self._anchor.read(), self.head
+        if anchored.number > head.number:
+            missing = anchored.number - head.number
+            raise LedgerError(f"the ledger was cut short: {missing} entries at its end are missing.")
+        if anchored.number and self.code_at(anchored.number) != anchored:
+            raise LedgerError("the ledger and its anchor do not belong together.")
+        if anchored != head:
+            # a process died between its commit and its anchor
+            self._anchor.write(head)
+            self._anchor.sync()
+
+
+# of SQLite
+_LARGEST = (1 << 63) - 1
