@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from shoal.queries._cells import Cells, codes_of, numbers_of
 from shoal.queries._conditions import And, Condition, In, Not, Ranges, attributes
+from shoal.queries._counted_values import CountedValues, codes_of, numbers_of
 from shoal.queries._cubes import Column, Kept
 from shoal.queries._records import Scale
 from shoal.tables import RecordStore, Selection, Table
@@ -33,7 +33,7 @@ class EngineRecords:
 
     def __init__(self, table: Table, *, most_cells: int = LARGEST_CELLS) -> None:
         self._store, self._most_cells = RecordStore(table), most_cells
-        self._kept: Kept[frozenset[str], Cells | None] = Kept(KEPT_CELLS)
+        self._kept: Kept[frozenset[str], CountedValues | None] = Kept(KEPT_CELLS)
 
     def count(self, where: Condition | None) -> int:
         """Return the number of records."""
@@ -72,20 +72,22 @@ class EngineRecords:
         """Return an attribute of the one record with this identifier."""
         return self._store.value_of(identifier, person, attribute)
 
-    def _cells(self, names: frozenset[str]) -> Cells | None:
+    def _cells(self, names: frozenset[str]) -> CountedValues | None:
         """Return the counts of some columns, unless they or one of the columns alone have too many combinations."""
         if len(names) > 1 and any(self._cells(frozenset({name})) is None for name in names):
             return None
         return self._kept.get(names, lambda: self._counted(sorted(names)))
 
-    def _counted(self, names: Sequence[str]) -> Cells | None:
+    def _counted(self, names: Sequence[str]) -> CountedValues | None:
         if not names:
-            return Cells({}, np.array([self._store.count(None)], dtype=np.int64))
+            return CountedValues({}, np.array([self._store.count(None)], dtype=np.int64))
         found = self._store.combinations(names, most=self._most_cells)
         if found is None:
             return None
         columns, counts = found
-        return Cells({name: _column(each) for name, each in columns.items()}, counts.to_numpy().astype(np.int64))
+        return CountedValues(
+            {name: _column(each) for name, each in columns.items()}, counts.to_numpy().astype(np.int64)
+        )
 
     def _selected(self, condition: Condition | None) -> Selection | None:
         return None if condition is None else self._selection(condition)

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.queries._cells import Tallies, Whole, codes_of, numbers_of, units_of
 from shoal.queries._conditions import Condition, attributes
+from shoal.queries._counted_values import Tallies, Whole, codes_of, numbers_of, units_of
 from shoal.queries._cubes import Codes, Column, Cube, CubeAxis, Kept, Mask, Numbers, axis_of, holds
 from shoal.queries._records import Scale
 from shoal.schema import Kind

@@ -16,7 +16,7 @@ from shoal.queries._cubes import Codes, Column, Mask, Numbers, holds
 from shoal.queries._records import Scale
 from shoal.schema.rules import text
 
-__all__ = ["Cells", "Tallies", "Whole", "codes_of", "numbers_of", "units_of"]
+__all__ = ["CountedValues", "Tallies", "Whole", "codes_of", "numbers_of", "units_of"]
 
 # date.toordinal() of the day that Arrow counts from
 _EPOCH = 719163
@@ -57,13 +57,13 @@ class Tallies(ABC):
         return column.values[present], None if counts is None else counts[present]
 
 
-class Cells(Tallies):
+class CountedValues(Tallies):
     """The combinations of some columns' values that occur, and how many records have each.
 
     Examples
     --------
     >>> from shoal.queries._conditions import In, Ranges
-    >>> cells = Cells({"age": Numbers(np.array([31.0, 45, 78]))}, np.array([2, 5, 1]))
+    >>> cells = CountedValues({"age": Numbers(np.array([31.0, 45, 78]))}, np.array([2, 5, 1]))
     >>> cells.count(In("age", Ranges((((40, 0), (50, 0)),))))
     5
     """
