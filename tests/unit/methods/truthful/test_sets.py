@@ -17,7 +17,7 @@ import pytest
 
 import shoal
 from forgeries import forger
-from shoal.errors import ParameterError, PlanError
+from shoal.errors import ParameterError, PlanError, RequirementError
 from shoal.guarantees import CERTIFICATE
 from shoal.methods.truthful._sets_split import Split
 
@@ -58,6 +58,18 @@ def people() -> shoal.Table:
 def folder(people: shoal.Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
     release = shoal.anonymize(people, PRIVATE, method=shoal.TruthfulTables())
     return release.write(tmp_path_factory.mktemp("sets") / "release")
+
+
+def test_a_table_without_records_is_refused_by_its_columns(people: shoal.Table) -> None:
+    assert people.schema is not None
+    schema = shoal.Schema(attributes=(people.schema["age"], people.schema["ill"]))
+    table = shoal.read(pa.table({"age": range(100), "ill": ["yes"] * 100})).with_schema(schema)
+    private, method = shoal.DifferentialPrivacy(epsilon=2, delta="1e-12"), shoal.TruthfulTables(pairs=0)
+    split = method.split(schema, private)
+    sure = 6 * math.sqrt(split.variance)  # one of a hundred draws passes this with a chance of 1e-7
+    assert 1 + sure < split.m < 100 - sure
+    with pytest.raises(RequirementError, match="in 1 of 2 tables: `age`"):
+        shoal.anonymize(table, private, method=method)
 
 
 def test_no_table_shows_more_than_is_true(people: shoal.Table, folder: Path) -> None:
