@@ -104,3 +104,24 @@ def test_the_page_shows_nodes_and_records_as_text(browser: Browser, run: str) ->
     assert page.status_code == 200
     assert "Records before and after" in page.text
     assert CANARY not in page.text
+
+
+def test_levels_can_be_picked_after_a_run_of_another_method(browser: Browser, table: str) -> None:
+    choice = K2 | {"method": {"name": "mondrian", "parameters": {"suppression_limit": 0.1, "intervals": True}}}
+    first = browser.post(f"/api/tables/{table}/runs", json=choice).json()["id"]
+    assert browser.wait(first)["state"] == "done"
+    assert "Search one level per column" in browser.get(f"/runs/{first}/explore").text
+    second = browser.post(f"/api/runs/{first}/one-level").json()
+    assert second["method"] == "generalize"
+    assert second["choice"]["promises"] == K2["promises"]
+    assert second["choice"]["method"]["parameters"] == {"suppression_limit": 0.1}
+    assert browser.wait(second["id"])["state"] == "done"
+    page = browser.get(f"/runs/{second['id']}/explore").text
+    assert "Apply: make this release" in page
+    assert "Search one level per column" not in page
+
+
+def test_what_has_no_levels_is_not_searched(browser: Browser, table: str) -> None:
+    run = browser.post(f"/api/tables/{table}/runs", json=K2 | {"method": {"name": "mdav"}}).json()["id"]
+    browser.wait(run)
+    assert browser.post(f"/api/runs/{run}/one-level").status_code == 422

@@ -80,3 +80,20 @@ def test_a_schema_file_is_taken_and_levels_are_handed_out(browser: Browser) -> N
     assert len(levels[0].split(";")) == 5
     named = changed.replace('kind = "numeric"', 'kind = "numeric"\nhierarchy = { file = "../../secret.csv" }', 1)
     assert browser.put(f"/api/tables/{table}/schema.toml", content=named.encode(), headers=OCTETS).status_code == 422
+
+
+def test_the_cost_is_tried_out_where_that_is_cheap_and_allowed(browser: Browser, table: str) -> None:
+    before = browser.get("/api/runs").json()
+    found = browser.post(f"/api/tables/{table}/estimate", json=K2 | {"method": {"name": "generalize"}}).json()
+    assert 0 < found["loss"] < 1
+    assert found["left_out"] <= 2
+    assert "kept this promise" in found["words"]
+    private = {"promises": [{"model": "differential-privacy", "parameters": {"epsilon": 1, "delta": 0.001}}]}
+    declared = browser.post("/api/tables/example").json()["id"]
+    for choice in (private | {"method": {"name": "truthful"}}, K2 | {"method": {"name": "mdav"}}):
+        other = browser.post(f"/api/tables/{declared}/estimate", json=choice).json()
+        assert other["loss"] is None
+        assert "kept" not in other["words"]
+    impossible = {"promises": [{"model": "k-anonymity", "parameters": {"k": 9999}}]}
+    assert browser.post(f"/api/tables/{table}/estimate", json=impossible).status_code in (409, 422)
+    assert browser.get("/api/runs").json() == before

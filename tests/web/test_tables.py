@@ -164,3 +164,44 @@ def test_risk_follows_the_schema(browser: Browser) -> None:
     columns = [COLUMNS[0], {"role": "insensitive"}, *COLUMNS[2:]]
     browser.put(f"/api/tables/{table}/schema", json={"columns": columns})
     assert browser.get(f"/api/tables/{table}/risk").json()["reidentification"]["unique"] == 0
+
+
+def test_how_days_are_written_is_said_at_the_import(browser: Browser) -> None:
+    body = "day,town\n" + "".join(f"0{1 + i % 9}/0{1 + i % 7}/202{i % 5},Oslo\n" for i in range(40))
+    path = "/api/tables?name=days.csv&dates=mm/dd/yyyy"
+    table = browser.post(path, content=body.encode(), headers=OCTETS).json()["id"]
+    day = browser.get(f"/api/tables/{table}/schema").json()["columns"][0]
+    assert (day["kind"], day["date_format"]) == ("date", "mm/dd/yyyy")
+    refused = browser.post("/api/tables?name=days.csv&dates=weekly", content=body.encode(), headers=OCTETS)
+    assert refused.status_code == 422
+    assert "dd.mm.yyyy" in refused.json()["problems"][0]
+
+
+def test_a_sheet_without_records_names_the_others(browser: Browser, tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl", reason="needs the extra `files`")
+    book = openpyxl.Workbook()
+    book.active.title = "About"
+    data = book.create_sheet("Data 2024")
+    for row in (["age", "town"], [31, "Oslo"], [32, "Bergen"]):
+        data.append(row)
+    book.save(tmp_path / "book.xlsx")
+    body = (tmp_path / "book.xlsx").read_bytes()
+    refused = browser.post("/api/tables?name=book.xlsx", content=body, headers=OCTETS)
+    assert refused.status_code == 422
+    assert "Data 2024" in refused.json()["hint"]
+    made = browser.post("/api/tables?name=book.xlsx&sheet=Data 2024", content=body, headers=OCTETS)
+    assert made.json()["records"] == 2
+
+
+def test_what_stands_for_nothing_is_not_shown_as_a_common_value(browser: Browser) -> None:
+    body = "town\n" + "n/a\n" * 30 + "Oslo\n" * 5 + "Bergen\n" * 3
+    table = browser.draft(body.encode(), "towns.csv")
+    top = browser.get(f"/api/tables/{table}/columns/0/values").json()["top"]
+    assert [each["value"] for each in top] == ["Oslo", "Bergen"]
+
+
+def test_the_risk_of_a_large_table_is_measured_while_its_page_is_there(browser: Browser) -> None:
+    table = browser.open(people(40_000), "many.csv")
+    assert "Counting who looks alike" in browser.get(f"/tables/{table}/risk").text
+    assert browser.get(f"/api/tables/{table}/risk").status_code == 200
+    assert "stand out?" in browser.get(f"/tables/{table}/risk").text

@@ -24,6 +24,7 @@ from ._schema import Schema as Schema
 from ._write import dumps as dumps
 from ._write import save as save
 from ._write import toml_value as toml_value
+from .drafts import DATE_FORMATS as DATE_FORMATS
 from .drafts import ColumnProfile as ColumnProfile
 from .drafts import Draft as Draft
 from .drafts import Guess as Guess

@@ -25,8 +25,15 @@ _COLUMNS = 500  # of one query; much longer ones take engines long to plan
 _LENGTHS = 3
 
 
-def profile(table: Table) -> tuple[ColumnProfile, ...]:
+def profile(table: Table, *, date_format: str | None = None) -> tuple[ColumnProfile, ...]:
     """Return statistics of every column, computed on the engine.
+
+    Parameters
+    ----------
+    table
+        Any table; no schema is needed.
+    date_format
+        How days are written, such as ``dd/mm/yyyy``; found out from each column where not given.
 
     Notes
     -----
@@ -38,7 +45,7 @@ def profile(table: Table) -> tuple[ColumnProfile, ...]:
         records = table.count()
         found: dict[str, ColumnProfile] = {}
         for names in _together(table, records):
-            found |= _profiles(table, names, records)
+            found |= _profiles(table, names, records, date_format)
         return tuple(found[name] for name in table.columns)
 
 
@@ -51,7 +58,7 @@ def _together(table: Table, records: int) -> Iterator[list[str]]:
         yield from (names[start : start + most] for start in range(0, len(names), most))
 
 
-def _profiles(table: Table, names: Sequence[str], records: int) -> dict[str, ColumnProfile]:
+def _profiles(table: Table, names: Sequence[str], records: int, date_format: str | None) -> dict[str, ColumnProfile]:
     kind = _kind(table.expression[names[0]].type())
     if kind == "other":  # lists and structures: not every engine can group them
         return _counted(table, names, records)
@@ -60,7 +67,9 @@ def _profiles(table: Table, names: Sequence[str], records: int) -> dict[str, Col
     alike: dict[Reading, list[str]] = {}
     written = {}
     for name in names:
-        guess = habits(texts[name], decimal=decimal) if kind in ("text", "integer", "number") else Guess(Reading())
+        guess = Guess(Reading())
+        if kind in ("text", "integer", "number"):
+            guess = habits(texts[name], decimal=decimal, date_format=date_format)
         written[name] = guess
         alike.setdefault(guess.value, []).append(name)
         if guess.value.missing_values:

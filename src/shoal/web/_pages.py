@@ -22,7 +22,7 @@ from shoal.report import (
     lattice_chart,
     people_rows,
 )
-from shoal.schema import RULES
+from shoal.schema import DATE_FORMATS, RULES
 from shoal.tables import uploadable
 from shoal.web._context import Context, Here
 from shoal.web._templates import page as _page
@@ -43,7 +43,8 @@ def home(here: Here) -> HTMLResponse:
     """Show all tables and the newest runs."""
     endings = dict.fromkeys(f".{each.rpartition('.')[2]}" for each in uploadable())
     known = list(here.store.tables.all())
-    return _page("home", tables=known, runs=runs.every_run(here)[:12], endings=",".join(endings))
+    shown = {"endings": ",".join(endings), "date_formats": DATE_FORMATS}
+    return _page("home", tables=known, runs=runs.every_run(here)[:12], **shown)
 
 
 @router.get("/tables/{table}")
@@ -51,7 +52,8 @@ def columns(here: Here, table: str) -> HTMLResponse:
     """Show the columns with their profiles, roles and hierarchies."""
     found = schema.get(here, table)
     kinds = {name: rule.kinds for name, rule in RULES.items()}
-    return _page("columns", step="columns", roles=ROLES, kinds=kinds, **_of(here, table), schema=found)
+    shown = {"roles": ROLES, "kinds": kinds, "date_formats": DATE_FORMATS}
+    return _page("columns", step="columns", schema=found, **shown, **_of(here, table))
 
 
 @router.get("/tables/{table}/records")
@@ -148,6 +150,7 @@ def one_run(here: Here, run: str) -> HTMLResponse:
         pictures=_pictures(found),
         people=_people(found),
         files=releases.files(here, run),
+        levels="pick" if about["method"] == "generalize" else "search" if explore.has_levels(about) else "",
         key=(here.store.runs.path(run) / "pseudonym.key").is_file(),
         **_of(here, about["table"]),
     )
@@ -167,6 +170,7 @@ def exploring(here: Here, run: str) -> HTMLResponse:
         run=about,
         found=found,
         known=[(n, each["name"]) for n, each in enumerate(table["table"]["columns"]) if each["name"] in names],
+        searchable=about["method"] != "generalize" and explore.has_levels(about),
         applicable=about["method"] == "generalize" and lattice is not None,
         frontier=figure(_frontier(search)) if search and search["frontier"] else None,
         lattice=figure(lattice_chart(LatticeFigures.model_validate(lattice))) if lattice else None,

@@ -45,6 +45,14 @@ def test_days_and_months_that_cannot_be_told_apart_are_not_guessed():
     assert "which is the day and which the month" in guess.reason
 
 
+def test_days_and_months_are_told_apart_by_who_knows():
+    texts = ("01/02/2024", "03/04/2023", "05/06/2022")
+    assert found(*texts).value.date_format is None
+    assert found(*texts, date_format="mm/dd/yyyy").value.date_format == "mm/dd/yyyy"
+    assert found(*texts, "31/12/2024", date_format="mm/dd/yyyy").value.date_format == "dd/mm/yyyy"  # does not fit
+    assert found("Oslo", "Bergen", date_format="mm/dd/yyyy").value == Reading()
+
+
 def test_dates_written_in_several_ways_are_never_mixed():
     guess = found("2024-12-31", "2024-11-30", "31.12.2024", "30.11.2024", "29.11.2024")
     assert guess.value == Reading()

@@ -2,8 +2,19 @@
 
 from shoal.schema.drafts._detectors import DETECTORS, Detector, looks
 from shoal.schema.drafts._draft import Draft, draft
-from shoal.schema.drafts._habits import habits
+from shoal.schema.drafts._habits import DATE_FORMATS, habits
 from shoal.schema.drafts._names import topic
 from shoal.schema.drafts._profile import ColumnProfile, Guess
 
-__all__ = ["DETECTORS", "ColumnProfile", "Detector", "Draft", "Guess", "draft", "habits", "looks", "topic"]
+__all__ = [
+    "DATE_FORMATS",
+    "DETECTORS",
+    "ColumnProfile",
+    "Detector",
+    "Draft",
+    "Guess",
+    "draft",
+    "habits",
+    "looks",
+    "topic",
+]

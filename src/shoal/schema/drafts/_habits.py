@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from shoal.schema._reading import Reading, date_pattern
 from shoal.schema.drafts._profile import Guess
 
-__all__ = ["habits"]
+__all__ = ["DATE_FORMATS", "habits"]
 
 # fmt: off
 _MISSING = frozenset((
@@ -21,7 +21,7 @@ _MISSING = frozenset((
 _CODES = (9, 99, 999, 9999, 99999, 999999, -1, -8, -9, -88, -99, -999, -9999)
 # a code stands apart from the quantities by at least this part of their range
 _APART = 0.25
-_FORMATS = (
+DATE_FORMATS = (
     "dd.mm.yyyy",
     "dd/mm/yyyy",
     "mm/dd/yyyy",
@@ -45,7 +45,7 @@ _WRITTEN = {
 }
 
 
-def habits(texts: Mapping[str, int], *, decimal: str | None = None) -> Guess[Reading]:
+def habits(texts: Mapping[str, int], *, decimal: str | None = None, date_format: str | None = None) -> Guess[Reading]:
     """Return how values are written, and what a person should know of it.
 
     Parameters
@@ -54,6 +54,8 @@ def habits(texts: Mapping[str, int], *, decimal: str | None = None) -> Guess[Rea
         The most common values as text, each with its number of records.
     decimal
         The decimal sign of the file.
+    date_format
+        How days are written, where a person has said so: columns that fit hold days.
 
     Examples
     --------
@@ -63,6 +65,9 @@ def habits(texts: Mapping[str, int], *, decimal: str | None = None) -> Guess[Rea
     missing = tuple(text for text in texts if text.strip().lower() in _MISSING)
     rest = [text.strip() for text in texts if text not in missing]
     spoken = f"{_quoted(missing)} {'stands' if len(missing) == 1 else 'stand'} for a missing value" if missing else ""
+    if date_format is not None and rest and all(_is_day(text, date_format) for text in rest):
+        told = f"its dates are written {date_format}, as was said"
+        return Guess(Reading(missing_values=missing, date_format=date_format), _joined(spoken, told))
     plain = [text.replace(",", ".") for text in rest] if decimal == "," else rest
     if not rest or all(_NUMBER.fullmatch(text) for text in plain):
         codes = _end_codes({float(text): texts.get(each, 0) for text, each in zip(plain, rest, strict=True)})
@@ -87,7 +92,7 @@ def habits(texts: Mapping[str, int], *, decimal: str | None = None) -> Guess[Rea
 
 def _date_format(texts: Sequence[str]) -> Guess[str | None] | None:
     """Return the one format in which all texts are days; no format but a reason where that cannot be told."""
-    fitting = {each: sum(_is_day(text, each) for text in texts) for each in _FORMATS}
+    fitting = {each: sum(_is_day(text, each) for text in texts) for each in DATE_FORMATS}
     whole = [each for each, number in fitting.items() if number == len(texts)]
     if len(texts) < 2 or all(_ISO.fullmatch(text) for text in texts):
         return None

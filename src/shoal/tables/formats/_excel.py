@@ -43,7 +43,9 @@ class Excel(FileFormat):
             rows = book.get_sheet_by_name(options.table or names[0]).to_python(skip_empty_area=True)
         filled = [row for row in rows if any(cell not in ("", None) for cell in row)]
         if len(filled) < 2:
-            raise DataError(f"{path.name} has no records.")
+            others = ", ".join(name for name in names if name != (options.table or names[0]))
+            hint = f"its other sheets are {others}: choose one" if others else None
+            raise DataError(f"the sheet that was read of {path.name} has no records.", hint=hint)
         above = titles([[str(cell) for cell in row] for row in filled[:1000]])
         table = table_of(filled[above], zip(*filled[above + 1 :], strict=True))
         notes: tuple[str, ...] = ()

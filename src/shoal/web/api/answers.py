@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
     "CombinationAnswer",
+    "EstimateAnswer",
     "FileAnswer",
     "PlanAnswer",
     "PredictionAnswer",
@@ -104,6 +105,15 @@ class PlanAnswer(_Answer):
     plan: str
     python: str
     shell: str
+
+
+class EstimateAnswer(_Answer):
+    """What a promise costs by a quick try, or why none was made."""
+
+    words: str
+    loss: float | None = Field(default=None, description="0 is unchanged, 1 is nothing left")
+    left_out: int | None = Field(default=None, description="records that were left out")
+    seconds: float | None = None
 
 
 class _StatusAnswer(_Answer):

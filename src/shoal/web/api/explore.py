@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from shoal import Plan, Table
     from shoal.risk import Pair
 
-__all__ = ["comparable", "router"]
+__all__ = ["comparable", "has_levels", "router"]
 
 router = APIRouter()
 
@@ -33,6 +33,8 @@ Number = Annotated[int, Path(ge=0, le=10**6)]
 _COUNTS, _QUERIES = 50_000_000, 500
 #: records that a model learns from, and the seconds that a method may take for it
 _LEARN, _PATIENCE = 10_000, 30
+#: what a search of one level per column takes over from another method
+_LIKEWISE = ("quality", "suppression_limit", "time_limit")
 
 
 class NodeChoice(BaseModel):
@@ -52,6 +54,26 @@ def apply(here: Here, run: str, node: NodeChoice) -> dict[str, Any]:
     parameters = choice.method.parameters | {"levels": node.levels}
     method = choice.method.model_copy(update={"parameters": parameters})
     return start(here, about["table"], choice.model_copy(update={"method": method}))
+
+
+@router.post("/runs/{run}/one-level", status_code=201, response_model=RunAnswer)
+def one_level(here: Here, run: str) -> dict[str, Any]:
+    """Search one level per column that keeps the promise of a run: a new run, of whose nodes others can be picked."""
+    about = here.store.runs.about(run)
+    if not has_levels(about):
+        raise DataError("only methods that make values coarser have levels to search")
+    choice = PlanChoice.model_validate(about["choice"])
+    kept = {name: choice.method.parameters[name] for name in _LIKEWISE if name in choice.method.parameters}
+    method = choice.method.model_copy(update={"name": "generalize", "parameters": kept})
+    return start(here, about["table"], choice.model_copy(update={"method": method}))
+
+
+def has_levels(about: dict[str, Any]) -> bool:
+    """Return whether the promise of a run can be kept with one level per column."""
+    from shoal import methods
+    from shoal.methods.recode import Recode
+
+    return bool(about.get("choice")) and issubclass(methods.by_name(about["method"]), Recode)
 
 
 @router.get("/runs/{run}/pairs/{first}/{second}", response_class=HTMLResponse)

@@ -19,6 +19,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
 
 from shoal.errors import DataError
+from shoal.schema import date_pattern
 from shoal.tables import readable, uploadable
 from shoal.web._context import SCHEMA, Context, Here, receive
 from shoal.web._store import now, read_json, write_json
@@ -31,7 +32,7 @@ router = APIRouter()
 UPLOAD = {"requestBody": {"required": True, "content": {"application/octet-stream": {}}}}
 _CELL, _RISK = 200, "risk.json"
 #: distinct values up to which numbers are put into bins, bars of a small picture, values that are named
-_COUNTED, _BARS, _TOP = 50_000, 24, 6
+_COUNTED, _BARS, _TOP = 300_000, 24, 6
 #: what the app takes on; more is for the command line, which shows no pages
 MOST_COLUMNS, MOST_RECORDS = 1_000, 250_000_000
 #: what reading a packed file that is damaged, cut short or encrypted may raise
@@ -55,6 +56,7 @@ async def upload(
     encoding: Annotated[str | None, Query(max_length=40, description="of a CSV file; found out by default")] = None,
     decimal: Annotated[Literal[".", ","] | None, Query(description="of a CSV file; found out by default")] = None,
     sheet: Annotated[str | None, Query(max_length=100, description="of a spreadsheet; the first by default")] = None,
+    dates: Annotated[str | None, Query(max_length=20, description="how days are written, as in `dd/mm/yyyy`")] = None,
     missing: Annotated[list[str], Query(max_length=20, description="texts that stand for a missing value")] = [],  # noqa: B006
 ) -> dict[str, Any]:
     """Take a file with a table, profile its columns and draft a schema."""
@@ -64,12 +66,14 @@ async def upload(
     ending = next((each for each in sorted(uploadable(), key=len, reverse=True) if name.lower().endswith(each)), None)
     if ending is None:
         raise DataError("files of this format are not supported.", hint=f"Shoal reads {readable(uploaded=True)} files")
+    if dates and date_pattern(dates) is None:
+        raise DataError("how days are written must be made of dd, mm and yyyy, as in `dd.mm.yyyy`")
     identity = here.store.tables.new()
     folder = here.store.tables.path(identity)
     try:
         size = await receive(request, folder / f"source{ending}")
         source = {"file": f"source{ending}", "name": _shown(name), "bytes": size, "reading": given}
-        return await run_in_threadpool(_draft, here, identity, source, tuple(missing))
+        return await run_in_threadpool(_draft, here, identity, source, tuple(missing), dates or None)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -213,7 +217,9 @@ def remove(here: Here, table: str) -> None:
     here.store.tables.remove(table)
 
 
-def _draft(here: Context, identity: str, source: dict[str, Any], missing: tuple[str, ...] = ()) -> dict[str, Any]:
+def _draft(
+    here: Context, identity: str, source: dict[str, Any], missing: tuple[str, ...] = (), dates: str | None = None
+) -> dict[str, Any]:
     from shoal import schema, tables
 
     folder, file = here.store.tables.path(identity), source["file"]
@@ -221,7 +227,7 @@ def _draft(here: Context, identity: str, source: dict[str, Any], missing: tuple[
     try:
         with here.opened.open(folder / file, source["reading"]) as table:
             _check_columns(table.columns)
-            profiles = tables.profile(table)
+            profiles = tables.profile(table, date_format=dates)
             notes = {key: value for key, value in table.source.details if key != "decimal" or value != "."}
     except DataError as error:
         here.opened.forget(folder)

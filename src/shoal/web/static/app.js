@@ -102,6 +102,11 @@ document.addEventListener("click", (event) => {
     });
   } else if (button.dataset.verify) {
     busy(button, async () => showVerification(await call("GET", button.dataset.verify)));
+  } else if (button.dataset.oneLevel) {
+    busy(button, async () => {
+      const run = await call("POST", `/api/runs/${button.dataset.oneLevel}/one-level`);
+      location.assign(`/runs/${run.id}?then=explore`);
+    });
   } else if ("copy" in button.dataset) {
     const text = button.parentElement.querySelector("pre").textContent;
     navigator.clipboard.writeText(text).then(() => { button.textContent = "Copied"; });

@@ -1,7 +1,9 @@
 // The columns: what is changed is saved at once; two windows notice each other.
-import { busy, call, channel, clear, make, numbers, show } from "./app.js";
+import { busy, call, channel, clear, make, show } from "./app.js";
+import { called, complete, drawGroups, moved } from "./groups.js";
+import { drawCuts, withCut } from "./cuts.js";
 import { glance, picture } from "./pictures.js";
-import { drawValues } from "./groups.js";
+import { groupsOf, groupsText, lines, rules, texts } from "./rules.js";
 
 const list = document.querySelector("#columns");
 const table = list.dataset.table;
@@ -40,7 +42,7 @@ function tell() {
   for (const row of rows) row.classList.toggle("unsaved", unsaved.has(Number(row.dataset.number)));
   const counts = Object.entries(labels).filter(([role]) => role).map(([role, label]) => [role, label, columns.filter((column) => column.role === role).length]);
   document.querySelector("#counts").replaceChildren(...counts.filter(([, , number]) => number).map(([role, label, number]) =>
-    make("span", { class: `role ${role}` }, `${number} ${several[role] ?? label.toLowerCase()}`)));
+    make("span", { class: `role ${role}` }, `${number} ${(number > 1 && several[role]) || label.toLowerCase()}`)));
 }
 
 /** Save changes of columns by number; what the app refuses stays marked as not saved. */
@@ -89,6 +91,9 @@ function changed(n, parts) {
   if (!allowed(nameOf(column.hierarchy), kind)) delete column.hierarchy;
   const ordered = kind === "numeric" || kind === "date";
   for (const part of ordered ? ["values"] : ["minimum", "maximum"]) delete column[part];
+  if (kind !== "date") delete column.date_format;
+  for (const part of ["decimal", "thousands"]) if (kind !== "numeric") delete column[part];
+  if (!ordered) delete column.unreadable;
   if (!naming.includes(column.role)) delete column.pseudonym;
   for (const [part, value] of Object.entries(column)) if (value === undefined) delete column[part];
   return column;
@@ -148,45 +153,22 @@ glance(rows, (n) => `/api/tables/${table}/columns/${n}/values`);
 
 // ---- the panel
 
-const lines = (value) => value.split("\n").map((line) => line.trim()).filter(Boolean);
 /** A field by its name; `form.elements.length` would be their number. */
 const field = (name) => form.elements.namedItem(name);
 const text = (name) => field(name).value.trim();
 
-/** A line such as "north = Oslo | Bergen" as a pair. */
-const pair = (line) => {
-  const at = line.indexOf("=");
-  return at < 0 ? [line, ""] : [line.slice(0, at).trim(), line.slice(at + 1).trim()];
-};
-const groupsOf = (value) => value.split(/\n\s*\n/).map((level) =>
-  Object.fromEntries(lines(level).map(pair).map(([name, of]) => [name, of.split("|").map((each) => each.trim()).filter(Boolean)])));
-const groupsText = (levels) => levels.map((level) => Object.entries(level).map(([name, of]) => `${name} = ${of.join(" | ")}`).join("\n")).join("\n\n");
+/** What a person grouped by hand: names may hold any sign, which its text cannot tell; an edited text counts again. */
+let grouped = { levels: [], text: "" };
+const levelsNow = () => (text("groups") === grouped.text ? grouped.levels : groupsOf(text("groups")));
+function setLevels(levels) {
+  form.elements.groups.value = groupsText(levels);
+  grouped = { levels, text: text("groups") };
+}
+function ruleNow() {
+  const name = text("rule");
+  return name === "groups" ? { groups: levelsNow() } : rules[name](text, [...form.querySelectorAll("[name=dates]:checked")].map((box) => box.value));
+}
 
-const rules = {
-  flat: () => undefined,
-  intervals: () => ({ intervals: numbers(text("intervals")), ...(text("origin") && { origin: Number(text("origin")) }), ...(text("bottom") && { bottom: Number(text("bottom")) }), ...(text("top") && { top: Number(text("top")) }) }),
-  cuts: () => ({ cuts: lines(text("cuts")).map(numbers) }),
-  quantiles: () => ({ quantiles: numbers(text("quantiles")) }),
-  mask: () => ({ mask: numbers(text("mask")), length: numbers(text("length"))[0], side: text("side") }),
-  dates: () => ({ dates: [...form.querySelectorAll("[name=dates]:checked")].map((box) => box.value) }),
-  groups: () => ({ groups: groupsOf(text("groups")) }),
-  regions: () => ({ regions: ["sub-region", "region"] }),
-  taxonomy: () => ({ taxonomy: Object.fromEntries(lines(text("taxonomy")).map(pair)) }),
-  file: () => ({ file: "" }),
-};
-/** A rule as the texts of its fields. */
-const texts = {
-  intervals: (rule) => rule.intervals.join(", "),
-  origin: (rule) => rule.origin ?? "",
-  bottom: (rule) => rule.bottom ?? "",
-  top: (rule) => rule.top ?? "",
-  cuts: (rule) => rule.cuts.map((level) => level.join(", ")).join("\n"),
-  quantiles: (rule) => rule.quantiles.join(", "),
-  mask: (rule) => rule.mask.join(", "),
-  length: (rule) => rule.length ?? "",
-  groups: (rule) => groupsText(rule.groups),
-  taxonomy: (rule) => (typeof rule.taxonomy === "string" ? "" : Object.entries(rule.taxonomy).map(([child, parent]) => `${child} = ${parent}`).join("\n")),
-};
 /** What has no fields here, such as a file, stays as it was. */
 const asItWas = (rule, name) => name === "regions" || name === "file" || typeof rule?.[name] === "string";
 /** A number where it is one, a day or a mistake as it is. */
@@ -202,10 +184,11 @@ function gather() {
     missing: text("missing"),
     weight: Number(text("weight") || 1),
     pseudonym: form.elements.pseudonym.checked || undefined,
+    date_format: text("date_format") || undefined,
     minimum: bound(text("minimum")),
     maximum: bound(text("maximum")),
     values: values.length ? values : undefined,
-    hierarchy: nameOf(old) === rule && asItWas(old, rule) ? old : rules[rule](),
+    hierarchy: nameOf(old) === rule && asItWas(old, rule) ? old : ruleNow(),
   });
 }
 
@@ -216,6 +199,8 @@ function arrange() {
   for (const part of form.querySelectorAll("[data-kind]")) part.hidden = !part.dataset.kind.split(" ").includes(text("kind"));
   form.elements.pseudonym.closest("label").hidden = !naming.includes(text("role"));
   document.querySelector("#levels").hidden = levelless.includes(text("role"));
+  drawPicture();
+  if (text("rule") === "groups" && !document.querySelector("#levels").hidden) byHand();
 }
 
 function fill() {
@@ -227,14 +212,14 @@ function fill() {
   form.elements.missing.value = column.missing ?? "category";
   form.elements.weight.value = column.weight ?? 1;
   form.elements.pseudonym.checked = Boolean(column.pseudonym);
-  for (const name of ["minimum", "maximum"]) form.elements[name].value = column[name] ?? "";
+  for (const name of ["minimum", "maximum", "date_format"]) form.elements[name].value = column[name] ?? "";
   form.elements.values.value = (column.values ?? []).join("\n");
   form.elements.rule.value = nameOf(rule);
   for (const [name, of] of Object.entries(texts)) field(name).value = rule && (name in rule) ? of(rule) : "";
+  grouped = { levels: rule?.groups ?? [], text: text("groups") };
   form.elements.side.value = rule?.side ?? "right";
   for (const box of form.querySelectorAll("[name=dates]")) box.checked = (rule?.dates ?? []).includes(box.value);
   arrange();
-  if (text("rule") === "groups") byHand();
 }
 
 async function open(n) {
@@ -253,7 +238,8 @@ async function open(n) {
   document.querySelector("#panel-name").focus();
   const found = await call("GET", `/api/tables/${table}/columns/${n}/values`);
   if (chosen !== n) return;
-  document.querySelector("#panel-picture").replaceChildren(picture(found, { width: 340, height: 96, labels: true }));
+  seen = { column: n, ...found };
+  drawPicture();
   document.querySelector("#panel-why").textContent = found.why ?? "";
 }
 document.querySelector("#close").addEventListener("click", () => {
@@ -296,7 +282,7 @@ async function sendHierarchy(n, file) {
 
 form.addEventListener("change", async (event) => {
   const n = chosen;
-  if (event.target.closest("#values") || event.target.name === "group-name") return;
+  if (event.target.closest("#values") || ["group-name", "group-level"].includes(event.target.name)) return;
   arrange();
   if (event.target.name === "upload") {
     if (!event.target.files.length) return;
@@ -308,7 +294,6 @@ form.addEventListener("change", async (event) => {
     }
     return;
   }
-  if (event.target.name === "rule" && text("rule") === "groups") byHand();
   const complete = text("rule") === nameOf(columns[n].hierarchy) || !["file", "intervals", "cuts", "quantiles", "mask", "groups", "taxonomy", "dates"].includes(text("rule")) || event.target.name !== "rule";
   if (!complete) {
     unsaved.set(n, { problems: [`the levels of ${columns[n].name} are not filled in yet`], hint: "fill them in, or choose another way" });
@@ -318,29 +303,102 @@ form.addEventListener("change", async (event) => {
   if (await save({ [n]: gather() }) && n === chosen && document.querySelector("#preview").childElementCount) preview();
 });
 
-function byHand() {
+// ---- groups by hand
+
+/** The values of the chosen column and their records, and the level of groups that is shown. */
+let held = { column: null, values: [], records: new Map(), distinct: 0 };
+let shownLevel = 0;
+
+async function byHand() {
   const n = chosen;
-  drawValues({
-    address: `/api/tables/${table}/columns/${n}/values?limit=500`,
+  if (held.column !== n) {
+    const found = await call("GET", `/api/tables/${table}/columns/${n}/values?limit=2000`);
+    held = { column: n, values: found.top.map(({ value }) => value), records: new Map(found.top.map(({ value, records }) => [value, records])), distinct: found.distinct };
+    shownLevel = 0;
+  }
+  if (chosen === n) drawLevel();
+}
+function drawLevel() {
+  const now = levelsNow();
+  const levels = complete(now.length ? now : [{}], held.values);
+  shownLevel = Math.min(shownLevel, levels.length - 1);
+  const choice = form.elements["group-level"];
+  choice.replaceChildren(...levels.map((_, i) => make("option", { value: i }, i ? `${i + 1}: groups of groups` : "1: groups of values")), make("option", { value: levels.length }, "one more level"));
+  choice.value = shownLevel;
+  const keep = (next) => { setLevels(complete(next, held.values)); drawLevel(); return save({ [chosen]: gather() }); };
+  group = (members, name) => keep(moved(levels, shownLevel, members, name));
+  addLevel = () => { shownLevel = levels.length; setLevels(complete([...levels, {}], held.values)); drawLevel(); };
+  drawGroups({
     place: document.querySelector("#values"),
     names: document.querySelector("#group-names"),
-    levels: () => groupsOf(text("groups")),
+    level: levels[shownLevel],
+    records: shownLevel ? new Map() : held.records,
+    move: group,
+    rename: (old, name) => keep(called(levels, shownLevel, old, name)),
+  });
+  const hidden = held.distinct > held.values.length + 1;
+  document.querySelector("#values-note").textContent = hidden ? `Only the ${held.values.length.toLocaleString("en")} commonest of ${held.distinct.toLocaleString("en")} values are shown; the others need a group, too. A hierarchy file is better here.` : "";
+}
+let group;
+let addLevel;
+form.elements["group-level"].addEventListener("change", (event) => {
+  if (Number(event.target.value) >= levelsNow().length && Number(event.target.value) > 0) addLevel();
+  else { shownLevel = Number(event.target.value); drawLevel(); }
+});
+for (const [button, named] of [["#group", true], ["#ungroup", false]]) {
+  document.querySelector(button).addEventListener("click", () => {
+    const name = named ? text("group-name") : "";
+    const ticked = [...document.querySelectorAll("#values [type=checkbox]:checked")].map((box) => box.value);
+    const problems = document.querySelector("#column-problems");
+    if ((named && !name) || !ticked.length) { show({ problems: [named ? "tick some values, and name their group" : "tick some values first"] }, problems); return; }
+    clear(problems);
+    form.elements["group-name"].value = "";
+    group(ticked, name);
   });
 }
-document.querySelector("#group").addEventListener("click", async () => {
-  const name = text("group-name");
-  const ticked = [...document.querySelectorAll("#values [type=checkbox]:checked")].map((box) => box.value);
-  if (!name || !ticked.length) { show({ problems: ["tick some values, and name their group"] }, document.querySelector("#column-problems")); return; }
-  const [level = {}, ...others] = groupsOf(text("groups"));
-  for (const [other, of] of Object.entries(level)) {
-    level[other] = of.filter((value) => !ticked.includes(value));
-    if (!level[other].length) delete level[other];
-  }
-  level[name] = [...(level[name] ?? []), ...ticked];
-  form.elements.groups.value = groupsText([level, ...others]);
-  form.elements["group-name"].value = "";
-  byHand();
-  await save({ [chosen]: gather() });
+
+// ---- cut points on the histogram
+
+let seen = null;
+const steps = () => (text("rule") === "intervals" ? rules.intervals(text) : null);
+
+/** The ends of intervals of equal width in the picture: of every level, or of the finest alone. */
+function ends({ intervals, origin = 0, bottom = -Infinity, top = Infinity }, width = intervals[0]) {
+  const [low, high] = [Math.max(seen.bins[0].from, bottom), Math.min(seen.bins.at(-1).to, top)];
+  if (!(width > 0) || (high - low) / width > 200) return [];
+  const found = [bottom, top].filter(Number.isFinite);
+  for (let i = Math.ceil((low - origin) / width); origin + i * width < high; i += 1) if (origin + i * width > low) found.push(Number((origin + i * width).toPrecision(12)));
+  return [...new Set(found)].sort((a, b) => a - b);
+}
+function drawPicture() {
+  const place = document.querySelector("#panel-picture");
+  const known = seen?.column === chosen;
+  const onPicture = known && seen.bins.length > 0 && !document.querySelector("#levels").hidden;
+  for (const part of form.querySelectorAll(".on-picture")) part.hidden = part.dataset.rule !== text("rule") || !onPicture;
+  if (!known) { place.replaceChildren(); return; }
+  const every = steps();
+  if (onPicture && (text("rule") === "cuts" || every)) {
+    const tell = (levels, done) => {
+      form.elements.cuts.value = texts.cuts({ cuts: levels.filter((level) => level.length) });
+      if (done) saveLevels();
+    };
+    drawCuts({ place, bins: seen.bins, levels: every ? [] : rules.cuts(text).cuts, fixed: every ? ends(every) : [], tell: every ? () => undefined : tell });
+  } else place.replaceChildren(picture(seen, { width: 340, height: 96, labels: true }));
+}
+async function saveLevels() {
+  if (await save({ [chosen]: gather() }) && document.querySelector("#preview").childElementCount) preview();
+}
+document.querySelector("#add-cut").addEventListener("click", () => {
+  form.elements.cuts.value = texts.cuts({ cuts: withCut(seen.bins, rules.cuts(text).cuts) });
+  drawPicture();
+  saveLevels();
+});
+document.querySelector("#to-cuts").addEventListener("click", () => {
+  const every = steps();
+  form.elements.cuts.value = texts.cuts({ cuts: every.intervals.map((width) => ends(every, width)).filter((level) => level.length) });
+  form.elements.rule.value = "cuts";
+  arrange();
+  saveLevels();
 });
 
 // ---- files

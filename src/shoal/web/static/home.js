@@ -1,5 +1,6 @@
 // Open a table: choose or drop a file, or take the example.
-import { busy, call, clock, show } from "./app.js";
+import { busy, call, clock, make, show } from "./app.js";
+import { sheetNames } from "./sheets.js";
 
 const form = document.querySelector("#upload");
 const input = document.querySelector("#file");
@@ -11,7 +12,8 @@ function send(file) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     const query = new URLSearchParams({ name: file.name });
-    for (const name of ["delimiter", "encoding", "decimal", "sheet"]) if (form.elements[name].value) query.set(name, form.elements[name].value);
+    for (const name of ["delimiter", "encoding", "decimal", "sheet", "dates"]) if (form.elements[name].value) query.set(name, form.elements[name].value);
+    if (form.elements.typed_sheet.value && !query.has("sheet")) query.set("sheet", form.elements.typed_sheet.value);
     for (const text of form.elements.missing.value.split(",").map((each) => each.trim()).filter(Boolean)) query.append("missing", text);
     request.open("POST", `/api/tables?${query}`);
     request.setRequestHeader("content-type", "application/octet-stream");
@@ -24,11 +26,22 @@ function send(file) {
   });
 }
 
-async function open(make) {
+/** Offer the sheets of a workbook as soon as it is chosen. */
+async function offerSheets() {
+  const place = document.querySelector("#sheets");
+  const file = input.files[0];
+  const names = file ? await sheetNames(file).catch(() => []) : [];
+  if (file !== input.files[0]) return;
+  form.elements.sheet.replaceChildren(...names.map((name) => make("option", { value: name }, name)));
+  place.hidden = names.length < 2;
+}
+input.addEventListener("change", offerSheets);
+
+async function open(begin) {
   bar.hidden = false;
   const stop = clock((seconds) => { phase.textContent = `${bar.hasAttribute("value") ? "Sending the file" : "Reading the file and looking at its columns"}: ${seconds} s`; });
   try {
-    const table = await make();
+    const table = await begin();
     location.assign(`/tables/${table.id}`);
   } finally {
     stop();
@@ -52,7 +65,7 @@ for (const kind of ["dragover", "dragleave", "drop"]) {
     form.classList.toggle("over", kind === "dragover");
     if (kind === "drop" && event.dataTransfer.files.length) {
       input.files = event.dataTransfer.files;
-      form.requestSubmit();
+      offerSheets().then(() => { if (document.querySelector("#sheets").hidden) form.requestSubmit(); });
     }
   });
 }

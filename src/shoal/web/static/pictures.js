@@ -2,20 +2,22 @@
 import { call, make } from "./app.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-function draw(tag, attributes, ...children) {
+/** Make a part of a picture. */
+export function draw(tag, attributes, ...children) {
   const element = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
   element.append(...children);
   return element;
 }
-const figure = (value) => value.toLocaleString("en", { maximumSignificantDigits: 6 });
+export const figure = (value) => value.toLocaleString("en", { maximumSignificantDigits: 6 });
 
 /** A histogram, or bars with their values. */
 export function picture(found, { width, height, labels = false }) {
   return found.bins.length ? histogram(found.bins, width, height, labels) : bars(found.top, labels);
 }
 
-function histogram(bins, width, height, labels) {
+/** Bars of equal width, one per bin. */
+export function histogram(bins, width, height, labels) {
   const foot = labels ? 16 : 0;
   const most = Math.max(...bins.map((bin) => bin.records), 1);
   const step = width / bins.length;

@@ -1,5 +1,5 @@
 // What to promise: presets, numbers, other models; checked while it is chosen, with the same in Python and shell.
-import { busy, call, clear, make, show } from "./app.js";
+import { busy, call, clear, clock, make, show } from "./app.js";
 
 const form = document.querySelector("#promise");
 const table = form.dataset.table;
@@ -148,6 +148,7 @@ form.addEventListener("input", (event) => {
   else if (["k", "l", "t", "suppression_limit"].includes(event.target.name)) form.querySelector("[name=preset][value=own]").checked = true;
   if (event.target === own("epsilon") && (keeps().private === "yes") !== Boolean(event.target.value)) own("method").value = event.target.value ? "truthful" : own("method").dataset.default;
   arrange();
+  document.querySelector("#cost").textContent = "";
   clearTimeout(timer);
   timer = setTimeout(check, 250);
 });
@@ -167,6 +168,23 @@ document.querySelector("#plan-file").addEventListener("change", async (event) =>
     show(error);
   }
   event.target.value = "";
+});
+document.querySelector("#estimate").addEventListener("click", (event) => {
+  const cost = document.querySelector("#cost");
+  const stop = clock((seconds) => { cost.textContent = `Trying it out: ${seconds} s`; });
+  cost.textContent = "Trying it out";
+  busy(event.currentTarget, async () => {
+    try {
+      const asked = gather();
+      const { words } = await call("POST", `/api/tables/${table}/estimate`, asked);
+      cost.textContent = JSON.stringify(asked) === JSON.stringify(gather()) ? words : "";
+    } catch (error) {
+      cost.textContent = "";
+      throw error;
+    } finally {
+      stop();
+    }
+  });
 });
 form.addEventListener("submit", (event) => {
   event.preventDefault();

@@ -10,7 +10,9 @@ if (place) {
     const status = JSON.parse(event.data);
     if (!["waiting", "running"].includes(status.state)) {
       events.close();
-      location.reload();
+      const then = new URLSearchParams(location.search).get("then");
+      if (status.state === "done" && then === "explore") location.replace(`${location.pathname}/explore`);
+      else location.reload();
       return;
     }
     message.textContent = status.message || "waiting for a free worker";
