@@ -43,7 +43,7 @@ def home(here: Here) -> HTMLResponse:
     """Show all tables and the newest runs."""
     endings = dict.fromkeys(f".{each.rpartition('.')[2]}" for each in uploadable())
     known = list(here.store.tables.all())
-    shown = {"endings": ",".join(endings), "date_formats": DATE_FORMATS}
+    shown: dict[str, Any] = {"endings": ",".join(endings), "date_formats": DATE_FORMATS}
     return _page("home", tables=known, runs=runs.every_run(here)[:12], **shown)
 
 
@@ -52,7 +52,7 @@ def columns(here: Here, table: str) -> HTMLResponse:
     """Show the columns with their profiles, roles and hierarchies."""
     found = schema.get(here, table)
     kinds = {name: rule.kinds for name, rule in RULES.items()}
-    shown = {"roles": ROLES, "kinds": kinds, "date_formats": DATE_FORMATS}
+    shown: dict[str, Any] = {"roles": ROLES, "kinds": kinds, "date_formats": DATE_FORMATS}
     return _page("columns", step="columns", schema=found, **shown, **_of(here, table))
 
 
