@@ -71,6 +71,7 @@ METHODS = [
     shoal.VMdav(),
     shoal.TMicroaggregate(),
     shoal.TMicroaggregate(form="generalized"),
+    shoal.Suppress(),
 ]
 CROWD, EXCHANGE = shoal.KAnonymity(3), shoal.ProbabilisticKAnonymity(3)
 #: methods that release quasi-identifiers as they are, several tables, or sets of columns, with what they promise
@@ -178,6 +179,8 @@ def test_what_counts_records_is_refused_where_persons_repeat() -> None:
     table = shoal.read(visits(8)).with_schema(described())
     with pytest.raises((ParameterError, RequirementError), match="persons"):
         shoal.anonymize(table, shoal.KMAnonymity(2, 2))
+    with pytest.raises(ParameterError, match="counts records"):
+        shoal.anonymize(table, shoal.KWildcards(2), method=shoal.Suppress())
 
 
 @pytest.mark.parametrize(("method", "promises"), OTHERS, ids=repr)

@@ -38,7 +38,13 @@ from shoal.models import (
 from shoal.quality import InformationLoss
 from shoal.tables import Frequencies, Holders, SensitiveAttribute
 
-QUICK = settings(max_examples=40)
+
+def examples(number: int) -> settings:
+    """Return how many examples to try: ten times as many in `make explore`."""
+    return settings(max_examples=number if settings.default.derandomize else 10 * number)
+
+
+QUICK = examples(12)
 METHODS = [
     Generalize(suppression_limit=1),
     Generalize(suppression_limit=1, cells=True),
@@ -104,7 +110,7 @@ def test_classes_count_persons_and_give_each_one_vote(given_: tuple[Frequencies,
 
 @pytest.mark.parametrize("most", [4, 40])
 @given(data=st.data())
-@settings(max_examples=200)
+@examples(80)
 def test_models_decide_in_persons_what_their_definitions_say(most: int, data: st.DataObject) -> None:
     frequencies, chosen = data.draw(classed(most=most, rows=8, people=6))
     model = data.draw(ANY)
@@ -124,7 +130,7 @@ def test_models_decide_in_persons_what_their_definitions_say(most: int, data: st
 
 
 @given(data=st.data())
-@settings(max_examples=60)
+@examples(20)
 def test_models_of_a_population_compare_persons_with_it(data: st.DataObject) -> None:
     frequencies = data.draw(reference.tables(population=True))
     chosen = labels(data.draw, frequencies)
@@ -138,7 +144,7 @@ def test_models_of_a_population_compare_persons_with_it(data: st.DataObject) -> 
 
 @pytest.mark.parametrize("method", METHODS, ids=repr)
 @given(data=st.data())
-@settings(max_examples=60)
+@examples(20)
 def test_every_recoding_keeps_its_promise_to_persons(method: Recode, data: st.DataObject) -> None:
     frequencies = data.draw(reference.tables(sensitive=1))
     models: list[Model] = [data.draw(st.builds(KAnonymity, st.integers(1, 5)))]
@@ -153,7 +159,7 @@ def test_every_recoding_keeps_its_promise_to_persons(method: Recode, data: st.Da
 
 
 @given(frequencies=reference.tables(), k=st.integers(1, 4), limit=numbers([Fraction(0), Fraction(1, 2), Fraction(1)]))
-@settings(max_examples=200)
+@examples(80)
 def test_kept_links_find_the_best_node_at_which_k_persons_share_all_records(
     frequencies: Frequencies, k: int, limit: Fraction
 ) -> None:
@@ -173,7 +179,7 @@ def test_kept_links_find_the_best_node_at_which_k_persons_share_all_records(
 
 @pytest.mark.parametrize("strategy", ["merge-first", "closeness-first", "best"])
 @given(data=st.data())
-@settings(max_examples=100)
+@examples(40)
 def test_clusters_are_merged_until_they_keep_the_promise_to_persons(strategy: Strategy, data: st.DataObject) -> None:
     records, people = data.draw(st.integers(1, 30)), data.draw(st.integers(1, 10))
     draw = np.random.default_rng(data.draw(st.integers(0, 2**32)))
@@ -201,7 +207,7 @@ def test_clusters_are_merged_until_they_keep_the_promise_to_persons(strategy: St
 
 
 @given(data=st.data(), limit=numbers([Fraction(0), Fraction(1, 5), Fraction(1)]))
-@settings(max_examples=120)
+@examples(30)
 def test_the_search_finds_what_brute_force_finds(data: st.DataObject, limit: Fraction) -> None:
     frequencies = data.draw(reference.tables(sensitive=1))
     models: list[Model] = [data.draw(st.builds(KAnonymity, st.integers(1, 5)))]
@@ -219,7 +225,7 @@ def test_the_search_finds_what_brute_force_finds(data: st.DataObject, limit: Fra
 
 @pytest.mark.parametrize("method", METHODS, ids=repr)
 @given(data=st.data())
-@settings(max_examples=15)
+@examples(10)
 def test_one_record_each_is_the_same_as_no_persons(method: Recode, data: st.DataObject) -> None:
     if isinstance(method, Iterate | Specialize):  # they take other ways with persons, of the same strength
         method = Generalize(suppression_limit=1)

@@ -9,7 +9,18 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.exact import Arguments
-from shoal.guarantees import CLASSES, Data, Decision, Evidence, Promise, PromiseEntry, Requirement, Strength, Words
+from shoal.guarantees import (
+    CLASSES,
+    Counted,
+    Data,
+    Decision,
+    Evidence,
+    Promise,
+    PromiseEntry,
+    Requirement,
+    Strength,
+    Words,
+)
 from shoal.hierarchies import TOP
 from shoal.kernels import Codes, Counts, Mask
 from shoal.methods.classes._promises import ClassPromise
@@ -90,6 +101,8 @@ class KWildcards(ClassPromise, Requirement):
 
     def decide(self, entry: PromiseEntry, evidence: Evidence) -> Decision:
         """Count the records that show what each record shows, and those that look alike."""
+        if any(step["persons"] != step["records"] for step in evidence.steps(Counted.name)):
+            return False, "it counts records, and some are said to be of the same person"
         codes, hidden, counts = shown_by(evidence, evidence.data(entry))
         few = int(counts[agreeing(codes, hidden, counts, self.m) < self.k].sum())
         records = int(counts.sum())

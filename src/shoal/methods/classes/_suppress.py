@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from shoal.errors import DataError, ParameterError, RequirementError
+from shoal.errors import DataError, ParameterError, RequirementError, ShoalError
 from shoal.exact import Arguments, Number, fraction
 from shoal.guarantees import Guarantee, Requirement
 from shoal.hierarchies import TOP
@@ -85,7 +85,7 @@ class Suppress(PartitionMethod):
     strata: tuple[str, ...] = ()
     name: ClassVar[str] = "suppress"
     title: ClassVar[str] = "Suppress"
-    keeps: ClassVar[Keeps] = Keeps(other=(KWildcards.name,), steps=("cells-suppressed", "ordered"))
+    keeps: ClassVar[Keeps] = Keeps(other=(KWildcards.name,), persons=True, steps=("cells-suppressed", "ordered"))
 
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)
@@ -134,11 +134,23 @@ class Suppress(PartitionMethod):
             raise ParameterError(f"`{KWildcards.title}` counts no classes and cannot be combined with other promises.")
         opened = open_records(work)
         people, models = opened.people, opened.plan.class_models
+        if wildcards and people.persons is not None:
+            raise ParameterError(
+                f"`{KWildcards.title}` counts records, and `{work.schema.person}` says that some are of the same "
+                "person; what it promises would not hold for persons.",
+                hint="ask for k-anonymity, which counts persons",
+            )
         codes = codes_of(people.quasi_identifiers)
         find = partial(_shown, codes, wildcards[0]) if wildcards else partial(self._hidden, people, codes, models)
         hidden = self._within_caps(people, find)
         work.watch.step(2, 3, "checking the promises")
         partition = Partition.numbered(_labels(codes, hidden))
+        seen = _seen(people, codes, partition.labels.astype(np.int64), hidden)
+        if not satisfied(models, seen).all():
+            raise ShoalError(
+                f"method `{self.name}` suppressed too few cells; nothing was released",
+                hint="this is a defect of Shoal: please report it",
+            )
         run = ClassRun(
             plan=opened.plan,
             method=self,
@@ -149,14 +161,14 @@ class Suppress(PartitionMethod):
                 partition=partition,
                 measures=self._measures(people, codes, hidden, opened.plan.models),
             ),
-            classes=_seen(people, codes, partition.labels.astype(np.int64), hidden),
+            classes=seen,
             key=work.key,
             source=work.source,
         )
         guarantee = Guarantee(
             promises=(
                 *(stated(model, run.readings, run.words()) for model in models),
-                *(each.promise() for each in wildcards),
+                *(each.promise(run.words()) for each in wildcards),
             ),
             events=(_step(people, codes, hidden, wildcards),),
         )
@@ -203,9 +215,12 @@ class Suppress(PartitionMethod):
 
         def broken(labels: Counts, hidden: Mask | None = None) -> Mask:
             shown = hidden_in(codes, labels) if hidden is None else hidden
-            return ~satisfied(models, _seen(people, codes, labels, shown))
+            # classes that look the same are one, in which somebody who was in both has one vote
+            alike = labels if people.persons is None else _labels(codes, shown)
+            kept = satisfied(models, _seen(people, codes, alike, shown))
+            return ~kept[alike[rows_of(labels)]]
 
-        labels = classes_of_records(codes, _size(models), weights, broken)
+        labels = classes_of_records(codes, _size(models), weights, broken, people.persons)
         if labels is None:
             return None
         hidden = hidden_in(codes, labels)
@@ -256,18 +271,18 @@ def _labels(codes: Codes, hidden: Mask) -> Counts:
 def _seen(people: HeldRecords, codes: Codes, labels: Counts, hidden: Mask) -> Classes:
     """Return classes as models see them, with what each shows."""
     firsts = rows_of(labels)
-    classes = classes_of(Partition(labels.astype(np.int32)), people.sensitive, people.codes)
+    classes = classes_of(Partition(labels.astype(np.int32)), people.sensitive, people.codes, people.persons)
     return replace(classes, codes=np.where(hidden, 0, codes + 1)[firsts].astype(np.int32))
 
 
 def _size(models: Sequence[Model]) -> int:
-    """Return how many records must look alike, or show the same in some columns."""
+    """Return how many people must look alike, or show the same in some columns."""
     asked = [model.parameters().get("k") for model in models]
     return max([_needed(models), *(number for number in asked if isinstance(number, int))])
 
 
 def _needed(models: Sequence[Model]) -> int:
-    """Return how many records must look alike at least, whatever else holds."""
+    """Return how many people must look alike at least, whatever else holds; their records are at least as many."""
     return max(model.capabilities.minimal_class_size for model in models)
 
 

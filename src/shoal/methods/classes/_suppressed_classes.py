@@ -19,31 +19,45 @@ Verdict = Callable[[Counts, Mask], Mask]
 
 
 def classes_of_records(
-    codes: Codes, k: int, weights: tuple[int | None, ...], broken: Callable[[Counts], Mask]
+    codes: Codes,
+    k: int,
+    weights: tuple[int | None, ...],
+    broken: Callable[[Counts], Mask],
+    persons: Counts | None = None,
 ) -> Counts | None:
-    """Put records into classes of at least k that lose few cells, merged until no class is broken.
+    """Put records into classes of about k people that lose few cells, merged until no class is broken.
 
     Returns None where classes are broken that no permitted suppression can merge with others.
     """
     labels, firsts = group(codes)
-    counts = np.bincount(labels).astype(np.int64)
+    apart = np.arange(len(codes)) if persons is None else _once_each(labels, persons)
+    counts = np.bincount(labels[apart]).astype(np.int64)
     crowds = Gathering(Combinations(codes=codes[firsts], counts=counts, k=k, weights=weights))
     crowds.gather()
     crowds.improve()
-    return _merged(codes, _spread(labels, len(firsts), crowds), weights, broken)
+    return _merged(codes, _spread(labels, apart, len(firsts), crowds), weights, broken)
 
 
-def _spread(labels: Counts, number: int, crowds: Gathering) -> Counts:
-    """Return the class of every record; records that are lent are taken evenly from all of their combination."""
-    result = labels.copy()
-    order = np.argsort(labels, kind="stable")
+def _once_each(labels: Counts, persons: Counts) -> Integers:
+    """Return one record of every person of every combination, in order."""
+    return np.sort(np.unique(labels * (int(persons.max()) + 1) + persons, return_index=True)[1])
+
+
+def _spread(labels: Counts, apart: Integers, number: int, crowds: Gathering) -> Counts:
+    """Return the class of every record; records that are lent are taken evenly from all of their combination.
+
+    Those that may be lent are ``apart``: one of every person, so that the combination keeps the persons it needs.
+    """
+    order = apart[np.argsort(labels[apart], kind="stable")]
     starts = np.searchsorted(labels[order], np.arange(number + 1))
+    moved = np.arange(number)
     lent: dict[int, list[tuple[int, int]]] = {}
     for place, crowd in enumerate(crowds.crowds):
         for row in crowd.members:
-            result[order[starts[row] : starts[row + 1]]] = number + place
+            moved[row] = number + place
         for row, wanted in crowd.lent.items():
             lent.setdefault(row, []).append((number + place, wanted))
+    result = moved[labels]
     for row, wishes in lent.items():
         rows = order[starts[row] : starts[row + 1]]
         wanted = sum(each for _, each in wishes)
