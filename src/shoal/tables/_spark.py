@@ -150,7 +150,7 @@ class SparkEngine:
         Where Spark runs on this machine it leaves its parts on the disk, in the engine's private folder, and memory
         stays bounded. From a cluster, whose machines do not share our disk, they come through the driver's memory.
         """
-        engine = DuckDBEngine()
+        engine = DuckDBEngine(separate=True)
         try:
             if not self.session.conf.get("spark.master", "").startswith("local"):
                 return engine, engine.stage(self.fetch(expression))

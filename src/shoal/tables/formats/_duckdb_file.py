@@ -28,7 +28,7 @@ class DuckDBFile(FileFormat):
         """Read the table that was asked for, or the only one."""
         import duckdb
 
-        engine = DuckDBEngine()
+        engine = DuckDBEngine(separate=True)
         connection = engine.connection
         try:
             connection.execute(f"ATTACH {literal(str(path))} AS source (READ_ONLY)")
