@@ -205,3 +205,40 @@ def test_strict_counting_on_surveys(survey: Any, name: str, k: int, cells: int, 
     assert min(reference.alike(found)) >= k
     assert _cells(found) <= cells
     assert release.measures["suppressed cells at least"] == least
+
+
+def test_what_sdcmicro_calls_enough_for_any_three_columns_is_not(survey: Any) -> None:
+    rows, k, m = survey("testdata"), 3, 3
+    codes = np.stack([np.unique(column, return_inverse=True)[1] for column in zip(*rows, strict=True)], axis=1)
+    subsets = [list(part) for part in itertools.combinations(range(codes.shape[1]), m)]
+    theirs = codes.copy()
+    for part in subsets:  # its rule, one set of columns after the other
+        theirs[:, part] = reference.greedy(theirs[:, part], k)
+    assert int((theirs == -1).sum()) == 80
+    assert min(reference.compatible(theirs[:, part]).min() for part in subsets) >= k
+
+    def fewer(table: np.ndarray) -> tuple[int, int]:
+        """Count the records of which fewer than k show what they show, and look alike, in some three columns."""
+        shown, own = np.full((2, len(table)), len(table))
+        for part in subsets:
+            kinds, place, counts = np.unique(table[:, part], axis=0, return_inverse=True, return_counts=True)
+            match = np.array([counts[((kinds == row) | (row == -1)).all(axis=1)].sum() for row in kinds])
+            shown, own = np.minimum(shown, match[place.ravel()]), np.minimum(own, counts[place.ravel()])
+        return int((shown < k).sum()), int((own < k).sum())
+
+    assert fewer(codes) == (126, 126)
+    assert fewer(theirs) == (85, 141)
+    # by its count, two records that show nothing are enough for everybody: 14 cells
+    nothing = codes.copy()
+    nothing[:2] = -1
+    assert min(reference.compatible(nothing[:, part]).min() for part in subsets) >= k
+    assert fewer(nothing) == (126, 128)
+    release = shoal.anonymize(_table(rows, SURVEYS["testdata"]), shoal.KWildcards(k, m), method=shoal.Suppress())
+    found = _released(release, SURVEYS["testdata"])
+    assert _cells(found) <= 173
+    seen = np.stack(
+        [np.unique([str(v) for v in column], return_inverse=True)[1] for column in zip(*found, strict=True)]
+    )
+    seen = np.where(np.array([[value is None for value in row] for row in found]), -1, seen.T)
+    assert fewer(seen)[0] == 0
+    assert release.measures["suppressed cells at least"] == 126
