@@ -13,6 +13,7 @@ from .comparison import compare as compare
 from .errors import ShoalError as ShoalError
 from .estimation import Estimate as Estimate
 from .estimation import Estimates as Estimates
+from .estimation import calibrated_weights as calibrated_weights
 from .estimation import estimate as estimate
 from .estimation import weighted_records as weighted_records
 from .guarantees import Guarantee as Guarantee

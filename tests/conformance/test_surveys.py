@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import shoal
+from shoal.errors import InputError
 from shoal.schema import Groups
 
 REGIONS = ("north", "east", "south", "west")
@@ -57,3 +60,62 @@ def test_a_released_survey_is_assessed_by_its_own_weights(survey) -> None:
     release = shoal.anonymize(survey, shoal.KAnonymity(5), method=shoal.Generalize())
     found = shoal.assess(release.table, schema=survey.schema)
     assert found.survey is None or found.survey.records == release.records
+
+
+K, P = shoal.KAnonymity(5), shoal.ProbabilisticKAnonymity(5)
+CLOSE = shoal.MultiplicativeCloseness("illness", 3)
+
+
+@pytest.mark.parametrize(
+    ("method", "promises", "together"),
+    [
+        (shoal.Mdav(), (K,), ("illness", "pw")),
+        (shoal.VMdav(), (K,), ("illness", "pw")),
+        (shoal.Suppress(), (K,), ("illness", "pw")),
+        (shoal.Swap(), (P,), ("illness", "pw")),
+        (shoal.IndividualRankingSwap(), (P,), ("region", "sex", "pw")),
+        (shoal.Bucketize(form="permuted"), (CLOSE,), ("pw",)),
+        (shoal.Slice(), (K, shoal.DistinctLDiversity("illness", 2)), ("pw",)),
+    ],
+    ids=lambda each: getattr(each, "name", None),
+)
+def test_weights_go_with_the_columns_that_the_docs_say(survey, method, promises, together) -> None:
+    release = shoal.anonymize(survey, *promises, method=method)
+    before, after = (
+        Counter(zip(*(table.to_arrow()[name].to_pylist() for name in together), strict=True))
+        for table in (survey, release.table)
+    )
+    assert before == after
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_calibrated_weights_add_up_in_every_stratum(survey, tmp_path, level) -> None:
+    rows = survey.to_arrow().to_pylist()
+    side = {name: name if level == 0 else ("here" if name in REGIONS[:2] else "there") for name in REGIONS}
+    least = min(Counter((side[row["region"]], row["sex"]) for row in rows).values())
+    method = shoal.Generalize(suppression_limit=1, levels={"region": level, "sex": 0})
+    shoal.anonymize(survey, shoal.KAnonymity(least + 1), method=method).write(tmp_path / "release")
+    found = shoal.calibrated_weights(tmp_path / "release", survey)
+    before, after = Counter(), Counter()
+    for row in rows:
+        before[side[row["region"]]] += row["pw"]
+    for row in found.records.to_pylist():
+        after[row["region"]] += row["pw"]
+    assert found.records.num_rows < 400
+    for name, total in after.items():
+        assert total == pytest.approx(before[name])
+    assert sum(after.values()) + found.lost == pytest.approx(sum(before.values()))
+    factors = {row["region"]: row["factor"] for row in found.factors.to_pylist()}
+    assert set(factors) == set(after)
+    assert max(factors.values()) > 1
+
+
+def test_a_release_without_weights_is_not_calibrated(survey, tmp_path) -> None:
+    plain = survey.to_arrow().drop_columns(["pw"])
+    schema = shoal.Schema(attributes=tuple(each for each in survey.schema if each.name != "pw"))
+    table = shoal.read(plain).with_schema(schema)
+    shoal.anonymize(table, shoal.KAnonymity(5), method=shoal.Generalize()).write(tmp_path / "release")
+    with pytest.raises(InputError, match="role `weight`"):
+        shoal.calibrated_weights(tmp_path / "release", table)
+    with pytest.raises(InputError, match="no release"):
+        shoal.calibrated_weights(tmp_path, table)

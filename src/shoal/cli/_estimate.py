@@ -24,6 +24,7 @@ Examples:
   shoal estimate release --table sex,occupation
   shoal estimate release --pool pool.parquet
   shoal estimate release --weights weighted.csv   (method truthful)
+  shoal estimate release --weights weighted.csv --original survey.csv
 """
 _MOST_ROWS = 200
 
@@ -46,7 +47,11 @@ def estimate(
     ] = None,
     weights: Annotated[
         Path | None,
-        typer.Option(help="For a release of method truthful: a file to write its records to, with a weight each."),
+        typer.Option(help="A file to write the records to, with a weight each (truthful, or with --original)."),
+    ] = None,
+    original: Annotated[
+        str | None,
+        typer.Option(help="With --weights: the table of the survey; its sampling weights are calibrated to it."),
     ] = None,
     json: _source.Json = False,
 ) -> None:
@@ -59,6 +64,11 @@ def estimate(
 
     if pool is not None and pool.exists():
         raise ParameterError(f"`{pool.name}` exists already", hint="name a new file with --pool")
+    if original is not None and weights is None:
+        raise ParameterError("--original goes with --weights")
+    if weights is not None and original is not None:
+        _calibrate(folder, weights, original, json=json)
+        return
     if weights is not None:
         _weigh(folder, weights, json=json)
         return
@@ -79,6 +89,31 @@ def estimate(
         found.write_pool(pool)
         if not json:
             _output.line(f"Wrote {found.size:,} possible records with weights to {pool}: an estimate, not records.")
+
+
+def _calibrate(folder: Path, file: Path, original: str, *, json: bool) -> None:
+    """Write the records of a release of a survey with weights that add up as before, stratum by stratum."""
+    import shoal
+    from shoal import tables
+
+    if file.exists():
+        raise ParameterError(f"`{file.name}` exists already", hint="name a new file with --weights")
+    found = shoal.calibrated_weights(folder, shoal.read(original))
+    tables.write(tables.read(found.records), file)
+    if json:
+        _output.print_json({"weights": file, "factors": found.factors.to_pylist(), "lost": found.lost})
+        return
+    for row in found.factors.to_pylist():
+        name = ", ".join(str(value) for key, value in row.items() if key not in ("before", "after", "factor"))
+        _output.line(
+            f"{name or 'all records':<40} {row['after']:>14,.1f} to {row['before']:,.1f}: times {row['factor']:.4f}"
+        )
+    if found.lost:
+        _output.line(f"Nothing was released of strata with a weight of {found.lost:,.1f}; no factor gives it back.")
+    _output.line(
+        f"Wrote {found.records.num_rows:,} records to {file}. The factors tell what was left out: think before you "
+        "publish them."
+    )
 
 
 def _weigh(folder: Path, file: Path, *, json: bool) -> None:

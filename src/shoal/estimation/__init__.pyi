@@ -1,5 +1,7 @@
 """The names of this package; each is imported when it is first used."""
 
+from ._calibration import Calibration as Calibration
+from ._calibration import calibrated_weights as calibrated_weights
 from ._estimates import Estimate as Estimate
 from ._estimates import Estimates as Estimates
 from ._estimates import estimate as estimate
