@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench lint types native system explore fuzz stops faults wheel lowest docs clean
+.PHONY: help demo test check bench lint types native system explore large fuzz stops faults wheel lowest docs clean
 
 help: ## show what each target does
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -37,6 +37,9 @@ types: .venv/tested ## mypy --strict
 
 explore: .venv/tested ## the property tests with examples that no run has tried before
 	$(BIN)/python -m pytest -q -n 2 --hypothesis-profile=explore -m "not slow and not spark and not postgres"
+
+large: .venv/tested ## a million records in a real browser, with the time of each step
+	SHOAL_LARGE=1 $(BIN)/python -m pytest -q -s tests/e2e/test_tables.py
 
 fuzz: .venv/tested ## hostile inputs for minutes: SHOAL_FUZZ_SECONDS and SHOAL_FUZZ_SEED choose how long and which
 	SHOAL_FUZZ_SECONDS=$${SHOAL_FUZZ_SECONDS:-300} $(BIN)/python -m pytest -q -s tests/fuzz tests/web/test_fuzz.py tests/unit/queries/test_server_fuzz.py

@@ -275,22 +275,39 @@ def test_no_page_has_a_serious_accessibility_problem(
     page.get_by_role("button", name="Compare").click()
     page.get_by_role("heading", name="Methods side by side").wait_for()
     compared = page.url
-    problems = []
-    steps = [f"{address}/{step}" for step in ("records", "risk", "promise", "compare", "runs")]
-    others = [f"{app.home}/{name}" for name in ("vaults", "verify")]
-    for place in (app.home, address, *steps, result, f"{result}/explore", compared, *others):
-        page.goto(place)
-        if place == address:
-            open_column(page, "age")
+    page.goto(f"{app.home}/vaults")
+    page.get_by_role("button", name="Make the vault").click()
+    page.wait_for_url("**/vaults/*")
+    vault, problems = page.url, []
+
+    def look(place: str) -> None:
         for part in page.locator("details").all():
             part.evaluate("part => { part.open = true; }")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{place} scrolls sideways"
         found = axe.run(page).response["violations"]
-        problems += [
+        problems.extend(
             (place.removeprefix(app.home), each["id"], each["nodes"][0]["html"][:200])
             for each in found
             if each["impact"] in ("serious", "critical")
-        ]
+        )
+
+    steps = [f"{address}/{step}" for step in ("records", "risk", "promise", "compare")]
+    beside = f"{address}/runs?run={result.rpartition('/')[2]}"
+    others = [f"{app.home}/{name}" for name in ("vaults", "verify")]
+    for place in (app.home, address, *steps, beside, result, f"{result}/explore", compared, vault, *others):
+        page.goto(place)
+        look(place)
+    page.goto(address)
+    open_column(page, "age").get_by_role("button", name="Move the borders by hand").click()
+    saved(page)
+    look("cut points")
+    groups = open_column(page, "sex")
+    set_levels(groups, "groups")
+    groups.get_by_label("F", exact=True).check()
+    groups.get_by_label("Put the ticked into").fill("women")
+    groups.get_by_role("button", name="Group as").click()
+    saved(page)
+    look("groups")
     context.close()
     assert not problems
 

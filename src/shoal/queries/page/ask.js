@@ -57,11 +57,13 @@ $("#enter").addEventListener("submit", async (event) => {
   }
 });
 
+/** What is asked about a column needs its declared values or bounds: noise follows from them. */
+const declared = (column) => Boolean(column.values) || "minimum" in column;
 const ordered = { mean: ["numeric", "date"], quantile: ["numeric", "date"], sum: ["numeric"] };
 function arrange() {
   const query = form.elements.query.value;
   for (const part of form.querySelectorAll("[data-for]")) part.hidden = !part.dataset.for.split(" ").includes(query);
-  for (const [i, option] of [...form.elements.column.options].entries()) option.disabled = Boolean(ordered[query] && !ordered[query].includes(columns[i].kind));
+  for (const [i, option] of [...form.elements.column.options].entries()) option.disabled = !declared(columns[i]) || Boolean(ordered[query] && !ordered[query].includes(columns[i].kind));
   if (form.elements.column.selectedOptions[0]?.disabled) form.elements.column.value = [...form.elements.column.options].find((option) => !option.disabled)?.value ?? "";
   const kind = columns.find((column) => column.name === form.elements.column.value)?.kind;
   if (query === "histogram") $("#edges").hidden = !["numeric", "date"].includes(kind);
@@ -103,6 +105,9 @@ form.addEventListener("input", () => {
   timer = setTimeout(estimate, 350);
 });
 
+/** A count as a part of the largest; noise may make it less than nothing. */
+const share = (count, most) => make("meter", { min: 0, max: Math.max(most, 1), value: Math.max(count, 0), "aria-hidden": "true" });
+
 /** A number with its error bar, on a scale that fits it. */
 function bar({ low, high }, value) {
   if (typeof low !== "number" || typeof high !== "number") return "";
@@ -110,11 +115,17 @@ function bar({ low, high }, value) {
   const svg = document.createElementNS(SVG, "svg");
   const [from, to] = [Math.min(low, 0), Math.max(high, 0)];
   const x = (number) => (to === from ? 150 : 6 + (288 * (number - from)) / (to - from));
-  for (const [name, part] of Object.entries({ viewBox: "0 0 300 24", class: "bar", role: "img", "aria-label": `between ${figure(low)} and ${figure(high)}` })) svg.setAttribute(name, part);
+  for (const [name, part] of Object.entries({ viewBox: "0 0 300 40", class: "bar", role: "img", "aria-label": `between ${figure(low)} and ${figure(high)}` })) svg.setAttribute(name, part);
   for (const [tag, parts] of [["line", { x1: 6, x2: 294, y1: 20, y2: 20, class: "axis" }], ["line", { x1: x(low), x2: x(high), y1: 10, y2: 10 }], ["circle", { cx: x(value), cy: 10, r: 5 }]]) {
     const shape = document.createElementNS(SVG, tag);
     for (const [name, part] of Object.entries(parts)) shape.setAttribute(name, part);
     svg.append(shape);
+  }
+  for (const [number, anchor] of [[from, "start"], [to, "end"]]) {
+    const words = document.createElementNS(SVG, "text");
+    for (const [name, part] of Object.entries({ x: x(number), y: 36, "text-anchor": anchor })) words.setAttribute(name, part);
+    words.textContent = figure(number);
+    svg.append(words);
   }
   return svg;
 }
@@ -127,7 +138,7 @@ form.addEventListener("submit", async (event) => {
   try {
     const found = await call("POST", "/v1/ask", question());
     const value = typeof found.value === "object"
-      ? make("table", {}, make("tbody", {}, ...Object.entries(found.value).map(([label, count]) => make("tr", {}, make("th", { scope: "row" }, label), make("td", {}, figure(count))))))
+      ? make("table", {}, make("tbody", {}, ...Object.entries(found.value).map(([label, count]) => make("tr", {}, make("th", { scope: "row" }, label), make("td", {}, figure(count)), make("td", {}, share(count, Math.max(...Object.values(found.value))))))))
       : make("p", { class: "value" }, String(figure(found.value)));
     $("#none").hidden = true;
     $("#answers").prepend(make("article", { class: "card" }, make("h3", {}, found.query), value, bar(found.accuracy, found.value), make("p", { class: "quiet" }, `${found.accuracy.statement}. Cost ${amount(found.cost)}.`)));
