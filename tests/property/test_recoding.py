@@ -132,12 +132,12 @@ def test_the_search_for_k_anonymity_finds_what_brute_force_finds(
 def test_the_search_under_sensitive_models_finds_what_brute_force_finds(
     frequencies: Frequencies, models: list[Model], limit: Fraction, patience: int
 ) -> None:
-    before = any_time._PATIENCE
-    any_time._PATIENCE = patience  # so that small lattices are swept as well
+    before = any_time._PATIENCE, any_time._WORTH_IT
+    any_time._PATIENCE, any_time._WORTH_IT = patience, patience  # so that small lattices are swept as well
     try:
         check_optimum(frequencies, models, InformationLoss(), limit)
     finally:
-        any_time._PATIENCE = before
+        any_time._PATIENCE, any_time._WORTH_IT = before
 
 
 def uneven(seed: int) -> Frequencies:
@@ -172,6 +172,7 @@ def uneven(seed: int) -> Frequencies:
 )
 def test_both_orders_of_removal_are_tried_at_every_node(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(any_time, "_PATIENCE", 0)  # so that bounds of the kernel decide
+    monkeypatch.setattr(any_time, "_WORTH_IT", 0)
     better = 0
     for seed in range(25):
         frequencies = uneven(seed)

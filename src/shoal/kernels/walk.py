@@ -302,7 +302,9 @@ def _refused(node: _Screened, kept: Mask, asked: Proportions) -> tuple[Mask, boo
     present = counts > 0
     wanted = asked.lower * quota
     required = wanted > ROUNDING
-    above, below = p - (asked.upper_factor * q + asked.upper_offset), wanted[values] - p
+    # a share is at most 1 and at least 0 without being asked for
+    above = p - (asked.upper_factor * q + asked.upper_offset) if asked.upper_offset < 1 else -np.ones(len(p))
+    below = wanted[values] - p if asked.lower > 0 else above
     surplus = np.add.reduceat(np.where(present, np.maximum(0.0, p - q), 0.0), starts) - asked.surplus
     missing = np.add.reduceat(present & required[values], starts, dtype=np.int64) < np.count_nonzero(required)
     excess = np.maximum(np.maximum.reduceat(np.where(present, np.maximum(above, below), -1.0), starts), surplus)

@@ -62,3 +62,34 @@ def test_a_class_with_other_proportions_is_lost(screen: object, asked: Proportio
         orders=[[asked]],
     )
     assert bounds[found.tolist().index(0)] == lost / 8
+
+
+@compiled
+@pytest.mark.parametrize("seed", range(12))
+def test_distances_that_are_carried_along_decide_as_those_computed_anew(seed: int) -> None:
+    """Orders of several stages, each of several rounds in which the release moves; the twin compares all anew."""
+    numbers = np.random.default_rng(seed)
+    halves = tuple(np.arange(size, dtype=np.int32) // 2 for size in (16, 8, 4, 2))
+    axes = tuple(
+        BoxAttribute(shift=shift, bits=4, maps=halves, costs=tuple(np.full(16 >> s, s / 8) for s in range(5)))
+        for shift in (7, 3)
+    )
+    keys = np.flatnonzero(numbers.random(1 << 11) < 0.6).astype(np.uint64)
+    skewed = np.where((keys >> np.uint64(7)) % 5 == keys % 8, 30, 1)
+    start = Start(keys, numbers.integers(1, 9, len(keys)) * skewed, axes, 3)
+    floors = [np.arange(5) / 8 * int(start.counts.sum())] * 2
+    t = (0.1, 0.2, 0.35, 0.6)[seed % 4]
+    stages = [Proportions(surplus=min(factor * t, 1.0), exact=True) for factor in (27 / 8, 9 / 4, 3 / 2, 1)]
+    asked = {
+        "smallest": 5 + seed,
+        "allowed": int(start.counts.sum()),
+        "loss": 1.0,
+        "scale": float(start.counts.sum()),
+        "best": 0.9,
+        "orders": [stages[-1:], stages],
+    }
+    found, bounds = walk.screen_native(start, floors, **asked)
+    expected, wanted = walk.screen_numpy(start, floors, **asked)
+    assert len(found)
+    assert found.tolist() == expected.tolist()
+    assert bounds == pytest.approx(wanted, abs=1e-12)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
@@ -274,6 +275,7 @@ constexpr double ROUNDING = 1e-9; // a class is only refused if it fails by more
 // What a model asks of the proportions of sensitive values, given those of the release; `exact` if it is all it asks.
 struct Proportions {
     double lower, upper_factor, upper_offset, surplus, exact;
+    bool bounds_values() const { return lower > 0.0 || upper_offset < 1.0; }
 };
 
 // Classes are suppressed until all that are left are as the first entry asks for, then as the second, and so on.
@@ -283,18 +285,19 @@ using Order = std::vector<Proportions>;
 class Screen {
   public:
     Screen(int target, std::vector<Order> orders, int64_t smallest, double loss)
-        : target_(target), orders_(std::move(orders)), smallest_(smallest), loss_(loss), quota_(size_t(1) << target) {}
+        : target_(target), orders_(std::move(orders)), smallest_(smallest), loss_(loss), quotas_(size_t(1) << target) {}
 
     // Return the least cost of suppression that an order may lead to, or infinity if all of them are beaten.
     template <class Beaten> double least(const std::vector<Row> &table, Beaten beaten) {
         read(table);
         if (beaten(lost_, excess_)) return std::numeric_limits<double>::infinity();
+        measure(table);
         const int64_t lost = lost_;
         const double excess = excess_;
         double least = std::numeric_limits<double>::infinity();
         for (const Order &order : orders_) {
             lost_ = lost, excess_ = excess;
-            left_ = large_;
+            left_ = large_, totals_ = whole_, quota_ = quotas_, drift_ = 0.0;
             if (!refuted(table, order, beaten)) least = std::min(least, excess_);
         }
         return least;
@@ -304,6 +307,7 @@ class Screen {
     struct Class {
         size_t start, end;
         int64_t size;
+        double surplus, drift; // how far it was from the release, and how far the release had moved then
     };
     enum class Verdict { kept, refused, open };
 
@@ -325,8 +329,29 @@ class Screen {
             if (size < smallest_)
                 suppress(table[start], size);
             else
-                large_.push_back({start, end, size});
+                large_.push_back({start, end, size, 0.0, 0.0});
         }
+    }
+
+    // Note how frequent the values are before any order removes classes, and how far the classes are from that.
+    void measure(const std::vector<Row> &table) {
+        if (std::all_of(orders_.begin(), orders_.end(), [](const Order &order) { return order.empty(); })) return;
+        whole_.assign(quotas_.size(), 0);
+        for (const Class &each : large_) count(table, each, whole_, 1);
+        quotas_ = quotas(whole_);
+        quota_ = quotas_;
+        for (Class &each : large_) each.surplus = surplus(table, each);
+    }
+
+    void count(const std::vector<Row> &table, const Class &each, std::vector<int64_t> &totals, int64_t sign) const {
+        for (size_t i = each.start; i < each.end; ++i) totals[value(table[i])] += sign * table[i].count;
+    }
+
+    static std::vector<double> quotas(const std::vector<int64_t> &totals) {
+        const int64_t records = std::accumulate(totals.begin(), totals.end(), int64_t(0));
+        std::vector<double> found(totals.begin(), totals.end());
+        for (double &quota : found) quota /= static_cast<double>(std::max<int64_t>(records, 1));
+        return found;
     }
 
     // Whether an order suppresses so much that the node is beaten. Once rounding leaves a class open it is not known
@@ -335,37 +360,39 @@ class Screen {
         for (const Proportions &asked : order) {
             for (bool removed = true; removed;) {
                 removed = false;
-                bool open = compare(table, asked) || !(asked.exact > 0.0);
+                bool open = compare(asked) || !(asked.exact > 0.0);
                 size_t kept = 0;
-                for (const Class &each : left_) {
+                for (Class &each : left_) {
                     const Verdict verdict = judge(table, each, asked);
                     open = open || verdict == Verdict::open;
                     if (verdict == Verdict::refused)
-                        suppress(table[each.start], each.size), removed = true;
+                        suppress(table[each.start], each.size), count(table, each, totals_, -1), removed = true;
                     else
                         left_[kept++] = each;
                 }
                 left_.resize(kept);
                 if (beaten(lost_, excess_)) return true;
                 if (open) return false;
+                if (removed) move();
             }
         }
         return false;
     }
 
-    // Note how frequent the values are in the classes that are left; return whether a value is too rare to tell whether
-    // it is required.
-    bool compare(const std::vector<Row> &table, const Proportions &asked) {
-        int64_t records = 0;
-        std::fill(quota_.begin(), quota_.end(), 0.0);
-        for (const Class &each : left_) {
-            records += each.size;
-            for (size_t i = each.start; i < each.end; ++i) quota_[value(table[i])] += static_cast<double>(table[i].count);
-        }
+    // Compare with what is left from now on; no class's distance changes by more than the release itself has moved.
+    void move() {
+        std::vector<double> now = quotas(totals_);
+        double moved = 0.0;
+        for (size_t v = 0; v < now.size(); ++v) moved += std::abs(now[v] - quota_[v]);
+        drift_ += moved / 2;
+        quota_.swap(now);
+    }
+
+    // Count the values that are required; return whether one is too rare to tell.
+    bool compare(const Proportions &asked) {
         required_ = 0;
         bool open = false;
-        for (double &quota : quota_) {
-            quota /= static_cast<double>(std::max<int64_t>(records, 1));
+        for (const double quota : quota_) {
             const double wanted = asked.lower * quota;
             required_ += wanted > ROUNDING;
             open = open || (wanted > 0.0 && wanted <= ROUNDING);
@@ -373,7 +400,24 @@ class Screen {
         return open;
     }
 
-    Verdict judge(const std::vector<Row> &table, const Class &each, const Proportions &asked) const {
+    Verdict judge(const std::vector<Row> &table, Class &each, const Proportions &asked) const {
+        if (asked.bounds_values()) return judge_values(table, each, asked);
+        const double known = each.surplus - asked.surplus, doubt = drift_ - each.drift + 2 * ROUNDING;
+        if (known + doubt < 0.0) return Verdict::kept;
+        if (known - doubt > 0.0) return Verdict::refused;
+        if (each.drift != drift_) each.surplus = surplus(table, each), each.drift = drift_;
+        return verdict(each.surplus - asked.surplus);
+    }
+
+    double surplus(const std::vector<Row> &table, const Class &each) const {
+        const double size = static_cast<double>(each.size);
+        double found = 0.0;
+        for (size_t i = each.start; i < each.end; ++i)
+            found += std::max(0.0, static_cast<double>(table[i].count) - quota_[value(table[i])] * size);
+        return found / size;
+    }
+
+    Verdict judge_values(const std::vector<Row> &table, const Class &each, const Proportions &asked) const {
         double surplus = 0.0, excess = -1.0;
         int64_t present = 0;
         for (size_t i = each.start; i < each.end; ++i) {
@@ -384,9 +428,12 @@ class Screen {
             surplus += std::max(0.0, p - q);
             present += asked.lower * q > ROUNDING;
         }
-        excess = std::max(excess, surplus - asked.surplus);
-        if (excess > ROUNDING || present < required_) return Verdict::refused;
-        return excess > -ROUNDING ? Verdict::open : Verdict::kept;
+        if (present < required_) return Verdict::refused;
+        return verdict(std::max(excess, surplus - asked.surplus));
+    }
+
+    static Verdict verdict(double excess) {
+        return excess > ROUNDING ? Verdict::refused : excess > -ROUNDING ? Verdict::open : Verdict::kept;
     }
 
     const int target_;
@@ -396,7 +443,9 @@ class Screen {
     int64_t lost_ = 0;    // records in classes that are suppressed for sure
     double excess_ = 0.0; // what their suppression costs more than keeping them
     std::vector<Class> large_, left_;
-    std::vector<double> quota_;
+    std::vector<int64_t> whole_, totals_;  // records of each value: of all large classes, of those that are left
+    std::vector<double> quotas_, quota_;   // the same as proportions
+    double drift_ = 0.0;                   // how far the proportions have moved since the first comparison
     int64_t required_ = 0;
 };
 
