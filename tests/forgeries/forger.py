@@ -49,11 +49,11 @@ def write(folder: Path, content: Content, *, pages: bool = True) -> None:
     _store(folder, content)
 
 
-def edit(folder: Path, change: Callable[[Content], object]) -> None:
+def edit(folder: Path, change: Callable[[Content], object], *, pages: bool = True) -> None:
     """Change the certificate."""
     content = read(folder)
     change(content)
-    write(folder, content)
+    write(folder, content, pages=pages)
 
 
 def edit_plan(folder: Path, change: Callable[[str], str]) -> bool:
