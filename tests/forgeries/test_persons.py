@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ import shoal
 from forgeries import forger
 from golden.artefacts import release
 from golden.cases import CASES
+from shoal.guarantees import Event
 from shoal.schema import Attribute, Schema
 from shoal.verification import verify
 
@@ -95,10 +97,17 @@ def _counted(content: forger.Content) -> forger.Content:
     return step
 
 
+def _described(step: forger.Content) -> None:
+    """Let the words of the step say what its numbers say, where these can be read."""
+    with contextlib.suppress(ValueError, TypeError):
+        step["description"] = Event.from_json(step).describe()
+
+
 def _said(name: str, number: Callable[[forger.Content], object]) -> Callable[[forger.Content], None]:
     def change(content: forger.Content) -> None:
         step = _counted(content)
         step[name] = number(step)
+        _described(step)
 
     return change
 
@@ -124,6 +133,7 @@ def _hidden_or_not(content: forger.Content) -> None:
         del step["hidden"]
     else:
         step["hidden"] = step["fewest"]
+    _described(step)
 
 
 def _home_released(content: forger.Content) -> None:
