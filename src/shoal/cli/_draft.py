@@ -76,7 +76,7 @@ def draft(
         ]
         _output.print_json({"schema": target, "summary": drafted.summary, "columns": columns})
         return
-    _next_steps(drafted, file.source, target)
+    _next_steps(drafted, file.source, target, asked=edit)
 
 
 def _show(drafted: Draft) -> None:
@@ -133,9 +133,9 @@ def _answer(question: str, letters: list[str]) -> str | None:
         _output.line(f"  Please answer with one of {', '.join(letters)}, or press Enter.")
 
 
-def _next_steps(drafted: Draft, source: str, target: Path) -> None:
+def _next_steps(drafted: Draft, source: str, target: Path, *, asked: bool) -> None:
     _output.line(f"{len(drafted.schema.names)} columns: {drafted.summary}.", style="bold")
-    if drafted.unknown:
+    if drafted.unknown and drafted.schema.guessed:
         count = len(drafted.unknown)
         _output.line(
             f"{'1 column is' if count == 1 else f'{count} columns are'} taken as known to others out of caution:\n"
@@ -143,7 +143,7 @@ def _next_steps(drafted: Draft, source: str, target: Path) -> None:
         )
     _output.line()
     name, count = shlex.quote(source), len(drafted.questions)
-    if drafted.questions:
+    if drafted.questions and not asked:
         _output.line(f"To be asked about {'the open column' if count == 1 else f'{count} open columns, one by one'}:")
         _output.line(f"  shoal draft {name} --edit --overwrite")
     guesses = "These are guesses: review and correct them, then run:" if drafted.schema.guessed else "Now run:"

@@ -49,7 +49,10 @@ def _opinion(document: Document, board: BoardFigures) -> Iterable[Html]:
         ]
         yield element("p", "An intruder looks for a person by some of the quasi-identifiers.")
         yield table_of(("columns known", "one record fits", "linked", "linked at worst"), rows)
-    yield from _tried([each for each in board.attacks if each.name == "linkability"])
+    linked = [each for each in board.attacks if each.name == "linkability"]
+    if not board.linkage and not linked:
+        yield element("p", "Not measured: the release alone does not tell.")
+    yield from _tried(linked)
     yield element("h3", "Can a value be inferred?")
     if board.disclosure:
         rows = [
@@ -58,6 +61,8 @@ def _opinion(document: Document, board: BoardFigures) -> Iterable[Html]:
         yield element("p", "Guesses of a secret by whoever knows a person's class, computed from the release:")
         yield table_of(("column", "right without the class", "right with it", "records whose value is certain"), rows)
     inferred = [each for each in board.attacks if each.name not in _WHICH]
+    if not board.disclosure and not inferred:
+        yield element("p", "Not measured: no column of the release is declared as sensitive, or no class shows.")
     yield from _tried(inferred, "Does the release reveal a person's secret to whoever knows the quasi-identifiers?")
     yield element("p", ticks(_UNTRIED) if not board.attacks else f"{_ADDED} Seed {board.seed}.", class_="soft")
 

@@ -41,7 +41,9 @@ def test_open_questions_are_asked_one_by_one(messy, monkeypatch, capsys):
     schema = drafted(messy, edit=True)
     assert (schema["remarks"].role, schema["x9"].role) == ("drop", "sensitive")
     assert not schema.guessed
-    assert "1 of 2: `remarks`" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "1 of 2: `remarks`" in shown
+    assert "--edit" not in shown
 
 
 def test_asking_can_be_ended_and_the_rest_keeps_what_was_proposed(messy, monkeypatch, capsys):
