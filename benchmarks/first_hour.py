@@ -114,7 +114,9 @@ def brought(path: Path, folder: Path, seconds: float) -> str:
     written = release.write(folder / "release")
     if not shoal.verify(written).passed:
         return "NOT VERIFIED"
-    plainly = [each.name for each in schema if each.role in ("sensitive", "insensitive") and RISKY.fullmatch(each.name)]
+    shown = [each.name for each in schema if each.role in ("sensitive", "insensitive")]
+    values = release.table.to_arrow()
+    plainly = [name for name in shown if RISKY.fullmatch(name) and len(values[name].unique()) > 1]
     chosen = release.plan.method.name
     losses = {chosen: release.measures["loss"], **_others(table, seconds)}
     best = min(losses, key=lambda name: losses[name])

@@ -173,7 +173,9 @@ SHAPES: list[tuple[Callable[[random.Random], tuple[list[str], Rows]], str, set[s
 def test_no_table_ends_in_a_dead_end(shape, delimiter: str, risky: set[str], tmp_path: Path) -> None:
     header, rows = shape(random.Random(7))
     path = tmp_path / "data.csv"
-    path.write_text("\n".join(delimiter.join(map(str, row)) for row in [header, *rows]) + "\n")
+    title = "Auswertung Kunden\n\n" if shape is german_export else ""
+    lines = "\n".join(delimiter.join(map(str, row)) for row in [header, *rows])
+    path.write_text(f"{title}{lines}\n", encoding="utf-8-sig")
     table = shoal.read(path)
     drafted = shoal.draft(table)
     schema = drafted.schema

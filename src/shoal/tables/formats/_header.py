@@ -19,6 +19,8 @@ _MOST = 0.9
 _QUESTION, _SHOWN = 2000, 80
 # a title above a table has so many lines at most, with so few filled cells each
 _TITLES, _CELLS = 20, 2
+# so many of the columns below a title have names
+_NAMED = 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +64,7 @@ def _told(what: str, names: Sequence[str]) -> tuple[str, ...]:
 def titles(rows: Sequence[Sequence[str]]) -> int:
     """Return how many of the first rows are a title above the table, as spreadsheets have it.
 
-    Lines of one or two cells are, where a full row of names follows: one that all further rows are as long as, and that
+    Lines of one or two cells are, where a row of names follows: one that all further rows are as long as, and that
     has words above a column of numbers or dates. Nothing is taken for a name without that sign, for it may be a record.
 
     Examples
@@ -74,7 +76,7 @@ def titles(rows: Sequence[Sequence[str]]) -> int:
     width = len(rows[-1])
     for place, row in enumerate(rows[: _TITLES + 1]):
         filled = sum(bool(cell.strip()) for cell in row)
-        if len(row) == width and filled == width:
+        if len(row) == width and filled > _CELLS and filled >= _NAMED * width:
             return place if place and _heads(rows[place:]) else 0
         if filled > _CELLS or 2 * filled >= width:
             return 0
