@@ -52,6 +52,7 @@ from .models import DeltaPresence as DeltaPresence
 from .models import DistinctLDiversity as DistinctLDiversity
 from .models import EntropyLDiversity as EntropyLDiversity
 from .models import EstimatedKMap as EstimatedKMap
+from .models import EstimatedUniqueness as EstimatedUniqueness
 from .models import KAnonymity as KAnonymity
 from .models import KMAnonymity as KMAnonymity
 from .models import KMap as KMap

@@ -43,6 +43,11 @@ ASKED: dict[str, list[dict[str, object]]] = {
     "k-m-anonymity": [{"k": 12, "m": 1}, {"k": 3, "m": 2}],
     "average-risk": [{"risk": 0.1}],
     "sample-uniqueness": [{"share": 0.05}, {"share": 0}],
+    "estimated-uniqueness": [
+        {"share": 0.001, "sampling_fraction": 0.2},
+        {"share": 0.002, "sampling_fraction": "1/3", "estimator": "zayatz"},
+        {"share": 0, "sampling_fraction": 1, "estimator": "snb"},
+    ],
 }
 CASES = [models.from_parameters(name, parameters) for name, variants in ASKED.items() for parameters in variants]
 TREE = Domain(4, parents=((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0)))

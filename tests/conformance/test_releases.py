@@ -76,6 +76,7 @@ PARAMETERS: dict[str, dict[str, object]] = {
     "k-m-anonymity": {"k": 5, "m": 2},
     "average-risk": {"risk": 0.1},
     "sample-uniqueness": {"share": 0},
+    "estimated-uniqueness": {"share": 0.001, "sampling_fraction": 0.2},
 }
 
 

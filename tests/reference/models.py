@@ -242,8 +242,22 @@ def release_satisfies(model: Model, release: Release) -> bool:
             return Fraction(len(groups), records) <= model.risk
         case "sample-uniqueness":
             return Fraction(sum(group.size == 1 for group in groups), records) <= model.share
+        case "estimated-uniqueness":
+            return estimated_uniques([group.size for group in groups], model) <= model.share
         case _:
             return all(satisfied(model, release, group) for group in groups)
+
+
+def estimated_uniques(sizes: list[int], model: Model) -> float:
+    """Return Zayatz's estimate of the share of population uniques, from hypergeometric probabilities."""
+    from scipy.stats import hypergeom
+
+    alone, records = sizes.count(1), sum(sizes)
+    people = max(round(records / Fraction(model.sampling_fraction)), records)
+    if not alone or people == records:
+        return alone / records
+    once = sum(hypergeom(people, size, records).pmf(1) for size in sizes)
+    return alone * (records / people * alone / once) / (records / people) / people
 
 
 def best_subset(model: Model, release: Release) -> int:

@@ -37,6 +37,7 @@ from shoal.models._delta_presence import DeltaPresence as DeltaPresence
 from shoal.models._km_anonymity import KMAnonymity as KMAnonymity
 from shoal.models._average_risk import AverageRisk as AverageRisk
 from shoal.models._sample_uniqueness import SampleUniqueness as SampleUniqueness
+from shoal.models._estimated_uniqueness import EstimatedUniqueness as EstimatedUniqueness
 # isort: on
 
 MODELS: dict[str, type[Model]] = {

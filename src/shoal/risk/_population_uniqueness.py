@@ -9,21 +9,18 @@ import numpy.typing as npt
 
 from shoal.errors import ParameterError
 from shoal.kernels import Floats
-from shoal.risk._superpopulation import (
+from shoal.kernels.superpopulation import (
     SizeCounts,
-    pitman,
+    dankar,
     pitman_classes,
+    population_shares,
     shlosser,
-    slide_negative_binomial,
-    zayatz,
     zayatz_classes,
 )
 from shoal.tables import Classes
 
 __all__ = ["PopulationUniqueness", "individual_risk", "population_uniqueness"]
 
-#: up to this sampling fraction Dankar's rule trusts Pitman's model
-_SMALL = 0.1
 #: records that are not the first of their class, below which Pitman's model was off by half in trials
 _FEW = 50
 #: nodes per panel of the quadrature, and the size above which four terms of an expansion in 1/f are as good
@@ -107,17 +104,8 @@ def population_uniqueness(classes: Classes, sampling_fraction: float) -> Populat
     counts = SizeCounts.of(classes.sizes)
     records, unique = counts.records, counts.having(1)
     people = max(round(records / sampling_fraction), records)
-    if not unique:
-        shares: tuple[float | None, float, float | None] = (0.0, 0.0, 0.0)
-    elif people == records:
-        shares = (unique / records,) * 3
-    else:
-        shares = (
-            _share(pitman(counts, people), people),
-            zayatz(counts, people) / people,
-            _share(slide_negative_binomial(counts, records / people), people),
-        )
-    chosen, share = _dankar(*shares, sampling_fraction)
+    shares = population_shares(counts, people)
+    chosen, share = dankar(*shares, sampling_fraction)
     return PopulationUniqueness(
         sampling_fraction=sampling_fraction,
         population=people,
@@ -132,16 +120,6 @@ def population_uniqueness(classes: Classes, sampling_fraction: float) -> Populat
         at_most=counts.classes,
         errs=_errs(counts, people, chosen),
     )
-
-
-def _share(people: float | None, population: int) -> float | None:
-    return None if people is None or people > population else people / population
-
-
-def _dankar(by_pitman: float | None, by_zayatz: float, by_snb: float | None, fraction: float) -> tuple[str, float]:
-    if fraction <= _SMALL:
-        return ("zayatz", by_zayatz) if by_pitman is None else ("pitman", by_pitman)
-    return ("zayatz", by_zayatz) if by_snb is None or by_zayatz < by_snb else ("snb", by_snb)
 
 
 def _reidentifications(counts: SizeCounts, people: int, chosen: str, share: float) -> float:

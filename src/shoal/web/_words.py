@@ -104,6 +104,8 @@ HELP: dict[str, str] = {
     "look alike, if the table is a random sample of it. A test, which errs with the chance given.",
     "average-risk": "Someone who looks for everyone finds at most this share of the people.",
     "sample-uniqueness": "At most this share of the released people are unique.",
+    "estimated-uniqueness": "By an estimate, at most this share of the whole population is unique, if the table is a "
+    "random sample of it. An estimate, which may be wrong by half.",
 }
 
 FAMILIES = {

@@ -72,6 +72,7 @@ EASY: dict[str, dict[str, object]] = {
     "k-m-anonymity": {"k": 1, "m": 1},
     "average-risk": {"risk": 1},
     "sample-uniqueness": {"share": 0},
+    "estimated-uniqueness": {"share": 0, "sampling_fraction": 0.5},
 }
 
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import ParameterError
+from shoal.kernels.superpopulation import SizeCounts, pitman_classes
 from shoal.models import Classes
 from shoal.risk import PopulationUniqueness, individual_risk, population_uniqueness
-from shoal.risk._superpopulation import SizeCounts, pitman_classes
 
 MIXED = np.array([1] * 300 + [2] * 80 + [3] * 30 + [7] * 20)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from shoal.risk._superpopulation import (
+from shoal.kernels.superpopulation import (
     SizeCounts,
     _expected,
     _maximum,

@@ -13,10 +13,22 @@ import numpy.typing as npt
 
 from shoal.kernels import Floats
 
-__all__ = ["SizeCounts", "pitman", "pitman_classes", "shlosser", "slide_negative_binomial", "zayatz", "zayatz_classes"]
+__all__ = [
+    "SizeCounts",
+    "dankar",
+    "pitman",
+    "pitman_classes",
+    "population_shares",
+    "shlosser",
+    "slide_negative_binomial",
+    "zayatz",
+    "zayatz_classes",
+]
 
 Pair = tuple[float, float]
 
+#: up to this sampling fraction Dankar's rule trusts Pitman's model
+_SMALL = 0.1
 _STEPS = 200
 _ACCURACY = 1e-9
 
@@ -47,6 +59,34 @@ class SizeCounts:
     def having(self, size: int) -> int:
         """Return the number of classes of one size, c_size."""
         return int(self.numbers[self.sizes == size].sum())
+
+
+def population_shares(counts: SizeCounts, people: int) -> tuple[float | None, float, float | None]:
+    """Return the share of people who are unique in the population by Pitman's, Zayatz's and the slide negative binomial
+    model; None where a model has no solution.
+    """
+    records, unique = counts.records, counts.having(1)
+    if not unique:
+        return 0.0, 0.0, 0.0
+    if people == records:
+        return (unique / records,) * 3
+    by_snb = slide_negative_binomial(counts, records / people)
+    return (
+        _share(pitman(counts, people), people),
+        zayatz(counts, people) / people,
+        _share(by_snb, people),
+    )
+
+
+def dankar(by_pitman: float | None, by_zayatz: float, by_snb: float | None, fraction: float) -> tuple[str, float]:
+    """Return the model that the rule of Dankar et al. (2012) takes, and its estimate."""
+    if fraction <= _SMALL:
+        return ("zayatz", by_zayatz) if by_pitman is None else ("pitman", by_pitman)
+    return ("zayatz", by_zayatz) if by_snb is None or by_zayatz < by_snb else ("snb", by_snb)
+
+
+def _share(people: float | None, population: int) -> float | None:
+    return None if people is None or people > population else people / population
 
 
 def zayatz(counts: SizeCounts, population: int) -> float:
