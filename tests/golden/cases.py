@@ -166,6 +166,9 @@ def _recoding() -> dict[str, Case]:
             method=shoal.Generalize(),
             promises=(shoal.AverageRisk(0.2), shoal.SampleUniqueness(0.02), shoal.KMAnonymity(6, 2), CROWD),
         ),
+        "generalize, estimated uniqueness": Case(
+            method=shoal.Generalize(), promises=(shoal.EstimatedUniqueness(0.001, 0.1, "zayatz"),), **small
+        ),
         "generalize, k-map": Case(method=shoal.Generalize(), promises=(shoal.KMap(6),), **everybody),
         "generalize, estimated k-map": Case(method=shoal.Generalize(), promises=(shoal.EstimatedKMap(20, 0.1),)),
         "generalize, delta-presence": Case(

@@ -121,7 +121,7 @@ def class_models(draw: st.DrawFn, release: Release) -> Model:
             return DeltaPresence(*bounds)
 
 
-RELEASE_MODELS = ("k-m-anonymity", "average-risk", "sample-uniqueness")
+RELEASE_MODELS = ("k-m-anonymity", "average-risk", "sample-uniqueness", "estimated-uniqueness")
 
 
 @st.composite

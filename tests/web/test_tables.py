@@ -205,3 +205,17 @@ def test_the_risk_of_a_large_table_is_measured_while_its_page_is_there(browser: 
     assert "Counting who looks alike" in browser.get(f"/tables/{table}/risk").text
     assert browser.get(f"/api/tables/{table}/risk").status_code == 200
     assert "stand out?" in browser.get(f"/tables/{table}/risk").text
+
+
+def test_special_uniques_are_shown_and_the_risk_of_every_record_is_a_file_without_values(browser: Browser) -> None:
+    table = browser.open()
+    found = browser.get(f"/api/tables/{table}/risk").json()["special"]
+    assert found["scored"] == 40
+    assert "What makes people stand out" in browser.get(f"/tables/{table}/risk").text
+    answer = browser.get(f"/api/tables/{table}/risk/records.csv")
+    assert answer.status_code == 200
+    assert answer.headers["content-disposition"].startswith("attachment")
+    lines = answer.text.splitlines()
+    assert len(lines) == 41
+    assert "prosecutor_risk" in lines[0]
+    assert CANARY not in answer.text

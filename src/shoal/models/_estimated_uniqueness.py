@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from shoal.exact import Arguments, Number, fraction, plain, within
+from shoal.exact import Arguments, Number, fraction, one_of, plain, within
 from shoal.guarantees import CLASSES, Words
 from shoal.kernels.superpopulation import SizeCounts, dankar, population_shares
 from shoal.models._model import (
@@ -57,7 +57,8 @@ class EstimatedUniqueness(Model):
     Guarantee
     ---------
     Syntactic: the estimate, computed from the class sizes of the release, is at most ``share``; where the model has no
-    solution it counts as 1. In floating point, a billionth added. Without classes of one record it is 0.
+    solution it counts as 1. In floating point, a billionth added. Without classes of one record it is 0. Uniqueness in
+    the population is [Bild24, 2.1.4, Def. 1] of a table that nobody has.
 
     :meth:`keep` removes records that are alone, those that cost most if released, until the estimate is low enough; the
     estimates are not monotone, so that fewer might do.
@@ -77,7 +78,7 @@ class EstimatedUniqueness(Model):
 
     share: Number = field(metadata=within("[0, 1]"))
     sampling_fraction: Number = field(metadata=within("(0, 1]"))
-    estimator: str = "dankar"
+    estimator: Estimator = field(default="dankar", metadata=one_of(*get_args(Estimator)))
     name: ClassVar[str] = "estimated-uniqueness"
     assumes: ClassVar[tuple[str, ...]] = (
         KNOWN,
@@ -89,7 +90,7 @@ class EstimatedUniqueness(Model):
     )
 
     def fit(self, arguments: Arguments) -> None:
-        """Report an estimator that there is not."""
+        """Refuse to leave the estimator open."""
         arguments.choice("estimator", self.estimator, get_args(Estimator))
 
     @property

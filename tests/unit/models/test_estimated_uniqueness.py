@@ -60,4 +60,4 @@ def test_it_is_said_to_be_an_estimate_and_only_recodings_keep_it() -> None:
     with pytest.raises(ShoalError, match="cannot keep `EstimatedUniqueness`"):
         shoal.anonymize(table, model, method=shoal.TMicroaggregate())
     with pytest.raises(ParameterError, match="estimator"):
-        EstimatedUniqueness(0.1, 0.1, "pitmann")
+        EstimatedUniqueness(0.1, 0.1, "pitmann")  # type: ignore[arg-type]

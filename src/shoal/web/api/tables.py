@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import datetime as dt
 import gzip
+import io
 import re
 import shutil
 import struct
@@ -15,12 +16,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from shoal.errors import DataError
+from shoal.errors import DataError, InputError
 from shoal.schema import date_pattern
-from shoal.tables import readable, uploadable
+from shoal.tables import Table, readable, uploadable
 from shoal.web._context import SCHEMA, Context, Here, receive
 from shoal.web._store import now, read_json, write_json
 from shoal.web.api.answers import RecordsAnswer, TableAnswer, ValuesAnswer
@@ -37,6 +38,8 @@ _COUNTED, _BARS, _TOP = 300_000, 24, 6
 MOST_COLUMNS, MOST_RECORDS = 1_000, 250_000_000
 #: what reading a packed file that is damaged, cut short or encrypted may raise
 DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, ValueError, ArithmeticError, RuntimeError, OSError, EOFError)
+#: records whose minimal uniques are looked for here, and columns of which all sets are
+_SCORED, _FEW = 100_000, 8
 #: a packed file may unpack to this much, or to this many times its size
 _UNPACKED, _TIMES = 256 * 2**20, 100
 
@@ -194,9 +197,47 @@ def risk(here: Here, table: str) -> dict[str, Any]:
     if found is None:
         version = here.version(table)
         with here.table(table) as opened:
-            found = dataclasses.asdict(shoal.assess(opened.with_schema(here.schema(table))))
+            described = opened.with_schema(here.schema(table))
+            found = dataclasses.asdict(shoal.assess(described))
+            found["special"] = _special(described, found["reidentification"]["records"])
         write_json(here.store.tables.path(table) / _RISK, {"schema": version, "risk": found})
     return found
+
+
+@router.get("/tables/{table}/risk/records.csv")
+def record_risks(here: Here, table: str) -> Response:
+    """Return the risk of every record as a file for the steward: row numbers and figures, no value of the table."""
+    from pyarrow import csv
+
+    import shoal
+
+    with here.table(table) as opened:
+        described = opened.with_schema(here.schema(table))
+        if described.count() > _SCORED:
+            raise InputError(
+                f"the table has more than {_SCORED:,} records, too many to score here",
+                hint="shoal assess FILE --records risks.csv does it on the command line",
+            )
+        found = shoal.record_risks(described, largest=_largest(described))
+    sink = io.BytesIO()
+    csv.write_csv(found, sink)
+    headers = {"Content-Disposition": 'attachment; filename="record-risks.csv"', "Cache-Control": "no-store"}
+    return Response(sink.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _special(table: Table, records: int) -> dict[str, Any] | None:
+    """Return how many sets of values are shown by one record alone, by their number of columns."""
+    import shoal
+
+    if not 0 < records <= _SCORED or table.schema is None or not table.schema.quasi_identifiers:
+        return None
+    return dataclasses.asdict(shoal.special_uniques(table, largest=_largest(table)))
+
+
+def _largest(table: Table) -> int | None:
+    """Return the most columns of a minimal unique that are looked for: all of a few, three of many."""
+    schema = table.schema
+    return None if schema is None or len(schema.quasi_identifiers) <= _FEW else 3
 
 
 def kept_risk(here: Context, table: str) -> dict[str, Any] | None:
