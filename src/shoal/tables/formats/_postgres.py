@@ -60,7 +60,7 @@ class Postgres(Format):
         """
         if options.table is None:
             raise ParameterError("reading from a PostgreSQL database requires `table`.")
-        engine = DuckDBEngine(separate=True)
+        engine = DuckDBEngine()
         with _connected(source, DataError) as connection, connection.cursor() as cursor:
             relation = _relation(cursor, options.table)
             columns = _columns(cursor, relation)
