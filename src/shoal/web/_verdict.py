@@ -36,6 +36,7 @@ def figures(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("Highest risk of being found", share(after["prosecutor"])),
         ("Average risk of being found", share(after["marketer"])),
         ("Loss (0 is unchanged)", number(loss)),
+        ("Levels", _levels(found["search"])),
         ("Columns that were erased", ", ".join(_erased(found["search"])) or "none"),
     ]
 
@@ -62,6 +63,13 @@ def _alone(found: dict[str, Any], before: dict[str, Any], after: dict[str, Any])
 def _found_after(found: dict[str, Any]) -> dict[str, Any]:
     """Return the risk of being found afterwards: as before, where what others may know is released as it is."""
     return dict(found["before"] if found["mixed"] else found["after"])
+
+
+def _levels(search: dict[str, Any] | None) -> str:
+    """Return the level of every column, where each has one."""
+    if search is None or search["levels"] is None:
+        return "not one per column"
+    return ", ".join(f"{name} {level}" for name, level in zip(search["attributes"], search["levels"], strict=True))
 
 
 def _erased(search: dict[str, Any] | None) -> list[str]:
