@@ -47,6 +47,7 @@ def when(text: str) -> str:
 
 
 _BOUNDS = re.compile(r"(?:(an integer|a number|a finite number) )?in ([\[(])([^,\]]+), ([^\])]+)([\])])")
+_NEEDED = re.compile(r"^`\w+` needs the parameter `(\w+)`")
 _OWNER = re.compile(r"^`(\w+)` of `\w+` ")
 
 
@@ -57,7 +58,10 @@ def in_plain_words(problem: str) -> str:
     --------
     >>> in_plain_words("`k` of `KAnonymity` must be an integer in [1, inf); got 0")
     '`k` must be a whole number, 1 or more; got 0'
+    >>> in_plain_words("`KAnonymity` needs the parameter `k`.")
+    '`k` is needed.'
     """
+    problem = _NEEDED.sub(r"`\1` is needed", problem)
     return _BOUNDS.sub(_bounds, _OWNER.sub(r"`\1` ", problem))
 
 

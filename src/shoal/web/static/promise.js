@@ -1,5 +1,5 @@
 // What to promise: presets, numbers, other models; checked while it is chosen, with the same in Python and shell.
-import { busy, call, clear, clock, make, show } from "./app.js";
+import { busy, call, clear, clock, make, show, ticked } from "./app.js";
 
 const form = document.querySelector("#promise");
 const table = form.dataset.table;
@@ -113,7 +113,7 @@ function mark(fields) {
     for (const problem of problems) {
       const parameter = problem.match(/^`(\w+)`/)?.[1];
       const input = parameter && place?.querySelector(`[name="${parameter}"]`);
-      const words = make("p", { class: "field-problem" }, input ? problem.replace(/^`\w+` /, "") : problem);
+      const words = make("p", { class: "field-problem" }, ...ticked(input ? problem.replace(/^`\w+` /, "") : problem));
       if (input) {
         input.setAttribute("aria-invalid", "true");
         (input.closest("label") ?? input).after(words);
@@ -135,7 +135,8 @@ async function check() {
   } catch (error) {
     if (mine !== asked) return;
     mark(error.fields);
-    if (error.fields) show({ problems: ["something above is not right yet"] }, place);
+    if (keeps().private === "yes" && !own("epsilon").value) show({ problems: [`fill in epsilon: ${own("method").value} is for differential privacy`] }, place);
+    else if (error.fields) show({ problems: ["something above is not right yet"] }, place);
     else show(error, place);
   }
 }
