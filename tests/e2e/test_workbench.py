@@ -123,6 +123,11 @@ def test_values_are_dragged_between_groups_and_groups_are_renamed(page: Any, app
     panel.get_by_role("button", name="Preview the levels").click()
     expect(panel.locator("#preview")).to_contain_text("all <b>of</b> = them")
     panel.get_by_label("Level of groups").select_option("1: groups of values")
+    panel.get_by_label("Name of the group serious").fill("J18")  # a value that was in no group joins its namesake
+    panel.get_by_label("Name of the group serious").press("Tab")
+    saved(page)
+    expect(values.locator('[data-group="J18"] li')).to_have_count(3)
+    group = values.locator('[data-group="J18"]')
     group.get_by_role("button", name="Dissolve").click()
     saved(page)
     expect(values.locator('[data-group=""] li')).to_have_count(76)

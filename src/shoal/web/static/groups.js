@@ -35,9 +35,13 @@ function renamed(level, gone, name) {
   })]));
 }
 
-/** The levels with a group called otherwise, also where the level above names it. */
+/** The levels with a group called otherwise, also where the level above names it; one of that name takes it in. */
 export function called(levels, number, old, name) {
-  const other = (level, change) => Object.fromEntries(Object.entries(level).map(change));
+  const other = (level, change) => {
+    const groups = new Map();
+    for (const [each, of] of Object.entries(level).map(change)) groups.set(each, [...(groups.get(each) ?? []), ...of]);
+    return Object.fromEntries(groups);
+  };
   return levels.map((level, i) => {
     if (i === number) return other(level, ([each, of]) => [each === old ? name : each, of]);
     return i === number + 1 ? other(level, ([each, of]) => [each, of.map((member) => (member === old ? name : member))]) : level;

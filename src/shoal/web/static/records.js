@@ -33,7 +33,7 @@ async function load(page) {
     if (pages.size > 40) pages.delete(pages.keys().next().value);
     draw();
   } catch (error) {
-    if (mine === asked) { pages.delete(page); body.removeAttribute("aria-busy"); show(error); }
+    if (mine === asked) { pages.delete(page); body.setAttribute("aria-busy", "false"); show(error); }
   }
 }
 
@@ -75,7 +75,7 @@ function draw() {
   document.querySelector("#count").textContent = total ? `${figures[0]} to ${figures[1]} of ${figures[2]} records` : "0 records";
   document.querySelector("#none").hidden = total > 0;
   const missing = [...new Set([from, to - 1].map((each) => Math.floor(Math.max(0, each) / PAGE)))].filter((page) => !pages.has(page));
-  body.toggleAttribute("aria-busy", rows.some((each) => each.cells.length === 1 && heads.length > 1));
+  body.setAttribute("aria-busy", rows.some((each) => each.cells.length < heads.length));
   clearTimeout(timer);
   if (total && missing.length) timer = setTimeout(() => missing.forEach(load), 60);
 }
