@@ -178,11 +178,14 @@ def _together(found: PeopleRisk) -> list[str]:
     if found.persons.number == found.records.number:
         return []
     alone = share(found.trajectories / max(found.persons.number, 1))
-    return [
+    lines = [
         f"  {found.trajectories:,} of {found.persons.number:,} persons ({alone}) have a set of records that nobody "
         "else has:",
         "  a pseudonym that links the records of a person gives these away.",
     ]
+    if found.dominated:
+        lines.append(f"  One person has {found.most:,} of the {found.records.number:,} records.")
+    return lines
 
 
 def _columns(found: Assessment) -> _Table:

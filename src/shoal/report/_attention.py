@@ -25,12 +25,13 @@ _MOST = 30
 def attention(release: Made) -> tuple[str, ...]:
     """Return what the holder should see of a release, with what to do about it.
 
-    Sentences on columns that were erased, secrets that single people out, classes of one secret, and searches that
-    stopped. Nothing is said of a differentially private release, whose promise covers all of it.
+    Sentences on columns that were erased, secrets that single people out, classes of one secret, one person with
+    very many records, and searches that stopped. Nothing is said of a differentially private release, whose promise
+    covers all of it.
     """
     if release.private is not None or len(release.parts) > 1 or not release.records:
         return ()
-    found = _noticed(release.table, release.plan.schema, release.records)
+    found = (*_noticed(release.table, release.plan.schema, release.records), *_dominated(release))
     return (*(f"{fact} {advice}" for fact, advice in found), *_unfinished(release))
 
 
@@ -82,6 +83,16 @@ def _same(table: Table, schema: Schema, records: int) -> Iterator[tuple[str, str
                 "finding the class tells the secret.",
                 f"A promise such as `--l {shlex.quote(f'{name}=2')}` prevents it.",
             )
+
+
+def _dominated(release: Made) -> Iterator[tuple[str, str]]:
+    after = None if release.people is None else release.people[1]
+    if after is not None and after.dominated:
+        yield (
+            f"One person has {after.most:,} of the {after.records.number:,} released records: who knows of "
+            "somebody with so many finds them by that.",
+            "Keep fewer records of each person, such as the latest.",
+        )
 
 
 def _unfinished(release: Made) -> Iterator[str]:

@@ -14,6 +14,8 @@ from shoal.tables import Frequencies, Table
 __all__ = ["PeopleRisk", "UnitRisk", "people_risk", "risk_of_classes", "unit_risk"]
 
 Floats = npt.NDArray[np.float64]
+#: one person with so many of all records is told
+_MANY = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +58,8 @@ class PeopleRisk:
         with no other person. Whoever sees all records of a person as such, by a pseudonym, finds these.
     column
         The column that says whose record it is; None where every record counts as a person of its own.
+    most
+        The records of the person who has most.
     """
 
     records: UnitRisk
@@ -63,6 +67,12 @@ class PeopleRisk:
     households: UnitRisk | None
     trajectories: int
     column: str | None = None
+    most: int = 1
+
+    @property
+    def dominated(self) -> bool:
+        """Whether one person of several has so many of the records that this alone sets them apart."""
+        return 1 < self.persons.number < self.records.number and self.most >= _MANY * self.records.number
 
 
 def people_risk(table: Table) -> PeopleRisk | None:
@@ -103,6 +113,7 @@ def risk_of_classes(found: Frequencies, labels: Counts, column: str | None) -> P
         households=_of_households(found, labels, of_persons, released),
         trajectories=int(np.count_nonzero(tables.same_records(classes, persons, counts, number)[released] == 1)),
         column=column,
+        most=int(np.bincount(persons, weights=counts).max(initial=0)),
     )
 
 

@@ -66,6 +66,7 @@ def reference(rows: list[dict[str, str]]) -> PeopleRisk:
         households=unit(list(of_homes.values())),
         trajectories=sum(seen[tuple(sorted(each))] == 1 for each in own.values()),
         column="patient",
+        most=max(map(len, own.values())),
     )
 
 
@@ -85,7 +86,7 @@ def test_risks_are_those_of_the_definitions(seed: int) -> None:
     assert same(found.records, wanted.records)
     assert same(found.persons, wanted.persons)
     assert same(found.households, wanted.households)
-    assert (found.trajectories, found.column) == (wanted.trajectories, "patient")
+    assert (found.trajectories, found.column, found.most) == (wanted.trajectories, "patient", wanted.most)
 
 
 def test_without_a_person_column_every_record_is_a_person() -> None:
@@ -121,6 +122,17 @@ def test_the_terminal_and_the_page_say_it_in_words() -> None:
     for words in ("household", "have a set of records that nobody else has"):
         assert words in text
         assert words in page
+
+
+def test_one_person_with_half_of_all_records_is_pointed_out() -> None:
+    few = [{"patient": f"p{i}", "home": "h", "sex": "FM"[i % 2], "town": "a"} for i in range(30)]
+    many = [{"patient": "p0", "home": "h", "sex": "F", "town": "a"} for _ in range(29)]
+    words = "One person has 30 of the 59"
+    assert f"{words} records" in assessment_text(assessed([*few, *many]))
+    assert "One person has" not in assessment_text(assessed([*few, few[0]]))
+    table = shoal.read(pa.Table.from_pylist([*few, *many])).with_schema(Schema(attributes=(PERSON, HOME, *QUASI)))
+    (told,) = shoal.anonymize(table, shoal.KAnonymity(3), method=shoal.Generalize()).attention
+    assert told.startswith(f"{words} released records")
 
 
 @pytest.mark.parametrize("person", [True, False])
