@@ -88,6 +88,7 @@ from .risk import survey_risk as survey_risk
 from .schema import Attribute as Attribute
 from .schema import Cuts as Cuts
 from .schema import Dates as Dates
+from .schema import Digits as Digits
 from .schema import Domain as Domain
 from .schema import Draft as Draft
 from .schema import Flat as Flat

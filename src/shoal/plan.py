@@ -22,7 +22,7 @@ A plan file is TOML::
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Protocol
 
@@ -34,7 +34,7 @@ from shoal.methods import Method, Progress, Work, check_unit
 from shoal.methods.base import Made, Watch
 from shoal.methods.brief import Brief
 from shoal.release import Payment, Release, staying_spent
-from shoal.schema import Draft
+from shoal.schema import Draft, template
 from shoal.schema import draft as draft_schema
 from shoal.tables import Table
 
@@ -209,6 +209,16 @@ def anonymize(
     )
 
 
-def draft(table: Table) -> Draft:
-    """Propose a schema for ``table`` and say why; a person must look at it before it is relied on."""
-    return draft_schema(tables.profile(table), table.count())
+def draft(table: Table, *, private: bool = False, drop: Sequence[str] = ()) -> Draft:
+    """Propose a schema for ``table`` and say why; a person must look at it before it is relied on.
+
+    Parameters
+    ----------
+    private
+        Look at the names of the columns and at nothing else: a template for differential privacy, with what is
+        publicly known of such columns, to be filled in by a person.
+    drop
+        Words: columns that have one of them in their names are left out.
+    """
+    made = template(table.columns) if private else draft_schema(tables.profile(table), table.count())
+    return made.dropping(drop)

@@ -112,7 +112,7 @@ class Release(Made):
             for name, table in written.items():
                 tables.write(table, staging / name)
                 if csv:
-                    tables.write(tables.read(staging / name), (staging / name).with_suffix(".csv"))
+                    tables.write(tables.reread(staging / name), (staging / name).with_suffix(".csv"))
             for name, text in self.notes.items():
                 (staging / name).write_text(text, encoding="utf-8")
             plan, placed = self._write_plan(staging), self._write_hierarchies(staging)
@@ -228,7 +228,7 @@ class Release(Made):
     def _released_values(self, staging: Path, column: str) -> set[str | None]:
         found: set[str | None] = set()
         for file in [part.file for part in self.parts] or [DATA]:
-            table = tables.read(staging / file)
+            table = tables.reread(staging / file)
             if column in table.columns:
                 found |= set(text(tables.distinct_values(table, column)).to_pylist())
         return found
@@ -291,7 +291,7 @@ def released(folder: str | Path) -> Released:
     """
     folder = Path(folder)
     certificate = load_certificate(folder / CERTIFICATE)
-    opened = {data.file: tables.read(folder / data.file) for data in certificate.tables}
+    opened = {data.file: tables.reread(folder / data.file) for data in certificate.tables}
     return Released(tables=opened, schema=Brief.load(folder / PLAN).schema)
 
 

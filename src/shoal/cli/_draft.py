@@ -21,6 +21,7 @@ EXAMPLES = """\b
 Examples:
   shoal draft patients.csv            then review patients.schema.toml
   shoal draft patients.csv --edit     and be asked about what is not known
+  shoal draft patients.csv --private --drop note     a template to fill in, from the names of the columns alone
 """
 
 _TITLES = {
@@ -48,6 +49,14 @@ def draft(
     edit: Annotated[
         bool, typer.Option("--edit", help="Ask about every column of which the draft does not know what it is.")
     ] = False,
+    private: Annotated[
+        bool,
+        typer.Option("--private", help="For differential privacy: look at no record, write a template to fill in."),
+    ] = False,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(help="Leave out columns with this word in their names; repeatable.", metavar="WORD"),
+    ] = None,
     json: _source.Json = False,
 ) -> None:
     """Draft a schema for a table.
@@ -58,12 +67,14 @@ def draft(
     import shoal
     from shoal.errors import OutputError, ParameterError
 
+    if edit and private:
+        raise ParameterError("--edit asks for roles, and --private writes a template: fill it in as a file.")
     if edit and file.source == "-":
         raise ParameterError("--edit asks on standard input, which is the table here.", hint="save the table as a file")
     target = output or _source.default_schema(file.source)
     if target.exists() and not overwrite:
         raise OutputError(f"`{target}` already exists", hint="choose another name with --output, or use --overwrite")
-    drafted = shoal.draft(file.read())
+    drafted = shoal.draft(file.read(), private=private, drop=drop or ())
     if not json:
         _show(drafted)
     if edit:
@@ -76,7 +87,10 @@ def draft(
         ]
         _output.print_json({"schema": target, "summary": drafted.summary, "columns": columns})
         return
-    _next_steps(drafted, file.source, target, asked=edit)
+    if private:
+        _fill_in(drafted, file.source, target)
+    else:
+        _next_steps(drafted, file.source, target, asked=edit)
 
 
 def _show(drafted: Draft) -> None:
@@ -88,7 +102,8 @@ def _show(drafted: Draft) -> None:
         _output.line(title, style="bold")
         width = min(max(len(each.name) for each in columns), 20)
         for each in columns:
-            reason = f"{each.kind}; {drafted.reasons[each.name].removeprefix(f'{role}: ')}"
+            kind = "" if drafted.records is None else f"{each.kind}; "
+            reason = kind + drafted.reasons[each.name].removeprefix(f"{role}: ")
             start = f"  {each.name:<{width}}  "
             first = start if len(start) <= width + 4 else f"{start.rstrip()}\n{' ' * (width + 4)}"
             lines = textwrap.wrap(reason, 76 - width)
@@ -149,3 +164,15 @@ def _next_steps(drafted: Draft, source: str, target: Path, *, asked: bool) -> No
     guesses = "These are guesses: review and correct them, then run:" if drafted.schema.guessed else "Now run:"
     _output.line(f"Wrote {target}. {guesses}")
     _output.line(f"  shoal anonymize {name} --k 5 --output release")
+
+
+def _fill_in(drafted: Draft, source: str, target: Path) -> None:
+    _output.line(f"{len(drafted.schema.names)} columns: {drafted.summary}.", style="bold")
+    _output.line()
+    _output.line(f"Wrote {target}, from the names of the columns alone: no record was looked at.")
+    if open_ := len(drafted.undecided):
+        columns = "1 column" if open_ == 1 else f"{open_} columns"
+        _output.line(f"Fill in {columns}, not from the data; nothing is released before. Then run:")
+    else:
+        _output.line("Check what it says and remove the line `guessed = true`. Then run:")
+    _output.line(f"  shoal anonymize {shlex.quote(source)} --epsilon 1 --delta 1e-5 --output release")

@@ -143,10 +143,11 @@ def decided(schema: Schema, source: str, undecided: str | None) -> Schema:
         raise ParameterError(f"--undecided must be {' or '.join(allowed)}")
     names = schema.having(shoal.Role.DECIDE)
     if names and undecided is None:
-        shown = ", ".join(f"`{name}`" for name in names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+        shown = ", ".join(f"`{name}`" for name in names)
         raise SchemaError(
             f"nobody has decided what {'this column is' if len(names) == 1 else 'these columns are'}: {shown}",
-            hint=f"`shoal draft {source} --edit` asks; or leave them out with `--undecided drop`",
+            hint=f"give each a role in the schema (`shoal draft {source} --edit` asks), and for differential privacy its "
+            "`values` or bounds; or leave them out with `--undecided drop`",
         )
     for name in names:
         schema = schema.with_role(name, undecided or shoal.Role.DECIDE)

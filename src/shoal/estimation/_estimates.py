@@ -186,7 +186,7 @@ def estimate(folder: str | Path, *, size: int = POOL, seed: int = 0) -> Estimate
     except (KeyError, TypeError, ValueError):
         raise InputError("the steps of the certificate are not those of a release of this version") from None
     files = plan.method.files(plan.schema)
-    return estimates_of(plan, events, [tables.read(folder / file) for file in files], size=size, seed=seed)
+    return estimates_of(plan, events, [tables.reread(folder / file) for file in files], size=size, seed=seed)
 
 
 def estimates_of(

@@ -186,6 +186,6 @@ def drafted(schema: Schema, title: str) -> list[str]:
     if not schema.guessed:
         return []
     return [
-        f"`{title}` needs a schema that a person wrote or confirmed: a drafted one was read off the data "
-        "(check it, then remove the line `guessed = true`)"
+        f"`{title}` needs a schema that a person wrote or confirmed, and this one is a draft: check that "
+        "nothing in it was copied from the data, then remove the line `guessed = true`"
     ]

@@ -31,11 +31,13 @@ from .drafts import Guess as Guess
 from .drafts import draft as draft
 from .drafts import habits as habits
 from .drafts import looks as looks
+from .drafts import template as template
 from .drafts import topic as topic
 from .rules import DATE_LEVELS as DATE_LEVELS
 from .rules import RULES as RULES
 from .rules import Cuts as Cuts
 from .rules import Dates as Dates
+from .rules import Digits as Digits
 from .rules import Flat as Flat
 from .rules import FromFile as FromFile
 from .rules import Groups as Groups

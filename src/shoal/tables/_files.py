@@ -12,7 +12,7 @@ from shoal.tables._engine import quiet
 from shoal.tables._table import Table, load_schema
 from shoal.tables.formats import FORMATS, Format, Options, elsewhere, existing, fetch, files, unreadable
 
-__all__ = ["read", "readable", "uploadable", "write"]
+__all__ = ["read", "readable", "reread", "uploadable", "write"]
 
 
 def read(
@@ -57,6 +57,11 @@ def read(
         if not len(found.engine.fetch(found.expression.limit(1))):
             raise DataError(f"{found.source.name} has no records.")
     return found if schema is None else found.with_schema(load_schema(schema))
+
+
+def reread(path: Path) -> Table:
+    """Read a file of a release, of which no record need have been released: as `read`, but it may be empty."""
+    return _read(path, Options())
 
 
 def _fetched(source: str, options: Options) -> Table:

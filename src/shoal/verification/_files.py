@@ -62,7 +62,7 @@ def check_copies(folder: Path, certificate: Certificate) -> list[Check]:
         if copy == data.file or copy not in listed:
             continue
         try:
-            same = _same(tables.read(folder / data.file).to_arrow(), tables.read(folder / copy).to_arrow())
+            same = _same(tables.reread(folder / data.file).to_arrow(), tables.reread(folder / copy).to_arrow())
         except ShoalError:
             same = False
         detail = f"the same records as {data.file}" if same else f"not the records of {data.file}"

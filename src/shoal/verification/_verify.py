@@ -206,7 +206,7 @@ def _open(folder: Path, data: Data, certificate: Certificate, opened: dict[str, 
         checks.append(Check(subject=data.file, passed=False, detail="the certificate does not fingerprint it"))
     suffix = "" if data is certificate.data else f" of {data.file}"
     try:
-        table = tables.read(folder / data.file)
+        table = tables.reread(folder / data.file)
         checks.append(_check_columns(table, data, suffix))
         if checks[-1].passed:
             checks.append(_check_records(table, data, suffix))

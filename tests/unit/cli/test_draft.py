@@ -93,3 +93,23 @@ def test_nothing_runs_before_a_person_has_decided(messy):
     assert _source.decided(schema, "people.csv", "drop")["remarks"].role == "drop"
     with pytest.raises(ParameterError, match="drop or quasi-identifier"):
         _source.decided(schema, "people.csv", "insensitive")
+
+
+def test_a_private_draft_copies_nothing_from_the_data(tmp_path, capsys):
+    """Two tables with the same columns, and other records, kinds and numbers of records: the same bytes."""
+    made = []
+    for folder, rows in (("one", ["34,f,flu,1"]), ("two", ["old,Q,a long text,2020-01-01"] * 40)):
+        path = tmp_path / folder / "people.csv"
+        path.parent.mkdir()
+        path.write_text("\n".join(["age,sex,remarks,x9", *rows]) + "\n")
+        drafted(path, private=True, drop=["x9"])
+        shown = capsys.readouterr().out
+        assert all(len(line) <= 80 for line in shown.splitlines() if "people" not in line)
+        made.append((path.with_name("people.schema.toml").read_bytes(), shown.replace(str(path.parent), "")))
+    assert made[0] == made[1]
+    assert b'[columns.remarks]\nrole = "decide"' in made[0][0]
+
+
+def test_a_template_is_not_asked_about(messy):
+    with pytest.raises(ParameterError, match="--private"):
+        _draft.draft(str(messy), private=True, edit=True)

@@ -126,7 +126,7 @@ def test_rules_explain_themselves(rule, words):
 
 
 def test_rules_say_where_their_values_come_from():
-    assert [name for name, rule in RULES.items() if rule.lists_values] == ["groups", "taxonomy", "file"]
+    assert [name for name, rule in RULES.items() if rule.lists_values] == ["digits", "groups", "taxonomy", "file"]
     assert FromFile(path="zip.csv").file == "zip.csv"
     assert FromFile(path="zip.csv", delimiter=",").moved("there.csv") == FromFile(path="there.csv", delimiter=",")
     assert Taxonomy(path="t.csv").moved("there.csv").file == "there.csv"

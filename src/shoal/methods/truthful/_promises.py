@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self, get_args
@@ -163,12 +163,13 @@ class DifferentialPrivacy(Requirement):
     def problems(self, schema: Schema) -> list[str]:
         """Return everything in ``schema`` that keeps this promise from being kept, each with what to do about it."""
         problems = unfit(schema, self.title) + unit_problems(schema, self.title, self.records_per_person)
+        wanting: dict[str, list[str]] = {}
         for attribute in released(schema):
             if provenance(attribute) is not Provenance.DECLARED:
-                problems.append(f"`{self.title}`: column `{attribute.name}` {_undeclared(attribute)}")
+                wanting.setdefault(_undeclared(attribute), []).append(attribute.name)
             elif attribute.kind is Kind.NUMERIC and attribute.domain is not None and not attribute.domain.exact:
-                problems.append(f"`{self.title}`: column `{attribute.name}` {INEXACT}")
-        return problems
+                wanting.setdefault(INEXACT, []).append(attribute.name)
+        return problems + [f"`{self.title}`: {_named(names)} {problem}" for problem, names in wanting.items()]
 
     def check(self, entry: PromiseEntry, evidence: Evidence) -> list[Check]:
         """Compute again what the steps claim, and compare it with what the data file shows."""
@@ -263,3 +264,8 @@ def _undeclared(attribute: Attribute) -> str:
     if attribute.kind in (Kind.NUMERIC, Kind.DATE):
         return "has no declared domain; give its `minimum` and `maximum`"
     return "has no declared domain; list its `values`, or give a hierarchy that does (a file, groups, a taxonomy)"
+
+
+def _named(names: Sequence[str]) -> str:
+    listed = ", ".join(f"`{name}`" for name in names)
+    return f"column {listed}" if len(names) == 1 else f"each of the {len(names):,} columns {listed}"

@@ -5,6 +5,7 @@ from shoal.schema.drafts._draft import Draft, draft
 from shoal.schema.drafts._habits import DATE_FORMATS, habits
 from shoal.schema.drafts._names import topic
 from shoal.schema.drafts._profile import ColumnProfile, Guess
+from shoal.schema.drafts._template import template
 
 __all__ = [
     "DATE_FORMATS",
@@ -16,5 +17,6 @@ __all__ = [
     "draft",
     "habits",
     "looks",
+    "template",
     "topic",
 ]

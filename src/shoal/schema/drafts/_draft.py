@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shoal import notebook
-from shoal.errors import SchemaError
+from shoal.errors import Problems, SchemaError
 from shoal.schema._domain import Kind
 from shoal.schema._reading import Reading
 from shoal.schema._schema import Attribute, Role, Schema
 from shoal.schema._write import dumps
 from shoal.schema.drafts._kinds import guess_hierarchy, guess_kind
-from shoal.schema.drafts._names import household_key, person_key, topic
+from shoal.schema.drafts._names import household_key, person_key, topic, words
 from shoal.schema.drafts._profile import ColumnProfile, Guess
 from shoal.schema.drafts._roles import guess_role
 from shoal.writing import write_file
@@ -43,6 +43,15 @@ _SPOKEN = {
     Role.STRATUM: "saying where a record was drawn",
     Role.DECIDE: "to decide",
 }
+_TEMPLATE = (
+    "A template for differential privacy, made from the names of the columns alone: no record was looked at.",
+    "Nothing is released before you have",
+    '  1. filled in every column of role "decide", from a code book or from what anybody knows, not from the data:',
+    '     `values = ["...", "..."]`, or `kind = "numeric"` with `minimum` and `maximum`, or `kind = "date"` with days',
+    '     as bounds; then `role = "quasi-identifier"`. Or `role = "drop"`, which leaves the column out.',
+    "  2. checked the other columns, which have what is publicly known of such names;",
+    "  3. removed the line `guessed = true`.",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -58,7 +67,7 @@ class Draft:
     ranking
         The quasi-identifiers, most distinguishing first.
     records
-        The number of records that were looked at.
+        The number of records that were looked at; None if nothing but the names of the columns was.
     unknown
         The columns of which nothing is known, so that caution alone decided.
     """
@@ -66,7 +75,7 @@ class Draft:
     schema: Schema
     reasons: Mapping[str, str]
     ranking: tuple[str, ...] = ()
-    records: int = 0
+    records: int | None = 0
     unknown: tuple[str, ...] = ()
 
     @property
@@ -99,6 +108,24 @@ class Draft:
             unknown=tuple(each for each in self.unknown if each != name),
         )
 
+    def dropping(self, wanted: Sequence[str]) -> Draft:
+        """Return the draft without the columns that have one of these words in their names, or are called so.
+
+        Raises
+        ------
+        SchemaError
+            If a word is in no name.
+        """
+        made, problems = self, Problems()
+        for word in wanted:
+            found = [name for name in self.schema.names if name == word or (words(word) and words(word) <= words(name))]
+            if not found:
+                problems.add(f"no column has the word `{word}` in its name")
+            for name in found:
+                made = made.with_role(name, Role.DROP)
+        problems.raise_as(SchemaError)
+        return made
+
     def confirmed(self) -> Draft:
         """Return the draft after a person has looked at all of it: its schema is no longer marked as guessed."""
         return dataclasses.replace(self, schema=dataclasses.replace(self.schema, guessed=False))
@@ -112,6 +139,8 @@ class Draft:
 
     def to_toml(self) -> str:
         """Return the schema as TOML, each guess with its reason as a comment."""
+        if self.records is None:
+            return dumps(self.schema, head=[*_TEMPLATE, f"Columns: {self.summary}."], comments=self._comments)
         head = [
             f"A draft made from {self.records:,} records. "
             + (
@@ -125,8 +154,12 @@ class Draft:
         ]
         if self.ranking:
             head.append(f"Quasi-identifiers, most distinguishing first: {', '.join(self.ranking)}.")
-        comments = {name: textwrap.wrap(reason, 100) for name, reason in self.reasons.items()}
-        return dumps(self.schema, head=[line for text in head for line in textwrap.wrap(text, 110)], comments=comments)
+        wrapped = [line for text in head for line in textwrap.wrap(text, 110)]
+        return dumps(self.schema, head=wrapped, comments=self._comments)
+
+    @property
+    def _comments(self) -> dict[str, list[str]]:
+        return {name: textwrap.wrap(reason, 100) for name, reason in self.reasons.items()}
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the commented schema to a file; an existing file is kept unless ``overwrite``."""

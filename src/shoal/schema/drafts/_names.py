@@ -40,6 +40,8 @@ class Topic:
 
     Parameters
     ----------
+    key
+        Its name in the table of words.
     role
         What a column of this topic is drafted as.
     means
@@ -48,6 +50,7 @@ class Topic:
         Whether numbers are codes that name something, not quantities.
     """
 
+    key: str
     role: Role
     means: str
     nominal: bool = False
@@ -154,13 +157,15 @@ def _people() -> frozenset[str]:
 @functools.cache
 def _table() -> tuple[_Entry, ...]:
     text = resources.files("shoal.schema.drafts").joinpath("names.toml").read_text(encoding="utf-8")
-    return tuple(_entry(each) for each in tomllib.loads(text).values())
+    return tuple(_entry(key, each) for key, each in tomllib.loads(text).items())
 
 
-def _entry(found: dict[str, object]) -> _Entry:
+def _entry(key: str, found: dict[str, object]) -> _Entry:
     listed = [word for key, value in found.items() if key not in _SETTINGS for word in str(value).split()]
     return _Entry(
-        topic=Topic(role=Role(str(found["role"])), means=str(found["means"]), nominal=bool(found.get("nominal"))),
+        topic=Topic(
+            key=key, role=Role(str(found["role"])), means=str(found["means"]), nominal=bool(found.get("nominal"))
+        ),
         whole=frozenset(word for word in listed if "*" not in word),
         starts=tuple(word[:-1] for word in listed if word.endswith("*")),
         ends=tuple(word[1:] for word in listed if word.startswith("*")),

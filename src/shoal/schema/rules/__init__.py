@@ -20,6 +20,7 @@ from shoal.schema.rules._intervals import Intervals as Intervals
 from shoal.schema.rules._cuts import Cuts as Cuts
 from shoal.schema.rules._cuts import Quantiles as Quantiles
 from shoal.schema.rules._mask import Mask as Mask
+from shoal.schema.rules._digits import Digits as Digits
 from shoal.schema.rules._dates import Dates as Dates
 from shoal.schema.rules._regions import Regions as Regions
 from shoal.schema.rules._groups import Groups as Groups

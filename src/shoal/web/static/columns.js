@@ -170,7 +170,7 @@ function ruleNow() {
 }
 
 /** What has no fields here, such as a file, stays as it was. */
-const asItWas = (rule, name) => name === "regions" || name === "file" || typeof rule?.[name] === "string";
+const asItWas = (rule, name) => ["regions", "digits", "file"].includes(name) || typeof rule?.[name] === "string";
 /** A number where it is one, a day or a mistake as it is. */
 const bound = (value) => (value === "" ? undefined : Number.isNaN(Number(value)) ? value : Number(value));
 

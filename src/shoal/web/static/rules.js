@@ -21,6 +21,7 @@ export const rules = {
   mask: (text) => ({ mask: numbers(text("mask")), length: numbers(text("length"))[0], side: text("side") }),
   dates: (text, dates) => ({ dates }),
   groups: (text) => ({ groups: groupsOf(text("groups")) }),
+  digits: () => ({ digits: 5, hide: [1, 2, 3] }),
   regions: () => ({ regions: ["sub-region", "region"] }),
   taxonomy: (text) => ({ taxonomy: Object.fromEntries(lines(text("taxonomy")).map(pair)) }),
   file: () => ({ file: "" }),
