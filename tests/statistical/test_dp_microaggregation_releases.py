@@ -15,8 +15,9 @@ import pyarrow as pa
 import pytest
 
 import shoal
+from reference.noise import QuickSource
 from shoal.mechanisms import SYSTEM, Laplace
-from shoal.methods.noise import Records, Target, _centroids, centroid_noise
+from shoal.methods.noise import Records, Target, _centroids, centroid_noise, dp_microaggregate
 from shoal.methods.noise._columns import Columns
 from shoal.methods.noise._make import draw
 from shoal.schema import Attribute, Domain, Groups, Kind, Missing, Role, Schema
@@ -210,3 +211,41 @@ def test_the_audit_catches_noise_that_does_not_cover_all_clusters(kind: str, mon
 
     monkeypatch.setattr(_centroids, "centroid_noise", twin)
     assert audit(extremes, first, second, delta=1e-5, trials=300).refutes(2)
+
+
+# Two clusters of 200 by their distance from the origin, far apart in the first column. The record at the origin becomes
+# the farthest: each cluster hands a record on, and the means of both columns move by a step or nearly so.
+NEAR = np.array([[0.0, 0.0]] + [[300.0, 500.0]] * 199 + [[0.0, 1000.0]] + [[880.0, 500.0]] * 199)
+FAR = np.concatenate([NEAR[1:], [[1000.0, 180.0]]])
+STEP = 1000 / 200
+
+
+def norms(source: QuickSource) -> Callable[[np.ndarray], Hashable]:
+    """Return by how many half steps the released means are nearer to those of one table than to those of the other.
+
+    Box noise has a density that falls with the largest coordinate alone: how far the means are away, column by column,
+    says all that there is to know.
+    """
+    centres = [values.reshape(2, 200, 2).mean(axis=1) for values in (NEAR, FAR)]
+
+    def nearer(values: np.ndarray) -> Hashable:
+        records = Records(numeric=values, lower=[0.0, 0.0], upper=[1000.0, 1000.0])
+        made = dp_microaggregate(records, epsilon=2, k=200, noise="box", reference_points=1, source=source)
+        means = made.parts[0].centroids.numeric
+        means = means[np.argsort(means[:, 0])]
+        one, other = (np.abs(means - centre).max(axis=0) for centre in centres)
+        return tuple(np.rint(2 * (one - other) / STEP).astype(int).tolist())
+
+    return nearer
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("times", "refuted"), [(1, False), (2, True)])
+def test_the_audit_catches_box_noise_of_half_the_size(
+    times: int, refuted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def twin(target: Target, *, size: int, **rest: Any) -> Any:
+        return centroid_noise(target, size=times * size, **rest)
+
+    monkeypatch.setattr(_centroids, "centroid_noise", twin)
+    assert audit(norms(QuickSource(times)), NEAR, FAR, trials=1_000).refutes(2) is refuted

@@ -76,7 +76,7 @@ def board_report(
 
 def _disclosure(folder: Path, table: TableFigures, schema: Schema) -> list[DisclosureFigures]:
     """Measure what released classes tell about released secrets; nothing where classes are not what hides people."""
-    released = tables.read(folder / table.file)
+    released = tables.reread(folder / table.file)
     if table.risk is None or table.classes_by != "the quasi-identifiers":
         return []
     plain = tuple(
@@ -92,7 +92,7 @@ def _disclosure(folder: Path, table: TableFigures, schema: Schema) -> list[Discl
 
 
 def _identifiers(folder: Path, table: TableFigures, schema: Schema) -> list[IdentifierFigures]:
-    found = safe_harbor(tables.read(folder / table.file), schema)
+    found = safe_harbor(tables.reread(folder / table.file), schema)
     return [
         IdentifierFigures(column=each.column, letters=each.letters, verdict=str(each.verdict), words=each.words)
         for each in found

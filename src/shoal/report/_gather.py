@@ -62,7 +62,7 @@ def public_report(folder: str | Path) -> Document:
 def gather(folder: Path, certificate: Certificate) -> Document:
     """Return the public report on the released tables in ``folder``, which ``certificate`` speaks of."""
     shown = tuple(
-        _counted(certificate, data, _table(tables.read(folder / data.file), data, _hidden_among(certificate, data)))
+        _counted(certificate, data, _table(tables.reread(folder / data.file), data, _hidden_among(certificate, data)))
         for data in certificate.tables
     )
     # of the whole release: randomising one column promises something about that column alone

@@ -112,4 +112,4 @@ def test_a_private_draft_copies_nothing_from_the_data(tmp_path, capsys):
 
 def test_a_template_is_not_asked_about(messy):
     with pytest.raises(ParameterError, match="--private"):
-        _draft.draft(str(messy), private=True, edit=True)
+        drafted(messy, private=True, edit=True)

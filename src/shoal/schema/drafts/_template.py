@@ -54,7 +54,9 @@ def template(names: Sequence[str]) -> Draft:
 def _guess(name: str, *, whose: bool) -> Guess[Attribute]:
     about = topic(name)
     if whose:
-        return _as(Role.PERSON, name, "its name suggests whose record it is; where people have one record each, drop it")
+        return _as(
+            Role.PERSON, name, "its name suggests whose record it is; where people have one record each, drop it"
+        )
     if about is not None and about.role is Role.IDENTIFIER:
         return _as(Role.IDENTIFIER, name, f"its name suggests {about.means}")
     if person_key(name):
