@@ -41,11 +41,7 @@ LEARNED = 5
 FEWER = {"PrivBayes": 3, "MST": 3, "AIM": 2}
 EPSILONS = ("0.1", "1", "3")
 DELTA = "1e-5"
-EARNINGS = ["location", "NACE1", "size", "economicFinanc", "payAgreement", "sex", "age", "education", "occupation"] + [
-    "contract",
-    "fullPart",
-    "lengthService",
-]
+EARNINGS = "location NACE1 size economicFinanc payAgreement sex age education occupation contract fullPart lengthService".split()
 
 PEER = """
 import sys, time, pandas as pd
