@@ -41,7 +41,20 @@ LEARNED = 5
 FEWER = {"PrivBayes": 3, "MST": 3, "AIM": 2}
 EPSILONS = ("0.1", "1", "3")
 DELTA = "1e-5"
-EARNINGS = "location NACE1 size economicFinanc payAgreement sex age education occupation contract fullPart lengthService".split()
+EARNINGS = [
+    "location",
+    "NACE1",
+    "size",
+    "economicFinanc",
+    "payAgreement",
+    "sex",
+    "age",
+    "education",
+    "occupation",
+    "contract",
+    "fullPart",
+    "lengthService",
+]
 
 PEER = """
 import sys, time, pandas as pd
