@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from fractions import Fraction
 
 from shoal.exact import share
-from shoal.guarantees import Certificate, Strength
+from shoal.guarantees import AccountEntry, BudgetEntry, Certificate, Strength
 from shoal.methods.noise import GIVEN_PARTITION, NOISE, RECORD_QUERY
 from shoal.report._document import Document, PeopleFigures, Risk, UnitFigures, Variant
 from shoal.risk import Reidentification
@@ -145,6 +146,8 @@ def limitations(certificate: Certificate) -> Iterable[str]:
         )
         yield "A person with several records is protected less: the privacy loss grows with their number."
         yield "Privacy losses add up: every further release about the same people spends more."
+        if certificate.account is not None:
+            yield _paid(certificate.account)
     elif models & NOISE.keys():
         yield from _noisy(models)
     else:
@@ -165,6 +168,23 @@ def limitations(certificate: Certificate) -> Iterable[str]:
     if read_off:
         names = ", ".join(f"`{name}`" for name in read_off)
         yield f"The domain of {names} was not declared but taken from the data; released labels may reveal its values."
+
+
+def _paid(account: AccountEntry) -> str:
+    """Say what the account of a release has spent, and what is left."""
+
+    def figures(one: BudgetEntry, less: BudgetEntry | None = None) -> str:
+        names = ("rho",) if one.rho is not None else ("epsilon", "delta")
+        parts = []
+        for name in names:
+            taken = Fraction(0) if less is None else Fraction(getattr(less, name) or 0)
+            parts.append(f"{name} {float(Fraction(getattr(one, name)) - taken):.6g}")
+        return ", ".join(parts)
+
+    return (
+        f"It was paid from an account of these records, as entry {account.entry:,}: {figures(account.cost)}. By then "
+        f"{figures(account.spent)} was spent in all, and {figures(account.budget, account.spent)} was left."
+    )
 
 
 def _noisy(models: Collection[str]) -> Iterable[str]:

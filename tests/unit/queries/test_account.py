@@ -122,6 +122,8 @@ def test_the_certificate_says_how_the_account_stood(account: shoal.Account, tmp_
     folder = shoal.anonymize(table(), TRUTHFUL, account=account).write(tmp_path / "first")
     assert shoal.verify(folder).passed
     stated = json.loads((folder / "certificate.json").read_text())["account"]
+    for shown in ("summary.txt", "report.html"):
+        assert "It was paid from an account of these records" in " ".join((folder / shown).read_text().split())
     assert stated["neighbours"] == "add or remove one record"
     assert stated["spent"] == stated["cost"] == {"epsilon": "1", "delta": "1/1000000"}
     assert stated["budget"] == {"epsilon": "2", "delta": "1/100000"}
