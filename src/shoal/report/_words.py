@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from fractions import Fraction
 
-from shoal.exact import share
+from shoal.exact import fraction, share
 from shoal.guarantees import AccountEntry, BudgetEntry, Certificate, Strength
 from shoal.methods.noise import GIVEN_PARTITION, NOISE, RECORD_QUERY
 from shoal.report._document import Document, PeopleFigures, Risk, UnitFigures, Variant
@@ -177,8 +176,8 @@ def _paid(account: AccountEntry) -> str:
         names = ("rho",) if one.rho is not None else ("epsilon", "delta")
         parts = []
         for name in names:
-            taken = Fraction(0) if less is None else Fraction(getattr(less, name) or 0)
-            parts.append(f"{name} {float(Fraction(getattr(one, name)) - taken):.6g}")
+            taken = "0" if less is None else getattr(less, name) or "0"
+            parts.append(f"{name} {float(fraction(getattr(one, name)) - fraction(taken)):.6g}")
         return ", ".join(parts)
 
     return (
