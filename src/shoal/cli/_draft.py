@@ -21,7 +21,7 @@ EXAMPLES = """\b
 Examples:
   shoal draft patients.csv            then review patients.schema.toml
   shoal draft patients.csv --edit     and be asked about what is not known
-  shoal draft patients.csv --private --drop note     a template to fill in, from the names of the columns alone
+  shoal draft patients.csv --private  for differential privacy: a template
 """
 
 _TITLES = {
