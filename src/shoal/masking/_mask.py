@@ -95,7 +95,7 @@ def mask(table: Table, *steps: MaskingStep, known: Sequence[str] = (), source: R
     rows = table.to_arrow()
     before = {name: rows[name].combine_chunks() for name in rows.column_names}
     missing = [
-        name for name in dict.fromkeys([*(c for step in steps for c in step.columns), *known]) if name not in before
+        name for name in dict.fromkeys([*(c for step in steps for c in step.reads), *known]) if name not in before
     ]
     if missing:
         raise DataError([f"the table has no column `{name}`" for name in missing])

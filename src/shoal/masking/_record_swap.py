@@ -75,6 +75,11 @@ class RecordSwap(MaskingStep):
         """The columns that the step changes."""
         return self.geography
 
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The columns that the step looks at."""
+        return (self.household, *self.geography, *self.risk, *self.similar)
+
     def describe(self) -> str:
         """Say what the step does."""
         return (

@@ -60,6 +60,11 @@ class Shuffle(MaskingStep):
         """The columns that the step changes."""
         return self.names
 
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The columns that the step looks at."""
+        return (*self.names, *self.given)
+
     def describe(self) -> str:
         """Say what the step does."""
         given = f" given {listed(self.given)}" if self.given else ""

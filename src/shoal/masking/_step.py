@@ -76,6 +76,11 @@ class MaskingStep(ABC):
     def columns(self) -> tuple[str, ...]:
         """The columns that the step changes."""
 
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The columns that the step looks at."""
+        return self.columns
+
     @abstractmethod
     def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:
         """Return the changed columns, what was done in one sentence, and what is promised."""

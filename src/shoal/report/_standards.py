@@ -28,6 +28,7 @@ _TECHNIQUES = {
     "noised": "randomization: noise addition",
     "concepts-drawn": "randomization",
     "averaged": "randomization: microaggregation",
+    "aggregated": "randomization: microaggregation; of intervals and sets, generalization: local generalization",
     "separated": "anatomization",
 }
 _MODELS = {

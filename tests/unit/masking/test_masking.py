@@ -357,3 +357,10 @@ def test_records_that_say_something_else_are_refused(tmp_path: Path) -> None:
     record.unlink()
     with pytest.raises(shoal.errors.VerificationError, match="there is no record"):
         shoal.verify(path)
+
+
+def test_all_columns_that_are_not_there_are_named_at_once() -> None:
+    step = shoal.masking.Shuffle(names=("income", "nope"), given=("zzz",))
+    with pytest.raises(DataError) as caught:
+        shoal.mask(shoal.read(_people()), step, source=SOURCE(1))
+    assert len(caught.value.problems) == 2
