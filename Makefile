@@ -2,10 +2,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench lint types native system explore large fuzz stops faults wheel lowest docs clean
+.PHONY: help demo test check bench lint types native system explore large fuzz stops faults wheel sbom constraints lowest docs clean
 
 help: ## show what each target does
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 13
 
 .venv/installed: pyproject.toml $(wildcard src/shoal/kernels/native/*)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -50,10 +50,15 @@ stops: .venv/tested ## signals at random moments of every command, 100 rounds ea
 faults: .venv/tested ## every system call of a release and a spending fails once; the power fails between any two
 	SHOAL_FAULTS_STRIDE=1 $(BIN)/python -m pytest -q -s tests/reliability/test_faults.py
 
-wheel: .venv/installed ## build the wheel of this platform, check that it is complete, and list what is in it
+wheel: .venv/installed ## build the wheel of this platform and check that it is complete
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
 	$(BIN)/python tools/check_wheel.py dist
-	$(BIN)/python tools/sbom.py > dist/shoal.cdx.json
+
+sbom: wheel ## list what the wheel and its dependencies are, with licences, as CycloneDX
+	sh tools/sbom dist
+
+constraints: test ## write down the versions with which all tests have passed
+	$(BIN)/python tools/constraints.py > constraints.txt
 
 lowest: wheel ## install the wheel with the lowest allowed versions into a clean environment, and run the tests there
 	sh tools/lowest-versions

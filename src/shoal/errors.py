@@ -17,6 +17,7 @@
     │       └── AccountSpent  a release would: nothing is made         exit code 2
     ├── VerificationError     a release does not keep its promise     exit code 1
     │   └── LedgerError       the ledger of a budget is damaged
+    │       └── LedgerUnusable the system does not let it be used       exit code 2
     ├── NotAnswered           a query failed after it was paid for    exit code 3
     └── Cancelled             the user stopped the work               exit code 130
 
@@ -45,6 +46,7 @@ __all__ = [
     "HierarchyError",
     "InputError",
     "LedgerError",
+    "LedgerUnusable",
     "MissingExtraError",
     "NotAnswered",
     "OutputError",
@@ -163,6 +165,12 @@ class AccountSpent(BudgetSpent):
 
 class LedgerError(VerificationError):
     """The ledger was changed, cut short or cannot be written; nothing is answered."""
+
+
+class LedgerUnusable(LedgerError):
+    """The ledger cannot be made, read or written now, which says nothing against it; nothing is answered."""
+
+    exit_code = 2
 
 
 class AccessError(InputError):

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from shoal.errors import LedgerError, ShoalError
+from shoal.errors import LedgerError, ParameterError, ShoalError
 from shoal.queries._accounts import Accounts
 from shoal.queries._store import Head, canonical
 from shoal.writing import write_file
@@ -56,7 +56,7 @@ class CheckpointFile:
             said, _, code = line.rpartition(" ")
             title, _, head = said.rpartition(" ")
             found = Checkpoint(Head.parse(head), text)
-        except (OSError, UnicodeDecodeError, LedgerError):
+        except (OSError, UnicodeDecodeError, LedgerError, ParameterError):
             return None
         known = title == _TITLE and hmac.compare_digest(code.encode(), self._code(found).encode())
         return found if known else None

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shoal.errors import LedgerError
+from shoal.errors import LedgerError, LedgerUnusable, ParameterError
 
 __all__ = [
     "SCHEMA",
@@ -35,6 +35,7 @@ __all__ = [
     "read_key",
     "reason",
     "sync_folder",
+    "unusable",
 ]
 
 KEY_BYTES = 32
@@ -94,7 +95,7 @@ def make_key(path: Path) -> bytes:
             out.flush()
             os.fsync(out.fileno())
     except OSError as error:
-        raise LedgerError(f"the key `{path.name}` of the ledger cannot be made: {reason(error)}.") from None
+        raise unusable(f"the key `{path.name}` of the ledger cannot be made", error) from None
     return secret
 
 
@@ -103,7 +104,7 @@ def read_key(path: Path) -> bytes:
     try:
         secret = path.read_bytes()
     except OSError as error:
-        raise LedgerError(f"the key `{path.name}` of the ledger cannot be read: {reason(error)}.") from None
+        raise unusable(f"the key `{path.name}` of the ledger cannot be read", error) from None
     if len(secret) != KEY_BYTES:
         raise LedgerError(f"the key `{path.name}` of the ledger must be {KEY_BYTES} bytes.")
     return secret
@@ -125,6 +126,13 @@ def reason(error: Exception) -> str:
         return (error.strerror or "the system refuses").lower()
     # SQLite's messages speak of files and locks, never of what is in them
     return str(error)
+
+
+def unusable(problem: str, error: Exception, then: str = "") -> LedgerError:
+    """Return what to raise where the system refuses; files that are missing or damaged are another matter."""
+    damaged = isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.OperationalError)
+    kind = LedgerError if damaged or isinstance(error, FileNotFoundError) else LedgerUnusable
+    return kind(f"{problem}: {reason(error)}{then}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +167,7 @@ class Head:
         try:
             return cls(int(number), bytes.fromhex(code))
         except ValueError:
-            raise LedgerError("a head is a number, a colon and a code of 64 hexadecimal digits.") from None
+            raise ParameterError("a head is a number, a colon and a code of 64 hexadecimal digits.") from None
 
 
 class Anchor:
@@ -176,7 +184,7 @@ class Anchor:
                 hint="without it, a ledger that was cut short looks complete; see `shoal vault ledger --help`",
             ) from None
         except OSError as error:
-            raise LedgerError(f"the anchor `{path.name}` cannot be used: {reason(error)}.") from None
+            raise unusable(f"the anchor `{path.name}` cannot be used", error) from None
 
     def close(self) -> None:
         """Close the file."""
@@ -190,7 +198,7 @@ class Anchor:
             os.lseek(self._file, 0, os.SEEK_SET)
             record = os.read(self._file, SIZE)
         except OSError as error:
-            raise LedgerError(f"the anchor of the ledger cannot be read: {reason(error)}.") from None
+            raise unusable("the anchor of the ledger cannot be read", error) from None
         text, _, code = record.decode("ascii", "replace").rstrip().rpartition(" ")
         if len(record) != SIZE or not hmac.compare_digest(code.encode(), self._code(text).encode()):
             raise LedgerError("the anchor of the ledger was changed or belongs to another key.")
@@ -204,16 +212,16 @@ class Anchor:
             os.lseek(self._file, 0, os.SEEK_SET)
             written = os.write(self._file, record)
         except OSError as error:
-            raise LedgerError(f"the anchor of the ledger cannot be written: {reason(error)}.") from None
+            raise unusable("the anchor of the ledger cannot be written", error) from None
         if written != SIZE:
-            raise LedgerError("the anchor of the ledger cannot be written: the disk is full.")
+            raise LedgerUnusable("the anchor of the ledger cannot be written: the disk is full.")
 
     def sync(self) -> None:
         """Make what was written survive a power failure; other threads may write the next head meanwhile."""
         try:
             getattr(os, "fdatasync", os.fsync)(self._file)
         except OSError as error:
-            raise LedgerError(f"the anchor of the ledger cannot be written: {reason(error)}.") from None
+            raise unusable("the anchor of the ledger cannot be written", error) from None
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -221,7 +229,7 @@ class Anchor:
         end = time.monotonic() + PATIENCE
         while not _try_lock(self._file):
             if time.monotonic() > end:
-                raise LedgerError("another process holds the ledger.", hint="wait for it, or stop it")
+                raise LedgerUnusable("another process holds the ledger.", hint="wait for it, or stop it")
             time.sleep(0.0005)
         try:
             yield

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from shoal.errors import LedgerError, ShoalError
+from shoal.errors import LedgerError, LedgerUnusable, ShoalError
 from shoal.queries._accounts import (
     WHOLE,
     Receipt,
@@ -47,8 +47,8 @@ from shoal.queries._store import (
     connect,
     make_key,
     read_key,
-    reason,
     sync_folder,
+    unusable,
 )
 from shoal.queries._unit import RECORD, Unit
 
@@ -136,7 +136,7 @@ class Ledger:
         key_path, anchor_path = key or beside(path, "key"), anchor or beside(path, "head")
         for each in (path, anchor_path):
             if each.exists():
-                raise LedgerError(f"`{each.name}` already exists.", hint="a ledger is never replaced")
+                raise LedgerUnusable(f"`{each.name}` already exists.", hint="a ledger is never replaced")
         secret = read_key(key_path) if key_path.exists() else make_key(key_path)
         connection = None
         try:
@@ -149,7 +149,7 @@ class Ledger:
             for folder in {path.parent, anchor_path.parent, key_path.parent}:
                 sync_folder(folder)
         except (sqlite3.Error, OSError) as error:
-            raise LedgerError(f"the ledger `{path.name}` cannot be made: {reason(error)}.") from None
+            raise unusable(f"the ledger `{path.name}` cannot be made", error) from None
         ledger = cls(path, connection, kept, secret)
         if unit != RECORD:
             ledger._record(unit.entry())
@@ -177,7 +177,7 @@ class Ledger:
                 opened.callback(connection.close)
                 sound = [row[0] for row in connection.execute("PRAGMA quick_check")] == ["ok"]
             except sqlite3.Error as error:
-                raise LedgerError(f"the ledger `{path.name}` cannot be opened: {reason(error)}.") from None
+                raise unusable(f"the ledger `{path.name}` cannot be opened", error) from None
             if not sound:
                 raise LedgerError(f"the ledger `{path.name}` is damaged.")
             ledger = cls(path, connection, kept, secret)
@@ -412,5 +412,5 @@ class Ledger:
         except BaseException as error:
             self._chain.forget()
             if isinstance(error, sqlite3.Error | OSError):
-                raise LedgerError(f"the ledger cannot be used: {reason(error)}; nothing is answered.") from None
+                raise unusable("the ledger cannot be used", error, "; nothing is answered") from None
             raise

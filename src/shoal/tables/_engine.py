@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import logging
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -36,6 +38,11 @@ _CUT = (
     "no connection to the server",
     "connection to server was lost",
     "ssl connection has been closed",
+)
+#: what the operating system says in its own fixed words, which engines repeat among theirs
+_SYSTEM = tuple(
+    os.strerror(number)
+    for number in (errno.EFBIG, errno.EIO, errno.EROFS, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENAMETOOLONG)
 )
 _asking: ContextVar[bool] = ContextVar("asking", default=False)
 # Spark writes every failed query to the terminal; threads ask at the same time, so the logger itself stays as it is
@@ -145,6 +152,8 @@ def _explain(raised: Exception) -> tuple[str | None, str | None]:
         return "the connection to the database was cut", "is the server running? Try again when it is"
     if isinstance(raised, PermissionError) or "Permission denied" in text:
         return "permission was denied", None
+    if (said := next((phrase for phrase in _SYSTEM if phrase in text), None)) is not None:
+        return f"the system refuses: {said.lower()}", None
     if "No module named 'shoal" in text:
         return "Shoal is not installed on the machines of the cluster", "install it in the executors' Python"
     return f"the engine failed ({kind})", None

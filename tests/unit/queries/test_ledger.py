@@ -448,6 +448,21 @@ class TestRefusals:
         with pytest.raises(LedgerError, match="already exists"):
             Ledger.create(path, budget=Loss.of(1))
 
+    @pytest.mark.parametrize(
+        ("raised", "code"),
+        [(sqlite3.OperationalError("disk I/O error"), 2), (sqlite3.DatabaseError("file is not a database"), 1)],
+    )
+    def test_what_the_system_refuses_is_not_called_damage(
+        self, ledger: Ledger, path: Path, monkeypatch: pytest.MonkeyPatch, raised: Exception, code: int
+    ) -> None:
+        def refuse(_: Path) -> sqlite3.Connection:
+            raise raised
+
+        monkeypatch.setattr("shoal.queries.ledger.connect", refuse)
+        with pytest.raises(LedgerError, match=str(raised)) as caught:
+            Ledger.open(path)
+        assert caught.value.exit_code == code
+
     def test_a_ledger_that_does_not_exist_is_not_made_by_opening(self, path: Path) -> None:
         with pytest.raises(LedgerError, match="there is no ledger"):
             Ledger.open(path)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import logging
+import os
 
 import duckdb
 import pyarrow as pa
@@ -15,6 +17,13 @@ def test_the_words_of_an_engine_are_not_passed_on() -> None:
         duckdb.sql("SELECT 'Xq7canary'::INTEGER").fetchall()
     assert str(caught.value) == "a.csv: the engine failed (ConversionException)."
     assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize("number", [errno.EFBIG, errno.EIO, errno.EROFS])
+def test_what_the_system_says_is_passed_on_in_its_words_alone(number: int) -> None:
+    with pytest.raises(DataError) as caught, quiet("a.csv"):
+        raise duckdb.IOException(f'Could not write file "Xq7canary": {os.strerror(number)}')
+    assert str(caught.value) == f"a.csv: the system refuses: {os.strerror(number).lower()}."
 
 
 def test_the_error_can_be_chosen() -> None:
