@@ -222,7 +222,7 @@ def _check_file(path: Path, *, overwrite: bool) -> None:
     if not path.parent.is_dir():
         raise OutputError(f"{path.parent} is not a folder.")
     if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise OutputError(f"you have no permission to write to {path.parent}.")
+        raise OutputError(f"no permission to write into the folder `{path.absolute().parent.name or '/'}`.")
 
 
 def _move(temporary: Path, path: Path, *, overwrite: bool) -> None:

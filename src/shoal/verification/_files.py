@@ -9,13 +9,26 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from shoal import tables
-from shoal.errors import ShoalError
+from shoal.errors import Cancelled, OutputError, ShoalError
 from shoal.guarantees import CERTIFICATE, POPULATION, Certificate, Check, File, fingerprint
 from shoal.methods.brief import Brief
 from shoal.schema.rules import text
 from shoal.verification._parquet import hidden
 
-__all__ = ["JOINED", "PLAN", "REPORT", "SIGNATURE", "SUMMARY", "allowed_files", "check_copies", "check_files"]
+__all__ = [
+    "JOINED",
+    "PLAN",
+    "REPORT",
+    "SIGNATURE",
+    "SUMMARY",
+    "UNDECIDED",
+    "allowed_files",
+    "check_copies",
+    "check_files",
+]
+
+#: what says nothing about a release: a person who stops the check, a machine on which it cannot be carried out
+UNDECIDED = (Cancelled, OutputError)
 
 PLAN, SUMMARY, REPORT, JOINED, SIGNATURE = "plan.toml", "summary.txt", "report.html", "joined.sql", "signature.json"
 _BATCH = 1_000_000
@@ -65,6 +78,8 @@ def check_copies(folder: Path, certificate: Certificate) -> list[Check]:
         try:
             original = tables.reread(folder / data.file).to_arrow()
             same = _same(original, tables.read(folder / copy).to_arrow() if len(original) else _bare(folder / copy))
+        except UNDECIDED:
+            raise
         except (ShoalError, pa.ArrowInvalid):
             same = False
         detail = f"the same records as {data.file}" if same else f"not the records of {data.file}"

@@ -10,6 +10,7 @@ from shoal.errors import ShoalError, VerificationError
 from shoal.guarantees import Check, Verification, checked
 from shoal.masking import RECORD, MaskingRecord, MaskingStep, StepEntry
 from shoal.tables import Table
+from shoal.verification._files import UNDECIDED
 
 __all__ = ["verify_masked"]
 
@@ -63,6 +64,8 @@ def _content(file: Path, record: MaskingRecord) -> list[Check]:
         table = tables.read(file)
         if tuple(table.columns) != record.columns or table.count() != record.records:
             return [Check(subject="table", passed=False, detail="not the columns or the records that the record says")]
+    except UNDECIDED:
+        raise
     except ShoalError as error:
         return [Check(subject="table", passed=False, detail="; ".join(error.problems))]
     shown = f"{record.records:,} records, {len(record.columns)} columns, as recorded"

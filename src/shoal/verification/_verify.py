@@ -23,7 +23,7 @@ from shoal.guarantees import (
 from shoal.methods import promises
 from shoal.methods.brief import Brief
 from shoal.tables import Table
-from shoal.verification._files import PLAN, allowed_files, check_copies, check_files
+from shoal.verification._files import PLAN, UNDECIDED, allowed_files, check_copies, check_files
 from shoal.verification._masked import verify_masked
 from shoal.verification._plan import check_plan
 from shoal.verification._rendered import check_hierarchies, check_links, check_rendered
@@ -164,6 +164,8 @@ def _check_content(plan: Brief, evidence: Evidence, *, rendered: bool) -> list[C
         for entry in evidence.certificate.promises:
             checks += _check_promise(entry, evidence)
         checks += check_rendered(evidence) if rendered else []
+    except UNDECIDED:
+        raise
     except ShoalError as error:
         return [Check(subject=evidence.certificate.data.file, passed=False, detail="; ".join(error.problems))]
     return [*checks, *on_trust(plan, evidence.certificate)]
@@ -211,6 +213,8 @@ def _open(folder: Path, data: Data, certificate: Certificate, opened: dict[str, 
         if checks[-1].passed:
             checks.append(_check_records(table, data, suffix))
             opened[data.file] = table
+    except UNDECIDED:
+        raise
     except ShoalError as error:
         checks.append(Check(subject=data.file, passed=False, detail="; ".join(error.problems)))
     return checks
