@@ -21,7 +21,10 @@ SCHEMA = Schema(
 CROWD, CLOSE = shoal.KAnonymity(5), shoal.TCloseness("income", 0.25)
 
 
-@pytest.mark.parametrize("name", ["mdav", "vmdav", "t-microaggregate", "generalize", "mondrian", "anatomy"])
+@pytest.mark.parametrize(
+    "name",
+    ["mdav", "vmdav", "t-microaggregate", "generalize", "iterate", "mondrian", "subtree", "anatomy", "suppress"],
+)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_order_of_the_rows_does_not_matter(name: str, seed: int) -> None:
     generator = np.random.default_rng(seed)
