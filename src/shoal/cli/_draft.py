@@ -152,10 +152,8 @@ def _next_steps(drafted: Draft, source: str, target: Path, *, asked: bool) -> No
     _output.line(f"{len(drafted.schema.names)} columns: {drafted.summary}.", style="bold")
     if drafted.unknown and drafted.schema.guessed:
         count = len(drafted.unknown)
-        _output.line(
-            f"{'1 column is' if count == 1 else f'{count} columns are'} taken as known to others out of caution:\n"
-            "say which are not, and the release keeps more detail."
-        )
+        told = "1 column: say what it is" if count == 1 else f"{count} columns: say what they are"
+        _output.line(f"Caution alone decided about {told}, and the release\nkeeps more detail.")
     _output.line()
     name, count = shlex.quote(source), len(drafted.questions)
     if drafted.questions and not asked:

@@ -71,6 +71,26 @@ def test_names_that_only_look_alike_say_nothing(name):
     assert drafted.schema[name].role is Role.QUASI_IDENTIFIER
 
 
+def test_records_without_a_key_are_left_out_if_they_are_few():
+    few = draft([profile("patient_id", distinct=600, separation=0.99, missing=40)])
+    assert few.schema["patient_id"].role is Role.PERSON
+    assert few.schema["patient_id"].missing == "drop"
+    assert "the 40 without one are left out" in few.reasons["patient_id"]
+    many = draft([profile("patient_id", distinct=600, separation=0.99, missing=60)])
+    assert many.schema["patient_id"].role is Role.DECIDE
+
+
+def test_amounts_that_all_differ_are_no_keys():
+    """Removing them without a question loses what the table is about."""
+    spread = {"integers": 1.0, "numbers": 1.0, "minimum": 12, "maximum": 99_999, "distinct": 1000, "separation": 1.0}
+    amounts = draft([profile("fedtax", lengths=((5, 0.6), (4, 0.4)), **spread)])
+    assert amounts.schema["fedtax"].role is Role.QUASI_IDENTIFIER
+    for lengths, highest in (((5, 0.95), (4, 0.05)), 99_999), (((4, 0.6), (3, 0.4)), 1_050):
+        keys = draft([profile("fedtax", lengths=lengths, **{**spread, "maximum": highest})])
+        assert keys.schema["fedtax"].role is Role.IDENTIFIER
+        assert keys.questions == ("fedtax",)
+
+
 def test_what_is_not_known_is_taken_as_known_to_others():
     assert guessed("x", distinct=1000, separation=1.0).role is Role.IDENTIFIER
     assert guessed("x", "number", distinct=1000, separation=1.0).role is Role.QUASI_IDENTIFIER

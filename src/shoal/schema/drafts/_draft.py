@@ -19,7 +19,7 @@ from shoal import notebook
 from shoal.errors import Problems, SchemaError
 from shoal.schema._domain import Kind
 from shoal.schema._reading import Reading
-from shoal.schema._schema import Attribute, Role, Schema
+from shoal.schema._schema import Attribute, Missing, Role, Schema
 from shoal.schema._write import dumps
 from shoal.schema.drafts._kinds import guess_hierarchy, guess_kind
 from shoal.schema.drafts._names import household_key, person_key, topic, words
@@ -31,6 +31,8 @@ __all__ = ["Draft", "draft"]
 
 # a key whose values hardly tell records apart is not one of people
 _SEPARATING = 0.5
+# so few records without a key can be left out without a question
+_KEYLESS = 0.05
 _SPOKEN = {
     Role.QUASI_IDENTIFIER: "others may know",
     Role.SENSITIVE: "secret",
@@ -202,6 +204,8 @@ def _guess(profile: ColumnProfile, grouping: Guess[Role] | None) -> Guess[Attrib
     role = grouping or guess_role(profile, kind.value, about)
     kind = Guess(Kind.NUMERIC) if role.value is Role.WEIGHT else kind
     attribute = Attribute(name=profile.name, role=role.value, kind=kind.value, reading=_reading(profile, kind.value))
+    if role.value.groups_records and profile.missing:  # a record without a key may be of one who is counted already
+        attribute = dataclasses.replace(attribute, missing=Missing.DROP)
     why = [f"{role.value}: {role.reason}", *(each for each in (kind.reason, profile.written) if each)]
     if attribute.reading.unreadable:
         why.append(f"{profile.unreadable:,} of {profile.records:,} values cannot be read and count as missing")
@@ -258,8 +262,17 @@ def _groups(profiles: Sequence[ColumnProfile]) -> dict[str, Guess[Role]]:
                 found[profile.name] = Guess(Role.IDENTIFIER, "its name suggests a key of people, and another is nearer")
                 continue
             told = f"{profile.distinct:,} different values in {profile.records:,} records"
-            found[profile.name] = Guess(role, f"its name suggests the key of a {role}, and it repeats: {told}")
+            named = f"its name suggests the key of a {role}, and it repeats: {told}"
+            if profile.missing > _KEYLESS * profile.records:
+                why = f"{named}, but {profile.missing:,} records have none: fill it in, drop it, or leave these out"
+                found[profile.name] = Guess(Role.DECIDE, f'{why} (`missing = "drop"`)')
+                continue
+            found[profile.name] = Guess(role, f"{named}{_left_out(profile)}")
     return found
+
+
+def _left_out(profile: ColumnProfile) -> str:
+    return f"; the {profile.missing:,} without one are left out" if profile.missing else ""
 
 
 def _repeats(profile: ColumnProfile) -> bool:
