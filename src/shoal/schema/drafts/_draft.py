@@ -262,12 +262,12 @@ def _groups(profiles: Sequence[ColumnProfile]) -> dict[str, Guess[Role]]:
                 found[profile.name] = Guess(Role.IDENTIFIER, "its name suggests a key of people, and another is nearer")
                 continue
             told = f"{profile.distinct:,} different values in {profile.records:,} records"
-            named = f"its name suggests the key of a {role}, and it repeats: {told}"
+            why = f"its name suggests the key of a {role}, and it repeats: {told}"
             if profile.missing > _KEYLESS * profile.records:
-                why = f"{named}, but {profile.missing:,} records have none: fill it in, drop it, or leave these out"
-                found[profile.name] = Guess(Role.DECIDE, f'{why} (`missing = "drop"`)')
+                todo = 'fill it in, drop it, or leave these out (`missing = "drop"`)'
+                found[profile.name] = Guess(Role.DECIDE, f"{why}, but {profile.missing:,} records have none: {todo}")
                 continue
-            found[profile.name] = Guess(role, f"{named}{_left_out(profile)}")
+            found[profile.name] = Guess(role, f"{why}{_left_out(profile)}")
     return found
 
 

@@ -16,8 +16,6 @@ _NEARLY_UNIQUE = 0.99
 _OF_PEOPLE = 0.1
 # uniqueness in a handful of records says nothing
 ENOUGH = 20
-# keys are counted through, or written with as many digits: amounts spread wider, and differ in length
-_SPREAD, _ONE_LENGTH = 10, 0.9
 # so many records that are alone with their value make it a way to find people
 _TELLING = 0.05
 
@@ -121,19 +119,9 @@ def _key(profile: ColumnProfile, apart: str) -> Guess[Role] | None:
         return Guess(Role.IDENTIFIER, "its name suggests a key, and almost no two records share a value")
     if means_key(profile.name) and profile.unique >= _OF_PEOPLE and profile.distinct >= ENOUGH:
         return Guess(Role.IDENTIFIER, "its name suggests a key of people or households with several records each")
-    if profile.unique == 1 and profile.records >= ENOUGH and not _quantity(profile):
+    if profile.unique == 1 and profile.records >= ENOUGH:
         return Guess(Role.IDENTIFIER, "no two records have the same value", known=False)
     return None
-
-
-def _quantity(profile: ColumnProfile) -> bool:
-    """Return whether whole numbers that differ are amounts: of several lengths, and far from being counted through."""
-    if not profile.numeric or profile.leading_zeros or len(profile.lengths) < 2:
-        return False
-    if not isinstance(profile.minimum, int | float) or not isinstance(profile.maximum, int | float):
-        return False
-    spread = profile.maximum - profile.minimum > _SPREAD * profile.records
-    return spread and max(number for _, number in profile.lengths) < _ONE_LENGTH
 
 
 def _unknown(profile: ColumnProfile, kind: Kind, apart: str) -> Guess[Role]:
