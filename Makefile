@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench lint types native system explore large fuzz stops faults wheel sbom constraints lowest docs clean
+.PHONY: help demo test check bench figures lint types native system explore large fuzz stops faults wheel sbom constraints lowest docs clean
 
 help: ## show what each target does
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 13
@@ -25,7 +25,10 @@ test: .venv/tested system lint types docs ## everything: system packages, lint, 
 check: .venv/tested lint types ## the developer loop: lint, types and the quick tests
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup --hypothesis-profile=quick -m "not slow and not spark and not postgres"
 
-bench: .venv/tested ## print the benchmark figures
+bench: .venv/tested ## print the main figures: jobs, how cost grows, peers; AGAINST=OTHER/src adds ratios to another version
+	@$(BIN)/python benchmarks/overview.py $(if $(AGAINST),--against $(AGAINST))
+
+figures: .venv/tested ## print the figures of every benchmark, which takes an hour
 	@for script in benchmarks/[!_]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 lint: .venv/tested ## ruff: lint and format
