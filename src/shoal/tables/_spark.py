@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import uuid
 import weakref
 from collections.abc import Callable, Iterator
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SparkEngine", "plain_texts"]
 
+# records that come from a cluster at a time
+PART = 500_000
 _BINARY = "UTF8_BINARY"  # the collation that compares bytes
 
 
@@ -147,19 +151,38 @@ class SparkEngine:
     def _gather(self, expression: ir.Table) -> tuple[DuckDBEngine, ir.Table]:
         """Bring the records to this machine, into an embedded engine.
 
-        Where Spark runs on this machine it leaves its parts on the disk, in the engine's private folder, and memory
-        stays bounded. From a cluster, whose machines do not share our disk, they come through the driver's memory.
+        Where Spark runs on this machine it leaves its parts on the disk, in the engine's private folder. The machines
+        of a cluster do not share our disk: their records come through the driver, a part at a time. Memory stays
+        bounded either way.
         """
         engine = DuckDBEngine(separate=True)
         try:
-            if not self.session.conf.get("spark.master", "").startswith("local"):
-                return engine, engine.stage(self.fetch(expression))
             parts = engine.folder / "parts"
-            self.frame(expression).write.parquet(parts.as_uri())
+            if re.fullmatch(r"local(\[.*\])?", self.session.conf.get("spark.master", "")):
+                self.frame(expression).write.parquet(parts.as_uri())
+            else:
+                self._collect(expression, parts)
             return engine, engine.view(f"SELECT * FROM read_parquet({literal(str(parts / '*.parquet'))})")  # noqa: S608
         except BaseException:
             engine.close()
             raise
+
+    def _collect(self, expression: ir.Table, parts: Path) -> None:
+        """Write the records of an expression into a folder of this machine, so many at a time.
+
+        They are stored on the executors first: what is lost there is an error, not computed once more.
+        """
+        import pyarrow.parquet as pq
+        from pyspark.sql import functions
+
+        stored = self.frame(expression).localCheckpoint(eager=True)
+        number = max(1, math.ceil(stored.count() / PART))
+        # evenly, whatever the partitions were
+        spread = stored.repartition(number).localCheckpoint(eager=True)
+        parts.mkdir()
+        for part in range(number):
+            records = spread.where(functions.spark_partition_id() == part)
+            pq.write_table(records.toArrow(), parts / f"{part}.parquet")
 
 
 def _drop(session: Any, views: list[str]) -> None:
