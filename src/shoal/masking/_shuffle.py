@@ -8,10 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import ndtri
-from scipy.stats import rankdata
 
-from shoal.errors import DataError, ParameterError
+from shoal.errors import DataError, MissingExtraError, ParameterError
 from shoal.kernels import Floats
 from shoal.masking._step import Columns, MaskingStep, column_of, generator, listed, numbers_of, plain_text
 from shoal.mechanisms import RandomSource
@@ -133,10 +131,20 @@ def _scores(numbers: Floats) -> Floats:
     """Return the normal scores of ranks, ties by their mean rank; NaN stays."""
     present = ~np.isnan(numbers)
     found = np.full(len(numbers), np.nan)
-    found[present] = ndtri(rankdata(numbers[present]) / (int(present.sum()) + 1))
+    try:
+        from scipy.special import ndtri
+    except ImportError:
+        raise MissingExtraError("SciPy", extra="learn") from None
+    found[present] = ndtri(_ranks(numbers[present]) / (int(present.sum()) + 1))
     return found
 
 
 def _correlation(old: Floats, new: Floats) -> float:
-    ranks = [rankdata(each) for each in (old, new)]
+    ranks = _ranks(old), _ranks(new)
     return float(np.corrcoef(*ranks)[0, 1]) if all(len({*each.tolist()}) > 1 for each in ranks) else 1.0
+
+
+def _ranks(numbers: Floats) -> Floats:
+    """Return the ranks of numbers from 1, ties by their mean rank."""
+    _, places, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[places], dtype=np.float64)
