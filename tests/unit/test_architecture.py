@@ -96,6 +96,20 @@ def test_kernels_import_nothing_of_ours() -> None:
         assert {name.split(".")[1] for name in _imports(path)} <= {"kernels"}
 
 
+def test_an_installation_without_extras_can_import_everything_but_the_app() -> None:
+    always = {"ibis", "lazy_loader", "numpy", "pyarrow", "pydantic", "rich", "typer"}
+    allowed = {"web": {"fastapi", "jinja2", "starlette", "uvicorn"}, "testing": {"hypothesis"}}
+    found = []
+    for path in _modules():
+        package = path.relative_to(SOURCE).parts[0]
+        for node in ast.parse(path.read_text()).body:
+            names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+            roots = {name.partition(".")[0] for name in names} - set(sys.stdlib_module_names) - {"shoal"}
+            found += [f"{path.name}: {root}" for root in roots - always - allowed.get(package, set())]
+    assert not found, "import what an extra brings inside of the function that needs it"
+
+
 def test_no_two_classes_share_a_name() -> None:
     found: dict[str, list[str]] = {}
     for path in _modules():
