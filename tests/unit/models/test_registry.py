@@ -12,7 +12,7 @@ from shoal.models import KAnonymity
 
 def test_names_are_the_models_own_names() -> None:
     assert all(models.by_name(name).name == name for name in models.names())
-    assert len(models.names()) == 16
+    assert len(models.names()) == 17
 
 
 def test_every_model_is_public() -> None:

@@ -68,7 +68,11 @@ def make_tables(work: Work, method: TruthfulTables) -> Made:
             source=work.source,
         )
     shown += [trimmed(cells(frequencies, each), split.pair_m, split.pair_variance, work.source) for each in chosen]
-    _check_not_empty(shown, [*declared, *chosen], names)
+    if not any(len(each) for each in shown):
+        raise RequirementError(
+            "no value is frequent enough to be released in any table",
+            hint="a larger epsilon or delta, fewer pairs, or higher `levels` help",
+        )
     described = [{names[j]: level for j, level in zip(each.columns, each.levels, strict=True)} for each in chosen]
     plan = replace(plan, method=replace(method, chosen=tuple(described) if split.pairs else None))
     parts = _parts(plan, table, shown)
@@ -87,17 +91,6 @@ def make_tables(work: Work, method: TruthfulTables) -> Made:
         parts=parts,
         private=_private(frequencies, shown, table.left_out),
     )
-
-
-def _check_not_empty(shown: Sequence[Tuples], made: Sequence[LeveledColumns], names: Sequence[str]) -> None:
-    """Refuse a table without records: what was drawn says so, and no reader could do anything with it."""
-    empty = [each for found, each in zip(shown, made, strict=True) if not len(found)]
-    if empty:
-        listed = ", ".join(" x ".join(f"`{names[j]}`" for j in each.columns) for each in empty)
-        raise RequirementError(
-            f"no value is frequent enough to be released in {len(empty)} of {len(shown)} tables: {listed}",
-            hint="a larger epsilon or delta, fewer pairs, or higher `levels` of these columns help",
-        )
 
 
 def trimmed(classes: Tuples, m: int, variance: Fraction, source: RandomSource) -> Tuples:
