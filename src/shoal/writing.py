@@ -20,7 +20,7 @@ from pathlib import Path
 from shoal import stopping
 from shoal.errors import OutputError
 
-__all__ = ["SCRATCH", "Scratch", "check_destination", "replacing", "staged", "temporary_place", "write_file"]
+__all__ = ["SCRATCH", "Scratch", "check_destination", "replacing", "staged", "write_file"]
 
 #: how the names of scratch folders begin
 SCRATCH = "shoal-scratch-"
@@ -108,7 +108,7 @@ class Scratch:
     """
 
     def __init__(self) -> None:
-        place = temporary_place()
+        place = _temporary_place()
         _remove_abandoned(place)
         self._stack = contextlib.ExitStack()
         try:
@@ -128,7 +128,7 @@ def reason(error: OSError) -> str:
     return (error.strerror or "the system refuses").lower()
 
 
-def temporary_place() -> Path:
+def _temporary_place() -> Path:
     """Return where temporary files go; a place that somebody names but that cannot be used is not replaced silently."""
     for name in ("TMPDIR", "TEMP", "TMP"):
         given = os.environ.get(name)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import contextlib
 import functools
 import os
 import re
@@ -13,13 +11,13 @@ import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import pyarrow as pa
 
 from shoal.errors import ParameterError
 from shoal.tables._engine import ROW, builtin
-from shoal.writing import Scratch, temporary_place
+from shoal.writing import Scratch
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -44,26 +42,32 @@ def _alone(method: Callable[Concatenate[DuckDBEngine, P], T]) -> Callable[Concat
 
 
 class DuckDBEngine:
-    """A private in-memory database; what does not fit goes to a private folder that is removed with the process.
+    """One private in-memory database; what does not fit goes to a private folder that is removed with the engine.
 
-    Threads may share it: they take turns. All engines of a process together use half of the machine's memory, at most
-    4 GB (``SHOAL_MEMORY``), on all processors (``SHOAL_THREADS``). Extensions are never downloaded.
+    Threads may share it: they take turns.
 
-    Parameters
-    ----------
-    separate
-        Whether it has a server and a folder of its own, as it must to attach other databases.
+    Half of the machine's memory is used, at most 4 GB (``SHOAL_MEMORY``), on all processors (``SHOAL_THREADS``).
+    Extensions are never downloaded.
     """
 
-    def __init__(self, *, separate: bool = False) -> None:
+    def __init__(self) -> None:
         import ibis
 
+        limits = {"memory_limit": _memory_limit()} | _threads()
+        scratch = Scratch()
+        self._folder = scratch.path
         self._using = threading.RLock()
-        self._server = _Server(_limits()) if separate else _Server.current()
-        name = _fresh("database")
-        connection = self._server.connect(name)
-        self._backend = ibis.duckdb.from_connection(connection)
-        self._closer = weakref.finalize(self, _close, connection, name, self._server if separate else None)
+        self._backend = ibis.duckdb.connect(
+            ":memory:",
+            temp_directory=str(self._folder / "spill"),
+            autoinstall_known_extensions=False,
+            autoload_known_extensions=False,
+            python_enable_replacements=False,
+            **limits,
+        )
+        # our own progress is shown on a terminal; DuckDB would draw its own into pipes too
+        self._backend.con.execute("SET enable_progress_bar_print = false")
+        self._closer = weakref.finalize(self, _close, self._backend.con, scratch)
 
     @property
     def name(self) -> str:
@@ -77,11 +81,11 @@ class DuckDBEngine:
 
     @property
     def folder(self) -> Path:
-        """A private folder that is removed with the process, or with a separate engine."""
-        return self._server.folder
+        """A private folder that is removed with the engine."""
+        return self._folder
 
     def close(self) -> None:
-        """Close the database."""
+        """Close the database and remove its folder."""
         self._closer()
 
     # -- in
@@ -230,84 +234,9 @@ def _fresh(kind: str) -> str:
     return f"shoal_{kind}_{uuid.uuid4().hex}"
 
 
-class _Server:
-    """A running DuckDB: starting one takes longer than reading a small table, so engines share it.
-
-    It belongs to the process that started it: threads do not survive a fork.
-    """
-
-    _started: ClassVar[dict[tuple[object, ...], _Server]] = {}
-    _starting: ClassVar[threading.Lock] = threading.Lock()
-
-    def __init__(self, limits: dict[str, Any]) -> None:
-        import duckdb
-
-        self._process, self._scratch = os.getpid(), Scratch()
-        self.folder = self._scratch.path
-        settings = {
-            "temp_directory": str(self.folder / "spill"),
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
-            "python_enable_replacements": False,
-        }
-        self._root = duckdb.connect(":memory:", config=settings | limits)
-
-    @classmethod
-    def current(cls) -> _Server:
-        """Return the server of this process with the limits and the temporary folder of the environment."""
-        limits = _limits()
-        key = (os.getpid(), temporary_place(), *limits.items())
-        with cls._starting:
-            found = cls._started.get(key)
-            if not cls._started:
-                atexit.register(cls._end)
-            if found is None or not found._runs():
-                found = cls._started[key] = cls(limits)
-            return found
-
-    @classmethod
-    def _end(cls) -> None:
-        for key in [key for key in cls._started if key[0] == os.getpid()]:
-            cls._started.pop(key).stop()
-
-    def connect(self, name: str) -> Any:
-        """Return a connection to a new database of that name."""
-        connection = self._root.cursor()
-        # our own progress is shown on a terminal; DuckDB would draw its own into pipes too
-        connection.execute("SET enable_progress_bar_print = false")
-        connection.execute(f"ATTACH ':memory:' AS {name}")
-        connection.execute(f"USE {name}")
-        return connection
-
-    def stop(self) -> None:
-        """Close the databases and remove the folder; nothing of it belongs to a process that was forked."""
-        if os.getpid() == self._process:
-            self._root.close()
-            self._scratch.remove()
-
-    def _runs(self) -> bool:
-        """Return whether it can go on: not after a fatal error, nor when somebody has removed its folder."""
-        import duckdb
-
-        try:
-            return self.folder.is_dir() and self._root.execute("SELECT 1").fetchone() == (1,)
-        except duckdb.Error:
-            return False
-
-
-def _close(connection: Any, name: str, server: _Server | None) -> None:
-    import duckdb
-
-    with contextlib.suppress(duckdb.Error):
-        connection.execute("USE memory")
-        connection.execute(f"DETACH {name}")
+def _close(connection: Any, scratch: Scratch) -> None:
     connection.close()
-    if server is not None:
-        server.stop()
-
-
-def _limits() -> dict[str, Any]:
-    return {"memory_limit": _memory_limit()} | _threads()
+    scratch.remove()
 
 
 def _threads() -> dict[str, Any]:

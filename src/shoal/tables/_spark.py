@@ -155,7 +155,7 @@ class SparkEngine:
         of a cluster do not share our disk: their records come through the driver, a part at a time. Memory stays
         bounded either way.
         """
-        engine = DuckDBEngine(separate=True)
+        engine = DuckDBEngine()
         try:
             parts = engine.folder / "parts"
             if re.fullmatch(r"local(\[.*\])?", self.session.conf.get("spark.master", "")):

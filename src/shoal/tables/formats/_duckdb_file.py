@@ -28,7 +28,7 @@ class DuckDBFile(FileFormat):
         """Read the table that was asked for, or the only one."""
         import duckdb
 
-        engine = DuckDBEngine(separate=True)
+        engine = DuckDBEngine()
         connection = engine.connection
         try:
             connection.execute(f"ATTACH {literal(str(path))} AS source (READ_ONLY)")
