@@ -148,10 +148,12 @@ def test_cut_points_are_moved_on_the_histogram(page: Any, app: App) -> None:
     expect(numbers).to_have_value(re.compile("\n80$"))
     saved(page)
     handle = panel.get_by_role("slider", name="Cut point 80").locator("circle")
+    handle.evaluate("each => each.scrollIntoView({ block: 'center' })")  # not behind the sticky bar
     box = handle.bounding_box()
-    page.mouse.move(box["x"] + 5, box["y"] + 5)
+    across, down = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(across, down)
     page.mouse.down()
-    page.mouse.move(box["x"] - 5, box["y"] + 5, steps=3)
+    page.mouse.move(across - 20, down, steps=4)
     page.mouse.up()
     expect(numbers).not_to_have_value(re.compile("\n80$"))
     saved(page)
