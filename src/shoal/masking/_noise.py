@@ -25,7 +25,7 @@ class AddNoise(MaskingStep):
 
     Parameters
     ----------
-    columns
+    names
         The columns; missing values stay missing.
     amount
         The variance of the noise as a multiple of that of the column, positive; below 1 with ``kept-variance``.
