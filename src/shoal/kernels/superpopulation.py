@@ -18,9 +18,11 @@ __all__ = [
     "dankar",
     "pitman",
     "pitman_classes",
+    "pitman_maximum",
     "population_shares",
     "shlosser",
     "slide_negative_binomial",
+    "slide_solution",
     "zayatz",
     "zayatz_classes",
 ]
@@ -131,7 +133,7 @@ def pitman(counts: SizeCounts, population: int) -> float | None:
     0 <= alpha < 1, theta > -alpha. At its maximum the expected number of uniques is Gamma(theta + 1) / Gamma(theta +
     alpha) N^alpha.
     """
-    found = _maximum(_PitmanLikelihood(counts))
+    found = pitman_maximum(counts)
     if found is None:
         return None
     theta, alpha = found
@@ -145,7 +147,7 @@ def pitman_classes(counts: SizeCounts, population: int) -> float | None:
     Given the sample, the expected number is (u + theta / alpha) (theta + n + alpha)_m / (theta + n)_m - theta / alpha,
     (x)_m = Gamma(x + m) / Gamma(x), for the m = N - n people who were not sampled (Favaro et al. 2009).
     """
-    found = _maximum(_PitmanLikelihood(counts))
+    found = pitman_maximum(counts)
     if found is None:
         return None
     theta, alpha = found
@@ -159,6 +161,11 @@ def pitman_classes(counts: SizeCounts, population: int) -> float | None:
         )
     )
     return (counts.classes + theta / alpha) * math.exp(logarithm) - theta / alpha
+
+
+def pitman_maximum(counts: SizeCounts) -> Pair | None:
+    """Return theta and alpha at the maximum of the likelihood of Pitman's model, or None."""
+    return _maximum(_PitmanLikelihood(counts))
 
 
 class _PitmanLikelihood:
@@ -284,6 +291,12 @@ def slide_negative_binomial(counts: SizeCounts, fraction: float) -> float | None
     which are solved for a and b; K b^a classes are unique. None where they have no solution. Where they have
     several, the one is taken whose expected number of sampled classes is closest to u.
     """
+    found = slide_solution(counts, fraction)
+    return None if found is None else float(shlosser(counts, fraction) * found[1] ** found[0])
+
+
+def slide_solution(counts: SizeCounts, fraction: float) -> Pair | None:
+    """Return a and b of the slide negative binomial model, or None."""
     classes = shlosser(counts, fraction)
     wanted = np.array([counts.having(1), counts.having(2)], dtype=np.float64)
     if not wanted.all() or not math.isfinite(classes):
@@ -296,8 +309,7 @@ def slide_negative_binomial(counts: SizeCounts, fraction: float) -> float | None
     }
     if not found:
         return None
-    a, b = min(found, key=lambda solution: abs(_sampled_classes(classes, fraction, *solution) - counts.classes))
-    return float(classes * b**a)
+    return min(found, key=lambda solution: abs(_sampled_classes(classes, fraction, *solution) - counts.classes))
 
 
 def shlosser(counts: SizeCounts, fraction: float) -> float:

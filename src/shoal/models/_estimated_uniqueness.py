@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, get_args
+from decimal import ROUND_CEILING, Context
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 
-from shoal.exact import Arguments, Number, fraction, one_of, plain, within
+from shoal.exact import (
+    STARTING_BITS,
+    Arguments,
+    Number,
+    above,
+    ball,
+    fraction,
+    one_of,
+    plain,
+    within,
+    working_precision,
+)
 from shoal.guarantees import CLASSES, Words
-from shoal.kernels.superpopulation import SizeCounts, dankar, population_shares
+from shoal.kernels.superpopulation import SizeCounts
 from shoal.models._model import (
     KNOWN,
     SIZE_ALONE,
@@ -21,14 +36,20 @@ from shoal.models._model import (
     costs_of,
     released_classes,
 )
+from shoal.models._population_estimates import by_pitman, by_slide_negative_binomial, by_zayatz, zayatz_fraction
 from shoal.tables import Classes
+
+if TYPE_CHECKING:
+    from flint import arb
 
 __all__ = ["EstimatedUniqueness"]
 
 Estimator = Literal["dankar", "zayatz", "pitman", "snb"]
 
-#: estimates are floats: what is compared is a little more, so that another machine decides the same
-_MORE = 1 + 1e-9
+#: up to this sampling fraction Dankar's rule trusts Pitman's model
+_SMALL = Fraction(1, 10)
+#: figures have seven digits and are rounded up
+_SHORT = Context(prec=7, rounding=ROUND_CEILING)
 _WHOSE = {
     "dankar": "by the rule of Dankar and others",
     "zayatz": "by Zayatz's model",
@@ -57,8 +78,10 @@ class EstimatedUniqueness(Model):
     Guarantee
     ---------
     Syntactic: the estimate, computed from the class sizes of the release, is at most ``share``; where the model has no
-    solution it counts as 1. In floating point, a billionth added. Without classes of one record it is 0. Uniqueness in
-    the population is [Bild24, 2.1.4, Def. 1] of a table that nobody has.
+    solution it counts as 1. Zayatz's estimate is rational and compared exactly; the solution of the others is found in
+    floating point, proved to be one by Krawczyk's test, and compared by balls, a tie that 512 bits leave open being
+    refused. Without classes of one record it is 0. Uniqueness in the population is [Bild24, 2.1.4, Def. 1] of a table
+    that nobody has.
 
     :meth:`keep` removes records that are alone, those that cost most if released, until the estimate is low enough; the
     estimates are not monotone, so that fewer might do.
@@ -113,10 +136,13 @@ class EstimatedUniqueness(Model):
         return result
 
     def strongest(self, classes: Classes, released: Mask) -> Achieved:
-        """Return the estimate."""
+        """Return the estimate, rounded up."""
         sizes = classes.crowds[released]
-        found = self._estimate(SizeCounts.of(sizes[sizes > 1]), int((sizes == 1).sum()))
-        return Achieved(share=float(np.nextafter(float(f"{found * _MORE:.6e}"), 2)) if found else 0)
+        unique = int((sizes == 1).sum())
+        if not unique:
+            return Achieved(share=0)
+        estimates = self._estimates(_with(SizeCounts.of(sizes[sizes > 1]), unique))
+        return Achieved(share=min(float(_SHORT.create_decimal_from_float(above(each.ball))) for each in estimates))
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
@@ -126,20 +152,63 @@ class EstimatedUniqueness(Model):
         )
 
     def _holds(self, others: SizeCounts, unique: int) -> bool:
-        return self._estimate(others, unique) * _MORE <= float(fraction(self.share)) or not unique
+        """Return whether the estimate for so many records that are alone, beside other classes, is low enough."""
+        share = fraction(self.share)
+        return not unique or any(each.at_most(share) for each in self._estimates(_with(others, unique)))
 
-    def _estimate(self, others: SizeCounts, unique: int) -> float:
-        """Return the estimate for so many records that are alone, beside other classes; 1 where there is none."""
-        if not unique:
-            return 0.0
-        counts = replace(
-            others,
-            sizes=np.concatenate([np.ones(1, np.int64), others.sizes]),
-            numbers=np.concatenate([np.array([unique]), others.numbers]),
-        )
-        chance = float(fraction(self.sampling_fraction))
-        by_pitman, by_zayatz, by_snb = population_shares(counts, max(round(counts.records / chance), counts.records))
-        if self.estimator == "dankar":
-            return dankar(by_pitman, by_zayatz, by_snb, chance)[1]
-        found = {"pitman": by_pitman, "zayatz": by_zayatz, "snb": by_snb}[self.estimator]
-        return 1.0 if found is None else min(found, 1.0)
+    def _estimates(self, counts: SizeCounts) -> tuple[_Estimate, ...]:
+        """Return the estimates of which the least is meant."""
+        chance = fraction(self.sampling_fraction)
+        people = max(round(counts.records / chance), counts.records)
+        if people == counts.records:
+            return (_Estimate.known(Fraction(counts.having(1), people)),)
+        zayatz = _Estimate(partial(by_zayatz, counts, people), lambda: zayatz_fraction(counts, people))
+        if self.estimator == "zayatz":
+            return (zayatz,)
+        pitman = self.estimator == "pitman" or (self.estimator == "dankar" and chance <= _SMALL)
+        other = partial(by_pitman if pitman else by_slide_negative_binomial, counts, people)
+        with working_precision(STARTING_BITS):
+            solution = other()
+        if self.estimator != "dankar":
+            return (_Estimate.known(Fraction(1)) if solution is None else _Estimate(other, first=solution),)
+        if solution is None:
+            return (zayatz,)
+        return (_Estimate(other, first=solution),) if pitman else (zayatz, _Estimate(other, first=solution))
+
+
+@dataclass(frozen=True, slots=True)
+class _Estimate:
+    """An estimate as a ball of the working precision, of the first one tried, and as a fraction where it is one."""
+
+    found: Callable[[], arb | None]
+    exact: Callable[[], Fraction] | None = None
+    first: arb | None = None
+
+    @classmethod
+    def known(cls, value: Fraction) -> _Estimate:
+        return cls(lambda: ball(value), lambda: value)
+
+    def ball(self) -> arb:
+        """Return a ball around the estimate; 1 where the solution is not proved."""
+        from flint import ctx
+
+        found = self.first if ctx.prec == STARTING_BITS and self.first is not None else self.found()
+        return ball(1) if found is None else found
+
+    def at_most(self, share: Fraction) -> bool:
+        """Decide whether the estimate is at most a share; what 512 bits leave open is taken for more."""
+        for bits in (STARTING_BITS, 4 * STARTING_BITS):
+            with working_precision(bits):
+                gap = self.ball() - ball(share)
+                if gap > 0 or gap < 0:
+                    return bool(gap < 0)
+        return self.exact is not None and self.exact() <= share
+
+
+def _with(others: SizeCounts, unique: int) -> SizeCounts:
+    """Return the sizes with so many classes of one record more."""
+    return replace(
+        others,
+        sizes=np.concatenate([np.ones(1, np.int64), others.sizes]),
+        numbers=np.concatenate([np.array([unique]), others.numbers]),
+    )

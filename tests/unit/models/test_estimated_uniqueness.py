@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from functools import partial
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,7 +12,10 @@ import pytest
 import shoal
 from reference.models import estimated_uniques
 from shoal.errors import ParameterError, ShoalError
+from shoal.exact import working_precision
+from shoal.kernels.superpopulation import SizeCounts
 from shoal.models import Classes, EstimatedUniqueness
+from shoal.models._population_estimates import by_pitman, by_slide_negative_binomial
 from shoal.risk import population_uniqueness
 
 
@@ -46,6 +52,36 @@ def test_only_records_that_are_alone_go_and_the_rest_keeps_the_promise(seed: int
     nobody = EstimatedUniqueness(0, 0.3, estimator).keep(classes, everything)
     assert (classes.sizes[nobody] > 1).all()
     assert nobody.sum() == (classes.sizes > 1).sum()
+
+
+@pytest.mark.parametrize("estimator", ["dankar", "zayatz"])
+@pytest.mark.parametrize(("alone", "pairs", "chance"), [(3, 11, "1/3"), (5, 8, "1/7"), (40, 60, "1/9"), (8, 4, "1")])
+def test_at_a_tie_the_threshold_is_met_and_below_it_is_not(alone: int, pairs: int, chance: str, estimator: str) -> None:
+    classes = Classes(sizes=np.array([1] * alone + [2] * pairs))
+    records, everything = alone + 2 * pairs, np.ones(alone + pairs, dtype=np.bool_)
+    people = round(records / Fraction(chance))
+    once = Fraction(people - records, people - 1)  # that the other of two is not sampled, if one is
+    tie = Fraction(alone, records) if chance == "1" else Fraction(alone**2, records) / (alone + 2 * pairs * once)
+    for share, holds in ((tie, True), (tie - Fraction(1, 10**40), False), (tie + Fraction(1, 10**40), True)):
+        assert EstimatedUniqueness(share, Fraction(chance), estimator).holds(classes, everything) is holds
+    stated = EstimatedUniqueness(0, Fraction(chance), estimator).achieved(classes)["share"]
+    assert tie <= Fraction(str(stated)) <= tie * (1 + Fraction(1, 10**5))
+
+
+@pytest.mark.parametrize("estimator", ["pitman", "snb"])
+def test_solutions_are_proved_and_the_threshold_is_decided_far_below_floats(estimator: str) -> None:
+    classes = _classes(1)
+    everything = np.ones(len(classes), dtype=np.bool_)
+    counts = SizeCounts.of(classes.sizes)
+    find = by_pitman if estimator == "pitman" else by_slide_negative_binomial
+    with working_precision(256):
+        found = find(counts, round(counts.records / Fraction(3, 10)))
+        assert found is not None
+        low, high = Fraction(str(found.lower().fmpq())), Fraction(str(found.upper().fmpq()))
+    assert high - low < Fraction(1, 10**25)
+    model = partial(EstimatedUniqueness, sampling_fraction=Fraction(3, 10), estimator=estimator)
+    assert model(high).holds(classes, everything)
+    assert not model(low - Fraction(1, 10**25)).holds(classes, everything)
 
 
 def test_it_is_said_to_be_an_estimate_and_only_recodings_keep_it() -> None:
