@@ -16,7 +16,7 @@ from shoal.errors import InputError, Problems
 from shoal.guarantees import Requirement
 from shoal.methods.about import About
 from shoal.methods.promises import from_parameters
-from shoal.methods.recode import Generalize
+from shoal.methods.recode import Aggregate, Generalize, aggregate_problems
 from shoal.plan import Plan
 from shoal.schema import Attribute, Domain, FromFile, Kind, Reading, Role, Schema
 from shoal.writing import staged
@@ -75,6 +75,15 @@ _CRITERIA: tuple[tuple[str, str, _Parameters], ...] = (
     ),
     (rf"\({_NUMBER}\)-avg-reidentification-risk", "average-risk", lambda m: {"risk": float(m[1])}),
 )
+#: what ARX calls its functions of microaggregation
+_AGGREGATES: dict[str, Aggregate] = {
+    "arithmetic mean": "mean",
+    "geometric mean": "geometric-mean",
+    "median": "median",
+    "mode": "mode",
+    "interval": "interval",
+    "set": "set",
+}
 #: models that compare a class with a whole table
 _COMPARING = ("t-closeness", "beta-likeness", "delta-disclosure")
 
@@ -147,6 +156,7 @@ class _Reader:
         self._left, self._notes = Problems(), list[str]()
         self._hierarchies: dict[str, list[list[str]]] = {}
         self._levels: dict[str, int] = {}
+        self._aggregates: dict[str, Aggregate] = {}
         self._missing = False
 
     def project(self, *, partly: bool) -> ArxProject:
@@ -162,7 +172,11 @@ class _Reader:
         if self._left and not partly:
             self._left.raise_as(InputError, hint="leave these out with --partly, and see what that means")
         self._notes += [f"left out: {each}" for each in self._left.found]
-        method = Generalize(suppression_limit=float(config.findtext("relativeMaxOutliers") or 0), levels=self._levels)
+        method = Generalize(
+            suppression_limit=float(config.findtext("relativeMaxOutliers") or 0),
+            levels=self._levels,
+            aggregates=self._aggregates,
+        )
         schema = Schema(attributes=tuple(columns), missing_values=(_MISSING,) if self._missing else ())
         title = " ".join((about.findtext("name") or "").split())[:200]
         plan = Plan(schema=schema, models=tuple(models), method=method, about=About(title=title))
@@ -193,15 +207,39 @@ class _Reader:
             kind = Kind.ORDINAL
         elif written in _AS_TEXT:
             self._notes.append(f"column `{name}` is read as text: its {written} type is not carried")
-        if entry.find("microAggregationFunction") is not None:
-            self._left.add(f"column `{name}`: microaggregation; declare `aggregates` of `generalize`, or use `mdav`")
         rule, ref = None, entry.findtext("ref")
         if ref is None and role is Role.SENSITIVE:
             ref = f"hierarchies/{name}.csv"  # ARX stores the hierarchy of a sensitive column and does not name it
         if ref is not None and role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
             rule = self._hierarchy(name, f"input/{ref}", kind, role)
             self._declared(entry, name, role)
-        return Attribute(name=name, role=role, kind=kind, domain=domain, hierarchy=rule, reading=_reading(entry))
+        column = Attribute(name=name, role=role, kind=kind, domain=domain, hierarchy=rule, reading=_reading(entry))
+        if role is Role.QUASI_IDENTIFIER:
+            self._aggregate(column, entry)
+        return column
+
+    def _aggregate(self, column: Attribute, entry: ET.Element) -> None:
+        """Carry microaggregation over; whether the column forms classes first, no file says that is read here."""
+        function = entry.findtext("microAggregationFunction")
+        if function is None:
+            return
+        known = _AGGREGATES.get(function.strip().lower())
+        if known is None or aggregate_problems({column.name: known}, Schema(attributes=(column,)), Generalize.title):
+            self._left.add(
+                f"column `{column.name}`: microaggregation, {function.strip().lower()} of values that are "
+                f"{column.kind} here; declare another of `aggregates` of `generalize`, or use `mdav`"
+            )
+            return
+        self._aggregates[column.name] = known
+        if (entry.findtext("microAggregationIgnoreMissingData") or "true").strip() == "false":
+            self._notes.append(f"column `{column.name}`: missing values do not count in its {known}; there they did")
+        if column.hierarchy is None:
+            self._levels[column.name] = 1
+        else:
+            self._notes.append(
+                f"column `{column.name}`: its hierarchy forms classes before its values become their {known} "
+                "(clustering in ARX); declare its top level in `levels` if it shall not"
+            )
 
     def _hierarchy(self, column: str, entry: str, kind: Kind, role: Role) -> FromFile | None:
         if entry not in self._names:

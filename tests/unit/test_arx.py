@@ -135,7 +135,7 @@ def test_a_bound_on_binary_logarithms_never_grows_weaker(tmp_path: Path) -> None
 
 
 def test_all_that_cannot_be_carried_over_is_named_and_nothing_written(tmp_path: Path) -> None:
-    more = _assigment("pay", "QUASI_IDENTIFYING_ATTRIBUTE", "Decimal", microAggregationFunction="Arithmetic mean")
+    more = _assigment("pay", "QUASI_IDENTIFYING_ATTRIBUTE", "String", microAggregationFunction="Arithmetic mean")
     path = _project(tmp_path / "a.deid", criteria=(K, "(0.1,0.8)-presence"), zip_levels=("0", "1"), more=more)
     with pytest.raises(InputError) as caught:
         read_arx_project(path)
@@ -145,6 +145,26 @@ def test_all_that_cannot_be_carried_over_is_named_and_nothing_written(tmp_path: 
     partly = read_arx_project(path, partly=True)
     assert partly.plan.models == (shoal.KAnonymity(2),)
     assert sum(note.startswith("left out: ") for note in partly.notes) == 3
+
+
+def test_microaggregation_becomes_aggregates_and_the_plan_runs(tmp_path: Path) -> None:
+    quasi = "QUASI_IDENTIFYING_ATTRIBUTE"
+    more = _assigment("pay", quasi, "Decimal", microAggregationFunction="Geometric mean") + _assigment(
+        "year", quasi, "Integer", ref="hierarchies/year.csv", min="All", max="All", microAggregationFunction="Interval"
+    )
+    path = _project(tmp_path / "a.deid", criteria=(K,), more=more)
+    with zipfile.ZipFile(path, "a") as file:
+        file.writestr("input/hierarchies/year.csv", "1990,1990s,*\n1991,1990s,*\n")
+    found = read_arx_project(path)
+    assert found.plan.method.aggregates == {"pay": "geometric-mean", "year": "interval"}
+    assert found.plan.method.levels == {"zip & town": 1, "pay": 1}
+    assert [note for note in found.notes if "`year`" in note and "clustering" in note]
+    rows = {"name": ["a", "b"], "age": ["31", "34"], "zip & town": ["00121", "00122"], "illness": ["flu", "flu"]}
+    people = pa.table({**rows, "pay": ["2", "8"], "year": ["1990", "1991"]})
+    plan = shoal.Plan.load(found.write(tmp_path / "study") / "plan.toml")
+    released = plan.run(shoal.read(people)).table.to_arrow()
+    assert released["pay"].to_pylist() == ["4", "4"]
+    assert released["year"].to_pylist() == ["[1990, 1991]"] * 2
 
 
 @pytest.mark.parametrize("damage", ["text", "no zip entry", "entities", "role"])

@@ -1,5 +1,7 @@
 """The names of this package; each is imported when it is first used."""
 
+from ._aggregate import Aggregate as Aggregate
+from ._aggregate import aggregate_problems as aggregate_problems
 from ._aggregate import is_aggregate as is_aggregate
 from ._generalize import Generalize as Generalize
 from ._iterate import Iterate as Iterate

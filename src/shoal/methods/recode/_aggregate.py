@@ -1,16 +1,17 @@
-"""Quasi-identifiers that are released as an aggregate of their class: mean, median, mode, interval or set."""
+"""Quasi-identifiers that are released as an aggregate of their class: a mean, median, mode, interval or set."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal, localcontext
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
+from shoal.errors import InputError
 from shoal.guarantees import Event
 from shoal.kernels import Counts, Integers
 from shoal.schema import Attribute, Kind, Schema
@@ -18,19 +19,21 @@ from shoal.tables import Frequencies, Recoding, group
 
 __all__ = ["Aggregate", "Aggregated", "aggregate_problems", "aggregated", "is_aggregate"]
 
-Aggregate = Literal["mean", "median", "mode", "interval", "set"]
+Aggregate = Literal["mean", "geometric-mean", "median", "mode", "interval", "set"]
 
 Labels = Sequence[str | None]
 
 #: which aggregates make sense of values of a kind
 _OF_KIND: dict[Kind, tuple[Aggregate, ...]] = {
-    Kind.NUMERIC: ("mean", "median", "mode", "interval", "set"),
+    Kind.NUMERIC: ("mean", "geometric-mean", "median", "mode", "interval", "set"),
     Kind.DATE: ("mean", "median", "mode", "interval", "set"),
     Kind.ORDINAL: ("median", "mode", "interval", "set"),
     Kind.CATEGORICAL: ("mode", "set"),
 }
 #: means have so many decimals more than the values
 _MORE_DECIMALS = 2
+#: logarithms for geometric means have so many digits
+_DIGITS = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +46,11 @@ class Aggregated(Event):
 
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
-        words = {"mode": "most frequent value", "interval": "interval from the least to the greatest value"}
+        words = {
+            "geometric-mean": "geometric mean",
+            "mode": "most frequent value",
+            "interval": "interval from the least to the greatest value",
+        }
         each = ", ".join(
             f"`{column}` the {words.get(function, function)}"
             for column, function in zip(self.columns, self.functions, strict=True)
@@ -180,6 +187,30 @@ def _mean(attribute: Attribute, ordered: list[str]) -> Maker:
     return lambda ranks, counts: _written(_total(units, ranks, counts), int(counts.sum()), decimals)
 
 
+def _geometric_mean(attribute: Attribute, ordered: list[str]) -> Maker:
+    if ordered and Decimal(ordered[0]) <= 0:
+        raise InputError(
+            f"column `{attribute.name}` has values that are not positive, which have no geometric mean.",
+            hint="use mean or median in `aggregates`",
+        )
+    decimals = max((_decimals(value) for value in ordered), default=0)
+    with localcontext(Context(prec=_DIGITS)):
+        logarithms = [Decimal(value).ln() for value in ordered]
+
+    def mean(ranks: Integers, counts: Counts) -> str:
+        if len(ranks) == 1:
+            return ordered[int(ranks[0])]
+        with localcontext(Context(prec=_DIGITS)):
+            total = sum(
+                (logarithms[rank] * count for rank, count in zip(ranks.tolist(), counts.tolist(), strict=True)),
+                start=Decimal(0),
+            )
+            units = (total / int(counts.sum())).exp().scaleb(decimals + _MORE_DECIMALS)
+        return _written(round(units), 10**_MORE_DECIMALS, decimals)
+
+    return mean
+
+
 def _total(units: list[int], ranks: Integers, counts: Counts) -> int:
     return sum(units[rank] * count for rank, count in zip(ranks.tolist(), counts.tolist(), strict=True))
 
@@ -229,6 +260,7 @@ def _set(attribute: Attribute, ordered: list[str]) -> Maker:
 
 _MAKERS: dict[str, Callable[[Attribute, list[str]], Maker]] = {
     "mean": _mean,
+    "geometric-mean": _geometric_mean,
     "median": _median,
     "mode": _mode,
     "interval": _interval,

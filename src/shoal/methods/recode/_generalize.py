@@ -56,9 +56,9 @@ class Generalize(Recode):
         the levels tell nothing about them: no intruder learns from what would have been released otherwise.
     aggregates
         Columns that are released as an aggregate of the original values of their class instead of the generalised
-        value: ``mean``, ``median`` (the lower one of two), ``mode`` (of equally frequent values the least),
-        ``interval`` (from the least to the greatest) or ``set``. With its level declared as the top in ``levels`` a
-        column has no part in forming classes: it is then microaggregated inside the classes of the others.
+        value: ``mean``, ``geometric-mean``, ``median`` (the lower one of two), ``mode`` (of equally frequent values the
+        least), ``interval`` (from the least to the greatest) or ``set``. With its level declared as the top in
+        ``levels`` a column has no part in forming classes: it is then microaggregated inside the classes of the others.
     links
         ``"kept"``: the pseudonym of the person is released, which links all records of a person. k persons then share
         all their records, as a multiset of quasi-identifiers, and whoever does not is suppressed with all records.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,8 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.errors import ParameterError, PlanError
-from shoal.schema import Attribute, Domain, Intervals, Kind, Role, Schema
+from shoal.errors import InputError, ParameterError, PlanError, RequirementError
+from shoal.schema import Attribute, Domain, FromFile, Intervals, Kind, Role, Schema
 
 GRADES = ("low", "middle", "high")
 QI = Role.QUASI_IDENTIFIER
@@ -131,6 +132,38 @@ def test_classes_that_look_the_same_after_aggregation_are_one() -> None:
     method = shoal.Generalize(aggregates={"age": "mode"}, levels={"age": 0, "sex": 0}, suppression_limit=0.5)
     release = shoal.anonymize(shoal.read(same).with_schema(described), shoal.KAnonymity(2), method=method)
     assert release.table.to_arrow()["age"].to_pylist() == ["2", "2"]
+
+
+def test_classes_that_together_break_a_promise_are_not_released(tmp_path: Path) -> None:
+    """One person is in both classes, with the same value: together they lean to the other one."""
+    (tmp_path / "age.csv").write_text("1;odd;*\n3;odd;*\n2;even;*\n", encoding="utf-8")
+    visits = pa.table({"id": ["p", "q", "p", "r"], "age": [1, 3, 2, 2], "ill": ["x", "y", "x", "y"]})
+    described = Schema(
+        attributes=(
+            Attribute(name="id", role=Role.PERSON),
+            Attribute(name="age", role=QI, kind=Kind.NUMERIC, hierarchy=FromFile(path=str(tmp_path / "age.csv"))),
+            Attribute(name="ill", role=Role.SENSITIVE),
+        )
+    )
+    table = shoal.read(visits).with_schema(described)
+    promise = shoal.EntropyLDiversity("ill", 2)
+    apart = shoal.Generalize(levels={"age": 1}, suppression_limit=0, aggregates={"age": "set"})
+    released = shoal.anonymize(table, promise, method=apart).table.to_arrow()["age"].to_pylist()
+    assert sorted(released) == ["2", "2", "{1, 3}", "{1, 3}"]
+    with pytest.raises(RequirementError, match="look the same that together break entropy-l-diversity; nothing"):
+        shoal.anonymize(table, promise, method=replace(apart, aggregates={"age": "mean"}))
+
+
+def test_geometric_means_are_of_positive_numbers() -> None:
+    described = Schema(attributes=(Attribute(name="pay", role=QI, kind=Kind.NUMERIC),))
+    method = shoal.Generalize(aggregates={"pay": "geometric-mean"}, levels={"pay": 1}, suppression_limit=0)
+    for values, wanted in (([2, 8], "4"), ([1, 2, 2], "1.59"), ([7, 7], "7"), (["0.1", "0.2"], "0.141")):
+        table = shoal.read(pa.table({"pay": values})).with_schema(described)
+        released = shoal.anonymize(table, shoal.KAnonymity(2), method=method).table.to_arrow()["pay"].to_pylist()
+        assert set(released) == {wanted}
+    table = shoal.read(pa.table({"pay": [0, 8]})).with_schema(described)
+    with pytest.raises(InputError, match="`pay` has values that are not positive"):
+        shoal.anonymize(table, shoal.KAnonymity(2), method=method)
 
 
 def test_aggregates_that_cannot_be_are_refused_by_name() -> None:
