@@ -145,6 +145,27 @@ def value(measure: Measure, table: Table, levels: tuple[int, ...], kept: np.ndar
                 for j in range(len(table.columns))
             ]
             return math.prod((1 + loss) ** w for loss, w in zip(losses, weights, strict=True)) - 1
+        case "record-loss":
+            distances = [
+                math.sqrt(
+                    sum(
+                        w * (_share(table.columns[j], levels[j], record[0][j]) if levels[j] < tops[j] else 1.0) ** 2
+                        for j, w in enumerate(weights)
+                    )
+                )
+                for group in groups.values()
+                for record in group
+            ]
+            return (generalization * sum(distances) + suppression * len(suppressed)) / total
+        case "publisher-payoff":
+            everything = math.prod(len(column.parents[0]) for column in table.columns)
+            payoffs = []
+            for group in groups.values():
+                lost = math.log(_volume(table, levels, group[0][0])) / math.log(everything) if everything > 1 else 0.0
+                success = 1 / len(group)
+                paid = measure.loss * success if measure.gain * success > measure.cost else 0.0
+                payoffs += [measure.benefit * (1 - lost) - paid for _ in group]
+            return 1 - sum(payoffs) / (measure.benefit * total)
         case "precision":
             return (
                 generalization

@@ -20,6 +20,8 @@ from shoal.quality._objective import CellObjective as CellObjective
 from shoal.quality._objective import ClassObjective as ClassObjective
 from shoal.quality._objective import Objective as Objective
 from shoal.quality._precision import Precision as Precision
+from shoal.quality._publisher_payoff import PublisherPayoff as PublisherPayoff
+from shoal.quality._record_loss import RecordLoss as RecordLoss
 
 MEASURES: dict[str, type[Measure]] = {
     each.name: each

@@ -17,6 +17,8 @@ def test_every_measure_of_the_package_is_found_by_its_name() -> None:
         "loss",
         "non-uniform-entropy",
         "precision",
+        "publisher-payoff",
+        "record-loss",
     }
     assert all(quality.by_name(name).name == name for name in quality.MEASURES)
 
