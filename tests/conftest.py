@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,11 @@ settings.load_profile("default")
 settings.register_profile("explore", settings.get_profile("default"), derandomize=False, max_examples=500)
 #: for the developer loop: pytest --hypothesis-profile=quick
 settings.register_profile("quick", settings.get_profile("default"), max_examples=10)
+
+# What ignores a signal, as under nohup, hands that on to all that it starts; what has a handler does not.
+for _number in {signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGINT)}:
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, lambda *_: None)
 
 #: folders whose tests go the whole way, start processes or draw many samples; `make check` leaves them out
 SLOW = (
@@ -56,6 +63,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if any(tried.values()):
         outcome = "in tests that failed" if tried["failed"] else "none passed verification"
         terminalreporter.write_line(f"{sum(tried.values()):,} forgeries tried, {outcome}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_duckdb() -> Iterator[None]:
+    """Start DuckDB once for many tests; processes that tests start have their own, as users have."""
+    from reference.shared_duckdb import shared_duckdb
+
+    with shared_duckdb():
+        yield
 
 
 @pytest.fixture(scope="session")

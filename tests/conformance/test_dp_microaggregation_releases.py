@@ -504,7 +504,7 @@ def test_nonsense_in_a_certificate_is_a_failed_check_and_never_a_crash(sound: Pa
     steps = [step["step"] for step in json.loads(original)["steps"]]
     told = [("steps", steps.index(name)) for name in ("dropped", "ordered")]  # nothing else to compare with
     places = [place for place in places if not set(place) & set(words) and place[:2] not in told]
-    for place in places:
+    for number, place in enumerate(places):
         certificate = json.loads(original)
         spot = certificate
         for key in place[:-1]:
@@ -514,7 +514,7 @@ def test_nonsense_in_a_certificate_is_a_failed_check_and_never_a_crash(sound: Pa
             continue
         path.write_text(json.dumps(certificate))
         try:
-            found = shoal.verify(folder)
+            found = shoal.verify(folder, rendered=number % 5 == 0)  # pages take most of the time
         except shoal.errors.VerificationError:
             continue
         assert not found.passed, place

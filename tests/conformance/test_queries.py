@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pyarrow as pa
 import pytest
 
+from conformance.conftest import SPARK
 from reference import queries as reference
 from shoal.queries import Session
 from shoal.queries._engine_records import EngineRecords
@@ -26,7 +27,17 @@ def people(load: Callable[[pa.Table], Table]) -> Table:
     return load(reference.table(RECORDS).to_arrow()).with_schema(reference.SCHEMA)
 
 
-@pytest.mark.parametrize("most_cells", [0, 3, 1000], ids=["not counted", "partly counted", "counted"])
+@pytest.mark.parametrize(
+    ("load", "most_cells"),
+    [
+        pytest.param("duckdb", 0, id="not counted"),
+        pytest.param("duckdb", 3, id="partly counted"),
+        pytest.param("duckdb", 1000, id="counted"),
+        pytest.param("spark", 0, id="spark, not counted", marks=SPARK.marks),
+        pytest.param("spark", 3, id="spark, partly counted", marks=SPARK.marks),
+    ],
+    indirect=["load"],
+)
 def test_figures_are_those_of_the_records_one_by_one(people: Table, most_cells: int) -> None:
     records = EngineRecords(people, most_cells=most_cells)
     for text in (

@@ -251,7 +251,7 @@ def test_an_ephemeral_app_leaves_nothing(chromium: Any, tmp_path: Path, monkeypa
     assert not list(tmp_path.glob("shoal-*"))
 
 
-LOOKS = [(width, scheme) for width in (1280, 390) for scheme in ("light", "dark")]
+LOOKS = [(1280, "light"), (390, "dark")]
 
 
 def test_no_page_has_a_serious_accessibility_problem(window: Any, chromium: Any, app: App) -> None:

@@ -46,6 +46,7 @@ from ._expressions import filter_text as filter_text
 from ._files import read as read
 from ._files import readable as readable
 from ._files import reread as reread
+from ._files import reread_csv as reread_csv
 from ._files import uploadable as uploadable
 from ._files import write as write
 from ._holders import Holders as Holders

@@ -57,14 +57,7 @@ class DuckDBEngine:
         scratch = Scratch()
         self._folder = scratch.path
         self._using = threading.RLock()
-        self._backend = ibis.duckdb.connect(
-            ":memory:",
-            temp_directory=str(self._folder / "spill"),
-            autoinstall_known_extensions=False,
-            autoload_known_extensions=False,
-            python_enable_replacements=False,
-            **limits,
-        )
+        self._backend = ibis.duckdb.from_connection(_started(self._folder / "spill", limits))
         # our own progress is shown on a terminal; DuckDB would draw its own into pipes too
         self._backend.con.execute("SET enable_progress_bar_print = false")
         self._closer = weakref.finalize(self, _close, self._backend.con, scratch)
@@ -232,6 +225,19 @@ def literal(text: str) -> str:
 
 def _fresh(kind: str) -> str:
     return f"shoal_{kind}_{uuid.uuid4().hex}"
+
+
+def _started(spill: Path, limits: dict[str, Any]) -> Any:
+    """Start a database in memory, and return a connection to it."""
+    import duckdb
+
+    settings = {
+        "temp_directory": str(spill),
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "python_enable_replacements": False,
+    }
+    return duckdb.connect(":memory:", config=settings | limits)
 
 
 def _close(connection: Any, scratch: Scratch) -> None:

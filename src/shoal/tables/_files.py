@@ -6,13 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from shoal.errors import DataError, ParameterError
 from shoal.schema import Schema
 from shoal.tables._engine import quiet
 from shoal.tables._table import Table, load_schema
-from shoal.tables.formats import FORMATS, Format, Options, elsewhere, existing, fetch, files, unreadable
+from shoal.tables.formats import FORMATS, Format, Options, elsewhere, existing, fetch, files, open_csv, unreadable
 
-__all__ = ["read", "readable", "reread", "uploadable", "write"]
+__all__ = ["read", "readable", "reread", "reread_csv", "uploadable", "write"]
 
 
 def read(
@@ -62,6 +64,14 @@ def read(
 def reread(path: Path) -> Table:
     """Read a file of a release, of which no record need have been released: as `read`, but it may be empty."""
     return _read(path, Options())
+
+
+def reread_csv(path: Path) -> pa.Table:
+    """Read the CSV copy of a file of a release, as Shoal writes it, as text."""
+    text = open_csv(path, delimiter=",", encoding="utf-8")
+    records = text.records.read_all()
+    text.check()
+    return records
 
 
 def _fetched(source: str, options: Options) -> Table:

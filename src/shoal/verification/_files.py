@@ -10,7 +10,7 @@ from pyarrow import csv
 
 from shoal import tables
 from shoal.errors import Cancelled, OutputError, ShoalError
-from shoal.guarantees import CERTIFICATE, POPULATION, Certificate, Check, File, fingerprint
+from shoal.guarantees import CERTIFICATE, POPULATION, Certificate, Check, Evidence, File, fingerprint
 from shoal.methods.brief import Brief
 from shoal.schema.rules import text
 from shoal.verification._parquet import hidden
@@ -67,17 +67,17 @@ def allowed_files(plan: Brief, certificate: Certificate) -> set[str]:
     }
 
 
-def check_copies(folder: Path, certificate: Certificate) -> list[Check]:
+def check_copies(evidence: Evidence) -> list[Check]:
     """Compare data files that are written in a second format, record by record."""
-    listed = {entry.name for entry in certificate.files}
+    listed = {entry.name for entry in evidence.certificate.files}
     checks = []
-    for data in certificate.tables:
+    for data in evidence.certificate.tables:
         copy = Path(data.file).with_suffix(".csv").name
         if copy == data.file or copy not in listed:
             continue
         try:
-            original = tables.reread(folder / data.file).to_arrow()
-            same = _same(original, tables.read(folder / copy).to_arrow() if len(original) else _bare(folder / copy))
+            original = evidence.tables[data.file].to_arrow()
+            same = _same(original, (tables.reread_csv if len(original) else csv.read_csv)(evidence.folder / copy))
         except UNDECIDED:
             raise
         except (ShoalError, pa.ArrowInvalid):
@@ -98,11 +98,6 @@ def _check_file(folder: Path, entry: File, allowed: set[str]) -> Check:
     if path.suffix == ".parquet" and (found := hidden(path)):
         return _failed(entry.name, f"it holds more than records: {found}")
     return Check(subject=entry.name, passed=True, detail="unchanged since the release was made")
-
-
-def _bare(path: Path) -> pa.Table:
-    """Read a CSV file that should hold nothing but the names of its columns."""
-    return csv.read_csv(path)
 
 
 def _same(original: pa.Table, copy: pa.Table) -> bool:

@@ -155,7 +155,7 @@ def _check_content(plan: Brief, evidence: Evidence, *, rendered: bool) -> list[C
     """Check what the files say, once they are there and can be read."""
     try:
         checks = [
-            *check_copies(evidence.folder, evidence.certificate),
+            *check_copies(evidence),
             *check_plan(plan, evidence),
             *check_links(evidence),
             *check_hierarchies(plan, evidence),

@@ -2,6 +2,7 @@
 
 from inspect import isabstract
 
+from shoal.tables.formats._csv import open_csv as open_csv
 from shoal.tables.formats._fetched import base_name as base_name
 from shoal.tables.formats._fetched import elsewhere as elsewhere
 from shoal.tables.formats._fetched import fetch as fetch
