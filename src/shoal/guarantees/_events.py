@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
+from shoal.schema import Schema
+
 __all__ = [
     "UNLESS_DEFAULT",
     "Bounded",
@@ -88,14 +90,25 @@ class Event(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dropped(Event):
-    """Identifier columns were removed."""
+    """Columns were removed: identifiers, and those that the schema leaves out though they name nobody."""
 
     name: ClassVar[str] = "dropped"
     columns: tuple[str, ...]
+    left_out: tuple[str, ...] = field(default=(), metadata=UNLESS_DEFAULT)
+
+    @classmethod
+    def by(cls, schema: Schema) -> list[Event]:
+        """Return the step that removes what a schema does not release, if there is such a column."""
+        removed = tuple(name for name in schema.identifiers if not schema[name].pseudonym)
+        left_out = tuple(name for name in removed if schema[name].role.left_out)
+        return [cls(columns=removed, left_out=left_out)] if removed else []
 
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
-        return f"Removed the identifying {_columns(self.columns)}."
+        naming = tuple(name for name in self.columns if name not in self.left_out)
+        removed = f"Removed the identifying {_columns(naming)}." if naming else ""
+        left_out = f"Left out the {_columns(self.left_out)}, as the schema asks." if self.left_out else ""
+        return f"{removed} {left_out}".strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

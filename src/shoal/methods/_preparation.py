@@ -93,11 +93,8 @@ def check_size(models: Sequence[Model], frequencies: Frequencies) -> None:
 
 def preparation(schema: Schema, table: Table) -> list[Event]:
     """Say what happened to columns and records before anything was protected."""
-    events: list[Event] = []
+    events = Dropped.by(schema)
     kept = tuple(name for name in schema.identifiers if schema[name].pseudonym)
-    dropped = tuple(name for name in schema.identifiers if not schema[name].pseudonym)
-    if dropped:
-        events.append(Dropped(columns=dropped))
     if kept:
         events.append(Pseudonymized(columns=kept))
     repeated = repeated_identifiers(table)

@@ -31,10 +31,10 @@ def read(
     Parameters
     ----------
     source
-        The path of a CSV file (``.csv``, ``.tsv``, ``.txt``, also with ``.gz``), a Parquet file or folder, an Excel,
-        Stata, SPSS or SAS file (value labels become values), lines of JSON, a Feather file, or a DuckDB file; ``-``
-        for standard input, or the ``http``, ``https`` or ``s3`` address of a file (``s3`` also of a folder of Parquet
-        files), which is copied into a private folder first; the address ``postgresql://...`` of a
+        The path of a CSV file (``.csv``, ``.tsv``, ``.tab``, ``.txt``, also with ``.gz``), a Parquet file or folder,
+        an Excel, Stata, SPSS or SAS file (value labels become values), lines of JSON, a Feather file, or a DuckDB
+        file; ``-`` for standard input, or the ``http``, ``https`` or ``s3`` address of a file (``s3`` also of a
+        folder of Parquet files), which is copied into a private folder first; the address ``postgresql://...`` of a
         database; an Arrow table, a pandas or polars frame; a Spark frame, or a Spark session together with ``table``.
     schema
         What the columns mean, or the path of a schema file: the records are checked against it.
@@ -113,7 +113,7 @@ def readable(*, uploaded: bool = False) -> str:
     Examples
     --------
     >>> readable(uploaded=True).split(", ")[:3]
-    ['.csv', '.tsv', '.txt (also .gz)']
+    ['.csv', '.tsv', '.tab']
     """
     listed = ", ".join(each.listed for each in files() if each.endings and (each.uploaded or not uploaded))
     first, _, last = listed.rpartition(", ")

@@ -226,6 +226,9 @@ def _steps(plan: Brief, evidence: Evidence) -> Decision:
         steps = evidence.steps(name)
         if [each for step in steps for each in step["columns"]] != columns or len(steps) > 1:
             return False, f"the step `{name}` is not what plan.toml asks for"
+    left_out = [name for name in described.identifiers if described[name].role.left_out]
+    if any(step.get("left_out", left_out) != left_out for step in evidence.steps("dropped")):
+        return False, "the columns that were left out are not those of plan.toml"
     if any("method" in step and step["method"] != _method_of(plan.method, step) for step in certificate.steps):
         return False, "a step names another method than plan.toml"
     further = [event.to_json() for event in plan.method.further_steps]

@@ -313,3 +313,38 @@ def test_profiles_that_make_no_sense_are_refused(more, part):
 def test_distinction_is_distinct_values_per_record():
     assert profile("x").distinction == 0.1
     assert profile("x", records=0, distinct=0).distinction == 0
+
+
+@pytest.mark.parametrize("name", ["billing_phone", "e-mail", "street", "patient_name", "SSN"])
+def test_a_column_that_names_somebody_is_removed_though_all_its_values_are_the_same(name):
+    assert guessed(name, distinct=1, separation=0.0).role is Role.IDENTIFIER
+    looks = {"e-mail addresses": 1.0}
+    assert guessed("reply_to", distinct=1, separation=0.0, looks=looks).role is Role.IDENTIFIER
+    assert guessed("study", distinct=1, separation=0.0).role is Role.INSENSITIVE
+
+
+def test_the_state_of_an_account_is_no_account():
+    assert guessed("checking_account_status", distinct=4, separation=0.7).role is Role.QUASI_IDENTIFIER
+    assert guessed("account_type", distinct=400, separation=0.9).role is Role.IDENTIFIER
+    assert guessed("account", distinct=4, separation=0.7).role is Role.IDENTIFIER
+
+
+def test_a_place_in_an_address_is_a_place():
+    assert guessed("billing_address_city", distinct=90).role is Role.QUASI_IDENTIFIER
+    assert guessed("billing_address_1", distinct=90).role is Role.IDENTIFIER
+
+
+def test_years_of_school_and_at_work_are_quantities():
+    for name in ("EDUC", "time_spend_company", "years_at_company"):
+        assert guessed(name, "integer", distinct=10, minimum=8, maximum=21, lengths=((2, 1.0),)).kind is Kind.NUMERIC
+
+
+def test_a_column_that_hardly_any_record_fills_in_asks_no_question():
+    assert guessed("q12_1", missing=993, distinct=5, separation=0.01, singles=4).role is Role.QUASI_IDENTIFIER
+
+
+@pytest.mark.parametrize(("name", "role"), [("finalwgt", Role.WEIGHT), ("stratid", Role.QUASI_IDENTIFIER)])
+def test_columns_of_survey_designs(name, role):
+    found = guessed(name, "integer", distinct=30, minimum=1, maximum=31)
+    assert found.role is role
+    assert (found.kind is Kind.NUMERIC) == (role is Role.WEIGHT)

@@ -259,9 +259,8 @@ def _together(
     if len(made) > 1:
         together = Composition.of([mine for _, _, mine in made], [exposed(part.columns) for part, _, _ in made])
         promises.append(together.promise(Words(person=plan.schema.person if plan.method.counts_persons else None)))
-    dropped = tuple(name for name in plan.schema.identifiers if not plan.schema[name].pseudonym)
-    events: list[Event] = [Dropped(columns=dropped)] if dropped else []
-    events += [Sliced(groups=groups), *(event for release in releases for event in _of_slice(release))]
+    events = [*Dropped.by(plan.schema), Sliced(groups=groups)]
+    events += [event for release in releases for event in _of_slice(release)]
     randomness = list(dict.fromkeys(release.guarantee.randomness for release in releases))
     worst = min(releases, key=lambda release: release.after.smallest)
     return Made(

@@ -258,7 +258,7 @@ def _sorted(columns: dict[str, pa.Array], schema: Schema) -> pa.Table:
 
 def _events(run: _Run) -> list[Event]:
     schema, made = run.plan.schema, run.release
-    events: list[Event] = [Dropped(columns=schema.identifiers)] if schema.identifiers else []
+    events = Dropped.by(schema)
     events += bounded_steps(schema, _budget(run.plan).records_per_person)
     for part in made.parts:
         sizes, counts = np.unique(part.sizes, return_counts=True)

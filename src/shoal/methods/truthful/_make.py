@@ -177,7 +177,7 @@ def _events(plan: Brief, drawn: Drawn) -> list[Event]:
     hierarchies = drawn.tuples.hierarchies
     privacy = plan.privacy
     assert isinstance(privacy, DifferentialPrivacy)  # noqa: S101 - the plan asks for it
-    events: list[Event] = [Dropped(columns=plan.schema.identifiers)] if plan.schema.identifiers else []
+    events = Dropped.by(plan.schema)
     events += bounded_steps(plan.schema, privacy.records_per_person)
     events.append(
         SchemeChosen(

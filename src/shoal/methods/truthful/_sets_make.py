@@ -184,7 +184,7 @@ def _events(
     def step(each: Sequence[LeveledColumns], m: int, variance: Fraction, rho: Fraction) -> Event:
         return TablesTrimmed(tables=named(each), levels=levels(each), m=m, variance=variance, rho=rho)
 
-    events: list[Event] = [Dropped(columns=schema.identifiers)] if schema.identifiers else []
+    events = Dropped.by(schema)
     events += bounded_steps(schema, None if schema.person is None else split.per_person)
     events.append(step(declared, split.m, split.variance, split.rho_of_declared))
     if chosen:

@@ -199,7 +199,7 @@ def draft(profiles: Sequence[ColumnProfile], records: int | None = None) -> Draf
 
 
 def _guess(profile: ColumnProfile, grouping: Guess[Role] | None) -> Guess[Attribute]:
-    about = topic(profile.name, text=profile.type == "text" and not profile.numeric, many=profile.distinct > 2)
+    about = topic(profile.name, text=profile.type == "text" and not profile.numeric, many=profile.distinct != 2)
     kind = Guess(Kind.CATEGORICAL) if grouping else guess_kind(profile, about)
     role = grouping or guess_role(profile, kind.value, about)
     kind = Guess(Kind.NUMERIC) if role.value is Role.WEIGHT else kind

@@ -8,7 +8,7 @@ import math
 from shoal.exact import share
 from shoal.schema._domain import Kind
 from shoal.schema._rule import HierarchyRule
-from shoal.schema.drafts._names import Topic, means_code, means_count, means_key
+from shoal.schema.drafts._names import Topic, means_code, means_count, means_duration, means_key
 from shoal.schema.drafts._profile import ColumnProfile, Guess
 from shoal.schema.rules import Cuts, Dates, Intervals, Mask, Regions
 
@@ -37,9 +37,11 @@ def guess_kind(profile: ColumnProfile, topic: Topic | None) -> Guess[Kind]:
     if _is_code(profile):
         return Guess(Kind.CATEGORICAL, "its digits look like a code, not a quantity")
     nominal = means_key(profile.name) or (topic is not None and topic.nominal)
-    if nominal and profile.whole and not means_count(profile.name):
+    if nominal and profile.whole and not (means_count(profile.name) or means_duration(profile.name)):
         return Guess(Kind.CATEGORICAL, "its numbers name something and are no quantity")
-    if profile.distinct <= 2:
+    if profile.distinct == 1:
+        return Guess(Kind.CATEGORICAL)
+    if profile.distinct == 2:
         return Guess(Kind.CATEGORICAL, "with only two different numbers it looks like a code, not a quantity")
     return Guess(Kind.NUMERIC)
 

@@ -11,7 +11,18 @@ from importlib import resources
 
 from shoal.schema._schema import Role
 
-__all__ = ["Topic", "household_key", "means_code", "means_count", "means_key", "person_key", "topic", "words"]
+__all__ = [
+    "Topic",
+    "household_key",
+    "means_code",
+    "means_count",
+    "means_duration",
+    "means_key",
+    "means_state",
+    "person_key",
+    "topic",
+    "words",
+]
 
 
 def _set(words: str) -> frozenset[str]:
@@ -24,6 +35,11 @@ _PLAIN_KEYS = _set("id uuid guid key identifier pid uid")
 _HOUSEHOLDS = _set("household hh family dwelling home")
 _HOUSEHOLD_KEYS = _set("hid hhid householdid familyid")
 _COUNTS = _set("count counts number num n nb nbr anzahl nombre numero cantidad total zahl aantal liczba many")
+_DURATIONS = _set(
+    "years months weeks days hours minutes time duration tenure seniority jahre monate wochen tage stunden dauer "
+    "annees mois jours heures duree anos meses semanas dias horas anni mesi giorni ore jaren maanden dagen uren lata"
+)
+_STATES = _set("status type kind category class clicked opened sent viewed verified provider consent typ tipo")
 _CODES = _set(
     "zip zipcode postcode postal plz code codes kode codigo codice cod icd icd9 icd10 icd11 naics nace isco "
     "isco08 soc fips cpt atc"
@@ -132,6 +148,16 @@ def means_count(name: str) -> bool:
     return bool(words(name) & _COUNTS)
 
 
+def means_duration(name: str) -> bool:
+    """Return whether a name means how long something lasted: `years_at_company`."""
+    return bool(words(name) & _DURATIONS)
+
+
+def means_state(name: str) -> bool:
+    """Return whether a name means what became of something, or which kind it is: `checking_account_status`."""
+    return bool(words(name) & _STATES)
+
+
 def means_code(name: str) -> bool:
     """Return whether a name means a code: digits that are not a quantity."""
     return bool(words(name) & _CODES)
@@ -145,7 +171,7 @@ def words(name: str) -> frozenset[str]:
 def _parts(name: str) -> list[str]:
     plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
     plain = plain.replace("ß", "ss").replace("ø", "o").replace("æ", "ae").replace("ł", "l")
-    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", plain)
+    parted = re.sub(r"(?<=^ID)(?=[a-z])|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?!(?<=^I)D)(?=[A-Z][a-z])", " ", plain)
     return re.findall(r"[^\W_]+", parted.lower())
 
 

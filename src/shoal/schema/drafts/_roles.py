@@ -5,7 +5,7 @@ from __future__ import annotations
 from shoal.exact import share
 from shoal.schema._domain import Kind
 from shoal.schema._schema import Role
-from shoal.schema.drafts._names import Topic, means_count, means_key
+from shoal.schema.drafts._names import Topic, means_count, means_key, means_state
 from shoal.schema.drafts._profile import ColumnProfile, Guess
 
 __all__ = ["ENOUGH", "guess_role"]
@@ -18,6 +18,8 @@ _OF_PEOPLE = 0.1
 ENOUGH = 20
 # so many records that are alone with their value make it a way to find people
 _TELLING = 0.05
+# so few values, each of many records, are states of an account and no account
+_FEW, _SHARED = 20, 0.02
 
 _NAMING = (
     "e-mail addresses",
@@ -42,7 +44,8 @@ def guess_role(profile: ColumnProfile, kind: Kind, topic: Topic | None) -> Guess
         return Guess(Role.DROP, "its values are not text, numbers or dates")
     if not profile.distinct:
         return Guess(Role.DROP, "it has no values")
-    if profile.distinct == 1 and not profile.missing and not (topic and topic.role is Role.WEIGHT):
+    telling = topic is not None and topic.role in (Role.WEIGHT, Role.IDENTIFIER)
+    if profile.distinct == 1 and not profile.missing and not telling and _naming(profile) is None:
         return Guess(Role.INSENSITIVE, "all its values are the same")
     found = _naming(profile) or (_by_topic(profile, kind, topic, apart) if topic else None)
     if found is not None:
@@ -53,7 +56,7 @@ def guess_role(profile: ColumnProfile, kind: Kind, topic: Topic | None) -> Guess
 def _naming(profile: ColumnProfile) -> Guess[Role] | None:
     """Values that name a person decide before any name of a column does."""
     for look in _NAMING:
-        if profile.looks_like(look) and profile.distinct >= 2:
+        if profile.looks_like(look):
             return Guess(Role.IDENTIFIER, f"its values look like {look}")
     if profile.looks_like("coordinates"):
         return Guess(Role.QUASI_IDENTIFIER, "its values look like coordinates, which lead to a door")
@@ -71,6 +74,8 @@ def _by_topic(profile: ColumnProfile, kind: Kind, topic: Topic, apart: str) -> G
         and profile.unique < _NEARLY_UNIQUE
     ):
         return Guess(Role.QUASI_IDENTIFIER, f"its name suggests a count; {apart}")
+    if topic.role is Role.IDENTIFIER and means_state(profile.name) and _is_shared(profile):
+        return Guess(Role.QUASI_IDENTIFIER, f"its name suggests a state or a kind, which many records share; {apart}")
     if topic.role is Role.SENSITIVE:
         return _secret(profile, kind, named)
     if topic.role is Role.QUASI_IDENTIFIER:
@@ -80,6 +85,10 @@ def _by_topic(profile: ColumnProfile, kind: Kind, topic: Topic, apart: str) -> G
     if topic.role is Role.WEIGHT:
         return _weight(profile, named)
     return Guess(topic.role, named)
+
+
+def _is_shared(profile: ColumnProfile) -> bool:
+    return profile.distinct <= _FEW and profile.distinction <= _SHARED
 
 
 def _secret(profile: ColumnProfile, kind: Kind, named: str) -> Guess[Role]:
@@ -127,7 +136,7 @@ def _key(profile: ColumnProfile, apart: str) -> Guess[Role] | None:
 def _unknown(profile: ColumnProfile, kind: Kind, apart: str) -> Guess[Role]:
     if kind is Kind.DATE:
         return Guess(Role.QUASI_IDENTIFIER, f"others may know when something happened; {apart}")
-    if kind is Kind.CATEGORICAL and profile.unique >= 0.5 and profile.records >= ENOUGH:
+    if kind is Kind.CATEGORICAL and profile.distinction >= 0.5 and profile.records >= ENOUGH:
         return Guess(Role.DECIDE, f"its name says nothing, and it singles people out: {_alone(profile)}")
     return Guess(Role.QUASI_IDENTIFIER, f"nothing says that others cannot know it; {apart}", known=False)
 

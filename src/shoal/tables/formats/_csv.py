@@ -45,7 +45,7 @@ class Csv(FileFormat):
     name: ClassVar[str] = "csv"
     title: ClassVar[str] = "CSV files"
     options: ClassVar[tuple[str, ...]] = ("delimiter", "encoding", "decimal")
-    endings: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".txt")
+    endings: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".tab", ".txt")
     written: ClassVar[tuple[str, ...]] = (".csv",)
     compressed: ClassVar[bool] = True
 
@@ -124,7 +124,7 @@ def open_csv(
     sample = first_text(path, chosen, _SAMPLE)
     if not sample.strip("\r\n"):
         raise DataError(f"{path.name} is empty.")
-    delimiter = delimiter or ("\t" if _stem(path).suffix.lower() == ".tsv" else detect_delimiter(sample))
+    delimiter = delimiter or ("\t" if _stem(path).suffix.lower() in (".tsv", ".tab") else detect_delimiter(sample))
     rows = rows_of(sample, delimiter)
     if not rows:
         raise DataError(f"{path.name}: the first row is too long to be a header.")
