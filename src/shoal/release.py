@@ -274,11 +274,21 @@ class Released:
         return polars.from_arrow(_spelt(rows)).cast(enums)
 
     def write(
-        self, path: str | Path, *, bounds: bool = False, part: str | None = None, overwrite: bool = False
+        self,
+        path: str | Path,
+        *,
+        bounds: bool = False,
+        part: str | None = None,
+        overwrite: bool = False,
+        like: str | Path | None = None,
     ) -> None:
-        """Write the records to a file, in the format of its ending: ``.csv``, ``.xlsx``, ``.dta``, ``.sav``, ..."""
+        """Write the records to a file, in the format of its ending: ``.csv``, ``.xlsx``, ``.dta``, ``.sav``, ...
+
+        ``like`` names the Stata or SPSS file that was anonymised: labels become its codes again, with these labels,
+        and columns are described as there.
+        """
         rows = _spelt(self.to_arrow(bounds=bounds, part=part))
-        tables.write(tables.read(rows), path, overwrite=overwrite)
+        tables.write(tables.read(rows), path, overwrite=overwrite, like=like)
 
 
 def released(folder: str | Path) -> Released:

@@ -16,6 +16,7 @@ import shoal
 from forgeries import forger
 from golden.artefacts import release
 from golden.cases import CASES
+from shoal.guarantees import Event
 
 #: one release of every method and form
 FAMILIES = (
@@ -466,3 +467,21 @@ def _with_strange_value(rows: pa.Table, place: int) -> pa.Table:
             values[last] = type(values[last])(10**9)
     changed = rows.set_column(place, rows.column_names[place], pa.array(values, column.type))
     return changed.sort_by([(name, "ascending") for name in changed.column_names])
+
+
+def test_a_name_that_is_said_to_be_left_out_on_a_whim_is_refused(tmp_path: Path) -> None:
+    roles = {"name": "identifier", "note": "drop", "sex": "quasi-identifier"}
+    schema = shoal.Schema(attributes=tuple(shoal.Attribute(name=name, role=role) for name, role in roles.items()))
+    table = shoal.read(pa.table({"name": list("abcd"), "note": list("wxyz"), "sex": list("ffmm")}), schema=schema)
+    original = shoal.anonymize(table, shoal.KAnonymity(2)).write(tmp_path / "release")
+    for number, columns in enumerate((["name"], ["name", "note"])):
+        work = forger.copied(original, tmp_path / str(number))
+        forger.edit(work, lambda content, said=columns: _dropped(content, said))
+        assert not _verifies(work)
+    assert _verifies(original)
+
+
+def _dropped(content: forger.Content, columns: list[str]) -> None:
+    (step,) = (each for each in content["steps"] if each["step"] == "dropped")
+    step["left_out"] = columns
+    step["description"] = Event.from_json(step).describe()

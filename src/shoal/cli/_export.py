@@ -16,6 +16,7 @@ EXAMPLES = """\b
 Examples:
   shoal export release patients.sav
   shoal export release patients.xlsx --bounds
+  shoal export release survey-released.sav --like survey.sav
 """
 
 
@@ -36,6 +37,14 @@ def export(
     part: Annotated[
         str | None, typer.Option(metavar="FILE", help="The table to write, where a release has several.")
     ] = None,
+    like: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The Stata or SPSS file that was anonymised: its codes, value labels and column descriptions are "
+            "written again.",
+        ),
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
     json: _source.Json = False,
 ) -> None:
@@ -48,7 +57,7 @@ def export(
 
     if output.resolve().is_relative_to(folder.resolve()):
         raise OutputError("a copy in the folder of the release would no longer verify", hint="write it elsewhere")
-    shoal.released(folder).write(output, bounds=bounds, part=part, overwrite=overwrite)
+    shoal.released(folder).write(output, bounds=bounds, part=part, overwrite=overwrite, like=like)
     if json:
         _output.print_json({"written": output})
     else:

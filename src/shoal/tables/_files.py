@@ -137,6 +137,7 @@ def write(
     format: str | None = None,  # noqa: A002 - the word users look for
     name: str | None = None,
     overwrite: bool = False,
+    like: str | Path | None = None,
 ) -> None:
     """Write a table.
 
@@ -152,6 +153,9 @@ def write(
         The table to make in a PostgreSQL database, ``name`` or ``schema.name``.
     overwrite
         Replace what is there.
+    like
+        A Stata or SPSS file: columns whose values are labels of that file are written as its codes, with these
+        labels, and columns are described as there. Only for Stata and SPSS files.
 
     Raises
     ------
@@ -167,7 +171,9 @@ def write(
     whole file or none. A database table is made in one transaction. Records stream from the
     engine; memory stays bounded.
     """
-    _writer(destination, format).write(table, destination, name=name, overwrite=overwrite)
+    writer = _writer(destination, format)
+    writer = writer if like is None else writer.like(Path(like))
+    writer.write(table, destination, name=name, overwrite=overwrite)
 
 
 def _writer(destination: str | Path, asked: str | None) -> Format:
@@ -175,6 +181,11 @@ def _writer(destination: str | Path, asked: str | None) -> Format:
     if asked is None:
         found = next((each for each in known.values() if each.suits(destination)), None)
         if found is None:
+            ends = Path(destination).suffix.lower()
+            kin = next((each for each in files() if ends in each.endings and each.written), None)
+            if kin is not None:
+                told = f"files with the ending `{ends}` are read, but not written."
+                raise ParameterError(told, hint=f"write `{kin.written[0]}`")
             raise ParameterError(
                 "the name of the destination does not show which `format` to write.", hint=f"one of {', '.join(known)}"
             )

@@ -41,3 +41,17 @@ def test_a_dropped_column_is_left_out(name, tmp_path):
     assert shoal.verify(tmp_path / "release").passed
     for data in (tmp_path / "release").glob("*.parquet"):
         assert "note" not in pa.parquet.read_schema(data).names
+
+
+def test_what_is_left_out_is_not_called_identifying(tmp_path):
+    schema = shoal.Schema(
+        attributes=(
+            shoal.Attribute(name="name", role="identifier"),
+            shoal.Attribute(name="note", role="drop"),
+            shoal.Attribute(name="sex", role="quasi-identifier"),
+        )
+    )
+    table = shoal.read(pa.table({"name": list("abcd"), "note": list("wxyz"), "sex": list("ffmm")}), schema=schema)
+    shoal.anonymize(table, shoal.KAnonymity(2)).write(tmp_path / "release")
+    said = (tmp_path / "release" / "summary.txt").read_text()
+    assert "Removed the identifying column `name`. Left out the column `note`, as the schema asks." in said

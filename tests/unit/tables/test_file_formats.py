@@ -95,3 +95,52 @@ def test_a_reader_that_is_not_installed_is_named(module, ending, tmp_path, monke
     with pytest.raises(MissingExtraError, match="not installed") as raised:
         shoal.read(tmp_path / f"a{ending}")
     assert "shoal[files]" in str(raised.value)
+
+
+@pytest.fixture
+def survey(tmp_path):
+    """Return an SPSS file with codes, of which one label is of nobody who is left."""
+    pyreadstat = pytest.importorskip("pyreadstat")
+    import pandas
+
+    path = tmp_path / "survey.sav"
+    frame = pandas.DataFrame({"job": [1.0, 1.0, 3.0, 3.0], "sex": ["f", "f", "m", "m"], "age": [30.0, 31, 32, 33]})
+    labels = {"job": {1.0: "Clerk", 3.0: "Chief", 7.0: "Queen"}, "sex": {"f": "Female", "m": "Male"}}
+    pyreadstat.write_sav(frame, str(path), variable_value_labels=labels, column_labels={"job": "Employment category"})
+    return path
+
+
+@pytest.mark.parametrize("ending", [".sav", ".dta"])
+def test_labels_become_the_codes_of_the_original_again(survey, tmp_path, ending):
+    pyreadstat = pytest.importorskip("pyreadstat")
+    rows = {"job": ["Chief", "Clerk", "*", None], "sex": ["Female", "Female", "Male", "*"], "age": ["[30, 35)"] * 4}
+    path = tmp_path / f"back{ending}"
+    write(shoal.read(pa.table(rows)), path, like=survey)
+    read = pyreadstat.read_sav if ending == ".sav" else pyreadstat.read_dta
+    frame, told = read(str(path), user_missing=False)
+    assert frame["job"].tolist()[:2] == [3, 1]
+    assert frame["job"].isna().tolist() == [False, False, True, True]
+    assert frame["age"].tolist() == rows["age"]
+    assert told.column_names_to_labels["job"] == "Employment category"
+    star = 8 if ending == ".sav" else "a"
+    assert told.variable_value_labels["job"] == {1: "Clerk", 3: "Chief", star: "*"}, "nothing that was not released"
+    kept, _ = read(str(path), user_missing=True)
+    assert kept["job"].tolist()[2] == star
+    assert kept["sex"].tolist() == (["f", "f", "m", "*"] if ending == ".sav" else rows["sex"])
+
+
+def test_values_that_are_no_labels_stay_as_they_are(survey, tmp_path):
+    pyreadstat = pytest.importorskip("pyreadstat")
+    write(shoal.read(pa.table({"job": ["Clerk", "Clerk or Chief"]})), tmp_path / "back.sav", like=survey)
+    frame, told = pyreadstat.read_sav(str(tmp_path / "back.sav"))
+    assert frame["job"].tolist() == ["Clerk", "Clerk or Chief"]
+    assert not told.variable_value_labels
+
+
+def test_codes_go_only_from_and_into_files_that_have_them(survey, tmp_path):
+    table = shoal.read(pa.table({"job": ["Clerk"]}))
+    for path, like in (("back.csv", survey), ("back.sav", "survey.csv")):
+        with pytest.raises(ParameterError, match="`like` cannot be used"):
+            write(table, tmp_path / path, like=like)
+    with pytest.raises(ParameterError, match="are read, but not written"):
+        write(table, tmp_path / "back.xls")

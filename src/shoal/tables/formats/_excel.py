@@ -50,7 +50,8 @@ class Excel(FileFormat):
         table = table_of(filled[above], zip(*filled[above + 1 :], strict=True))
         notes: tuple[str, ...] = ()
         if len(names) > 1:
-            notes = (f"{path.name} holds {len(names)} sheets; one was read",)
+            which = "the one asked for" if options.table else "the first"
+            notes = (f"{path.name} holds {len(names)} sheets; {which} was read (`table` chooses)",)
         notes += tuple(f"{path.name}: {note}" for note in told_of_titles(above))
         source = Source(kind=self.name, name=path.name, path=path, first_row=above + 2)
         return staged(table, source, notes=notes)

@@ -62,6 +62,13 @@ class Format(ABC):
         """Return whether a destination shows by itself that this format is meant."""
         return False
 
+    def like(self, original: Path) -> Format:
+        """Return this format as it writes a table that came from another file: with that file's codes and labels."""
+        raise ParameterError(
+            f"`like` cannot be used to write {self.title} from `{original.suffix}`.",
+            hint="codes and their labels are taken from a Stata or SPSS file into a Stata or SPSS file",
+        )
+
     def write(self, table: Table, destination: str | Path, *, name: str | None, overwrite: bool) -> None:
         """Write a table, completely or not at all."""
         raise ParameterError(f"{self.title} cannot be written.")

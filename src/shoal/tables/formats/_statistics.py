@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 from shoal.errors import MissingExtraError
 from shoal.tables._table import Source, Table
 from shoal.tables.formats._cells import table_of
-from shoal.tables.formats._format import FileFormat, Options, opening, staged
+from shoal.tables.formats._codebook import Codebook, Coded
+from shoal.tables.formats._format import FileFormat, Format, Options, existing, opening, staged
 
 __all__ = ["Sas", "Spss", "Stata"]
 
@@ -24,6 +25,9 @@ class _Statistics(FileFormat):
     #: the functions of pyreadstat by ending
     readers: ClassVar[dict[str, str]]
     writer: ClassVar[str]
+
+    def __init__(self, book: Codebook | None = None) -> None:
+        self._book = book or Codebook()
 
     def open(self, path: Path, options: Options) -> Table:
         """Read a file."""
@@ -48,10 +52,41 @@ class _Statistics(FileFormat):
 
     def save(self, table: Table, path: Path) -> None:
         """Write a file."""
-        getattr(_pyreadstat(self.title), self.writer)(table.to_pandas(), str(path))
+        frame = table.to_pandas()
+        titles = {name: self._book.titles[name] for name in frame.columns if name in self._book.titles}
+        options = self._with_codes(frame) | ({"column_labels": titles} if titles else {})
+        getattr(_pyreadstat(self.title), self.writer)(frame, str(path), **options)
+
+    def _with_codes(self, frame: Any) -> dict[str, Any]:
+        """Put codes into the frame and return how the file is told of them; nothing where it cannot hold them."""
+        return {}
+
+    def codebook(self, path: Path) -> Codebook:
+        """Return the codes, labels and titles of a file's columns."""
+        pyreadstat = _pyreadstat(self.title)
+        with opening(path, f"one of the {self.title}", pyreadstat.ReadstatError, OSError, ValueError):
+            _, told = getattr(pyreadstat, self.readers[path.suffix.lower()])(str(path), metadataonly=True)
+        titles = {name: title for name, title in told.column_names_to_labels.items() if title}
+        return Codebook(labels=told.variable_value_labels, titles=titles)
 
 
-class Stata(_Statistics):
+class _Labelled(_Statistics):
+    """Files that hold codes together with their labels."""
+
+    def like(self, original: Path) -> Format:
+        """Return a writer that gives columns the codes, labels and titles of another such file."""
+        found = next((each() for each in (Stata, Spss) if original.suffix.lower() in each.readers), None)
+        if found is None:
+            return super().like(original)
+        return type(self)(found.codebook(existing(original)))
+
+    def _coded(self, frame: Any, *, texts: bool) -> dict[str, Coded]:
+        columns = {name: [value if isinstance(value, str) else None for value in frame[name]] for name in frame.columns}
+        coded = {name: self._book.coded(name, values, texts=texts) for name, values in columns.items()}
+        return {name: each for name, each in coded.items() if each is not None}
+
+
+class Stata(_Labelled):
     """A Stata file."""
 
     name: ClassVar[str] = "stata"
@@ -61,8 +96,21 @@ class Stata(_Statistics):
     readers: ClassVar[dict[str, str]] = {".dta": "read_dta"}
     writer: ClassVar[str] = "write_dta"
 
+    def _with_codes(self, frame: Any) -> dict[str, Any]:
+        # Stata labels numbers only, and has missing values of several kinds: .a is one
+        found = self._coded(frame, texts=False)
+        for name, each in found.items():
+            frame[name] = frame[name].astype(object)
+            frame[name] = ["a" if code is not None and code == each.star else code for code in each.values]
+        starred = {name: ["a"] for name, each in found.items() if each.star is not None}
+        labels = {
+            name: {"a" if code == each.star else code: label for code, label in each.labels.items()}
+            for name, each in found.items()
+        }
+        return {"variable_value_labels": labels} | ({"missing_user_values": starred} if starred else {})
 
-class Spss(_Statistics):
+
+class Spss(_Labelled):
     """An SPSS file."""
 
     name: ClassVar[str] = "spss"
@@ -71,6 +119,16 @@ class Spss(_Statistics):
     written: ClassVar[tuple[str, ...]] = (".sav",)
     readers: ClassVar[dict[str, str]] = {".sav": "read_sav", ".zsav": "read_sav", ".por": "read_por"}
     writer: ClassVar[str] = "write_sav"
+
+    def _with_codes(self, frame: Any) -> dict[str, Any]:
+        found = self._coded(frame, texts=True)
+        for name, each in found.items():
+            frame[name] = each.values
+        starred = {name: [each.star] for name, each in found.items() if each.star is not None}
+        return {
+            "variable_value_labels": {name: each.labels for name, each in found.items()},
+            "missing_ranges": starred,
+        }
 
 
 class Sas(_Statistics):
