@@ -210,6 +210,35 @@ def test_nobody_has_more_than_a_share_of_a_class_that_shows_who_is_in_it() -> No
     assert release.after.prosecutor >= (held / sizes[held.index]).max()
 
 
+@pytest.mark.parametrize("promise", [shoal.KMap(9), shoal.DeltaPresence(0, Fraction(2, 3))], ids=repr)
+def test_a_population_counts_every_person_once(promise: shoal.Model, tmp_path: Path) -> None:
+    """Those of the table, and as many others who look like them, each with several records."""
+    frame = visits(5)
+    others = visits(6).assign(id=lambda each: "Q" + each["id"])
+    everybody = pd.concat([frame, others], ignore_index=True)
+    table = shoal.read(frame).with_schema(described())
+    plan = shoal.Plan(schema=described(), models=(promise,), method=shoal.Generalize(suppression_limit=0.4))
+    release = plan.run(table, population=shoal.read(everybody[["id", *KNOWN]]))
+    released = release.table.to_pandas().merge(frame[["trace", "id"]], on="trace", validate="one_to_one")
+    width = {int(high) - int(low) for low, high in (label[1:-1].split(", ") for label in set(released["age"]))}
+    (years,) = width
+    wide = everybody.assign(
+        age=[f"[{age // years * years}, {age // years * years + years})" for age in everybody["age"]]
+    )
+    town = {len(label.rstrip("*")) for label in released["zip"]}
+    (digits,) = town
+    wide["zip"] = wide["zip"].str[:digits] + "*" * (2 - digits)
+    fit = wide.groupby(KNOWN)["id"].nunique()
+    own = released.groupby(KNOWN)["id"].nunique()
+    records = wide.groupby(KNOWN).size()
+    assert (records[own.index] > fit[own.index]).any()
+    if isinstance(promise, shoal.KMap):
+        assert fit[own.index].min() >= 9
+    else:
+        assert (own * 3 <= fit[own.index] * 2).all()
+    assert shoal.verify(release.write(tmp_path / "release")).passed
+
+
 def test_a_person_with_too_many_records_to_be_hidden_is_told() -> None:
     frame = visits(6)
     frame.loc[frame.index[::2], "id"] = "P9999"

@@ -129,10 +129,11 @@ def test_models_decide_in_persons_what_their_definitions_say(most: int, data: st
         assert reference.holds(dataclasses.replace(model, **changed), frequencies, chosen)
 
 
+@pytest.mark.parametrize("residents", [False, True])
 @given(data=st.data())
 @examples(20)
-def test_models_of_a_population_compare_persons_with_it(data: st.DataObject) -> None:
-    frequencies = data.draw(reference.tables(population=True))
+def test_models_of_a_population_compare_persons_with_it(residents: bool, data: st.DataObject) -> None:
+    frequencies = data.draw(reference.tables(population=True, residents=residents))
     chosen = labels(data.draw, frequencies)
     occupied = {int(label) for label, count in zip(chosen, frequencies.counts, strict=True) if count and label >= 0}
     model = data.draw(st.one_of(*POPULATION))
@@ -140,6 +141,27 @@ def test_models_of_a_population_compare_persons_with_it(data: st.DataObject) -> 
     kept = model.keep(classes, np.ones(len(classes), dtype=np.bool_))
     expected = reference.verdicts(model, frequencies, chosen)
     assert {label: bool(kept[label]) for label in occupied} == expected
+
+
+@given(data=st.data(), limit=numbers([Fraction(0), Fraction(1, 5), Fraction(1)]), several=st.booleans())
+@examples(40)
+def test_the_search_counts_the_residents_of_a_population_once(
+    data: st.DataObject, limit: Fraction, several: bool
+) -> None:
+    frequencies = data.draw(reference.tables(population=True, residents=True))
+    if not several:  # of the table's people; the population's may still have several
+        frequencies = dataclasses.replace(frequencies, holders=None)
+    model = data.draw(st.one_of(*POPULATION))
+    expected = recoding.best(frequencies, [model], InformationLoss(), limit)
+    method = Generalize(suppression_limit=limit)
+    if expected is None:
+        with pytest.raises(RequirementError):
+            method.recode(frequencies, [model])
+        return
+    found = method.recode(frequencies, [model])
+    assert found.value == pytest.approx(expected[1], rel=1e-12, abs=1e-12)
+    if several:
+        assert reference.holds(model, frequencies, found.recoding.classes)
 
 
 @pytest.mark.parametrize("method", METHODS, ids=repr)

@@ -22,8 +22,10 @@ DIVERSE = ("distinct-l-diversity", "entropy-l-diversity", "recursive-l-diversity
 
 
 @st.composite
-def tables(draw: st.DrawFn, *, people: int = 12, most: int = 5, **options: object) -> Frequencies:
-    """Draw a small table in which persons have several records, or may have."""
+def tables(
+    draw: st.DrawFn, *, people: int = 12, most: int = 5, residents: bool = False, **options: object
+) -> Frequencies:
+    """Draw a small table in which persons have several records, or may have; likewise the residents of a population."""
     found = draw(recoding.tables(**options))
     number = draw(st.integers(1, people))
     counts = np.array([draw(st.integers(1, most)) if count else 0 for count in found.counts.tolist()])
@@ -32,7 +34,20 @@ def tables(draw: st.DrawFn, *, people: int = 12, most: int = 5, **options: objec
     known, persons = np.unique(persons, return_inverse=True)
     holders = Holders.of(rows, persons, np.ones(len(rows), dtype=np.int64), len(known))
     population = None if found.population is None else found.population + counts
-    return dataclasses.replace(found, counts=counts.astype(np.int64), holders=holders, population=population)
+    living = None
+    if residents:
+        everybody = draw(st.integers(1, people))
+        pairs = [
+            (row, draw(st.integers(0, everybody - 1)))
+            for row in range(len(counts))
+            for _ in range(draw(st.integers(0, 4)))
+        ]
+        homes = np.array([row for row, _ in pairs], dtype=np.int64), np.array([who for _, who in pairs], dtype=np.int64)
+        living = Holders.of(*homes, np.ones(len(pairs), dtype=np.int64), everybody)
+        population = np.bincount(living.tuples, minlength=len(counts)).astype(np.int64)
+    return dataclasses.replace(
+        found, counts=counts.astype(np.int64), holders=holders, population=population, residents=living
+    )
 
 
 def records(frequencies: Frequencies, labels: Sequence[int]) -> dict[int, list[tuple[int, tuple[int, ...]]]]:
@@ -71,6 +86,11 @@ def verdicts(model: Model, frequencies: Frequencies, labels: Sequence[int]) -> d
     if frequencies.population is not None:
         for label, count in zip(labels, frequencies.population.tolist(), strict=True):
             population[int(label)] += count
+    if frequencies.residents is not None:
+        fitting = defaultdict(set)
+        for row, person in zip(frequencies.residents.tuples, frequencies.residents.persons, strict=True):
+            fitting[int(labels[row])].add(int(person))
+        population = defaultdict(int, {label: len(found) for label, found in fitting.items()})
     groups = {
         label: reference.Group(
             votes(found, column) if names else {0: Fraction(people[label])}, population=population[label]

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from shoal.errors import SchemaError
+from shoal import tables
+from shoal.errors import DataError, SchemaError
 from shoal.risk._boxes import totals_in
 from shoal.risk._pair import Pair
 from shoal.schema import Schema
@@ -189,6 +190,15 @@ def k_map(released: Table, population: Table, schema: Schema) -> PopulationMap:
     if not names:
         raise SchemaError("the release has none of the schema's quasi-identifiers")
     wanted = Schema(attributes=tuple(schema[name] for name in names), folder=schema.folder)
+    if schema.person is not None and schema.person in population.columns:
+        whose = Schema(attributes=(*wanted, schema[schema.person]), folder=schema.folder)
+        found = tables.people(population.select(*names, schema.person).with_schema(whose))
+        if found.repeat:
+            raise DataError(
+                f"the population {population.source.name} has {found.records:,} records of {found.persons:,} persons; "
+                "a release whose classes may overlap is compared with one record of each.",
+                hint="keep one record per person, such as the latest",
+            )
     pair = Pair.of(population.select(*names).with_schema(wanted), released, columns=names)
     people = totals_in(pair.released, pair.original.low, pair.original.counts)
     met = people > 0

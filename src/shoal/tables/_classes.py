@@ -58,7 +58,9 @@ class Frequencies:
     sensitive, sensitive_codes
         The sensitive attributes and their codes, shape ``(tuples, sensitive attributes)``.
     population
-        Records per tuple of the population table, where one was given.
+        People per tuple of the population table, where one was given.
+    residents
+        Whose records those of the population are, where somebody has several; None where each is of one person.
     holders
         Whose records they are, where a person may have several; None where every record is of a person of its own.
     households
@@ -72,6 +74,7 @@ class Frequencies:
     sensitive: tuple[SensitiveAttribute, ...] = ()
     sensitive_codes: npt.NDArray[np.int32]
     population: npt.NDArray[np.int64] | None = None
+    residents: Holders | None = None
     holders: Holders | None = None
     households: Holders | None = None
 
@@ -98,9 +101,22 @@ class Frequencies:
             counts=self.counts[chosen],
             sensitive_codes=np.asfortranarray(self.sensitive_codes[chosen]),
             population=None if self.population is None else self.population[chosen],
+            residents=None if self.residents is None else self.residents.only(chosen),
             holders=None if self.holders is None else self.holders.only(chosen),
             households=None if self.households is None else self.households.only(chosen),
         )
+
+    def people_of(self, labels: npt.NDArray[np.integer], number: int) -> Counts | None:
+        """Return the people of the population in every class, each once; None without a population.
+
+        ``labels`` are the classes of the tuples; negative for those that belong to none.
+        """
+        if self.population is None:
+            return None
+        if self.residents is not None:
+            return self.residents.crowds(labels, number)
+        chosen = labels >= 0
+        return tally(labels[chosen].astype(np.int64), self.population[chosen], number)
 
     @property
     def heights(self) -> tuple[int, ...]:
@@ -154,7 +170,7 @@ class Classes:
     codes
         The generalised quasi-identifiers of each class, for models that look at combinations of attributes.
     population
-        Records per class of the population table, where one was given.
+        People per class of the population table, where one was given.
     persons
         Persons per class; None where every record is of a person of its own.
     vote
@@ -214,9 +230,7 @@ class Classes:
         counts = frequencies.counts[chosen]
         number = int(owners.max(initial=-1)) + 1 if number is None else number
         sizes = tally(owners, counts, number)
-        population = None
-        if frequencies.population is not None:
-            population = tally(owners, frequencies.population[chosen], number)
+        population = frequencies.people_of(labels, number)
         sensitive = {
             attribute.name: _histogram(attribute, owners, frequencies.sensitive_codes[chosen, column], counts, number)
             for column, attribute in enumerate(frequencies.sensitive)

@@ -27,7 +27,7 @@ from shoal.tables._holders import Holders
 from shoal.tables._people import household_of, people, person_of
 from shoal.tables._table import Table
 
-__all__ = ["encode", "population_tuples", "with_population"]
+__all__ = ["encode", "with_population"]
 
 
 def encode(
@@ -49,7 +49,8 @@ def encode(
         needs: one with many distinct values makes about as many tuples as there are records.
     population
         A table of the population that the records were drawn from; it needs the quasi-identifiers only. Its records
-        are counted per tuple of quasi-identifiers, at the first tuple that has them.
+        are counted per tuple of quasi-identifiers, at the first tuple that has them; its persons, where it has the
+        person column and somebody has several records.
     households
         Whether to note who lives where, if the schema names a household.
 
@@ -73,7 +74,7 @@ def encode(
     columns, counts = distinct_tuples(table, (*names, *others, *whose))
     keys: dict[str | None, TupleColumn] = dict(zip(whose, columns[len(names) + len(others) :], strict=True))
     columns = columns[: len(names) + len(others)]
-    known, known_counts = ([], None) if population is None else population_tuples(population, schema, names)
+    known, known_counts, residents = _population(population, schema, names)
     hierarchies = column_hierarchies(schema, columns[: len(names)], known)
     coded = [leaves_of(column, hierarchy) for column, hierarchy in zip(columns, hierarchies, strict=False)]
     attributes, sensitive_columns = sensitive_codes(schema, columns[len(names) :])
@@ -90,7 +91,11 @@ def encode(
     )
     if known_counts is not None:
         other = [leaves_of(column, hierarchy) for column, hierarchy in zip(known, hierarchies, strict=True)]
-        frequencies = with_population(frequencies, *merged(other, known_counts)[:2])
+        found, found_counts, found_places = merged(other, known_counts)
+        whose_records = _holders(found_places, residents, known_counts)
+        if whose_records is not None:
+            found_counts = np.bincount(whose_records.tuples, minlength=len(found_counts)).astype(np.int64)
+        frequencies = with_population(frequencies, found, found_counts, whose_records)
     dictionaries = tuple(
         Dictionary(name=column.name, values=column.values, codes=leaf_codes(hierarchy, column.values))
         for column, hierarchy in zip(columns, hierarchies, strict=False)
@@ -108,28 +113,35 @@ def _holders(
     return found if homes is None else found.living(whose.indices, homes.indices)
 
 
-def population_tuples(population: Table, schema: Schema, names: tuple[str, ...]) -> tuple[list[TupleColumn], Counts]:
-    """Count the distinct quasi-identifiers of the population, read as the table's schema says."""
+def _population(
+    population: Table | None, schema: Schema, names: tuple[str, ...]
+) -> tuple[list[TupleColumn], Counts | None, TupleColumn | None]:
+    """Count the distinct quasi-identifiers of the population, read as the table's schema says, and whose they are.
+
+    Nobody is named where every record is of a person of its own.
+    """
+    if population is None:
+        return [], None, None
     absent = [name for name in names if name not in population.columns]
     if absent:
         raise DataError(
             f"the population {population.source.name} has no column {', '.join(f'`{name}`' for name in absent)}."
         )
+    wanted = names
     if schema.person is not None and schema.person in population.columns:
-        whole = Schema(attributes=tuple(schema[name] for name in (*names, schema.person)), folder=schema.folder)
-        found = people(population.select(*names, schema.person).with_schema(whole))
-        if found.repeat:
-            raise DataError(
-                f"the population {population.source.name} has {found.records:,} records of {found.persons:,} persons; "
-                "it must count every person once.",
-                hint="keep one record per person, such as the latest",
-            )
-    wanted = Schema(attributes=tuple(schema[name] for name in names), folder=schema.folder)
-    return distinct_tuples(population.select(*names).with_schema(wanted), names)
+        wanted = (*names, schema.person)
+    read = Schema(attributes=tuple(schema[name] for name in wanted), folder=schema.folder)
+    table = population.select(*wanted).with_schema(read)
+    if wanted == names or not people(table).repeat:
+        return *distinct_tuples(table, names), None
+    columns, counts = distinct_tuples(table, wanted)
+    return columns[:-1], counts, columns[-1]
 
 
-def with_population(frequencies: Frequencies, codes: Codes, counts: Counts) -> Frequencies:
-    """Add the population's counts; a tuple that only the population holds gets no records."""
+def with_population(
+    frequencies: Frequencies, codes: Codes, counts: Counts, whose: Holders | None = None
+) -> Frequencies:
+    """Add the population's counts, and whose they are; a tuple that only the population holds gets no records."""
     sizes = [hierarchy.size for hierarchy in frequencies.hierarchies]
     width = len(sizes)
     ours = len(frequencies.counts)
@@ -146,10 +158,16 @@ def with_population(frequencies: Frequencies, codes: Codes, counts: Counts) -> F
     sensitive = np.concatenate(
         [frequencies.sensitive_codes, np.zeros((added, len(frequencies.sensitive)), dtype=np.int32)]
     )
+    residents = None
+    if whose is not None:
+        places = np.zeros(len(every), dtype=np.int64)
+        places[kept] = np.arange(len(kept))
+        residents = Holders.of(places[owner[ours:][whose.tuples]], whose.persons, whose.counts, whose.number)
     return replace(
         frequencies,
         codes=np.asfortranarray(every[kept]),
         counts=np.concatenate([frequencies.counts, np.zeros(added, dtype=np.int64)]),
         sensitive_codes=np.asfortranarray(sensitive),
         population=population[kept],
+        residents=residents,
     )

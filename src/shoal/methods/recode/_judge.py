@@ -63,7 +63,7 @@ class Judge:
         self.orders = orders_of_removal(models)
         # a merged class is no mixture of its parts where a person is in both, so only numbers of persons are monotone
         self._votes = not by_size(models)
-        counted = lattice.frequencies.holders is not None
+        counted = lattice.frequencies.holders is not None or lattice.frequencies.residents is not None
         self._monotone = [
             model
             for model in models

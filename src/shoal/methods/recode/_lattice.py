@@ -249,7 +249,7 @@ class Node:
                 if attribute.name in wanted
             },
             codes=self.codes(chosen) if codes else None,
-            population=self.totals[1, chosen] if population and len(self.totals) > 1 else None,
+            population=self._people(chosen) if population else None,
             persons=None if self.crowd is None else self.crowd.persons[chosen],
             costs=self.costs[chosen] if len(self.costs) else None,
         )
@@ -257,6 +257,12 @@ class Node:
             return found
         places = np.where(chosen, np.cumsum(chosen) - 1, -1)
         return found.voted(self.frequencies, places[self.labels])
+
+    def _people(self, chosen: Mask) -> Counts | None:
+        """Return the people of the population in the chosen classes: they add up where nobody has several records."""
+        if self.frequencies.residents is not None:
+            return self.frequencies.residents.crowds(self.labels, len(self.starts))[chosen]
+        return np.asarray(self.totals[1, chosen]) if len(self.totals) > 1 else None
 
     def keep(self, models: Sequence[Model], value: Callable[[Mask], float] | None = None) -> Mask:
         """Return which classes are released: those that are large enough, and then those that satisfy all models.

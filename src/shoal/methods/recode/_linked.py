@@ -122,6 +122,7 @@ def _released(lattice: Lattice, holders: Holders, solution: Solution, kept: Mask
         counts=np.concatenate([left, frequencies.counts - left]),
         sensitive_codes=np.asfortranarray(np.concatenate([frequencies.sensitive_codes, frequencies.sensitive_codes])),
         population=None,
+        residents=None,
         holders=replace(holders, tuples=np.where(pairs, holders.tuples, holders.tuples + rows)),
     )
     nothing = np.full(rows, -1, dtype=np.int32)
