@@ -10,6 +10,7 @@
     │   ├── ParameterError    an argument of a model, method or mechanism
     │   ├── PlanError         a plan file
     │   ├── OutputError       the place to write to
+    │   ├── Exhausted         the machine: memory, disk, open files
     │   ├── AccessError       an analyst of a vault
     │   └── MissingExtraError an optional dependency is not installed
     ├── RequirementError      no release can keep the promise asked for exit code 1
@@ -18,6 +19,7 @@
     ├── VerificationError     a release does not keep its promise     exit code 1
     │   └── LedgerError       the ledger of a budget is damaged
     │       └── LedgerUnusable the system does not let it be used       exit code 2
+    ├── Undecided             a release could not be checked          exit code 3
     ├── NotAnswered           a query failed after it was paid for    exit code 3
     └── Cancelled             the user stopped the work               exit code 130
 
@@ -43,6 +45,7 @@ __all__ = [
     "BudgetSpent",
     "Cancelled",
     "DataError",
+    "Exhausted",
     "HierarchyError",
     "InputError",
     "LedgerError",
@@ -56,10 +59,17 @@ __all__ = [
     "RequirementError",
     "SchemaError",
     "ShoalError",
+    "Undecided",
     "VerificationError",
+    "lacking",
     "presentable",
+    "says_nothing",
     "unknown",
 ]
+
+
+#: what the system says of itself, not of a file
+_MACHINE = {errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC}
 
 
 class ShoalError(Exception):
@@ -126,6 +136,10 @@ class OutputError(InputError):
     """The release cannot be written where it was asked for."""
 
 
+class Exhausted(DataError, OutputError):
+    """The machine has no memory, disk or open files left, or fails: this says nothing about what is read or written."""
+
+
 class MissingExtraError(InputError):
     """An optional dependency is not installed."""
 
@@ -151,6 +165,10 @@ class VerificationError(ShoalError):
     """A release does not keep its promise."""
 
     exit_code = 1
+
+
+class Undecided(ShoalError):
+    """The machine did not let a check be completed, which says nothing for or against what was to be checked."""
 
 
 class BudgetSpent(RequirementError):
@@ -248,6 +266,31 @@ def presentable(error: BaseException) -> ShoalError:
         f"internal error: {type(error).__name__} at {place}; {stopping.left()}",
         hint="please report this; SHOAL_DEBUG=1 shows the details, which may contain data",
     )
+
+
+def lacking(error: BaseException) -> str | None:
+    """Return what the machine lacks, or does not do, if that made the error; None if something else may have.
+
+    What an error was raised for counts as well, so that those who put it in words of their own need not ask.
+
+    Examples
+    --------
+    >>> lacking(OSError(errno.ENOSPC, "No space left on device"))
+    'no space left on device'
+    >>> lacking(PermissionError(errno.EACCES, "Permission denied"))
+    """
+    if isinstance(error, Exhausted):
+        return "; ".join(problem.rstrip(".") for problem in error.problems)
+    if isinstance(error, MemoryError):
+        return "there is not enough memory"
+    if isinstance(error, OSError) and error.errno in _MACHINE:
+        return os.strerror(error.errno).lower()
+    return None if error.__context__ is None else lacking(error.__context__)
+
+
+def says_nothing(error: BaseException) -> bool:
+    """Return whether an error says nothing about a release: somebody stopped the check, or the machine cannot do it."""
+    return isinstance(error, Cancelled | OutputError) or lacking(error) is not None
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> ParameterError:

@@ -141,6 +141,20 @@ ssize_t write(int fd, const void *data, size_t size) {
 PWRITE(pwrite, off_t)
 PWRITE(pwrite64, off64_t)
 
+#define READ(symbol, ...) \
+  ssize_t symbol(int fd, void *data, size_t size PARAMETER(__VA_ARGS__)) { \
+    REAL(ssize_t, #symbol, int, void *, size_t TYPE(__VA_ARGS__)); \
+    char path[4096]; \
+    if (folder[0] && ours(name_of(fd, path)) && fails()) return -1; \
+    return real(fd, data, size ARGUMENT(__VA_ARGS__)); \
+  }
+#define PARAMETER(...) __VA_OPT__(, __VA_ARGS__ offset)
+#define TYPE(...) __VA_OPT__(, __VA_ARGS__)
+#define ARGUMENT(...) __VA_OPT__(, offset)
+READ(read)
+READ(pread, off_t)
+READ(pread64, off64_t)
+
 #define SYNC(symbol) \
   int symbol(int fd) { \
     REAL(int, #symbol, int); \

@@ -32,6 +32,11 @@ def release(folder: Path) -> str:
     return "written"
 
 
+def verify(folder: Path) -> str:
+    failed = [f"{each.subject}: {each.detail}" for each in shoal.verify(folder / "made").checks if not each.passed]
+    return "; ".join(failed) or "passed"
+
+
 def spend(folder: Path) -> str:
     ledger = Ledger.open(folder / "ledger")
     try:
@@ -50,7 +55,12 @@ def spend_often(folder: Path) -> str:
     return "spent"
 
 
-WORK: dict[str, Callable[[Path], str]] = {"release": release, "spend": spend, "spend_often": spend_often}
+WORK: dict[str, Callable[[Path], str]] = {
+    "release": release,
+    "verify": verify,
+    "spend": spend,
+    "spend_often": spend_often,
+}
 
 
 def broken_engine(number: int, kind: str) -> None:
@@ -83,7 +93,7 @@ def carry_out(request: dict[str, Any], out: int) -> None:
     try:
         told = {"done": WORK[request["work"]](Path(request["folder"]))}
     except shoal.errors.ShoalError as error:
-        told = {"refused": str(error)}
+        told = {"refused": str(error), "code": error.exit_code}
     except BaseException as error:
         told = {"broken": f"{type(error).__name__}: {error}"}
     faults.faults_counted.restype = ctypes.c_long

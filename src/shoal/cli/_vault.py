@@ -14,6 +14,8 @@ from shoal.cli import _ledger, _output, _source
 from shoal.errors import MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
+    import socket
+
     import uvicorn
 
 __all__ = ["EXAMPLES", "vault"]
@@ -221,7 +223,7 @@ def serve(
     folder: Folder,
     *,
     host: Annotated[str, typer.Option(help="The address to listen on; by default only this machine.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port to listen on.")] = PORT,
+    port: Annotated[int, typer.Option(help="The port to listen on; 0 picks a free one.", min=0, max=65535)] = PORT,
     certificate: Annotated[Path | None, typer.Option(help="The file of the TLS certificate.")] = None,
     private_key: Annotated[Path | None, typer.Option(help="The file of the TLS certificate's private key.")] = None,
     behind_proxy: Annotated[
@@ -286,12 +288,16 @@ def _listen(config: uvicorn.Config) -> None:
     log.addHandler(lines)
     log.propagate = False
 
-    server = uvicorn.Server(config)
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if not self.should_exit:
+                _output.warning(f"the vault answers at {_address(self)}; stop it with Ctrl-C.")
+
+    server = Server(config)
     try:
         config.load()
-        scheme = "http" if config.ssl_certfile is None else "https"
         with stopping.gently(lambda: setattr(server, "should_exit", True)):
-            _output.warning(f"the vault answers at {scheme}://{config.host}:{config.port}; stop it with Ctrl-C.")
             server.run()
     except OSError:
         # also what TLS says of files that hold something else
@@ -301,6 +307,13 @@ def _listen(config: uvicorn.Config) -> None:
             f"the vault cannot listen on {config.host}, port {config.port}.",
             hint="another program may be using it: choose another --port",
         ) from None
+
+
+def _address(server: uvicorn.Server) -> str:
+    """Return where a server listens: with port 0, the system has chosen one."""
+    scheme = "http" if server.config.ssl_certfile is None else "https"
+    host = f"[{server.config.host}]" if ":" in server.config.host else server.config.host
+    return f"{scheme}://{host}:{server.servers[0].sockets[0].getsockname()[1]}"
 
 
 @vault.command("ask", epilog="The token is read from the variable SHOAL_TOKEN, so that no command line shows it.")

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal import tables
-from shoal.errors import ShoalError, VerificationError
+from shoal.errors import ShoalError, VerificationError, says_nothing
 from shoal.guarantees._certificate import POPULATION, Certificate, Column, Data, PromiseEntry
 from shoal.guarantees._events import Counted
 from shoal.guarantees._kind import Requirement, Words
@@ -150,7 +150,11 @@ def checked(subject: str, decide: Callable[[], Decision], *, shown: bool = True)
     try:
         passed, detail = decide()
     except ShoalError as error:
+        if says_nothing(error):
+            raise
         passed, detail = False, "; ".join(error.problems)
+    except MemoryError:  # Arrow's is one of its own exceptions as well
+        raise
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, pa.ArrowException):
         passed, detail = False, "the certificate does not say what is needed to check it"
     return Check(subject=subject, passed=passed, detail=detail, shown=shown)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal import tables
-from shoal.errors import ShoalError
+from shoal.errors import ShoalError, says_nothing
 from shoal.exact import fraction
 from shoal.guarantees import CERTIFICATE, NO_RANDOMNESS, Certificate, Counted, Data, Strength, load
 from shoal.methods.brief import Brief
@@ -117,7 +117,9 @@ def _plan(folder: Path) -> Brief | None:
     """Read the plan of a release; verification refuses one that cannot be read."""
     try:
         return Brief.load(folder / PLAN)
-    except ShoalError:
+    except ShoalError as error:
+        if says_nothing(error):
+            raise
         return None
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal import tables
-from shoal.errors import ShoalError
+from shoal.errors import ShoalError, says_nothing
 from shoal.guarantees import CERTIFICATE, NO_RANDOMNESS, Certificate, load
 from shoal.methods import Made
 from shoal.report._columns import compared_column
@@ -75,7 +75,9 @@ def _again(plan: Plan, original: Table, certificate: Certificate) -> Made | None
     key = secrets.token_bytes(32) if any(attribute.pseudonym for attribute in plan.schema) else None
     try:
         made = plan.run(original, pseudonym_key=key)
-    except ShoalError:  # such as a population that is not here
+    except ShoalError as error:  # such as a population that is not here
+        if says_nothing(error):
+            raise
         return None
     steps = json.loads(json.dumps([event.to_json() for event in made.guarantee.events]))
     return made if made.records == certificate.data.records and steps == list(certificate.steps) else None

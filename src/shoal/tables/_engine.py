@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from shoal.errors import Cancelled, DataError, Problems, ShoalError
+from shoal.errors import Cancelled, DataError, Exhausted, Problems, ShoalError
 from shoal.writing import SCRATCH
 
 if TYPE_CHECKING:
@@ -40,10 +40,8 @@ _CUT = (
     "ssl connection has been closed",
 )
 #: what the operating system says in its own fixed words, which engines repeat among theirs
-_SYSTEM = tuple(
-    os.strerror(number)
-    for number in (errno.EFBIG, errno.EIO, errno.EROFS, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENAMETOOLONG)
-)
+_SYSTEM = tuple(os.strerror(number) for number in (errno.EFBIG, errno.EROFS, errno.ENAMETOOLONG))
+_MACHINE = tuple(os.strerror(number) for number in (errno.EIO, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM))
 _asking: ContextVar[bool] = ContextVar("asking", default=False)
 # Spark writes every failed query to the terminal; threads ask at the same time, so the logger itself stays as it is
 logging.getLogger("SQLQueryContextLogger").addFilter(lambda record: not _asking.get())
@@ -116,9 +114,11 @@ def quiet(subject: str, *, error: type[ShoalError] = DataError) -> Iterator[None
     except Exception as raised:
         if not _is_foreign(raised):
             raise
-        problem, hint = _explain(raised)
-        if problem is None:
+        if _is_interrupt(raised):
             raise Cancelled from None
+        if (lack := _lack(raised)) is not None:
+            raise Exhausted(f"{subject}: {lack[0]}.", hint=lack[1]) from None
+        problem, hint = _explain(raised)
         raise error(f"{subject}: {problem}.", hint=hint) from None
     finally:
         _asking.reset(asking)
@@ -137,26 +137,36 @@ def _is_interrupt(raised: Exception) -> bool:
     return type(raised).__name__ == "InterruptException" or "KeyboardInterrupt" in text or text == "Query interrupted"
 
 
-def _explain(raised: Exception) -> tuple[str | None, str | None]:
-    """Return a sentence for an engine's error (None for an interrupt) and a hint, from its type and known phrases."""
+def _lack(raised: Exception) -> tuple[str, str | None] | None:
+    """Return what the machine lacks, and a hint, if an engine says so; None for any other error."""
     kind, text = type(raised).__name__, str(raised)
-    if _is_interrupt(raised):
-        return None, None
     if "max_temp_directory_size" in text or ("No space left" in text and SCRATCH in text):
         return "the disk for temporary files is full", "free some space there, or point TMPDIR to a larger disk"
     if "No space left" in text:
         return "the disk is full", "free some space on it, or use another"
     if kind == "OutOfMemoryException" or isinstance(raised, MemoryError) or "OutOfMemoryError" in text:
         return "there is not enough memory", "raise the limit, for example SHOAL_MEMORY=8GB"
+    said = _said(text, _MACHINE)
+    return None if said is None else (said, None)
+
+
+def _explain(raised: Exception) -> tuple[str, str | None]:
+    """Return a sentence for an engine's error and a hint, from its type and known phrases."""
+    kind, text = type(raised).__name__, str(raised)
     if any(phrase in text.lower() for phrase in _CUT):
         return "the connection to the database was cut", "is the server running? Try again when it is"
     if isinstance(raised, PermissionError) or "Permission denied" in text:
         return "permission was denied", None
-    if (said := next((phrase for phrase in _SYSTEM if phrase in text), None)) is not None:
-        return f"the system refuses: {said.lower()}", None
+    if (said := _said(text, _SYSTEM)) is not None:
+        return said, None
     if "No module named 'shoal" in text:
         return "Shoal is not installed on the machines of the cluster", "install it in the executors' Python"
     return f"the engine failed ({kind})", None
+
+
+def _said(text: str, phrases: Sequence[str]) -> str | None:
+    """Return a sentence with the first phrase of the system that is in a text."""
+    return next((f"the system refuses: {phrase.lower()}" for phrase in phrases if phrase in text), None)
 
 
 def check_names(names: Sequence[object], source: str) -> None:

@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from shoal.errors import lacking
+
 __all__ = ["hidden"]
 
 _WRITER = re.compile(r"(DuckDB|parquet-cpp-arrow|parquet-mr) version [\w.+-]{1,40}( \(build \w{1,40}\))?")
@@ -35,7 +37,9 @@ def hidden(path: Path) -> str | None:
         if not all(_rightly_summed_up(file, group) for group in range(content.num_row_groups)):
             return "minima and maxima that are not those of the records"
         return "values that no record has" if _unused(path, file.schema_arrow) else None
-    except (pa.ArrowException, OSError, UnicodeDecodeError):
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        if lacking(error) is not None:
+            raise
         return None  # that it cannot be read is reported where it is read
 
 

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shoal.errors import InputError, MissingExtraError, OutputError
+from shoal.errors import InputError, MissingExtraError, OutputError, lacking
 from shoal.guarantees import CERTIFICATE, Check
 from shoal.verification._files import SIGNATURE
 from shoal.writing import write_file
@@ -144,7 +144,9 @@ def _read(path: Path) -> tuple[bytes, bytes] | None:
             text = file.read(_LONGEST).decode("ascii")
         content = json.loads(text)
         public, signature = (base64.b64decode(content[name], validate=True) for name in ("public_key", "signature"))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        if lacking(error) is not None:
+            raise
         return None
     sound = len(public) == len(_PREFIX) + 32 and public.startswith(_PREFIX) and len(signature) == 64
     return (public, signature) if sound and text == _text(public, signature) else None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from shoal import tables
-from shoal.errors import InputError, ShoalError, VerificationError
+from shoal.errors import InputError, ShoalError, Undecided, VerificationError, lacking, says_nothing
 from shoal.guarantees import (
     CERTIFICATE,
     CRYPTOGRAPHIC,
@@ -23,7 +25,7 @@ from shoal.guarantees import (
 from shoal.methods import promises
 from shoal.methods.brief import Brief
 from shoal.tables import Table
-from shoal.verification._files import PLAN, UNDECIDED, allowed_files, check_copies, check_files
+from shoal.verification._files import PLAN, allowed_files, check_copies, check_files
 from shoal.verification._masked import verify_masked
 from shoal.verification._plan import check_plan
 from shoal.verification._rendered import check_hierarchies, check_links, check_rendered
@@ -57,16 +59,19 @@ def verify(folder: str | Path, *, signer: str | Path | None = None, rendered: bo
     ------
     VerificationError
         If there is no readable certificate; a promise that fails is a failed :class:`Check`, not an error.
+    Undecided
+        If the machine does not let the check be completed: too little memory, a full disk, a disk that cannot be read.
     InputError
         If ``signer`` is no public key.
     """
     folder, public = Path(folder), None if signer is None else read_signer(signer)
-    if folder.is_file() and public is None:
-        return verify_masked(folder)
-    if not folder.is_dir():
-        raise VerificationError(f"there is no release folder `{folder.name}`")
-    checks = [*_checks(folder, rendered=rendered), check_signature(folder, public)]
-    return Verification(folder=folder, checks=tuple(checks))
+    with _completed():
+        if folder.is_file() and public is None:
+            return verify_masked(folder)
+        if not folder.is_dir():
+            raise VerificationError(f"there is no release folder `{folder.name}`")
+        checks = [*_checks(folder, rendered=rendered), check_signature(folder, public)]
+        return Verification(folder=folder, checks=tuple(checks))
 
 
 def sign(folder: str | Path, key: str | Path) -> str:
@@ -86,6 +91,8 @@ def sign(folder: str | Path, key: str | Path) -> str:
     ------
     VerificationError
         If the release does not verify; it is not signed then.
+    Undecided
+        If the machine does not let the check be completed.
     InputError
         If ``key`` is no private key, or lies in the folder that is to be published.
     MissingExtraError
@@ -96,10 +103,26 @@ def sign(folder: str | Path, key: str | Path) -> str:
         raise InputError("the private key must not be inside the release folder")
     if not folder.is_dir():
         raise VerificationError(f"there is no release folder `{folder.name}`")
-    failed = [f"{check.subject}: {check.detail}" for check in _checks(folder, rendered=True) if not check.passed]
+    with _completed():
+        failed = [f"{check.subject}: {check.detail}" for check in _checks(folder, rendered=True) if not check.passed]
     if failed:
         raise VerificationError(["the release does not verify; it was not signed", *failed])
     return write_signature(folder, secret)
+
+
+@contextmanager
+def _completed() -> Iterator[None]:
+    """Say so where the machine does not let a check be completed."""
+    try:
+        yield
+    except (ShoalError, OSError, MemoryError) as error:
+        if (why := lacking(error)) is None:
+            raise
+        about = "this says nothing about the release"
+        hint = error.hint if isinstance(error, ShoalError) else None
+        raise Undecided(
+            f"the check could not be completed: {why}", hint=about if hint is None else f"{about}; {hint}"
+        ) from None
 
 
 def _checks(folder: Path, *, rendered: bool) -> list[Check]:
@@ -146,7 +169,9 @@ def _plan(folder: Path, certificate: Certificate) -> Brief | None:
         return None
     try:
         plan = Brief.load(folder / PLAN)
-    except ShoalError:
+    except ShoalError as error:
+        if says_nothing(error):
+            raise
         return None
     return plan if plan.dumps() == (folder / PLAN).read_text(encoding="utf-8") else None
 
@@ -164,9 +189,9 @@ def _check_content(plan: Brief, evidence: Evidence, *, rendered: bool) -> list[C
         for entry in evidence.certificate.promises:
             checks += _check_promise(entry, evidence)
         checks += check_rendered(evidence) if rendered else []
-    except UNDECIDED:
-        raise
     except ShoalError as error:
+        if says_nothing(error):
+            raise
         return [Check(subject=evidence.certificate.data.file, passed=False, detail="; ".join(error.problems))]
     return [*checks, *on_trust(plan, evidence.certificate)]
 
@@ -213,9 +238,9 @@ def _open(folder: Path, data: Data, certificate: Certificate, opened: dict[str, 
         if checks[-1].passed:
             checks.append(_check_records(table, data, suffix))
             opened[data.file] = table
-    except UNDECIDED:
-        raise
     except ShoalError as error:
+        if says_nothing(error):
+            raise
         checks.append(Check(subject=data.file, passed=False, detail="; ".join(error.problems)))
     return checks
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
+import duckdb
 import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.errors import Cancelled, OutputError
+from shoal.errors import Cancelled, OutputError, Undecided
 from shoal.schema import Attribute, Role, Schema
 
 TOWN = Schema(attributes=(Attribute(name="town", role=Role.QUASI_IDENTIFIER),))
@@ -35,3 +39,39 @@ def test_a_check_that_was_stopped_is_not_the_release_s_fault(release: Path, monk
     monkeypatch.setattr(shoal.Table, "count", stop)
     with pytest.raises(Cancelled):
         shoal.verify(release)
+
+
+def test_a_promise_whose_check_was_stopped_is_not_one_that_fails(
+    release: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shoal.KAnonymity, "keep", raising(Cancelled()))
+    with pytest.raises(Cancelled):
+        shoal.verify(release)
+
+
+@pytest.mark.parametrize(
+    ("place", "error", "why"),
+    [
+        ("shoal.tables._duckdb.DuckDBEngine._interruptible", MemoryError(), "not enough memory"),
+        ("shoal.tables._duckdb.DuckDBEngine._interruptible", duckdb.IOException("No space left on device"), "is full"),
+        ("shoal.verification._parquet._unused", pa.ArrowMemoryError("malloc of size 64 failed"), "not enough memory"),
+        ("shoal.models.KAnonymity.keep", pa.ArrowMemoryError("malloc of size 64 failed"), "not enough memory"),
+        ("shoal.verification._files.fingerprint", OSError(errno.EIO, "Input/output error"), "input/output error"),
+        ("shoal.methods.brief.Path.read_text", OSError(errno.EMFILE, "Too many open files"), "too many open files"),
+    ],
+)
+def test_what_the_machine_lacks_is_no_verdict(
+    release: Path, monkeypatch: pytest.MonkeyPatch, place: str, error: Exception, why: str
+) -> None:
+    monkeypatch.setattr(place, raising(error))
+    with pytest.raises(Undecided, match=f"could not be completed: .*{why}") as raised:
+        shoal.verify(release)
+    assert raised.value.exit_code == 3
+    assert "says nothing about the release" in str(raised.value)
+
+
+def raising(error: Exception) -> Callable[..., NoReturn]:
+    def fail(*_: object, **__: object) -> NoReturn:
+        raise error
+
+    return fail

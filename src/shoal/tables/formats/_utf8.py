@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from shoal.errors import DataError, ParameterError
+from shoal.errors import DataError, Exhausted, ParameterError, lacking
 
 __all__ = ["CHUNK", "Encoding", "Utf8Stream", "WrongEncoding", "detect_encoding", "find_encoding", "first_text"]
 
@@ -89,7 +89,8 @@ class Utf8Stream(io.RawIOBase):
         except UnicodeError:  # characters that are none, such as half of a pair
             self.failure = DataError(f"{self._path.name}: the text is not valid {self._encoding.codec.upper()}.")
         except (OSError, EOFError, zlib.error) as error:
-            self.failure = DataError(f"{self._path.name} cannot be read: {_reason(error)}.")
+            kind = DataError if lacking(error) is None else Exhausted
+            self.failure = kind(f"{self._path.name} cannot be read: {_reason(error)}.")
         else:
             if b"\0" in text:
                 line = self._lines + text[: text.index(b"\0")].count(b"\n") + 1
