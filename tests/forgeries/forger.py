@@ -7,6 +7,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,20 @@ from shoal.report import gather, listed, render_html, render_text
 
 Content = dict[str, Any]
 SUMMARY, REPORT, PLAN = "summary.txt", "report.html", "plan.toml"
+
+
+_lazy = False
+
+
+@contextmanager
+def without_pages() -> Iterator[None]:
+    """Leave the pages as they are, which takes no time, where verification is not going to look at them."""
+    global _lazy
+    _lazy = True
+    try:
+        yield
+    finally:
+        _lazy = False
 
 
 def copied(folder: Path, to: Path) -> Path:
@@ -34,10 +49,8 @@ def read(folder: Path) -> Content:
 def write(folder: Path, content: Content, *, pages: bool = True) -> None:
     """Write a certificate, with the fingerprints and the pages that fit it, as far as that can be had."""
     _store(folder, content)
-    if not pages:
-        return
     try:
-        made = _pages(folder)
+        made = _pages(folder) if pages and not _lazy else {}
     except (ShoalError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
         made = {}
     for name, text in made.items():

@@ -18,6 +18,9 @@ from golden.artefacts import release
 from golden.cases import CASES
 from shoal.guarantees import Event
 
+# every release is made once
+pytestmark = pytest.mark.xdist_group("forgeries")
+
 #: one release of every method and form
 FAMILIES = (
     "generalize",
@@ -424,12 +427,20 @@ def test_no_release_verifies_after(
     record_property: Callable[[str, object], None],
 ) -> None:
     record_property("forgeries tried", len(FORMS))
-    passed = []
-    for name in FORMS:
-        work = forger.copied(releases(name), tmp_path / name.replace(", ", "-") / "work")
-        forgery(work)
-        passed += [name] if _verifies(work) else []
+    passed = [name for name in FORMS if _believed(forgery, releases(name), tmp_path / name.replace(", ", "-"))]
     assert not passed, f"{forgery.__name__} verifies for {passed}"
+
+
+def _believed(forgery: Callable[[Path], None], original: Path, place: Path) -> bool:
+    """Say whether a forgery verifies; what fails before anybody looks at its pages is not given any that fit."""
+    work = forger.copied(original, place / "without" / "work")
+    with forger.without_pages():
+        forgery(work)
+    if not _verifies(work, rendered=False):
+        return False
+    work = forger.copied(original, place / "with" / "work")
+    forgery(work)
+    return _verifies(work)
 
 
 @pytest.mark.parametrize("name", ["stochastic-closeness", "truthful", "dp-microaggregation", "truthful-tables"])
@@ -445,9 +456,9 @@ def test_a_value_outside_of_its_domain_is_noticed_in_every_column_that_was_rando
                 continue
             work = forger.copied(original, tmp_path / str(tried))
             _rewrite(work, file, lambda rows, j=place: _with_strange_value(rows, j))
-            forger.edit(work, lambda c: None)
+            forger.edit(work, lambda c: None, pages=False)
             tried += 1
-            passed += [column] if _verifies(work) else []
+            passed += [column] if _verifies(work, rendered=False) else []
     record_property("forgeries tried", tried)
     assert tried > 1
     assert not passed, f"a strange value verifies in {passed}"
