@@ -252,8 +252,18 @@ def test_a_pseudonym_that_links_the_records_of_a_person_is_refused() -> None:
         shoal.anonymize(table, shoal.KAnonymity(2), pseudonym_key=b"0123456789abcdef")
 
 
-@pytest.mark.parametrize("seed", [11, 12, 13])
-def test_kept_links_let_k_persons_share_all_their_records(seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("seed", "method"),
+    [
+        *((seed, shoal.Generalize(links="kept", suppression_limit=0.5)) for seed in (11, 12, 13)),
+        (11, shoal.Specialize(links="kept", suppression_limit=0.5)),
+        (12, shoal.Mondrian(links="kept", suppression_limit=0.5)),
+        (13, shoal.Iterate(links="kept", suppression_limit=0.5)),
+        (12, shoal.Subtree(links="kept", suppression_limit=0.5)),
+    ],
+    ids=repr,
+)
+def test_kept_links_let_k_persons_share_all_their_records(seed: int, method: shoal.Method, tmp_path: Path) -> None:
     draw = np.random.default_rng(seed)
     lengths = draw.integers(1, 4, 80)
     frame = visits(seed, records=int(lengths.sum()), persons=80).assign(
@@ -262,7 +272,6 @@ def test_kept_links_let_k_persons_share_all_their_records(seed: int, tmp_path: P
     frame["age"] = np.repeat(draw.integers(20, 60, 80), lengths)
     frame["sex"] = np.repeat(draw.choice(["f", "m"], 80), lengths)
     table = shoal.read(frame).with_schema(described(pseudonym=True))
-    method = shoal.Generalize(links="kept", suppression_limit=0.5)
     release = shoal.anonymize(table, shoal.KAnonymity(3), method=method, pseudonym_key=b"0123456789abcdef")
     released = release.table.to_pandas()
     together = released.groupby("id").apply(lambda own: tuple(sorted(map(tuple, own[KNOWN].to_numpy()))))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections import Counter, defaultdict
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +18,8 @@ from shoal.errors import RequirementError
 from shoal.methods.base import Watch
 from shoal.methods.classes._t_microaggregate import Strategy, microaggregate_points
 from shoal.methods.recode import Generalize, Iterate, Mondrian, Recode, Specialize, Subtree
-from shoal.methods.recode._linked import best_linked
+from shoal.methods.recode._linked import best_linked, best_local
+from shoal.methods.recode._local import LocalMethod
 from shoal.models import (
     AverageRisk,
     BetaLikeness,
@@ -196,7 +199,37 @@ def test_kept_links_find_the_best_node_at_which_k_persons_share_all_records(
     found = best_linked(frequencies, objective, k, limits, Watch())
     assert found.solution.value == pytest.approx(min(expected), abs=1e-12)
     assert found.solution.suppressed <= limits.suppressed
-    assert reference.holds(KAnonymity(k), found.frequencies, found.recoding.classes)
+    assert reference.holds(KAnonymity(k), found.released.frequencies, found.released.recoding.classes)
+
+
+@pytest.mark.parametrize("method", [Iterate, Specialize, Mondrian, Subtree])
+@given(frequencies=reference.tables(), k=st.integers(1, 4), limit=numbers([Fraction(1, 2), Fraction(1)]))
+@examples(25)
+def test_local_recodings_that_keep_links_let_k_persons_share_all_records(
+    method: type[LocalMethod], frequencies: Frequencies, k: int, limit: Fraction
+) -> None:
+    made = method(suppression_limit=limit)
+    allowed = math.floor(limit * frequencies.records)
+    found = best_local(
+        lambda crowd: made.recode(frequencies, [KAnonymity(crowd)]), frequencies, made.measure, k, allowed
+    )
+    if found is None:
+        return
+    released, result = found
+    holders = frequencies.holders
+    assert holders is not None
+    records = defaultdict(list)
+    for row, person, count in zip(holders.tuples, holders.persons, holders.counts, strict=True):
+        if released.kept[person]:
+            shown = released.whole.classes[row]
+            assert shown >= 0
+            records[int(person)] += [tuple(released.whole.codes[shown].tolist())] * int(count)
+    shared = Counter(tuple(sorted(own)) for own in records.values())
+    assert min(shared.values()) >= k
+    left_out = frequencies.records - sum(map(len, records.values()))
+    assert left_out == released.suppressed == result.suppressed <= allowed
+    assert result.value == pytest.approx(made.measure.value(released.recoding, released.frequencies))
+    assert reference.holds(KAnonymity(k), released.frequencies, released.recoding.classes)
 
 
 @pytest.mark.parametrize("strategy", ["merge-first", "closeness-first", "best"])

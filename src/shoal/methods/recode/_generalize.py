@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, get_args
 
-import pyarrow as pa
-
 from shoal import tables
 from shoal.errors import ParameterError, Problems
 from shoal.exact import Arguments, Number, fraction
@@ -20,10 +18,10 @@ from shoal.methods.recode._any_time import BranchAndBound
 from shoal.methods.recode._iterate import suppress_cells
 from shoal.methods.recode._judge import Limits, no_solution
 from shoal.methods.recode._lattice import Lattice, Levels, smallest_class
-from shoal.methods.recode._linked import best_linked
+from shoal.methods.recode._linked import best_linked, link_problems
 from shoal.methods.recode._method import Recode, check_time_limit
 from shoal.methods.recode._result import SearchResult
-from shoal.models import KAnonymity, Model, rule_of_removal
+from shoal.models import Model, rule_of_removal
 from shoal.quality import CellObjective, Measure
 from shoal.schema import Schema
 from shoal.tables import Encoded, Frequencies, Table
@@ -152,16 +150,7 @@ class Generalize(Recode):
             for model in models
             if self.aggregates and (model.capabilities.codes or model.capabilities.about_population)
         ]
-        if self.links != "kept":
-            return found
-        if schema.person is None or not schema[schema.person].pseudonym:
-            found.append('`links = "kept"` needs a column with role = "person" and pseudonym = true')
-        found += [
-            f'`links = "kept"` keeps `KAnonymity` alone; `{model.title}` says nothing about linked records'
-            for model in models
-            if model.name != KAnonymity.name
-        ]
-        return found
+        return found + (link_problems(schema, models) if self.linked else [])
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -200,7 +189,7 @@ class Generalize(Recode):
             )
         found = best_linked(frequencies, objective, smallest_class(models), self.limits(frequencies), work.watch)
         result = SearchResult(
-            recoding=found.recoding,
+            recoding=found.released.recoding,
             measure=self.measure,
             value=found.solution.value,
             bound=found.solution.value,
@@ -211,8 +200,7 @@ class Generalize(Recode):
             nodes=found.nodes,
             solutions=(found.solution,),
         )
-        kept = tables.only_persons(table, encoded.persons.filter(pa.array(found.kept)))
-        return found.frequencies, result, tables.apply(kept, encoded, found.whole, key=work.key)
+        return found.released.frequencies, result, found.released.applied(table, encoded, work.key)
 
     def _aggregated(
         self, made: tuple[Frequencies, SearchResult, Table], encoded: Encoded, table: Table, work: Work

@@ -1,55 +1,159 @@
-"""Full-domain recoding where records stay linked: everybody shares all their records with k - 1 others."""
+"""Recoding where records stay linked: everybody shares all their released records with k - 1 others."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
+from shoal import tables
 from shoal.errors import ParameterError, RequirementError, ShoalError
 from shoal.kernels import Mask
 from shoal.methods.base import Watch
 from shoal.methods.recode._judge import Limits
 from shoal.methods.recode._lattice import Lattice, Levels, recoding_of
-from shoal.methods.recode._result import Solution
-from shoal.quality import CellObjective
-from shoal.tables import Frequencies, Holders, Recoding
+from shoal.methods.recode._result import SearchResult, Solution
+from shoal.models import KAnonymity, Model
+from shoal.quality import CellObjective, Measure
+from shoal.schema import Schema
+from shoal.tables import Encoded, Frequencies, Holders, Recoding, Table
 
-__all__ = ["LinkedNode", "best_linked", "check_linked"]
+__all__ = ["Linked", "LinkedNode", "best_linked", "best_local", "check_linked", "link_problems"]
 
 #: more nodes than this are not gone through one by one
 _NODES = 200_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LinkedNode:
-    """The best node, what it releases, and how many nodes were looked at.
+class Linked:
+    """What is released of whom.
 
     Parameters
     ----------
-    solution
-        The node.
     kept
         The persons that are released.
     whole
         The recoding of the tuples, for the records of these persons.
     frequencies, recoding
         Every tuple twice, the records of the released persons and those of the others, and what becomes of each.
-    checked, nodes
-        How many nodes were looked at, of how many.
+    suppressed
+        The records of the others.
     """
 
-    solution: Solution
     kept: Mask
     whole: Recoding
     frequencies: Frequencies
     recoding: Recoding
+    suppressed: int
+
+    @classmethod
+    def of(cls, frequencies: Frequencies, whole: Recoding, kept: Mask, k: int) -> Linked:
+        """Leave out all persons who are not kept, after counting once more that k share all their records."""
+        holders = frequencies.holders
+        assert holders is not None  # noqa: S101 - without several records of a person there are no links
+        check_linked(holders, whole.classes, kept, k)
+        pairs, rows = kept[holders.persons], len(frequencies.counts)
+        left = np.bincount(holders.tuples[pairs], weights=holders.counts[pairs], minlength=rows).astype(np.int64)
+        occupied = np.zeros(whole.number, dtype=np.bool_)
+        occupied[whole.classes[left > 0]] = True
+        numbers = np.where(occupied, np.cumsum(occupied) - 1, -1)
+        classes = np.where(left > 0, numbers[whole.classes], -1).astype(np.int32)
+        whole = replace(whole, classes=classes, codes=whole.codes[occupied])
+        twice = replace(
+            frequencies,
+            codes=np.asfortranarray(np.concatenate([frequencies.codes, frequencies.codes])),
+            counts=np.concatenate([left, frequencies.counts - left]),
+            sensitive_codes=np.asfortranarray(
+                np.concatenate([frequencies.sensitive_codes, frequencies.sensitive_codes])
+            ),
+            population=None,
+            residents=None,
+            holders=replace(holders, tuples=np.where(pairs, holders.tuples, holders.tuples + rows)),
+        )
+        nothing = np.full(rows, -1, dtype=np.int32)
+        return cls(
+            kept=kept,
+            whole=whole,
+            frequencies=twice,
+            recoding=replace(whole, classes=np.concatenate([classes, nothing])),
+            suppressed=int((frequencies.counts - left).sum()),
+        )
+
+    def applied(self, table: Table, encoded: Encoded, key: bytes | None) -> Table:
+        """Return the released table."""
+        assert encoded.persons is not None  # noqa: S101 - somebody has several records
+        kept = tables.only_persons(table, encoded.persons.filter(pa.array(self.kept)))
+        return tables.apply(kept, encoded, self.whole, key=key)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LinkedNode:
+    """The best node, what it releases, and how many nodes were looked at, of how many."""
+
+    solution: Solution
+    released: Linked
     checked: int
     nodes: int
+
+
+def link_problems(schema: Schema, models: Sequence[Model]) -> list[str]:
+    """Return what keeps links from being kept with a schema and promises."""
+    found = []
+    if schema.person is None or not schema[schema.person].pseudonym:
+        found.append('`links = "kept"` needs a column with role = "person" and pseudonym = true')
+    return found + [
+        f'`links = "kept"` keeps `KAnonymity` alone; `{model.title}` says nothing about linked records'
+        for model in models
+        if model.name != KAnonymity.name
+    ]
+
+
+def best_local(
+    recode: Callable[[int], SearchResult], frequencies: Frequencies, measure: Measure, k: int, allowed: int
+) -> tuple[Linked, SearchResult] | None:
+    """Return the best of several local recodings, or None where all leave out more records than are allowed.
+
+    A local recoding looks at single records, and the finer it is, the fewer persons share all of theirs. So it is made
+    for crowds of k, 2k, 4k, ... persons; in each, whoever does not share all records with k - 1 others is left out, and
+    so is whoever has a record that the recoding leaves out. Persons with the same released records are kept or left out
+    together, so that those who are kept share theirs with k - 1 others who are kept: once is enough, and that is exact.
+    """
+    holders = frequencies.holders
+    assert holders is not None  # noqa: S101 - without several records of a person there are no links
+    best: tuple[Linked, SearchResult] | None = None
+    crowd = k
+    while crowd <= max(holders.number, k):
+        try:
+            found = recode(crowd)
+        except RequirementError:
+            break
+        released = _sharing(frequencies, holders, found.recoding, k)
+        if released.suppressed <= allowed and released.kept.any():
+            value = measure.value(released.recoding, released.frequencies)
+            said = (
+                f"Made for crowds of {crowd:,} persons; whoever does not share all records with {k - 1:,} was left out."
+            )
+            result = replace(
+                found, recoding=released.recoding, value=value, suppressed=released.suppressed, notes=(said,)
+            )
+            if best is None or value < best[1].value:
+                best = released, result
+        crowd *= 2
+    return best
+
+
+def _sharing(frequencies: Frequencies, holders: Holders, whole: Recoding, k: int) -> Linked:
+    """Leave out whoever has a record that is left out, or does not share all records with k - 1 others."""
+    labels = np.where(whole.classes < 0, whole.number, whole.classes)
+    complete = np.ones(holders.number, dtype=np.bool_)
+    complete[holders.persons[whole.classes[holders.tuples] < 0]] = False
+    return Linked.of(frequencies, whole, complete & (holders.sharing(labels) >= k), k)
 
 
 def best_linked(frequencies: Frequencies, objective: CellObjective, k: int, limits: Limits, watch: Watch) -> LinkedNode:
@@ -103,38 +207,12 @@ def best_linked(frequencies: Frequencies, objective: CellObjective, k: int, limi
             if least < frequencies.records
             else 'cut the links: links = "cut", without a pseudonym',
         )
-    return _released(lattice, holders, *best, k, checked)
-
-
-def _released(lattice: Lattice, holders: Holders, solution: Solution, kept: Mask, k: int, checked: int) -> LinkedNode:
-    """Return what the node releases for the persons who are kept, after counting once more."""
-    frequencies, node = lattice.frequencies, lattice.node(solution.levels)
-    labels = node.labels
-    check_linked(holders, labels, kept, k)
-    pairs, rows = kept[holders.persons], len(frequencies.counts)
-    left = np.bincount(holders.tuples[pairs], weights=holders.counts[pairs], minlength=rows).astype(np.int64)
-    occupied = np.bincount(labels[left > 0], minlength=len(node.starts)) > 0
-    whole = recoding_of(frequencies, solution.levels, labels, node.codes(), occupied)
-    whole = replace(whole, classes=np.where(left > 0, whole.classes, -1).astype(np.int32))
-    twice = replace(
-        frequencies,
-        codes=np.asfortranarray(np.concatenate([frequencies.codes, frequencies.codes])),
-        counts=np.concatenate([left, frequencies.counts - left]),
-        sensitive_codes=np.asfortranarray(np.concatenate([frequencies.sensitive_codes, frequencies.sensitive_codes])),
-        population=None,
-        residents=None,
-        holders=replace(holders, tuples=np.where(pairs, holders.tuples, holders.tuples + rows)),
-    )
-    nothing = np.full(rows, -1, dtype=np.int32)
-    return LinkedNode(
-        solution=solution,
-        kept=kept,
-        whole=whole,
-        frequencies=twice,
-        recoding=replace(whole, classes=np.concatenate([whole.classes, nothing])),
-        checked=checked,
-        nodes=lattice.nodes,
-    )
+    solution, kept = best
+    node = lattice.node(solution.levels)
+    everything = np.ones(len(node.starts), dtype=np.bool_)
+    whole = recoding_of(frequencies, solution.levels, node.labels, node.codes(), everything)
+    released = Linked.of(frequencies, whole, kept, k)
+    return LinkedNode(solution=solution, released=released, checked=checked, nodes=lattice.nodes)
 
 
 def check_linked(holders: Holders, labels: npt.NDArray[np.integer], kept: Mask, k: int) -> None:
@@ -144,7 +222,7 @@ def check_linked(holders: Holders, labels: npt.NDArray[np.integer], kept: Mask, 
         if kept[person]:
             trajectories[int(person)][int(labels[row])] += int(count)
     shared = Counter(frozenset(each.items()) for each in trajectories.values())
-    if min(shared.values(), default=k) < k:
+    if min(shared.values(), default=k) < k or any(-1 in each for each in trajectories.values()):
         raise ShoalError(
             "persons do not share their records as promised; nothing was released",
             hint="this is a defect of Shoal: please report it",

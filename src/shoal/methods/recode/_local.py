@@ -7,24 +7,26 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from shoal import stopping
-from shoal.errors import ParameterError, Problems
+from shoal.errors import ParameterError, Problems, RequirementError
 from shoal.exact import Arguments, Number, fraction
 from shoal.kernels.partition import AttributeCover
-from shoal.methods.base import Progress, Watch
+from shoal.methods.base import Progress, Watch, Work
 from shoal.methods.recode._any_time import BranchAndBound
 from shoal.methods.recode._draft import LocalDraft
 from shoal.methods.recode._judge import Limits, no_solution
 from shoal.methods.recode._lattice import Lattice, smallest_class
+from shoal.methods.recode._linked import Linked, best_linked, best_local, link_problems
 from shoal.methods.recode._method import Recode, check_time_limit
 from shoal.methods.recode._result import SearchResult
-from shoal.models import Model, rule_of_removal
+from shoal.models import KAnonymity, Model, rule_of_removal
 from shoal.quality import CellObjective, InformationLoss, Measure
-from shoal.tables import Frequencies
+from shoal.schema import Schema
+from shoal.tables import Encoded, Frequencies, Table
 
 __all__ = ["ENDS", "LocalMethod", "LocalTask", "covers", "ordered"]
 
@@ -57,6 +59,11 @@ class LocalMethod(Recode):
     time_limit
         Seconds after which the method makes do with what it has; the last step may take a little longer. None waits
         until it is done.
+    links
+        ``"kept"``: the pseudonym of the person is released, which links all records of a person. k persons then share
+        all their records, as a multiset of released quasi-identifiers, and whoever does not is suppressed with all
+        records; the method is run for larger and larger crowds, and compared with full-domain recoding. By default
+        links are ``"cut"``: such a pseudonym is not released.
     """
 
     title: ClassVar[str] = "LocalMethod"
@@ -65,18 +72,75 @@ class LocalMethod(Recode):
     weights: Mapping[str, float] = field(default_factory=dict)
     balance: float = 0.5
     time_limit: float | None = None
+    links: Literal["cut", "kept"] | None = None
 
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)
         arguments.rational("suppression_limit", self.suppression_limit, "[0, 1]")
         problems = arguments.problems
         check_time_limit(self.time_limit, self.title, problems)
+        if self.links not in (None, "cut", "kept"):
+            problems.add(f'`links` of `{self.title}` must be "cut" or "kept"')
+        if self.linked and self.time_limit is not None:
+            problems.add(f'`links = "kept"` of `{self.title}` takes no `time_limit`')
         self._check(problems)
         problems.raise_as(ParameterError)
         self.measure  # noqa: B018 - raises where the parameters make none
 
     def _check(self, problems: Problems) -> None:
         """Note what is wrong with the method's own parameters."""
+
+    def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
+        """Return what keeps this method from being used with a schema and promises."""
+        return Recode.problems(self, schema, models) + (link_problems(schema, models) if self.linked else [])
+
+    @property
+    def linked(self) -> bool:
+        """Whether the records of a person stay linked by a pseudonym, and promises are about all of them together."""
+        return self.links == "kept"
+
+    def recoded(
+        self, encoded: Encoded, models: Sequence[Model], table: Table, work: Work
+    ) -> tuple[Frequencies, SearchResult, Table]:
+        """Return the tuples, what becomes of each, and the released table; kept links leave some persons out."""
+        frequencies = encoded.frequencies
+        if not self.linked or frequencies.holders is None:
+            return Recode.recoded(self, encoded, models, table, work)
+        k, watch = smallest_class(models), work.watch
+        limits = Limits(math.floor(fraction(self.suppression_limit) * frequencies.records))
+        best = best_local(
+            lambda crowd: self.recode(
+                frequencies, [KAnonymity(crowd)], progress=watch.progress, cancelled=watch.cancelled
+            ),
+            frequencies,
+            self.measure,
+            k,
+            limits.suppressed,
+        )
+        if best is None or math.prod(height + 1 for height in frequencies.heights) <= _STEPS:
+            objective = InformationLoss(weights=self.measure.weights).objective(frequencies)
+            try:
+                best = self._whole_levels(best, best_linked(frequencies, objective, k, limits, watch).released)
+            except RequirementError:
+                if best is None:
+                    raise
+        released, result = best
+        return released.frequencies, result, released.applied(table, encoded, work.key)
+
+    def _whole_levels(self, best: tuple[Linked, SearchResult] | None, whole: Linked) -> tuple[Linked, SearchResult]:
+        """Return the better one of a local and a full-domain recoding."""
+        value = self.measure.value(whole.recoding, whole.frequencies)
+        if best is not None and best[1].value <= value:
+            return best
+        result = SearchResult(
+            recoding=whole.recoding,
+            measure=self.measure,
+            value=value,
+            records=whole.frequencies.records,
+            suppressed=whole.suppressed,
+            notes=(f"The best full-domain recoding that keeps links is not improved by {self.title}.",),
+        )
+        return whole, result
 
     def recode(
         self,
