@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import math
+import random
+from fractions import Fraction
+
+import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import shoal
 from reference import queries as reference
-from shoal.queries._conditions import And, Condition, Not, Or, attributes, region
+from shoal.queries._conditions import And, Condition, In, Not, Or, Ranges, attributes, region
 from shoal.queries._engine_records import EngineRecords
 from shoal.queries._memory_records import MemoryRecords
+from shoal.queries._records import Scale
+from shoal.schema import Attribute, Kind, Schema
 
 
 @given(reference.records, st.none() | reference.conditions)
@@ -43,3 +51,25 @@ def test_regions_of_conditions_on_one_attribute_are_exact(a: Condition, b: Condi
                 if isinstance(value, str) == (name in ("sex", "pain", "town")) or value is None:
                     record = {name: value}
                     assert reference.satisfies(record, condition) == reference.inside(record, found)
+
+
+def test_numbers_next_to_a_border_lie_on_the_same_side_everywhere() -> None:
+    """Which way a figure is computed depends on all records: it must not matter for any of them."""
+    rng = random.Random(36)
+    origin, step, edge = (Fraction(rng.random()) for _ in range(3))
+    halves = [float(origin + step * (unit + Fraction(1, 2))) for unit in range(-200, 200)] + [float(edge)]
+    numbers = [near for x in halves for near in (x, math.nextafter(x, 9e9), math.nextafter(x, -9e9))]
+    schema = Schema(attributes=(Attribute(name="x", kind=Kind.NUMERIC),))
+    table = shoal.read(pa.table({"x": numbers})).with_schema(schema)
+    scale, edges = Scale(origin, step, -210, 210), sorted([float(edge), *halves[:40:3]])
+    below = In("x", Ranges((((-math.inf, 0), (float(edge), 0)),)))
+    figures = [
+        (
+            each.count(below),
+            each.total(None, "x", scale),
+            each.tally(below, "x", scale),
+            each.tally_between(None, "x", edges),
+        )
+        for each in (MemoryRecords(table), EngineRecords(table), EngineRecords(table, most_cells=0))
+    ]
+    assert figures[0] == figures[1] == figures[2]
