@@ -310,6 +310,40 @@ def test_pairs_of_tuple_and_person_are_counted_as_in_plain_python(load: Load) ->
     assert Counter((city, count) for (city, _), count in found.items()) == by_tuple
 
 
+def test_households_and_residents_are_counted_as_in_plain_python(load: Load) -> None:
+    """Everybody lives in a household of three; the population has several records of a person, and others."""
+    numbers = [place * place % 40 for place in range(200)]
+    homes = {number: f"H{number // 3}" for number in range(60)}
+    city = {number: "abcd"[number % 4] for number in range(60)}
+    visits = pa.table(
+        {
+            "whose": [f"P{number}" for number in numbers],
+            "home": [homes[number] for number in numbers],
+            "city": [city[number] for number in numbers],
+        }
+    )
+    living = [*numbers, *range(30, 60), *range(40, 60)]
+    population = pa.table({"whose": [f"P{each}" for each in living], "city": [city[each] for each in living]})
+    schema = Schema(
+        attributes=(
+            Attribute(name="whose", role=Role.PERSON),
+            Attribute(name="home", role=Role.HOUSEHOLD),
+            Attribute(name="city", role=Role.QUASI_IDENTIFIER),
+        )
+    )
+    table = load(visits).with_schema(schema, allow_empty=True)
+    frequencies = encode(table, population=load(population), households=True).frequencies
+    assert frequencies.holders is not None
+    assert frequencies.holders.homes is not None
+    sizes = Counter(frequencies.holders.homes.tolist())
+    assert Counter(sizes.values()) == Counter(Counter(homes[number] for number in {*numbers}).values())
+    labels = frequencies.hierarchies[0].labels[0]
+    fit = frequencies.people_of(np.arange(len(frequencies.counts)), len(frequencies.counts))
+    assert fit is not None
+    found = {labels[code]: int(count) for (code,), count in zip(frequencies.codes, fit, strict=True)}
+    assert found == Counter(city[number] for number in {*living})
+
+
 def test_frequencies_do_not_depend_on_the_order_of_records(load: Load) -> None:
     rows = people()
     shuffled = rows.take(random.Random(2).sample(range(300), 300))

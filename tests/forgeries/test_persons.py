@@ -182,3 +182,27 @@ def test_a_plan_that_releases_keys_of_people_is_refused(crowds: Path, role: str,
     work = forger.copied(crowds, tmp_path / "work")
     forger.edit_plan(work, lambda text: text.replace(f'role = "{role}"', 'role = "insensitive"'))
     assert not shoal.verify(work).passed
+
+
+def test_a_release_from_before_suppression_counted_persons_is_not_believed_and_told_why(tmp_path: Path) -> None:
+    """Such a one says what is true of its records, and nothing of how many persons have them."""
+    rows = {"who": [f"p{row}" for row in range(40)], "age": [row % 4 for row in range(40)], "ill": ["flu"] * 40}
+    described = Schema(
+        attributes=(
+            Attribute(name="who", role="person"),
+            Attribute(name="age", role="quasi-identifier", kind="numeric"),
+            Attribute(name="ill", role="sensitive"),
+        )
+    )
+    table = shoal.read(pa.table(rows)).with_schema(described)
+    folder = shoal.anonymize(table, shoal.KAnonymity(3), method=shoal.Suppress()).write(tmp_path / "release")
+    assert shoal.verify(folder).passed
+
+    def older(content: forger.Content) -> None:
+        content["steps"] = [each for each in content["steps"] if each["step"] != "counted"]
+        content["promises"][0]["unit"] = "record"
+
+    forger.edit(folder, older)
+    (found,) = (check for check in shoal.verify(folder).checks if check.subject == "persons")
+    assert not found.passed
+    assert "an older version of Shoal did not count persons" in found.detail

@@ -260,6 +260,11 @@ def _persons(plan: Brief, evidence: Evidence) -> Decision:
     promised = set() if private else {entry.unit for entry in evidence.certificate.promises} - {"record"}
     if column is None or not plan.method.counts_persons or plan.method.keeps.private is not None:
         return (not steps and not promised), NOTHING if not (steps or promised) else "the plan counts no persons"
+    if not promised and not steps:
+        return False, (
+            f"the promises count records, though plan.toml says in `{column}` whose they are: an older version of "
+            "Shoal did not count persons here, or the certificate was changed. Make the release again"
+        )
     found = [Counted.of([step]) for step in steps]
     if promised != {"person"} or not found or any(step is None or step.column != column for step in found):
         return False, "persons are not counted as plan.toml asks for"
