@@ -12,8 +12,9 @@ from fractions import Fraction
 import numpy as np
 
 from shoal.hierarchies import Hierarchy
-from shoal.methods.truthful._operators import Operator, Sampling, Trimming
-from shoal.methods.truthful._scores import Setting
+from shoal.methods.truthful._operators import Sampling, Trimming
+from shoal.methods.truthful._scores import Setting, Shows
+from shoal.methods.truthful._sets_joint import GaussianTrimming
 from shoal.methods.truthful._survival import SCALE, Survival
 from shoal.schema import Provenance
 from shoal.tables import Frequencies
@@ -85,7 +86,7 @@ def trimming(m: int, *, epsilon: Fraction = Fraction(1, 2), least: int = 1) -> T
     return Trimming(epsilon=epsilon, delta=Fraction(1, 2), exact_delta=0.5, m=m, smallest=least)
 
 
-def setting(columns: Sequence[Column], records: Sequence[Record], operator: Operator) -> Setting:
+def setting(columns: Sequence[Column], records: Sequence[Record], operator: Shows) -> Setting:
     return Setting(
         frequencies=frequencies(columns, records),
         low=(0,) * len(columns),
@@ -166,13 +167,18 @@ Outcome = tuple[object, ...]
 Distribution = dict[Outcome, float]
 
 
-def shown(operator: Operator, size: int) -> dict[int, float]:
+def shown(operator: Shows, size: int) -> dict[int, float]:
     """Return how many copies a class of so many records shows, with probabilities; 0 stands for nothing."""
     if isinstance(operator, Trimming):
         epsilon, m = float(operator.epsilon), operator.m
         weights = [math.exp(-epsilon * abs(j - m)) for j in range(size + 1)]
         everything = sum(math.exp(-epsilon * j) for j in range(1, m + 1)) + 1 / -math.expm1(-epsilon)
         chances = {size - j: weight / everything for j, weight in enumerate(weights)}
+    elif isinstance(operator, GaussianTrimming):
+        v, m = float(operator.variance), operator.m
+        far = m + math.ceil(40 * math.sqrt(v)) + size
+        normal = [math.exp(-((j - m) ** 2) / (2 * v)) for j in range(far)]
+        chances = {size - j: normal[j] / math.fsum(normal) for j in range(size + 1)}
     else:
         assert isinstance(operator, Sampling)
         beta = float(operator.beta)
@@ -181,7 +187,7 @@ def shown(operator: Operator, size: int) -> dict[int, float]:
     return {**found, 0: 1 - sum(found.values())}
 
 
-def released_from(cells: dict[object, int], operator: Operator) -> Distribution:
+def released_from(cells: dict[object, int], operator: Shows) -> Distribution:
     """Return the probabilities of what is released of cells with so many records: cells and their copies."""
     found: Distribution = {(): 1.0}
     for cell, size in sorted(cells.items(), key=repr):
@@ -205,7 +211,7 @@ def mixed(parts: Iterator[tuple[float, Outcome, Distribution]]) -> Distribution:
 
 
 def full_domain(
-    columns: Sequence[Column], records: Sequence[Record], operator: Operator, epsilon: Fraction
+    columns: Sequence[Column], records: Sequence[Record], operator: Shows, epsilon: Fraction
 ) -> Distribution:
     """Return the joint distribution of the chosen levels and the released counts."""
     survival = operator.records
@@ -222,7 +228,7 @@ def full_domain(
 def multi_dimensional(
     columns: Sequence[Column],
     records: Sequence[Record],
-    operator: Operator,
+    operator: Shows,
     epsilon: Fraction,
     *,
     labels: Sequence[Sequence[Sequence[str]]] | None = None,
@@ -231,31 +237,57 @@ def multi_dimensional(
 
     ``labels[column][level][value]`` is what a value looks like; by default different values look different.
     """
-    survival = operator.records.from_size(operator.cut)
-    tops = sum(math.floor(SCALE / len(columns)) for _ in columns)
-    rate = float(epsilon / -(-Fraction(operator.records.step * tops) // SCALE))
-    trees_below = trees(columns, tuple((column.height, 0) for column in columns))
-    sizes: dict[Cell, int] = {}
-
-    def size(cell: Cell) -> int:
-        if cell not in sizes:
-            sizes[cell] = inside(columns, records, cell)
-        return sizes[cell]
-
     def look(cell: Cell) -> object:
         if labels is None:
             return cell
         return tuple(labels[number][level][value] for number, (level, value) in enumerate(cell))
 
     def parts() -> Iterator[tuple[float, Outcome, Distribution]]:
-        for prior, cells in trees_below:
-            total = sum(
-                worth(survival, size(cell)) * quality(columns, *zip(*cell, strict=True)) // SCALE for cell in cells
-            )
-            kept = {look(cell): size(cell) for cell in cells if size(cell)}
-            yield float(prior) * math.exp(rate * total), (), released_from(kept, operator)
+        for cells, chance in tree_chances(columns, records, operator, epsilon):
+            kept: dict[object, list[int]] = {}
+            for cell, size in cells.items():
+                kept.setdefault(look(cell), []).append(size)
+            yield chance, (), counted_together(kept, operator)
 
     return mixed(parts())
+
+
+def counted_together(cells: dict[object, list[int]], operator: Shows) -> Distribution:
+    """Return what is released where cells may look alike: then what is seen is how much they show together."""
+    found: Distribution = {(): 1.0}
+    for look, sizes in sorted(cells.items(), key=repr):
+        copies = {0: 1.0}
+        for size in sizes:
+            sums: dict[int, float] = {}
+            for (before, p), (more, q) in itertools.product(copies.items(), shown(operator, size).items()):
+                sums[before + more] = sums.get(before + more, 0.0) + p * q
+            copies = sums
+        found = {
+            (*before, *(((look, number),) if number else ())): chance * part
+            for before, chance in found.items()
+            for number, part in copies.items()
+        }
+    return found
+
+
+def tree_chances(
+    columns: Sequence[Column], records: Sequence[Record], operator: Shows, epsilon: Fraction
+) -> list[tuple[dict[Cell, int], float]]:
+    """Return every tree, as its cells that hold records with their numbers, with the probability of drawing it."""
+    survival = operator.records.from_size(operator.cut)
+    tops = sum(math.floor(SCALE / len(columns)) for _ in columns)
+    rate = float(epsilon / -(-Fraction(operator.records.step * tops) // SCALE))
+    sizes: dict[Cell, int] = {}
+    found = []
+    for prior, cells in trees(columns, tuple((column.height, 0) for column in columns)):
+        for cell in cells - sizes.keys():
+            sizes[cell] = inside(columns, records, cell)
+        total = sum(
+            worth(survival, sizes[cell]) * quality(columns, *zip(*cell, strict=True)) // SCALE for cell in cells
+        )
+        found.append(({cell: sizes[cell] for cell in cells if sizes[cell]}, float(prior) * math.exp(rate * total)))
+    whole = math.fsum(chance for _, chance in found)
+    return [(cells, chance / whole) for cells, chance in found]
 
 
 def bad(first: Distribution, second: Distribution, epsilon: float) -> float:

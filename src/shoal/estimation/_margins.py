@@ -13,12 +13,12 @@ import pyarrow as pa
 from shoal.errors import InputError
 from shoal.guarantees import Event
 from shoal.hierarchies import Hierarchy, build
-from shoal.methods.truthful import TablesTrimmed
+from shoal.methods.truthful import JointTrimmed, TablesTrimmed
 from shoal.schema import Attribute, Kind, Missing, Schema
 from shoal.schema.rules import text
 from shoal.tables import Table
 
-__all__ = ["Margin", "Margins", "read_margins"]
+__all__ = ["Joint", "Margin", "Margins", "read_margins"]
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -47,6 +47,22 @@ class Margin:
         return np.asarray(self.counts + self.m, dtype=np.float64)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Joint:
+    """The table of all columns: the classes that it shows, each with levels and codes of its own, one row each."""
+
+    levels: Codes
+    codes: Codes
+    counts: Codes
+    m: int
+    variance: float
+
+    @property
+    def sizes(self) -> Floats:
+        """Estimated records of the classes, as in `Margin`."""
+        return np.asarray(self.counts + self.m, dtype=np.float64)
+
+
 @dataclass(frozen=True, eq=False)
 class Margins:
     """All tables of a release, and the hierarchies of their columns."""
@@ -54,6 +70,7 @@ class Margins:
     hierarchies: tuple[Hierarchy, ...]
     lows: tuple[int, ...]
     tables: tuple[Margin, ...]
+    joint: Joint | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -114,7 +131,7 @@ def read_margins(schema: Schema, events: Sequence[Event], tables: Sequence[Table
             hint="the rows of any other release can be counted as they stand",
         )
     described = [(step, *pair) for step in steps for pair in zip(step.tables, step.levels, strict=True)]
-    counted = [_counted(table, names) for (_, names, _), table in zip(described, tables, strict=True)]
+    counted = [_counted(table, names) for (_, names, _), table in zip(described, tables, strict=False)]
     names = tuple(dict.fromkeys(name for _, own, _ in described for name in own))
     lows = {name: min(levels[own.index(name)] for _, own, levels in described if name in own) for name in names}
     seen: dict[str, set[str | None]] = {name: set() for name in names}
@@ -126,7 +143,12 @@ def read_margins(schema: Schema, events: Sequence[Event], tables: Sequence[Table
         _margin(step, own, levels, rows, names, hierarchies)
         for (step, own, levels), rows in zip(described, counted, strict=True)
     ]
-    return Margins(hierarchies, tuple(lows[name] for name in names), tuple(made))
+    low = tuple(lows[name] for name in names)
+    joint = [event for event in events if isinstance(event, JointTrimmed)]
+    if len(tables) != len(described) + len(joint):
+        raise InputError("the release has another number of tables than its steps made")
+    all_columns = _joint(joint[0], _counted(tables[-1], names), hierarchies, low) if joint else None
+    return Margins(hierarchies, low, tuple(made), all_columns)
 
 
 def _counted(table: Table, names: Sequence[str]) -> dict[tuple[str | None, ...], int]:
@@ -160,6 +182,40 @@ def _margin(
         m=step.m,
         variance=float(step.variance),
     )
+
+
+def _joint(
+    step: JointTrimmed,
+    rows: Mapping[tuple[str | None, ...], int],
+    hierarchies: Sequence[Hierarchy],
+    lows: Sequence[int],
+) -> Joint:
+    """Read the table of all columns; classes of a label that stands for different values are left out, as if hidden."""
+    known = [_meanings(hierarchy, low) for hierarchy, low in zip(hierarchies, lows, strict=True)]
+    kept = [(labels, count) for labels, count in rows.items() if all(map(dict.__contains__, known, labels))]
+    places = [[own[label] for own, label in zip(known, labels, strict=True)] for labels, _ in kept]
+    both = np.array(places, dtype=np.int64).reshape(-1, len(known), 2)
+    return Joint(
+        levels=both[:, :, 0],
+        codes=both[:, :, 1],
+        counts=np.array([count for _, count in kept], dtype=np.int64),
+        m=step.m,
+        variance=float(step.variance),
+    )
+
+
+def _meanings(hierarchy: Hierarchy, low: int) -> dict[str | None, tuple[int, int]]:
+    """Return the level and code of every label from a level on, but for those that stand for different values."""
+    leaves = np.arange(hierarchy.size, dtype=np.int32)
+    found: dict[str | None, tuple[int, int]] = {}
+    values: dict[str | None, set[tuple[int, int]]] = {}
+    for level in range(low, hierarchy.height + 1):
+        # codes are in the order of the tree: the first value and the number of values say which they are
+        _, first, number = np.unique(hierarchy.generalize(leaves, level), return_index=True, return_counts=True)
+        for code, label in enumerate(hierarchy.labels[level]):
+            found.setdefault(label, (level, code))
+            values.setdefault(label, set()).add((int(first[code]), int(number[code])))
+    return {label: place for label, place in found.items() if len(values[label]) == 1}
 
 
 def _hierarchy(schema: Schema, attribute: Attribute, seen: set[str | None]) -> Hierarchy:

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from shoal.estimation._margins import Codes, Floats, Margin, Margins
+from shoal.estimation._margins import Codes, Floats, Joint, Margin, Margins
 
 __all__ = ["POOL", "RakedPool", "raked"]
 
@@ -56,6 +56,8 @@ def raked(margins: Margins, *, size: int, seed: int) -> RakedPool:
     generator = np.random.default_rng(seed)
     codes = _drawn(margins, size, generator)
     constraints = [_constraint(margins, table, codes) for table in margins.tables]
+    if margins.joint is not None:
+        constraints.append(_joint_constraint(margins, margins.joint, codes))
     weights = np.full(size, margins.records / size)
     for number in range(_ROUNDS):
         weights = _round(weights, constraints, 1.0 if number < _FREE else 1 / (2 + number - _FREE))
@@ -92,27 +94,70 @@ def _round(weights: Floats, constraints: Sequence[_Constraint], damping: float) 
 
 
 def _constraint(margins: Margins, table: Margin, codes: Codes) -> _Constraint:
-    keys, sizes = _keys(margins, table, codes), table.sizes
-    own = _packed(margins, table, table.codes)
+    lifted = np.stack(
+        [margins.lift(j, level)[codes[:, j]] for j, level in zip(table.columns, table.levels, strict=True)], axis=1
+    )
+    sizes = [margins.size(*pair) for pair in zip(table.columns, table.levels, strict=True)]
+    parts = _found(_packed(lifted, sizes), _packed(table.codes, sizes))
+    return _targeted(margins, parts, table)
+
+
+def _joint_constraint(margins: Margins, joint: Joint, codes: Codes) -> _Constraint:
+    """Look for the class of every record, one choice of levels after the other; no two classes share a record."""
+    lifted: dict[tuple[int, int], Codes] = {}
+    parts = np.full(len(codes), -1, dtype=np.int32)
+    open_still = np.arange(len(codes))
+    kinds, owners = np.unique(joint.levels, axis=0, return_inverse=True)
+    for kind, levels in enumerate(kinds):
+        own = np.flatnonzero(owners.ravel() == kind)
+        sizes = [margins.size(j, int(level)) for j, level in enumerate(levels)]
+        used = [j for j, size in enumerate(sizes) if size > 1]
+        for j in used:
+            if (j, int(levels[j])) not in lifted:
+                lifted[j, int(levels[j])] = margins.lift(j, int(levels[j]))[codes[:, j]]
+        rows = [lifted[j, int(levels[j])][open_still] for j in used]
+        places = _matched(rows, [joint.codes[own, j] for j in used], [sizes[j] for j in used], len(open_still))
+        inside = places >= 0
+        parts[open_still[inside]] = own[places[inside]]
+        open_still = open_still[~inside]
+    return _targeted(margins, parts, joint)
+
+
+def _matched(rows: Sequence[Codes], own: Sequence[Codes], sizes: Sequence[int], number: int) -> Parts:
+    """Return the place of each of so many rows among others, column by column, so that no key grows large."""
+    keys, going = np.zeros(number, dtype=np.int64), np.arange(number)
+    ranks = np.zeros(len(own[0]) if own else 1, dtype=np.int64)
+    for column, codes, size in zip(rows, own, sizes, strict=True):
+        prefixes, ranks = np.unique(ranks * size + codes, return_inverse=True)
+        found = _found(keys * size + column[going], prefixes)
+        keys, going = found[found >= 0].astype(np.int64), going[found >= 0]
+    places = np.full(number, -1, dtype=np.int32)
+    places[going] = np.argsort(ranks)[keys]
+    return places
+
+
+def _targeted(margins: Margins, parts: Parts, table: Margin | Joint) -> _Constraint:
+    """Ask for the sizes of the shown classes, and for what is left in the hidden ones."""
+    rest = max(margins.records - float(table.sizes.sum()), 0.0)
+    hidden = np.where(parts < 0, len(table.sizes), parts).astype(np.int32)
+    return _Constraint(hidden, np.append(table.sizes, rest), float(np.sqrt(table.variance)))
+
+
+def _found(keys: Codes, own: Codes) -> Parts:
+    """Return the place of each key among others, -1 where it is not there."""
     order = np.argsort(own)
     places = np.searchsorted(own[order], keys)
     inside = places < len(own)
     inside[inside] = own[order][places[inside]] == keys[inside]
-    parts = np.full(len(keys), len(own), dtype=np.int32)
-    parts[inside] = order[places[inside]]
-    rest = max(margins.records - float(sizes.sum()), 0.0)
-    return _Constraint(parts, np.append(sizes, rest), float(np.sqrt(table.variance)))
+    found = np.full(len(keys), -1, dtype=np.int32)
+    found[inside] = order[places[inside]]
+    return found
 
 
-def _keys(margins: Margins, table: Margin, codes: Codes) -> Codes:
-    lifted = [margins.lift(j, level)[codes[:, j]] for j, level in zip(table.columns, table.levels, strict=True)]
-    return _packed(margins, table, np.stack(lifted, axis=1))
-
-
-def _packed(margins: Margins, table: Margin, codes: Codes) -> Codes:
+def _packed(codes: Codes, sizes: Sequence[int]) -> Codes:
     keys = np.zeros(len(codes), dtype=np.int64)
-    for place, (j, level) in enumerate(zip(table.columns, table.levels, strict=True)):
-        keys = keys * margins.size(j, level) + codes[:, place]
+    for place, size in enumerate(sizes):
+        keys = keys * size + codes[:, place]
     return keys
 
 

@@ -5,6 +5,7 @@ from ._promises import DifferentialPrivacy as DifferentialPrivacy
 from ._promises import released as released
 from ._scheme import Drawn as Drawn
 from ._scheme import Searched as Searched
+from ._sets_events import JointTrimmed as JointTrimmed
 from ._sets_events import TablesTrimmed as TablesTrimmed
 from ._sets_method import TruthfulTables as TruthfulTables
 from ._tuples import Tuples as Tuples

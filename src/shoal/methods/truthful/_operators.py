@@ -22,6 +22,7 @@ from shoal.methods.truthful._survival import (
     SCALE,
     STEEPNESS,
     Survival,
+    laplace_losses,
     surviving_classes,
     surviving_records,
     untrimmed_classes,
@@ -202,12 +203,12 @@ class Trimming(Operator):
     @cached_property
     def records(self) -> Survival:
         """The worth of a class by the records that it is expected to show."""
-        return untrimmed_records(self.record_epsilon, self.m, self.smallest)
+        return untrimmed_records(laplace_losses(self.record_epsilon, self.m), self.smallest)
 
     @cached_property
     def classes(self) -> Survival:
         """The worth of a class by the probability that it is shown."""
-        return untrimmed_classes(self.record_epsilon, self.m, self.smallest)
+        return untrimmed_classes(laplace_losses(self.record_epsilon, self.m), self.smallest)
 
     def shown(self, counts: Integers, source: RandomSource) -> Integers:
         """Draw how many copies classes of these sizes show; 0 for nothing.

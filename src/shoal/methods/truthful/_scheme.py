@@ -25,6 +25,7 @@ from shoal.methods.truthful._scores import (
     Intensity,
     Score,
     Setting,
+    Shows,
 )
 from shoal.methods.truthful._search import LARGEST_LATTICE, draw, published_walk, split_walk
 from shoal.methods.truthful._trees import draw_tree
@@ -106,7 +107,7 @@ class Chooser:
     frequencies: Frequencies
     low: Levels
     high: Levels
-    operator: Operator
+    operator: Shows
     weights: Mapping[str, float]
     score: str
     target: str | None

@@ -23,7 +23,7 @@ from shoal.hierarchies import Hierarchy
 from shoal.methods._persons import check_bounded
 from shoal.methods.truthful._check import PrivateRelease
 from shoal.methods.truthful._sets_choice import candidates
-from shoal.methods.truthful._sets_events import PairsChosen, TablesTrimmed
+from shoal.methods.truthful._sets_events import JointTrimmed, PairsChosen, TablesTrimmed
 from shoal.methods.truthful._sets_split import Split
 from shoal.schema import Provenance
 
@@ -114,6 +114,9 @@ def _steps(release: _TablesRelease) -> Decision:
                 rho=split.rho_of_pairs,
             ),
         ]
+    if split.joint:
+        columns = method.joint(schema)
+        expected.append(split.joint_step(columns, [method.levels.get(name, 0) for name in columns]))
     expected.append(split.composed())
     if release.steps != expected:
         return False, _NOT_THEIRS
@@ -123,7 +126,7 @@ def _steps(release: _TablesRelease) -> Decision:
 def _operator(release: _TablesRelease) -> Decision:
     """Prove again that all tables and choices together are (epsilon, delta)-private."""
     split, promised = release.split, release.promise
-    claim = f"{split.declared + split.pairs} tables lose epsilon {float(promised.total):.6g} together"
+    claim = f"{split.declared + split.pairs + split.joint} tables lose epsilon {float(promised.total):.6g} together"
     budget = release.certificate.budget
     if budget is None or (Fraction(budget.epsilon), Fraction(budget.delta)) != (split.epsilon, split.delta):
         return False, "the budget is not what the tables lose together"
@@ -161,29 +164,31 @@ def _choice(release: _TablesRelease) -> Decision:
 def _values(release: _TablesRelease) -> Decision:
     """Look whether released values are values of the levels that they were generalised to, where those are listed."""
     files = release.method.files(release.evidence.plan.schema)
-    levels = {
-        file: dict(zip(table, own, strict=True))
-        for file, (table, own) in zip(files, _generalised(release), strict=True)
-    }
+    levels = dict(zip(files, _generalised(release), strict=True))
     looked = 0
     for data in release.certificate.tables:
         own = levels[data.file]
         for column in data.columns:
             if column.name not in release.hierarchies or not data.records:
                 continue
-            allowed = release.hierarchies[column.name].labels[own[column.name]]
-            if not {label for (label,) in release.evidence.tallied(data, [column.name])} <= {*allowed}:
+            allowed = {label for each in release.hierarchies[column.name].labels[own[column.name]] for label in each}
+            if not {label for (label,) in release.evidence.tallied(data, [column.name])} <= allowed:
                 return False, f"`{column.name}` of {data.file} holds values that are not of its level"
             looked += 1
     return True, f"{looked:,} columns of {len(levels):,} tables hold values of their levels"
 
 
-def _generalised(release: _TablesRelease) -> list[tuple[tuple[str, ...], tuple[int, ...]]]:
-    return [
-        pair
+def _generalised(release: _TablesRelease) -> list[dict[str, slice]]:
+    """Return, for every table, the levels that values of each of its columns may have."""
+    found = [
+        {name: slice(level, level + 1) for name, level in zip(*pair, strict=True)}
         for step in release.steps
         if isinstance(step, TablesTrimmed)
         for pair in zip(step.tables, step.levels, strict=True)
+    ]
+    joint = [step for step in release.steps if isinstance(step, JointTrimmed)]
+    return found + [
+        {name: slice(low, None) for name, low in zip(step.columns, step.levels, strict=True)} for step in joint
     ]
 
 

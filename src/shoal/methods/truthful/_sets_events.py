@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from shoal.guarantees import UNLESS_DEFAULT, Event
 
-__all__ = ["Composed", "PairsChosen", "TablesTrimmed"]
+__all__ = ["Composed", "JointTrimmed", "PairsChosen", "TablesTrimmed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +68,40 @@ class PairsChosen(Event):
         return (
             f"Chose {pairs} of columns and their levels from {self.candidates:,} candidates by exact exponential "
             f"mechanisms (epsilon {float(self.epsilon_each):.4g} each, rho {float(self.rho):.4g} together)."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointTrimmed(Event):
+    """A table of all columns was made by a scheme that was drawn privately, and trimmed like the others.
+
+    Parameters
+    ----------
+    columns, levels
+        Its columns, and the lowest level of each; values of one column may be generalised differently.
+    epsilon_scheme
+        The epsilon of drawing the scheme.
+    m, variance
+        How many records a class lost on average, and the variance of that number.
+    rho
+        What the scheme and the table lose together.
+    """
+
+    name: ClassVar[str] = "joint-trimmed"
+    columns: tuple[str, ...]
+    levels: tuple[int, ...]
+    epsilon_scheme: Fraction
+    m: int
+    variance: Fraction
+    rho: Fraction
+
+    def describe(self) -> str:
+        """Say what was done, in one plain sentence."""
+        return (
+            f"Made a table of all {len(self.columns):,} columns, how far each combination of values is generalised "
+            f"drawn by an exact exponential mechanism (epsilon {float(self.epsilon_scheme):.4g}), and left out a "
+            f"random number of the records of every combination, about {self.m:,} on average "
+            f"(rho {float(self.rho):.4g} together)."
         )
 
 

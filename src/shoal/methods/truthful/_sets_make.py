@@ -24,6 +24,7 @@ from shoal.methods.truthful._make import check_declared, in_order, released_rows
 from shoal.methods.truthful._promises import DifferentialPrivacy, released
 from shoal.methods.truthful._sets_choice import Expected, LeveledColumns, candidates, cells, choose
 from shoal.methods.truthful._sets_events import PairsChosen, TablesTrimmed
+from shoal.methods.truthful._sets_joint import joint_classes
 from shoal.methods.truthful._sets_split import Split
 from shoal.methods.truthful._tuples import Tuples
 from shoal.models import Classes
@@ -68,6 +69,9 @@ def make_tables(work: Work, method: TruthfulTables) -> Made:
             source=work.source,
         )
     shown += [trimmed(cells(frequencies, each), split.pair_m, split.pair_variance, work.source) for each in chosen]
+    if split.joint:
+        classes = joint_classes(frequencies, lows, split, watch=work.watch, source=work.source)
+        shown.append(trimmed(classes, split.joint_m, split.joint_variance, work.source))
     if not any(len(each) for each in shown):
         raise RequirementError(
             "no value is frequent enough to be released in any table",
@@ -81,7 +85,7 @@ def make_tables(work: Work, method: TruthfulTables) -> Made:
         table=parts[0].table,
         guarantee=Guarantee(
             promises=(privacy.promise(covered=True, cryptographic=work.source.cryptographic, figures=split.figures()),),
-            events=tuple(_events(schema, split, names, declared, chosen, _candidates(frequencies, lows, split))),
+            events=tuple(_events(schema, split, names, lows, declared, chosen, _candidates(frequencies, lows, split))),
             randomness=randomness(cryptographic=work.source.cryptographic),
         ),
         measures={},
@@ -171,6 +175,7 @@ def _events(
     schema: Schema,
     split: Split,
     names: Sequence[str],
+    lows: Sequence[int],
     declared: Sequence[LeveledColumns],
     chosen: Sequence[LeveledColumns],
     number: int,
@@ -196,6 +201,8 @@ def _events(
             rho=split.rho_of_choice,
         )
         events += [choice, step(chosen, split.pair_m, split.pair_variance, split.rho_of_pairs)]
+    if split.joint:
+        events.append(split.joint_step(names, lows))
     return [*events, split.composed(), Ordered()]
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 from shoal.exact import Arguments
 from shoal.guarantees import DomainOrigin, Requirement
@@ -21,7 +21,8 @@ from shoal.schema import Schema
 
 __all__ = ["TruthfulTables"]
 
-Tables = Literal["columns", "pairs"]
+Tables = Literal["columns", "pairs", "pairs+joint"]
+_WITH_PAIRS = ("pairs", "pairs+joint")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +36,8 @@ class TruthfulTables(Method):
     ----------
     tables
         ``columns``: one table for every column. ``pairs``: these, and pairs of columns that go together, chosen
-        privately with their levels. Or a list of lists of columns: these tables.
+        privately with their levels. ``pairs+joint``: these, and a table of all columns, whose values are generalised as
+        far as a privately drawn scheme says. Or a list of lists of columns: these tables.
     pairs
         How many pairs are chosen; by default four times the number of columns, or all.
     levels
@@ -49,7 +51,8 @@ class TruthfulTables(Method):
     (epsilon, delta)-differential privacy of all tables together, neighbours differ by one record added or removed, or
     where the schema has a person column by one person with all records, the standard definition: see
     `shoal.methods.truthful.gaussian` for the operator and the composition, and
-    `shoal.methods.truthful._sets_choice` for the choice of pairs.
+    `shoal.methods.truthful._sets_choice` for the choice of pairs; the scheme of the table of all columns is drawn as in
+    `shoal.methods.truthful._trees`.
 
     Assumptions
     -----------
@@ -85,7 +88,7 @@ class TruthfulTables(Method):
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)
         if isinstance(self.tables, str):
-            arguments.choice("tables", self.tables, ("columns", "pairs"))
+            arguments.choice("tables", self.tables, get_args(Tables))
         else:
             made = tuple(arguments.columns("tables", list(table)) for table in self.tables)
             object.__setattr__(self, "tables", made)
@@ -95,8 +98,8 @@ class TruthfulTables(Method):
                 arguments.problems.add(f"`tables` of `{self.title}` has the same columns twice.")
         if self.pairs is not None:
             arguments.whole("pairs", self.pairs, minimum=0)
-        if self.pairs is not None and self.tables != "pairs":
-            arguments.problems.add(f"`pairs` of `{self.title}` goes with tables = `pairs`, and only with it.")
+        if self.pairs is not None and self.tables not in _WITH_PAIRS:
+            arguments.problems.add(f"`pairs` of `{self.title}` goes with tables = `pairs` or `pairs+joint` alone.")
         for column, level in self.levels.items():
             arguments.whole(f"levels[{column}]", level, minimum=0)
         for number, pair in enumerate(self.chosen or (), start=1):
@@ -117,11 +120,15 @@ class TruthfulTables(Method):
 
     def pairs_of(self, schema: Schema) -> int:
         """Return how many pairs of columns are chosen."""
-        if self.tables != "pairs":
+        if self.tables not in _WITH_PAIRS:
             return 0
         columns = len(released(schema))
         wanted = 4 * columns if self.pairs is None else self.pairs
         return min(wanted, columns * (columns - 1) // 2)
+
+    def joint(self, schema: Schema) -> tuple[str, ...]:
+        """Return the columns of the table of all columns; none without such a table."""
+        return tuple(attribute.name for attribute in released(schema)) if self.tables == "pairs+joint" else ()
 
     def split(self, schema: Schema, wanted: DifferentialPrivacy) -> Split:
         """Return what every table and every choice may spend."""
@@ -130,12 +137,14 @@ class TruthfulTables(Method):
             Fraction(wanted.delta),
             declared=len(self.declared(schema)),
             pairs=self.pairs_of(schema),
+            joint=bool(self.joint(schema)),
             per_person=wanted.records_per_person or 1,
         )
 
     def files(self, schema: Schema) -> dict[str, tuple[str, ...]]:
         """Return the columns of every released table, by its file."""
         tables = [*self.declared(schema), *(tuple(pair) for pair in self.chosen or ())]
+        tables += [joint] if (joint := self.joint(schema)) else []
         return {_file(number, table): table for number, table in enumerate(tables, start=1)}
 
     def domains(self, schema: Schema) -> tuple[DomainOrigin, ...]:

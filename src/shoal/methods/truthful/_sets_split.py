@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from shoal.errors import ParameterError
 from shoal.mechanisms import person_delta, record_delta
 from shoal.methods.truthful import gaussian
-from shoal.methods.truthful._sets_events import Composed
+from shoal.methods.truthful._sets_events import Composed, JointTrimmed
 
 __all__ = ["Split"]
 
-#: Parts of rho for declared tables, for choosing pairs, and for the tables of pairs; measured on Adult.
-_DECLARED, _CHOICE, _PAIRS = Fraction(7, 20), Fraction(1, 20), Fraction(3, 5)
+#: Parts of rho for declared tables, for choosing pairs, for the tables of pairs, for drawing the scheme of the table of
+#: all columns, and for that table; those that a release has are scaled to the sum 1. Measured on Adult.
+_DECLARED, _CHOICE, _PAIRS, _SCHEME, _JOINT = 7, 1, 12, 1, 4
 #: Variances are multiples of one over this, and epsilons of choices of one over its fifth power.
 _GRID = 16
 
@@ -35,6 +37,10 @@ class Split:
         The epsilon of choosing one pair.
     pair_variance, pair_m
         Of the noise of pairs.
+    scheme
+        The epsilon of drawing the scheme of the table of all columns; 0 without such a table.
+    joint_variance, joint_m
+        Of the noise of the table of all columns.
     """
 
     epsilon: Fraction
@@ -46,10 +52,22 @@ class Split:
     choice: Fraction = Fraction(0)
     pair_variance: Fraction = Fraction(0)
     pair_m: int = 0
+    scheme: Fraction = Fraction(0)
+    joint_variance: Fraction = Fraction(0)
+    joint_m: int = 0
     per_person: int = 1
 
     @classmethod
-    def of(cls, epsilon: Fraction, delta: Fraction, *, declared: int, pairs: int, per_person: int = 1) -> Split:
+    def of(
+        cls,
+        epsilon: Fraction,
+        delta: Fraction,
+        *,
+        declared: int,
+        pairs: int,
+        joint: bool = False,
+        per_person: int = 1,
+    ) -> Split:
         """Divide: half of delta for classes that show all their records, in equal parts; rho by fixed parts.
 
         Examples
@@ -57,40 +75,41 @@ class Split:
         >>> split = Split.of(Fraction(1), Fraction(1, 10**5), declared=9, pairs=27)
         >>> split.m, split.pair_m, round(float(split.choice), 3), split.holds()
         (104, 136, 0.021, True)
+        >>> split = Split.of(Fraction(1), Fraction(1, 10**5), declared=9, pairs=27, joint=True)
+        >>> split.m, split.pair_m, split.joint_m, round(float(split.scheme), 3), split.holds()
+        (116, 152, 58, 0.083, True)
         """
         own = record_delta(epsilon, delta, per_person)
-        rho = gaussian.largest_rho(epsilon / per_person, own / 2)
-        each = own / 2 / (declared + pairs)
-        first = rho * (_DECLARED if pairs else 1)
-        variance = _up(declared / (2 * first))
-        made = cls(
-            epsilon=epsilon,
-            delta=delta,
-            declared=declared,
-            pairs=0,
-            variance=variance,
-            m=gaussian.minimal_m(variance, each),
-            per_person=per_person,
-        )
-        if not pairs:
-            return made
-        steps = _GRID**5
-        choice = Fraction(math.isqrt(math.floor(8 * rho * _CHOICE / pairs * steps**2)), steps)
-        if not choice:
-            raise ParameterError(f"epsilon = {float(epsilon):.3g} is too small to choose pairs of columns with.")
-        pair_variance = _up(pairs / (2 * rho * _PAIRS))
+        each = own / 2 / (declared + pairs + joint)
+        whole = _DECLARED + (_CHOICE + _PAIRS if pairs else 0) + (_SCHEME + _JOINT if joint else 0)
+        part = gaussian.largest_rho(epsilon / per_person, own / 2) / whole
+
+        def noise(tables: int, parts: int) -> tuple[Fraction, int]:
+            variance = _up(tables / (2 * part * parts)) if tables else Fraction(0)
+            return variance, gaussian.minimal_m(variance, each) if tables else 0
+
+        (variance, m), (pair_variance, pair_m) = noise(declared, _DECLARED), noise(pairs, _PAIRS)
+        joint_variance, joint_m = noise(int(joint), _JOINT)
         return cls(
             epsilon=epsilon,
             delta=delta,
             declared=declared,
             pairs=pairs,
             variance=variance,
-            m=made.m,
-            choice=choice,
+            m=m,
+            choice=_epsilon_of(part * _CHOICE, pairs, epsilon),
             pair_variance=pair_variance,
-            pair_m=gaussian.minimal_m(pair_variance, each),
+            pair_m=pair_m,
+            scheme=_epsilon_of(part * _SCHEME, int(joint), epsilon),
+            joint_variance=joint_variance,
+            joint_m=joint_m,
             per_person=per_person,
         )
+
+    @property
+    def joint(self) -> bool:
+        """Whether there is a table of all columns."""
+        return self.scheme > 0
 
     @property
     def rho_of_declared(self) -> Fraction:
@@ -108,13 +127,30 @@ class Split:
         return self.pairs / (2 * self.pair_variance) if self.pairs else Fraction(0)
 
     @property
+    def rho_of_joint(self) -> Fraction:
+        """What the table of all columns loses, its scheme included."""
+        return self.scheme**2 / 8 + 1 / (2 * self.joint_variance) if self.joint else Fraction(0)
+
+    @property
     def rho(self) -> Fraction:
         """What everything loses."""
-        return self.rho_of_declared + self.rho_of_choice + self.rho_of_pairs
+        return self.rho_of_declared + self.rho_of_choice + self.rho_of_pairs + self.rho_of_joint
 
     @property
     def _tables(self) -> list[tuple[int, Fraction]]:
-        return [(self.m, self.variance)] * self.declared + [(self.pair_m, self.pair_variance)] * self.pairs
+        few = [(self.m, self.variance)] * self.declared + [(self.pair_m, self.pair_variance)] * self.pairs
+        return [*few, *([(self.joint_m, self.joint_variance)] if self.joint else [])]
+
+    def joint_step(self, columns: Sequence[str], lows: Sequence[int]) -> JointTrimmed:
+        """Return the step that makes the table of all columns."""
+        return JointTrimmed(
+            columns=tuple(columns),
+            levels=tuple(lows),
+            epsilon_scheme=self.scheme,
+            m=self.joint_m,
+            variance=self.joint_variance,
+            rho=self.rho_of_joint,
+        )
 
     def composed(self) -> Composed:
         """Return the step that adds everything up."""
@@ -128,10 +164,12 @@ class Split:
     def figures(self) -> dict[str, object]:
         """Return the figures of the promise."""
         pairs = {"m of the pairs": self.pair_m} if self.pairs else {}
+        joint = {"m of the table of all columns": self.joint_m} if self.joint else {}
         attained = gaussian.attained(self.rho, self._tables, self.epsilon / self.per_person)
         return {
             "m": self.m,
             **pairs,
+            **joint,
             "rho": str(self.rho),
             "delta attained, rounded up": person_delta(self.epsilon, attained, self.per_person),
         }
@@ -139,3 +177,14 @@ class Split:
 
 def _up(variance: Fraction) -> Fraction:
     return Fraction(max(1, math.ceil(variance * _GRID)), _GRID)
+
+
+def _epsilon_of(rho: Fraction, choices: int, epsilon: Fraction) -> Fraction:
+    """Return the epsilon of each of so many choices that lose at most rho together: choices times its square over 8."""
+    if not choices:
+        return Fraction(0)
+    steps = _GRID**5
+    found = Fraction(math.isqrt(math.floor(8 * rho / choices * steps**2)), steps)
+    if not found:
+        raise ParameterError(f"epsilon = {float(epsilon):.3g} is too small to choose pairs of columns with.")
+    return found

@@ -16,7 +16,16 @@ import numpy.typing as npt
 
 from shoal.errors import ParameterError
 
-__all__ = ["SCALE", "Survival", "surviving_classes", "surviving_records", "untrimmed_classes", "untrimmed_records"]
+__all__ = [
+    "SCALE",
+    "Survival",
+    "gaussian_losses",
+    "laplace_losses",
+    "surviving_classes",
+    "surviving_records",
+    "untrimmed_classes",
+    "untrimmed_records",
+]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -111,7 +120,7 @@ def surviving_classes(beta: Fraction, k: int) -> Survival:
     return Survival(table=_integers(tail(k)), slope=0)
 
 
-def untrimmed_records(epsilon: Fraction, m: int, least: int) -> Survival:
+def untrimmed_records(losses: Floats, least: int) -> Survival:
     """Return SCALE times the expected number of records that trimming shows of a class of c, with limited steps.
 
     That number is h(c) = E[X] = sum over j <= c - least of (c - j) P[M = j], and its steps are h(c + 1) - h(c) =
@@ -119,13 +128,21 @@ def untrimmed_records(epsilon: Fraction, m: int, least: int) -> Survival:
     most, and the table is h, rounded down, as it is. For a larger ``least`` the peak at c = m + least is cut off as in
     `surviving_records`.
 
+    Parameters
+    ----------
+    losses
+        P[M = j] for j = 0, 1, ..., up to where the rest is 0 in floating point.
+    least
+        The smallest class that is shown.
+
     Examples
     --------
-    >>> worth = untrimmed_records(Fraction(9, 10), 12, 1)
+    >>> worth = untrimmed_records(laplace_losses(Fraction(9, 10), 12), 1)
     >>> worth.step == SCALE, (worth.of(np.array([6, 13, 100])) / SCALE).round(2).tolist()
     (True, [0.0, 1.2, 88.0])
     """
-    sizes, shown = _untrimmed(epsilon, m, least)
+    shown = _shown(losses, least)
+    sizes = np.arange(len(shown), dtype=np.float64)
     # E[X] = sum of P[X >= x]: `least` times that anything is shown, and one for every count beyond
     expected = least * shown + np.concatenate([[0.0], np.cumsum(shown)[:-1]])
     limit = float(SCALE if least == 1 else math.floor(STEEPNESS * SCALE))
@@ -134,26 +151,40 @@ def untrimmed_records(epsilon: Fraction, m: int, least: int) -> Survival:
     return Survival(table=limited, slope=SCALE)
 
 
-def untrimmed_classes(epsilon: Fraction, m: int, least: int) -> Survival:
+def untrimmed_classes(losses: Floats, least: int) -> Survival:
     """Return SCALE times the probability that trimming shows a class of c records: P[M <= c - least]."""
-    _, shown = _untrimmed(epsilon, m, least)
-    return Survival(table=_integers(shown), slope=0)
+    return Survival(table=_integers(_shown(losses, least)), slope=0)
 
 
-def _untrimmed(epsilon: Fraction, m: int, least: int) -> tuple[Floats, Floats]:
-    """Return c = 0, 1, ... and P[M <= c - least], up to where it is 1 in floating point."""
-    size = m + least + math.ceil(40 / epsilon) + 2
+def laplace_losses(epsilon: Fraction, m: int) -> Floats:
+    """Return P[M = j] of `shoal.methods.truthful.trimming` for j = 0, 1, ..., up to where the rest is 0 in a float."""
+    size = _tabulated(m, 40 / float(epsilon))
+    rate = float(epsilon)
+    trimmed = np.exp(-rate * np.abs(np.arange(size) - m)) * math.tanh(rate / 2)
+    # Z = (1 + r - r^(m + 1)) / (1 - r) = (1 - r^(m + 1) / (1 + r)) / tanh(epsilon / 2)
+    return np.asarray(trimmed / (1 - math.exp(-rate * (m + 1)) / (1 + math.exp(-rate))))
+
+
+def gaussian_losses(variance: Fraction, m: int) -> Floats:
+    """Return P[M = j] of `shoal.methods.truthful.gaussian` for j = 0, 1, ..., up to where the rest is 0 in a float."""
+    size = _tabulated(m, 9 * math.sqrt(variance))
+    trimmed = np.exp(-((np.arange(size) - m) ** 2) / (2 * float(variance)))
+    return np.asarray(trimmed / trimmed.sum())
+
+
+def _tabulated(m: int, tail: float) -> int:
+    size = m + math.ceil(tail) + 2
     if size > _LARGEST_TABLE:
         raise ParameterError(
             f"classes would lose about {m:,} records, which no search is made for.",
             hint="take a larger epsilon, or fix the `levels` of all columns",
         )
-    rate = float(epsilon)
-    trimmed = np.exp(-rate * np.abs(np.arange(size - least) - m)) * math.tanh(rate / 2)
-    # Z = (1 + r - r^(m + 1)) / (1 - r) = (1 - r^(m + 1) / (1 + r)) / tanh(epsilon / 2)
-    trimmed /= 1 - math.exp(-rate * (m + 1)) / (1 + math.exp(-rate))
-    shown = np.concatenate([np.zeros(least), np.minimum(np.cumsum(trimmed), 1.0)])
-    return np.arange(size, dtype=np.float64), shown
+    return size
+
+
+def _shown(losses: Floats, least: int) -> Floats:
+    """Return P[M <= c - least] for c = 0, 1, ..."""
+    return np.concatenate([np.zeros(least), np.minimum(np.cumsum(losses), 1.0)])
 
 
 def _integers(worths: Floats) -> Floats:

@@ -1,0 +1,83 @@
+"""A table of all columns beside many of a few: its scheme is drawn from all trees, its classes are trimmed like theirs.
+
+**Theorem.** Drawing the scheme with epsilon has Renyi divergences of at most a epsilon^2 / 8 for all orders a > 1, and
+given the scheme the table is one more table of `shoal.methods.truthful.gaussian`; so both enter its theorem, with the
+rho epsilon^2 / 8 + 1 / (2 v) and one more number beta.
+
+*Proof.* A scheme does not depend on the noise of any table, and a record lies in exactly one cell of it: given the
+scheme, Lemma 1 holds. For the draw, compare neighbours D and D' = D + record. By the proof in
+`shoal.methods.truthful._trees` the logarithm of the ratio of the probabilities of a tree is A'(tree) - A(tree) minus a
+constant that no tree changes, and A' - A lies in an interval of length (g Delta + 4T) 2^-b <= epsilon. The proof of
+Lemma 2 needs no more than that. Where the top of some column has several values their trees are drawn independently,
+and the record is in one of them. QED
+
+The scheme itself is not published: cells of the table that look alike, because a hierarchy has one label on two
+levels, are counted together, which is a function of what was drawn, and the standard definition allows that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from shoal.mechanisms import RandomSource
+from shoal.methods.base import Watch
+from shoal.methods.truthful._scheme import Chooser
+from shoal.methods.truthful._scores import Granularity
+from shoal.methods.truthful._sets_split import Split
+from shoal.methods.truthful._survival import Survival, gaussian_losses, untrimmed_classes, untrimmed_records
+from shoal.methods.truthful._tuples import Tuples
+from shoal.tables import Frequencies
+
+__all__ = ["GaussianTrimming", "joint_classes"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianTrimming:
+    """What trimming with Gaussian noise will show of classes, as scores ask; about one record, not about persons."""
+
+    m: int
+    variance: Fraction
+    per_person: int = 1
+    least: int = 1
+
+    @property
+    def cut(self) -> int:
+        """The size from which on trees weigh a region."""
+        return self.m + self.least
+
+    @property
+    def likely(self) -> int:
+        """The size from which on a class is rather shown than not."""
+        return self.m + self.least
+
+    @cached_property
+    def records(self) -> Survival:
+        """The worth of a class by the records that it is expected to show."""
+        return untrimmed_records(gaussian_losses(self.variance, self.m), self.least)
+
+    @cached_property
+    def classes(self) -> Survival:
+        """The worth of a class by the probability that it is shown."""
+        return untrimmed_classes(gaussian_losses(self.variance, self.m), self.least)
+
+
+def joint_classes(
+    frequencies: Frequencies, lows: Sequence[int], split: Split, *, watch: Watch, source: RandomSource
+) -> Tuples:
+    """Draw a scheme for all columns and return its classes, untrimmed: never to be published."""
+    chooser = Chooser(
+        frequencies=frequencies,
+        low=tuple(lows),
+        high=tuple(hierarchy.height for hierarchy in frequencies.hierarchies),
+        operator=GaussianTrimming(m=split.joint_m, variance=split.joint_variance),
+        weights={},
+        score=Granularity.name,
+        target=None,
+        steps=0,
+        watch=watch,
+        source=source,
+    )
+    return chooser.tree(split.scheme)[1]
