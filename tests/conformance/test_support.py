@@ -69,6 +69,11 @@ PRIVATE: dict[str, shoal.Plan] = {
         models=(shoal.DifferentialPrivacy(epsilon=4, delta=1e-2),),
         method=shoal.TruthfulTables(tables="columns"),
     ),
+    "truthful-tables, joint": shoal.Plan(
+        schema=Schema(attributes=(AGE, TOWN, FELT)),
+        models=(shoal.DifferentialPrivacy(epsilon=4, delta=1e-2),),
+        method=shoal.TruthfulTables(tables="pairs+joint", pairs=0),
+    ),
     "dp-microaggregation": shoal.Plan(
         schema=DAYS, models=(shoal.EpsilonBudget(2),), method=shoal.DPMicroaggregation(target="original", k=20)
     ),
@@ -80,6 +85,7 @@ PRIVATE: dict[str, shoal.Plan] = {
 NEW: dict[str, dict[str, object]] = {
     "truthful": {"age": 98, "town": "C", "pain": "severe"},
     "truthful-tables": {"age": 98, "town": "C", "pain": "severe"},
+    "truthful-tables, joint": {"age": 98, "town": "C", "pain": "severe"},
     "dp-microaggregation": {"age": 98, "town": "C", "pain": "severe", "onset": dt.date(2020, 9, 9)},
     "stochastic-closeness": {"pain": "severe", "onset": dt.date(2020, 9, 9)},
 }

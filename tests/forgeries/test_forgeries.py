@@ -40,7 +40,7 @@ FAMILIES = (
     "ir-swap",
     "truthful",
     "truthful, filters",
-    "truthful-tables",
+    "truthful-tables, joint",
     "dp-microaggregation",
     "dp-microaggregation, partition",
     "dp-microaggregation, gaussian",

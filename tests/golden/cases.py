@@ -312,6 +312,7 @@ def _truthful() -> dict[str, Case]:
 
     return {
         "truthful-tables": dataclasses.replace(sets(), csv=True, internal=True),
+        "truthful-tables, joint": sets(tables="pairs+joint", pairs=2),
         "truthful-tables, sets": sets(tables=[["age"], ["workclass", "class pain"]], levels={"age": 1}),
         "truthful": dataclasses.replace(case(), csv=True, internal=True),
         "truthful, intensity": case(score="intensity", drop=True),

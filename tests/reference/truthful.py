@@ -237,6 +237,7 @@ def multi_dimensional(
 
     ``labels[column][level][value]`` is what a value looks like; by default different values look different.
     """
+
     def look(cell: Cell) -> object:
         if labels is None:
             return cell

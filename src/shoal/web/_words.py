@@ -172,7 +172,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "search": ("Search", "Draw is proved; walk is as published, for comparison."),
     "target": ("Column to predict", ""),
     "operator": ("How records are left out", "Trim keeps far more than sampling."),
-    "tables": ("Tables", "One per column, or pairs of columns too."),
+    "tables": ("Tables", "One per column, or pairs of columns too, or also one of all columns."),
     "pairs": ("Pairs of columns", "Empty: four times the number of columns."),
     "noise": ("Noise", "Auto takes the one with the least error."),
     "sets": ("Columns averaged together", ""),

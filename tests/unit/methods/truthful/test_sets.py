@@ -17,6 +17,7 @@ import pytest
 
 import shoal
 from forgeries import forger
+from reference.noise import QuickSource
 from shoal.errors import ParameterError, PlanError, RequirementError
 from shoal.guarantees import CERTIFICATE
 from shoal.methods.truthful._sets_split import Split
@@ -155,6 +156,81 @@ def test_what_is_spent_is_what_is_promised(folder: Path) -> None:
     assert sum(rhos[:-1]) == rhos[-1]
 
 
+@pytest.fixture(scope="module")
+def joint(people: shoal.Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    assert people.schema is not None
+    method = shoal.TruthfulTables(tables="pairs+joint", pairs=2)
+    plan = shoal.Plan(schema=people.schema, models=(PRIVATE,), method=method)
+    return plan.run(people, source=QuickSource(7)).write(tmp_path_factory.mktemp("joint") / "release")
+
+
+def test_a_table_of_all_columns_shows_disjoint_cells_and_never_more_than_is_true(
+    people: shoal.Table, joint: Path
+) -> None:
+    original = people.to_arrow().to_pandas()
+    regions = {"south": ["Ulm", "Jena"], "north": ["Bonn", "Kiel"]}
+    shown = pq.read_table(joint / "table-06-age-town-ill.parquet").to_pandas().astype(str).value_counts()
+    assert len(shown) > 5
+    covered = np.zeros(len(original), dtype=int)
+    for (age, town, ill), copies in shown.items():
+        inside = np.ones(len(original), dtype=bool)
+        if age.startswith("["):
+            low, high = map(int, age[1:-1].split(", "))
+            inside &= original["age"].between(low, high - 1).to_numpy()
+        elif age != "*":
+            inside &= (original["age"] == int(age)).to_numpy()
+        if town != "*":
+            inside &= original["town"].isin(regions.get(town, [town])).to_numpy()
+        if ill != "*":
+            inside &= (original["ill"] == ill).to_numpy()
+        assert copies <= inside.sum()
+        covered += inside
+    assert covered.max() == 1
+
+
+def test_a_table_of_all_columns_verifies_and_a_changed_figure_does_not(joint: Path, tmp_path: Path) -> None:
+    assert shoal.verify(joint).passed
+    content = json.loads((joint / CERTIFICATE).read_text())
+    assert [step["step"] for step in content["steps"]][4:] == ["joint-trimmed", "composed", "ordered"]
+    rhos = [Fraction(step["rho"]) for step in content["steps"] if "rho" in step]
+    assert sum(rhos[:-1]) == rhos[-1]
+    for number, change in enumerate(
+        (
+            lambda c: c["steps"][4].update(m=c["steps"][4]["m"] - 1),
+            lambda c: c["steps"][4].update(epsilon_scheme="1/1000"),
+            lambda c: c["steps"][4].update(variance="1"),
+            lambda c: c["steps"][4].update(levels=[1, 0, 0]),
+            lambda c: c["steps"][4].update(rho="0"),
+            lambda c: c["steps"].pop(4),
+            lambda c: c["promises"][0]["exact"].update({"m of the table of all columns": 1}),
+            lambda c: c["further_data"].pop(),
+        )
+    ):
+        forged = tmp_path / str(number)
+        shutil.copytree(joint, forged)
+        content = json.loads((forged / CERTIFICATE).read_text())
+        change(content)
+        (forged / CERTIFICATE).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+        assert not shoal.verify(forged, rendered=False).passed, number
+    plain = shutil.copytree(joint, tmp_path / "plain")
+    text = (plain / "plan.toml").read_text()
+    assert "pairs+joint" in text
+    (plain / "plan.toml").write_text(text.replace("pairs+joint", "pairs"))
+    assert not shoal.verify(plain, rendered=False).passed
+
+
+def test_a_table_of_all_columns_is_read_together_with_the_others(people: shoal.Table, joint: Path) -> None:
+    original = people.to_arrow().to_pandas()
+    estimates = shoal.estimate(joint, size=20_000)
+    read = estimates.margins.joint
+    assert read is not None
+    shown = pq.read_table(joint / "table-06-age-town-ill.parquet")
+    assert int(read.counts.sum()) == len(shown), "no class is lost in reading"
+    truth = ((original["age"] < 40) & (original["town"] == "Ulm") & (original["ill"] == "yes")).sum()
+    found = estimates.count(age=[str(age) for age in range(20, 40)], town="Ulm", ill="yes")
+    assert abs(found.value - truth) < 0.25 * truth
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -162,6 +238,7 @@ def test_what_is_spent_is_what_is_promised(folder: Path) -> None:
         ({"tables": []}, "at least one"),
         ({"tables": [["a", "b"], ["b", "a"]]}, "twice"),
         ({"tables": "columns", "pairs": 3}, "pairs"),
+        ({"tables": [["a"]], "pairs": 3}, "pairs"),
         ({"pairs": -1}, "pairs"),
         ({"levels": {"a": -1}}, "levels"),
     ],
