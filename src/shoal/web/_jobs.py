@@ -32,6 +32,7 @@ _ELSEWHERE = {
     "problems": ["this run comes from a saved project: its promise is here, its data is not"],
     "hint": "run it again on this table",
 }
+_MAYBE_PAID = "the account of the table says whether it was paid: what is spent stays spent"
 _INTERRUPTED = {
     "problems": ["the app was closed before this run was done; nothing was written"],
     "hint": "run it again",
@@ -81,7 +82,10 @@ class Jobs:
             with contextlib.suppress(OSError):  # the run was deleted
                 write_json(folder / STATUS, running)
 
-        job = self._pool.submit({"folder": str(folder.absolute()), "table": str(table.absolute())}, progress=note)
+        work = {"folder": str(folder.absolute()), "table": str(table.absolute())}
+        if account := self._store.runs.about(identity).get("account"):
+            work["account"] = str(self._store.account(account).absolute())
+        job = self._pool.submit(work, progress=note)
         noted = threading.Event()
         with self._lock:
             self._jobs[identity] = job, noted
@@ -131,6 +135,8 @@ def _give_up(folder: Path, state: str, error: dict[str, Any]) -> None:
     for path in folder.iterdir():
         if path.name not in _KEPT:
             shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+    if (read_json(folder / "about.json") or {}).get("account"):
+        error = error | {"hint": "; ".join(filter(None, (error.get("hint"), _MAYBE_PAID)))}
     write_json(folder / STATUS, {**status(folder), "state": state, "finished": now(), "error": error})
 
 
@@ -143,7 +149,7 @@ def do(job: dict[str, Any], progress: Progress) -> None:
         wanted = read_json(folder / COMPARISON) or {}
         write_json(folder / EXPLORATION, _compare(Path(job["table"]), about, wanted, progress))
     else:
-        _release(folder, Path(job["table"]), about, progress)
+        _release(folder, Path(job["table"]), about, job.get("account"), progress)
 
 
 def warm() -> None:
@@ -158,7 +164,7 @@ def warm() -> None:
     shoal.anonymize(people.with_schema(shoal.Schema(attributes=(age,))), shoal.KAnonymity(2)).table.to_arrow()
 
 
-def _release(folder: Path, home: Path, about: dict[str, Any], progress: Progress) -> None:
+def _release(folder: Path, home: Path, about: dict[str, Any], account: str | None, progress: Progress) -> None:
     import shoal
     from shoal.web._explore import explore
 
@@ -169,7 +175,8 @@ def _release(folder: Path, home: Path, about: dict[str, Any], progress: Progress
         (folder / KEY).touch(mode=0o600)
         (folder / KEY).write_bytes(key)
     table = shoal.read(home / about["file"], **about.get("reading", {})).with_schema(plan.schema)
-    release = plan.run(table, progress=progress, pseudonym_key=key)
+    payer = None if account is None else shoal.Account.open(account)
+    release = plan.run(table, progress=progress, pseudonym_key=key, account=payer)
     progress(0, 0, "writing and verifying the release")
     release.write(folder / RELEASE, csv=True)
     progress(0, 0, "preparing the pictures")

@@ -28,7 +28,7 @@ from shoal.web._context import Context, Here
 from shoal.web._templates import page as _page
 from shoal.web._verdict import figures, size_of, verdict
 from shoal.web._words import HELP, PRESETS, ROLES
-from shoal.web.api import compare, explore, plans, releases, runs, schema, tables, vaults
+from shoal.web.api import accounts, compare, explore, plans, releases, runs, schema, tables, vaults
 
 __all__ = ["router"]
 
@@ -93,6 +93,7 @@ def promise(here: Here, table: str, run: str | None = None, point: int | None = 
         catalogue=plans.catalogue(),
         presets=PRESETS,
         help=HELP,
+        accounts=accounts.accounts_of(here, table),
         chosen=chosen,
     )
 

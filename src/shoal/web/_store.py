@@ -98,7 +98,7 @@ class Store:
 
     def __post_init__(self) -> None:
         try:
-            for part in ("", "tables", "runs", "verifications", "vaults", "scratch"):
+            for part in ("", "tables", "runs", "verifications", "vaults", "accounts", "scratch"):
                 (self.folder / part).mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise OutputError(
@@ -125,6 +125,15 @@ class Store:
     def vaults(self) -> Shelf:
         """Tables that analysts may ask about."""
         return Shelf(self.folder / "vaults", "vault")
+
+    @property
+    def accounts(self) -> Shelf:
+        """What private releases of a table are paid from."""
+        return Shelf(self.folder / "accounts", "account")
+
+    def account(self, identity: str) -> Path:
+        """Return the folder of an account itself."""
+        return self.accounts.path(identity) / "account"
 
     @property
     def scratch(self) -> Path:

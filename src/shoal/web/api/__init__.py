@@ -3,7 +3,20 @@
 from fastapi import APIRouter
 
 from shoal.web._errors import Problem
-from shoal.web.api import compare, estimate, explore, plans, projects, releases, runs, schema, tables, vaults, verify
+from shoal.web.api import (
+    accounts,
+    compare,
+    estimate,
+    explore,
+    plans,
+    projects,
+    releases,
+    runs,
+    schema,
+    tables,
+    vaults,
+    verify,
+)
 
 __all__ = ["router"]
 
@@ -15,5 +28,5 @@ router = APIRouter(
         422: {"model": Problem, "description": "the input is wrong"},
     },
 )
-for area in (tables, schema, plans, estimate, runs, releases, explore, verify, compare, projects, vaults):
+for area in (tables, schema, plans, estimate, runs, releases, explore, verify, compare, projects, vaults, accounts):
     router.include_router(area.router, tags=[area.__name__.rpartition(".")[2]])

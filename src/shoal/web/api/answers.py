@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
+    "AccountAnswer",
     "CombinationAnswer",
     "EstimateAnswer",
     "FileAnswer",
@@ -134,6 +135,8 @@ class RunAnswer(_Answer):
     table: str
     table_name: str
     created: str
+    account: str | None = Field(default=None, description="the account that paid, or would have paid")
+    cost: str | None = Field(default=None, description="what the account is asked for")
     status: _StatusAnswer
 
 
@@ -224,6 +227,16 @@ class VaultAnswer(_Answer):
     whole: _StandingAnswer | None = Field(default=None, description="all analysts together")
     analysts: list[_AnalystAnswer] = []
     head: str = Field(default="", description="tells this state of the ledger; note it elsewhere")
+
+
+class AccountAnswer(_StandingAnswer):
+    """An account, from which the private releases of a table are paid."""
+
+    id: str
+    name: str
+    created: str
+    unit: str = Field(description="whose loss is counted")
+    folder: str = Field(description="for `shoal anonymize --account`")
 
 
 class TokenAnswer(_Answer):

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from shoal.web._commands import python, shell
 from shoal.web._context import Here
 from shoal.web._jobs import ENDED, status
+from shoal.web.api import accounts
 from shoal.web.api.answers import RunAnswer
 from shoal.web.api.plans import PlanChoice, make_plan
 
@@ -34,20 +35,34 @@ def every_run(here: Here, table: str | None = None) -> list[dict[str, Any]]:
     ]
 
 
+class RunChoice(PlanChoice):
+    """What to promise and how to get there, and who pays for it."""
+
+    account: str | None = Field(
+        default=None, max_length=64, description="of a private release: the account that pays before anything is drawn"
+    )
+
+
 @router.post("/tables/{table}/runs", status_code=201, response_model=RunAnswer)
-def start(here: Here, table: str, choice: PlanChoice) -> dict[str, Any]:
-    """Anonymise a table; the answer comes at once, the work goes on."""
+def start(here: Here, table: str, choice: RunChoice) -> dict[str, Any]:
+    """Anonymise a table; the answer comes at once, the work goes on. What an account does not allow is refused now."""
     plan = make_plan(here, table, choice)
+    paid: dict[str, Any] = {}
+    if choice.account is not None:
+        with here.table(table) as opened:
+            bill = accounts.opened(here, choice.account).bill(plan, opened.with_schema(plan.schema))
+        paid = {"account": choice.account, "cost": str(bill.loss)}
     source = here.store.tables.about(table)
     name, reading = source["name"], source.get("reading", {})
     about = {
         "kind": "release",
-        "choice": choice.model_dump(),
+        "choice": choice.model_dump(exclude={"account"}),
         "statements": [model.statement() for model in plan.models],
         "title": ", ".join(_short(model.name, model.parameters()) for model in plan.models),
         "method": plan.method.name,
         "python": python(plan, name, reading),
         "shell": shell(plan, name, reading),
+        **paid,
     }
     return here.begin(table, about, {"plan.toml": plan.dumps()})
 

@@ -187,10 +187,19 @@ document.querySelector("#estimate").addEventListener("click", (event) => {
     }
   });
 });
+document.querySelector("#open-account").addEventListener("click", (event) => {
+  busy(event.currentTarget, async () => {
+    const [epsilon, delta] = ["epsilon", "delta"].map((name) => document.querySelector(`#budget-${name}`).value.trim());
+    const made = await call("POST", `/api/tables/${table}/accounts`, { epsilon, ...(delta && { delta }) });
+    own("account").append(make("option", { value: made.id, selected: "" }, `account of ${made.name}: ${made.left} left of ${made.budget}`));
+    own("account").value = made.id;
+  });
+});
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   busy(form.querySelector("[type=submit]"), async () => {
-    const run = await call("POST", `/api/tables/${table}/runs`, gather());
+    const account = own("epsilon").value && own("account").value ? { account: own("account").value } : {};
+    const run = await call("POST", `/api/tables/${table}/runs`, { ...gather(), ...account });
     location.assign(`/runs/${run.id}`);
   });
 });

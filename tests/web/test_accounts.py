@@ -1,0 +1,72 @@
+"""A steward opens an account for a table, and private releases are paid from it or refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from .conftest import Browser
+
+pytestmark = pytest.mark.xdist_group("web")
+
+ROWS = "sex,ill\n" + "\n".join(f"{'FM'[i % 2]},{'yes' if i % 3 else 'no'}" for i in range(600)) + "\n"
+COLUMNS: list[dict[str, Any]] = [
+    {"role": "quasi-identifier", "values": ["F", "M"]},
+    {"role": "sensitive", "values": ["yes", "no"]},
+]
+
+
+def wanted(account: str | None, epsilon: str = "2") -> dict[str, Any]:
+    promise = {"model": "differential-privacy", "parameters": {"epsilon": epsilon, "delta": "0.001"}}
+    method = {"name": "truthful", "parameters": {}}
+    return {"promises": [promise], "method": method} | ({} if account is None else {"account": account})
+
+
+@pytest.fixture(scope="module")
+def table(browser: Browser) -> str:
+    table = browser.draft(ROWS.encode(), "clinic.csv")
+    assert browser.put(f"/api/tables/{table}/schema", json={"columns": COLUMNS}).status_code == 200
+    return table
+
+
+def test_a_release_is_paid_before_it_appears_and_refused_when_nothing_is_left(browser: Browser, table: str) -> None:
+    made = browser.post(f"/api/tables/{table}/accounts", json={"epsilon": "3", "delta": "0.01"})
+    assert made.status_code == 201, made.text
+    account = made.json()["id"]
+    assert "Every look costs its epsilon" in browser.get(f"/tables/{table}/promise").text
+    assert "epsilon 3, delta 0.01 left" in browser.get(f"/tables/{table}/promise").text
+    run = browser.post(f"/api/tables/{table}/runs", json=wanted(account))
+    assert run.status_code == 201, run.text
+    assert (run.json()["account"], run.json()["cost"]) == (account, "epsilon 2, delta 0.001")
+    assert browser.wait(run.json()["id"])["state"] == "done"
+    found = browser.get(f"/api/accounts/{account}").json()
+    assert found["left"] == "epsilon 1, delta 0.009"
+    assert any("release by truthful" in each["what"] for each in found["history"])
+    certificate = json.loads(browser.get(f"/api/runs/{run.json()['id']}/files/certificate.json").content)
+    assert certificate["account"]["cost"]["epsilon"] == "2"
+    assert "It cost epsilon 2, delta 0.001 of the account" in browser.get(f"/runs/{run.json()['id']}").text
+    runs = len(browser.get("/api/runs").json())
+    refused = browser.post(f"/api/tables/{table}/runs", json=wanted(account))
+    assert refused.status_code in (409, 422), refused.text
+    assert "nothing was spent" in refused.text
+    assert len(browser.get("/api/runs").json()) == runs, "a refused run leaves nothing"
+    assert browser.get(f"/api/accounts/{account}").json()["left"] == "epsilon 1, delta 0.009"
+
+
+def test_a_run_that_stops_says_that_the_account_may_have_paid(browser: Browser, table: str) -> None:
+    account = browser.post(f"/api/tables/{table}/accounts", json={"epsilon": "5", "delta": "0.01"}).json()["id"]
+    run = browser.post(f"/api/tables/{table}/runs", json=wanted(account, "1")).json()["id"]
+    browser.post(f"/api/runs/{run}/cancel")
+    ended = browser.wait(run)
+    assert ended["state"] == "done" or "stays spent" in ended["error"]["hint"]
+
+
+def test_accounts_that_are_not_there_or_cannot_count_are_refused(browser: Browser, table: str) -> None:
+    assert browser.post(f"/api/tables/{table}/runs", json=wanted("0" * 16)).status_code == 404
+    assert browser.post(f"/api/tables/{table}/runs", json=wanted("../..")).status_code in (404, 422)
+    assert browser.post(f"/api/tables/{table}/accounts", json={"epsilon": "-1"}).status_code == 422
+    account = browser.post(f"/api/tables/{table}/accounts", json={"epsilon": "5"}).json()["id"]
+    crowd = {"promises": [{"model": "k-anonymity", "parameters": {"k": 2}}], "account": account}
+    assert browser.post(f"/api/tables/{table}/runs", json=crowd).status_code == 422
