@@ -18,7 +18,7 @@ from shoal.web.api import accounts
 from shoal.web.api.answers import RunAnswer
 from shoal.web.api.plans import PlanChoice, make_plan
 
-__all__ = ["router"]
+__all__ = ["RunChoice", "router", "start"]
 
 router = APIRouter()
 
