@@ -426,7 +426,7 @@ def test_a_broken_certificate_fails_where_it_is_broken(part: str, sound: Path) -
     assert certificate != json.loads(original)
     try:
         path.write_text(json.dumps(certificate))
-        failed = [check.subject for check in shoal.verify(sound).checks if not check.passed]
+        failed = [check.subject for check in shoal.verify(sound, rendered=False).checks if not check.passed]
     finally:
         path.write_text(original)
     assert f"bounded-differential-privacy, {part.partition(',')[0]}" in failed
