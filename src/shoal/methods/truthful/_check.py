@@ -163,14 +163,13 @@ def _steps(release: _Release) -> Decision:
     """Look whether the steps are those of such a release, described as they are."""
     certificate = release.certificate
     names = [str(step.get("step")) for step in certificate.steps]
-    known = {kind.name: kind for kind in _STEPS}
     needed = [kind.name for kind, always in _STEPS.items() if always or kind.name in names]
     if names != needed or release.kind.step not in names:
         return False, "the steps are not those of a release with differential privacy"
     steps = certificate.steps
     if not certificate.same_wording:
-        steps = tuple({**step, "description": _again(known[str(step["step"])], step)["description"]} for step in steps)
-    strange = [name for name, step in zip(names, steps, strict=True) if _again(known[name], step) != step]
+        steps = tuple({**step, "description": _again(step)["description"]} for step in steps)
+    strange = [name for name, step in zip(names, steps, strict=True) if _again(step) != step]
     if strange:
         return False, f"the step `{strange[0]}` is not described as it is"
     columns = [column.name for column in certificate.data.columns]
@@ -179,15 +178,9 @@ def _steps(release: _Release) -> Decision:
     return True, f"{len(names)} steps, each described as it is"
 
 
-def _again(kind: type[Event], step: Step) -> dict[str, object]:
+def _again(step: Step) -> dict[str, object]:
     """Return a step as it would be written from its own figures."""
-    values = {}
-    for field in dataclasses.fields(kind):
-        value = step[field.name]
-        values[field.name] = (
-            fraction(str(value)) if field.type == "Fraction" else tuple(value) if isinstance(value, list) else value
-        )
-    return kind(**values).to_json()
+    return Event.from_json(step).to_json()
 
 
 def _figures(release: _Release) -> Decision:
