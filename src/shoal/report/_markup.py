@@ -187,6 +187,7 @@ code,pre{{font:.88em ui-monospace,monospace;background:var(--card);border-radius
 pre{{padding:10px 12px;white-space:pre-wrap}}
 ol,ul{{padding-left:1.3rem;margin:.3rem 0}}
 li{{margin:.25rem 0}}
+nav li{{margin:0;padding:.25rem 0;break-inside:avoid}}
 .choices{{display:flex;flex-wrap:wrap;gap:4px 16px;font-size:.9rem;color:var(--soft);padding:12px 0 0}}
 .choices label{{white-space:nowrap}}
 .legend b{{font-weight:600}}

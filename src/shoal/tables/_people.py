@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from shoal.schema import Role
+from shoal.schema import Role, topic
 from shoal.tables._engine import key, quiet
 
 if TYPE_CHECKING:
@@ -91,13 +91,14 @@ def repeated_identifiers(table: Table) -> dict[str, int]:
     """Return the identifiers whose values repeat, each with its number of different values.
 
     An identifier that stands for 15,659 people in 400,123 records says that promises about records are not promises to
-    people, unless the schema names a person column.
+    people, unless the schema names a person column. First names and surnames repeat without saying so.
     """
     schema = table.schema
     if schema is None or schema.person is not None:
         return {}
     records = table.expression
-    names = [name for name in schema.having(Role.IDENTIFIER) if not records[name].type().is_nested()]
+    named = [name for name in schema.having(Role.IDENTIFIER) if not records[name].type().is_nested()]
+    names = [name for name in named if not _is_part_of_name(name)]
     if not names:
         return {}
     asked = {f"distinct{i}": key(records[name]).nunique() for i, name in enumerate(names)}
@@ -109,3 +110,8 @@ def repeated_identifiers(table: Table) -> dict[str, int]:
         for i, name in enumerate(names)
         if 1 < int(found[f"distinct{i}"]) < int(found[f"present{i}"])
     }
+
+
+def _is_part_of_name(column: str) -> bool:
+    about = topic(column)
+    return about is not None and about.key in ("person-name", "name-part")

@@ -80,3 +80,9 @@ def test_a_draft_proposes_persons_and_households_for_keys_that_repeat() -> None:
     assert drafted.schema["patient_nbr"].hierarchy is None
     assert "100 different values in 300 records" in drafted.reasons["patient_nbr"]
     assert drafted.schema["encounter_id"].role is Role.IDENTIFIER
+
+
+def test_first_names_and_surnames_repeat_without_saying_whose_records_they_are():
+    rows = {"surname": ["Maier", "Maier", "Koch"], "first_name": ["Ada", "Eva", "Ada"], "full_name": ["a", "a", "b"]}
+    schema = shoal.Schema(attributes=tuple(shoal.Attribute(name=name, role="identifier") for name in rows))
+    assert repeated_identifiers(shoal.read(pa.table(rows), schema=schema)) == {"full_name": 2}
