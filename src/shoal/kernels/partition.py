@@ -97,7 +97,7 @@ def partition(
     borrow
         Whether what stays behind may be filled up.
     seconds
-        Regions that are split later than this are split without foresight.
+        Regions whose split is not found by then are split without foresight.
 
     Notes
     -----
@@ -194,6 +194,8 @@ class _Division:
         best: list[_Region] = []
         lowest = region.total - LEAST_GAIN
         for parts in self._splits(region):
+            if time.monotonic() >= self.deadline:  # with hundreds of attributes one region may take minutes
+                return self._greedy(region)
             outcome = sum(map(self._outcome, parts))
             if outcome < lowest:
                 lowest, best = outcome, parts

@@ -50,3 +50,17 @@ def test_parents_lead_to_the_root(split: object) -> None:
 def test_too_few_records_are_not_split(split: object) -> None:
     found = split(np.array([[0, 1]], dtype=np.int32), np.array([1, 1]), [flat(2)], smallest=2)
     assert found.labels.tolist() == [0, 0]
+
+
+def test_foresight_ends_in_the_middle_of_a_region_when_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(3)
+    columns = draw.integers(0, 3, (6, 40)).astype(np.int32)
+    task = (columns, np.ones(40, dtype=np.int64), [flat(3)] * 6)
+    seen = iter([0.0, 0.0])  # the start, and one look before the first region; after that it is late
+    monkeypatch.setattr(partition.time, "monotonic", lambda: next(seen, 100.0))
+    late = partition.partition_numpy(*task, smallest=2, window=40, seconds=1.0)
+    monkeypatch.undo()
+    greedy = partition.partition_numpy(*task, smallest=2, window=0)
+    foresighted = partition.partition_numpy(*task, smallest=2, window=40)
+    assert late.labels.tolist() == greedy.labels.tolist()
+    assert foresighted.labels.tolist() != greedy.labels.tolist()

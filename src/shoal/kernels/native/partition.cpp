@@ -138,6 +138,8 @@ class Partition {
         double lowest = region.total() - LEAST_GAIN;
         if (region.weight < 2 * smallest_) return best;
         for (int32_t j = 0; j < table_.attributes; ++j) {
+            // with hundreds of attributes one region may take minutes
+            if (!in_time()) return greedy(region);
             Parts parts = split(region, j);
             if (parts.empty()) continue;
             double sum = 0.0;
