@@ -21,6 +21,7 @@ __all__ = ["agreeing", "shown_cells"]
 ROUNDS = 20
 Columns = tuple[int, ...]
 _NONE = np.iinfo(np.int64).max
+_PARTS = 1_000
 
 
 def agreeing(codes: Codes, hidden: Mask, counts: Counts, m: int | None = None) -> Counts:
@@ -97,21 +98,42 @@ def _settle(task: Combinations, hidden: Mask, wanting: Integers, m: int | None) 
 def _choose(task: Combinations, hidden: Mask, rows: Integers, others: Mask, m: int | None) -> Counts:
     """Hide the cheapest set of columns of each of the rows, while others lose ``others``; return what that costs each.
 
-    Of sets that cost the same, the first one: columns with many values, so that records lose the same ones.
+    Of sets that cost the same, the one of which others need least; then the first one: columns with many values, so
+    that records lose the same ones.
     """
-    cost = np.full(len(rows), _NONE)
+    cost, harm = np.full(len(rows), _NONE), np.full(len(rows), _NONE)
+    needed = _needed(task, rows, others, m)
     for sets, ahead in task.sets():
         for columns in sets:
-            weight = task.weight(columns)
-            able = np.flatnonzero(cost > weight)
+            weight, harmed = task.weight(columns), needed[:, list(columns)].sum(axis=1)
+            able = np.flatnonzero((cost > weight) | ((cost == weight) & (harm > harmed)))
             found = _agree_without(task, rows[able], columns, others, m)
             chosen = able[found >= task.k]
-            cost[chosen] = weight
+            cost[chosen], harm[chosen] = weight, harmed[chosen]
             hidden[rows[chosen]] = False
             hidden[rows[chosen][:, None], list(columns)] = True
         if ahead is None or (cost <= ahead).all():
             break
     return np.where(cost == _NONE, 0, cost)
+
+
+def _needed(task: Combinations, rows: Integers, hidden: Mask, m: int | None) -> Counts:
+    """Return how much others need that each of the rows shows each column, in parts of a record.
+
+    Whoever agrees with it on some columns, and without it with fewer than k, needs all of them; where fewer than 3k are
+    left, a little. This guides the choice and decides nothing.
+    """
+    columns = task.codes.shape[1]
+    found = np.zeros((len(rows), columns), dtype=np.int64)
+    for part in itertools.combinations(range(columns), columns if m is None else min(m, columns)):
+        able = np.asarray(~hidden[:, list(part)].any(axis=1))
+        labels = task.groups([j for j in range(columns) if j not in part], np.arange(len(task.codes)))
+        totals = tally(labels, np.where(able, task.counts, 0), len(labels))[labels[rows]]
+        left = totals - np.where(able[rows], task.counts[rows], 0)
+        broken = np.where(left < task.k, np.where(totals >= task.k, _PARTS * left, 0), 0)
+        scarce = np.where((left >= task.k) & (left < 3 * task.k), _PARTS * task.k // (2 * np.maximum(left, 1)), 0)
+        found[:, list(part)] += (broken + scarce)[:, None]
+    return found
 
 
 def _agree_without(task: Combinations, rows: Integers, columns: Columns, hidden: Mask, m: int | None) -> Counts:
