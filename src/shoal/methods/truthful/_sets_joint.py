@@ -17,15 +17,18 @@ levels, are counted together, which is a function of what was drawn, and the sta
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
+from shoal.errors import DataError
 from shoal.mechanisms import RandomSource
 from shoal.methods.base import Watch
 from shoal.methods.truthful._scheme import Chooser
 from shoal.methods.truthful._scores import Granularity
+from shoal.methods.truthful._search import LARGEST_LATTICE
 from shoal.methods.truthful._sets_split import Split
 from shoal.methods.truthful._survival import Survival, gaussian_losses, untrimmed_classes, untrimmed_records
 from shoal.methods.truthful._tuples import Tuples
@@ -67,7 +70,10 @@ class GaussianTrimming:
 def joint_classes(
     frequencies: Frequencies, lows: Sequence[int], split: Split, *, watch: Watch, source: RandomSource
 ) -> Tuples:
-    """Draw a scheme for all columns and return its classes, untrimmed: never to be published."""
+    """Draw a scheme for all columns and return its classes, untrimmed: never to be published.
+
+    What cannot be drawn is refused before a random bit is taken.
+    """
     chooser = Chooser(
         frequencies=frequencies,
         low=tuple(lows),
@@ -80,4 +86,13 @@ def joint_classes(
         watch=watch,
         source=source,
     )
-    return chooser.tree(split.scheme)[1]
+    nodes = math.prod(high - low + 1 for low, high in zip(chooser.low, chooser.high, strict=True))
+    try:
+        if nodes <= LARGEST_LATTICE:
+            return chooser.tree(split.scheme)[1]
+    except DataError:
+        pass
+    raise DataError(
+        f"a table of all {len(lows):,} columns has too many values and levels to draw a scheme for.",
+        hint="use tables = `pairs`, raise the `levels` of some columns, or release fewer of them",
+    )

@@ -53,6 +53,11 @@ def make_tables(work: Work, method: TruthfulTables) -> Made:
         LeveledColumns(tuple(names.index(name) for name in own), tuple(lows[names.index(name)] for name in own))
         for own in method.declared(schema)
     ]
+    # drawn first: what is too wide for it is refused before anything is paid for
+    joint = []
+    if split.joint:
+        classes = joint_classes(frequencies, lows, split, watch=work.watch, source=work.source)
+        joint.append(trimmed(classes, split.joint_m, split.joint_variance, work.source))
     shown = [trimmed(cells(frequencies, each), split.m, split.variance, work.source) for each in declared]
     chosen: list[LeveledColumns] = []
     if split.pairs:
@@ -69,9 +74,7 @@ def make_tables(work: Work, method: TruthfulTables) -> Made:
             source=work.source,
         )
     shown += [trimmed(cells(frequencies, each), split.pair_m, split.pair_variance, work.source) for each in chosen]
-    if split.joint:
-        classes = joint_classes(frequencies, lows, split, watch=work.watch, source=work.source)
-        shown.append(trimmed(classes, split.joint_m, split.joint_variance, work.source))
+    shown += joint
     if not any(len(each) for each in shown):
         raise RequirementError(
             "no value is frequent enough to be released in any table",

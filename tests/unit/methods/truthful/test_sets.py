@@ -18,7 +18,7 @@ import pytest
 import shoal
 from forgeries import forger
 from reference.noise import QuickSource
-from shoal.errors import ParameterError, PlanError, RequirementError
+from shoal.errors import DataError, ParameterError, PlanError, RequirementError
 from shoal.guarantees import CERTIFICATE
 from shoal.methods.truthful._sets_split import Split
 
@@ -229,6 +229,22 @@ def test_a_table_of_all_columns_is_read_together_with_the_others(people: shoal.T
     truth = ((original["age"] < 40) & (original["town"] == "Ulm") & (original["ill"] == "yes")).sum()
     found = estimates.count(age=[str(age) for age in range(20, 40)], town="Ulm", ill="yes")
     assert abs(found.value - truth) < 0.25 * truth
+
+
+def test_a_table_that_is_too_wide_to_have_all_columns_in_one_is_refused_before_anything_is_drawn() -> None:
+    class Untouched(QuickSource):
+        def random_bytes(self, size: int) -> bytes:
+            raise AssertionError("nothing may be drawn")
+
+    names = [f"c{number}" for number in range(21)]  # 2^21 choices of levels
+    attributes = [
+        shoal.Attribute(name=name, role="quasi-identifier", domain=shoal.Domain(values=("a", "b"))) for name in names
+    ]
+    schema = shoal.Schema(attributes=tuple(attributes))
+    table = shoal.read(pa.table({name: ["a", "b"] * 10 for name in names})).with_schema(schema)
+    plan = shoal.Plan(schema=schema, models=(PRIVATE,), method=shoal.TruthfulTables(tables="pairs+joint"))
+    with pytest.raises(DataError, match="all 21 columns has too many"):
+        plan.run(table, source=Untouched(1))
 
 
 @pytest.mark.parametrize(
