@@ -149,7 +149,7 @@ def _answer(question: str, letters: list[str]) -> str | None:
 
 
 def _next_steps(drafted: Draft, source: str, target: Path, *, asked: bool) -> None:
-    _output.line(f"{len(drafted.schema.names)} columns: {drafted.summary}.", style="bold")
+    _output.line(textwrap.fill(f"{len(drafted.schema.names)} columns: {drafted.summary}.", 80), style="bold")
     if drafted.unknown and drafted.schema.guessed:
         count = len(drafted.unknown)
         told = "1 column: say what it is" if count == 1 else f"{count} columns: say what they are"
@@ -160,12 +160,14 @@ def _next_steps(drafted: Draft, source: str, target: Path, *, asked: bool) -> No
         _output.line(f"To be asked about {'the open column' if count == 1 else f'{count} open columns, one by one'}:")
         _output.line(f"  shoal draft {name} --edit --overwrite")
     guesses = "These are guesses: review and correct them, then run:" if drafted.schema.guessed else "Now run:"
-    _output.line(f"Wrote {target}. {guesses}")
+    _output.line(textwrap.fill(f"Wrote {target}. {guesses}", 80, break_long_words=False, break_on_hyphens=False))
     _output.line(f"  shoal anonymize {name} --k 5 --output release")
+    if drafted.undecided:
+        _output.line("It asks for a decision first; `--undecided drop` leaves the open columns out.")
 
 
 def _fill_in(drafted: Draft, source: str, target: Path) -> None:
-    _output.line(f"{len(drafted.schema.names)} columns: {drafted.summary}.", style="bold")
+    _output.line(textwrap.fill(f"{len(drafted.schema.names)} columns: {drafted.summary}.", 80), style="bold")
     _output.line()
     _output.line(f"Wrote {target}, from the names of the columns alone: no record was looked at.")
     if open_ := len(drafted.undecided):

@@ -146,8 +146,8 @@ def decided(schema: Schema, source: str, undecided: str | None) -> Schema:
         shown = ", ".join(f"`{name}`" for name in names)
         raise SchemaError(
             f"nobody has decided what {'this column is' if len(names) == 1 else 'these columns are'}: {shown}",
-            hint=f"give each a role in the schema (`shoal draft {source} --edit` asks), and for differential privacy "
-            "its `values` or bounds; or leave them out with `--undecided drop`",
+            hint=f"give each a role in the schema (`shoal draft {source} --edit --overwrite` asks), and for "
+            "differential privacy its `values` or bounds; or leave them out with `--undecided drop`",
         )
     for name in names:
         schema = schema.with_role(name, undecided or shoal.Role.DECIDE)

@@ -7,7 +7,7 @@ import pytest
 
 from shoal.cli import _draft, _output, _source
 from shoal.errors import ParameterError, SchemaError
-from shoal.schema import load
+from shoal.schema import Attribute, Draft, Schema, load
 
 
 @pytest.fixture
@@ -113,3 +113,16 @@ def test_a_private_draft_copies_nothing_from_the_data(tmp_path, capsys):
 def test_a_template_is_not_asked_about(messy):
     with pytest.raises(ParameterError, match="--private"):
         drafted(messy, private=True, edit=True)
+
+
+def test_the_last_lines_fit_a_terminal_and_say_how_to_go_on(tmp_path, capsys):
+    names = [f"remarks_{n}" for n in range(3)]
+    roles = ("decide", "sensitive", "identifier", "person", "drop", "insensitive", "quasi-identifier")
+    columns = [Attribute(name=f"x{n}", role=role) for n, role in enumerate(roles)]
+    columns += [Attribute(name=name, role="decide") for name in names]
+    made = Draft(schema=Schema(attributes=tuple(columns), guessed=True), reasons={}, records=30)
+    target = tmp_path / "people.schema.toml"
+    _draft._next_steps(made, "people.csv", target, asked=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert all(len(line) <= 80 or str(target) in line for line in lines)
+    assert "`--undecided drop` leaves the open columns out" in lines[-1]
