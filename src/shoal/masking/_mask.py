@@ -92,7 +92,7 @@ def mask(table: Table, *steps: MaskingStep, known: Sequence[str] = (), source: R
     """
     if not steps:
         raise ParameterError("`mask` needs at least one step, for example `TopCode`.")
-    rows = table.to_arrow()
+    rows = _sorted(table.to_arrow())  # numbers are drawn for records, not for the places where they stand
     before = {name: rows[name].combine_chunks() for name in rows.column_names}
     missing = [
         name for name in dict.fromkeys([*(c for step in steps for c in step.reads), *known]) if name not in before
@@ -109,11 +109,14 @@ def mask(table: Table, *steps: MaskingStep, known: Sequence[str] = (), source: R
         promised.append(promise)
     columns = tuple(known) or tuple(dict.fromkeys(name for step in steps for name in step.columns))
     risk = measured(before, after, columns)
-    masked = pa.table(after)
     return Masked(
-        table=masked.sort_by([(name, "ascending") for name in masked.column_names]),
+        table=_sorted(pa.table(after)),
         steps=tuple(said),
         promises=tuple(promised),
         risk=risk,
         entries=tuple(entries),
     )
+
+
+def _sorted(rows: pa.Table) -> pa.Table:
+    return rows.sort_by([(name, "ascending") for name in rows.column_names])

@@ -22,6 +22,7 @@ from shoal.masking import (
     RankSwap,
     RecordSwap,
     RoundTo,
+    Shuffle,
     TopCode,
     interval_disclosure,
     probabilistic_linkage,
@@ -364,3 +365,34 @@ def test_all_columns_that_are_not_there_are_named_at_once() -> None:
     with pytest.raises(DataError) as caught:
         shoal.mask(shoal.read(_people()), step, source=SOURCE(1))
     assert len(caught.value.problems) == 2
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        AddNoise(names=("age",), amount=0.5),
+        Pram(column="town", keep=0.7),
+        RankSwap(column="age", share=0.2),
+        Shuffle(names=("age",), given=("pay",)),
+        RecordSwap(household="home", geography=("town",), risk=("age",), similar=("rooms",), rate=0.3),
+        TopCode(column="age", limit=60),
+    ],
+)
+def test_the_same_records_in_another_order_are_masked_alike(step: Any) -> None:
+    draw = np.random.default_rng(1)
+    ages, towns = draw.integers(18, 90, 60), draw.choice(["Ulm", "Bonn", "Kiel"], 60)
+    homes = np.arange(60) // 2
+    people = pa.table(
+        {
+            "age": ages,
+            "town": towns[homes],
+            "pay": ages * 100 + draw.integers(0, 900, 60),
+            "home": homes,
+            "rooms": homes % 3,
+        }
+    )
+    made = [
+        shoal.mask(shoal.read(people.take(order)), step, source=SOURCE(4)).table
+        for order in (np.arange(60), draw.permutation(60))
+    ]
+    assert made[0].equals(made[1])
