@@ -47,10 +47,20 @@ SLOW = (
 )
 
 
+#: places where each file is left to one worker: its tests share releases that would be made by every worker
+TOGETHER = ("cli/test_compare.py", "conformance", "forgeries", "unit/comparison")
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.is_relative_to(HERE) and item.path.relative_to(HERE).parts[0] in SLOW:
+        if not item.path.is_relative_to(HERE):
+            continue
+        path = item.path.relative_to(HERE)
+        if path.parts[0] in SLOW:
             item.add_marker(pytest.mark.slow)
+        if any(path.is_relative_to(place) for place in TOGETHER) and not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(path.as_posix()))
 
 
 @pytest.hookimpl(tryfirst=True)

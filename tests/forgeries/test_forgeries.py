@@ -18,9 +18,6 @@ from golden.artefacts import release
 from golden.cases import CASES
 from shoal.guarantees import Event
 
-# every release is made once
-pytestmark = pytest.mark.xdist_group("forgeries")
-
 #: one release of every method and form
 FAMILIES = (
     "generalize",
