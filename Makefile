@@ -20,10 +20,10 @@ demo: .venv/installed ## draft, anonymise and verify the bundled hospital table
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/hospital/demo.sh
 
 test: .venv/tested system lint types docs ## everything: system packages, lint, types, the documentation, all tests
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2
 
 check: .venv/tested lint types ## the developer loop: lint, types and the quick tests
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup --hypothesis-profile=quick -m "not slow and not spark and not postgres"
+	$(BIN)/python -m pytest -q -n 2 --hypothesis-profile=quick -m "not slow and not spark and not postgres"
 
 bench: .venv/tested ## print the main figures: jobs, how cost grows, peers; AGAINST=OTHER/src adds ratios to another version
 	@$(BIN)/python benchmarks/overview.py $(if $(AGAINST),--against $(AGAINST))

@@ -8,6 +8,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -48,19 +49,41 @@ SLOW = (
 
 
 #: places where each file is left to one worker: its tests share releases that would be made by every worker
-TOGETHER = ("cli/test_compare.py", "conformance", "forgeries", "unit/comparison")
+TOGETHER = ("cli/test_compare.py", "conformance/", "forgeries/", "unit/comparison/")
+#: files of which all tests use Spark
+SPARK = ("conformance/test_local_cluster.py", "conformance/test_microaggregation_by_block.py")
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if not item.path.is_relative_to(HERE):
-            continue
-        path = item.path.relative_to(HERE)
-        if path.parts[0] in SLOW:
+        if item.path.is_relative_to(HERE) and item.path.relative_to(HERE).parts[0] in SLOW:
             item.add_marker(pytest.mark.slow)
-        if any(path.is_relative_to(place) for place in TOGETHER) and not item.get_closest_marker("xdist_group"):
-            item.add_marker(pytest.mark.xdist_group(path.as_posix()))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Leave what shares a server, a browser or releases to one worker; marks of groups are lost on pytest 9.2."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return _group(nodeid)
+
+    return Scheduling(config, log)
+
+
+def _group(nodeid: str) -> str:
+    """Return what the tests have in common that one worker runs."""
+    path = nodeid.partition("::")[0].removeprefix(f"{HERE.name}/")
+    folder = path.partition("/")[0]
+    if folder in ("e2e", "web"):
+        return folder
+    engines = (
+        [engine for engine in ("spark", "postgres") if engine in nodeid.lower()] if folder == "conformance" else []
+    )
+    if engines or path in SPARK:
+        return (*engines, "spark")[0]
+    return path if path.startswith(TOGETHER) else nodeid
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -18,7 +18,7 @@ from shoal.tables import Table, read
 
 Load = Callable[[pa.Table], Table]
 
-SPARK = pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.xdist_group("spark")])
+SPARK = pytest.param("spark", marks=[pytest.mark.spark])
 
 
 @pytest.fixture(scope="session")

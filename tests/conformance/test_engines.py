@@ -601,7 +601,6 @@ def test_a_file_that_exists_is_kept(load: Load, tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 class TestSpark:
     def test_a_table_of_the_session_is_read_by_name(self, spark: Any) -> None:
         spark.createDataFrame(people(20)).createOrReplaceTempView("patients")
@@ -659,7 +658,6 @@ class TestSpark:
 
 
 @pytest.mark.postgres
-@pytest.mark.xdist_group("postgres")
 class TestPostgres:
     def execute(self, address: str, *statements: str) -> None:
         from adbc_driver_postgresql import dbapi

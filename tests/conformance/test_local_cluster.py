@@ -13,7 +13,7 @@ import pytest
 
 import shoal
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
 def test_a_release_larger_than_what_the_driver_may_hold_is_the_same_as_on_one_machine(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from shoal.methods.classes import _by_block
 from shoal.models import DistinctLDiversity, KAnonymity
 from shoal.schema import Attribute, Domain, Kind, Missing, Role, Schema
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.spark]
 
 RECORDS, BLOCK, K = 3000, 800, 5
 HEALTH = ("poor", "fair", "good")

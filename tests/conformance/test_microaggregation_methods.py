@@ -489,7 +489,6 @@ def test_methods_run_on_every_engine(name: str, load: Load, tmp_path: Path) -> N
 
 
 @pytest.mark.postgres
-@pytest.mark.xdist_group("postgres")
 def test_methods_run_on_a_database(postgres: str) -> None:
     write(shoal.read(_people()), postgres, name="microaggregated_people")
     table = shoal.read(postgres, table="microaggregated_people").with_schema(SCHEMA)

@@ -15,7 +15,7 @@ from .conftest import App, serve, sync_api
 
 expect = sync_api.expect
 
-pytestmark = [pytest.mark.slow, pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
+pytestmark = [pytest.mark.slow, pytest.mark.e2e]
 
 
 def open_example(page: Any, app: App) -> str:

@@ -21,7 +21,7 @@ from .test_journeys import anonymise, open_column, saved, set_levels, set_role
 
 expect = sync_api.expect
 
-pytestmark = [pytest.mark.slow, pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
+pytestmark = [pytest.mark.slow, pytest.mark.e2e]
 
 
 def excel(source: Path, path: Path, records: int) -> Path:

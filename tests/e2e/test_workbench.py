@@ -12,7 +12,7 @@ from .test_journeys import anonymise, open_column, open_example, saved, set_leve
 
 expect = sync_api.expect
 
-pytestmark = [pytest.mark.slow, pytest.mark.e2e, pytest.mark.xdist_group("e2e")]
+pytestmark = [pytest.mark.slow, pytest.mark.e2e]
 
 
 def test_a_role_that_is_changed_is_used_whatever_is_clicked_next(page: Any, app: App) -> None:

@@ -9,8 +9,6 @@ import pytest
 
 from .conftest import Browser
 
-pytestmark = pytest.mark.xdist_group("web")
-
 ROWS = "sex,ill\n" + "\n".join(f"{'FM'[i % 2]},{'yes' if i % 3 else 'no'}" for i in range(600)) + "\n"
 COLUMNS: list[dict[str, Any]] = [
     {"role": "quasi-identifier", "values": ["F", "M"]},

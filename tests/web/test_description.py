@@ -6,8 +6,6 @@ import pytest
 
 from .conftest import Browser
 
-pytestmark = pytest.mark.xdist_group("web")
-
 
 def test_operations_have_short_names_of_their_own(browser: Browser) -> None:
     paths = browser.get("/api").json()["paths"]

@@ -6,8 +6,6 @@ import pytest
 
 from .conftest import Browser
 
-pytestmark = pytest.mark.xdist_group("web")
-
 PAGE = {"accept": "text/html,application/xhtml+xml"}
 
 

@@ -11,8 +11,6 @@ import pytest
 
 from .conftest import CANARY, K2, Browser, people
 
-pytestmark = pytest.mark.xdist_group("web")
-
 
 def rows(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from .conftest import CANARY, COLUMNS, OCTETS, Browser
 
 schemathesis = pytest.importorskip("schemathesis", reason="needs schemathesis")
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("web")]
+pytestmark = [pytest.mark.slow]
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),

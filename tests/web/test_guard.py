@@ -12,8 +12,6 @@ from shoal.web import Access, create_app
 
 from .conftest import OCTETS, ORIGIN, Browser, people
 
-pytestmark = pytest.mark.xdist_group("web")
-
 
 @pytest.fixture
 def access() -> Access:

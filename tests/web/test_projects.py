@@ -15,8 +15,6 @@ from shoal.web.api import projects
 
 from .conftest import CANARY, K2, OCTETS, Browser
 
-pytestmark = pytest.mark.xdist_group("web")
-
 
 def test_runs_are_named_and_set_side_by_side(browser: Browser, table: str, run: str) -> None:
     other = browser.post(f"/api/tables/{table}/runs", json={**K2, "method": {"name": "mondrian"}}).json()["id"]

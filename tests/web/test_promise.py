@@ -11,8 +11,6 @@ from shoal.web._words import METHODS, in_plain_words
 
 from .conftest import K2, OCTETS, Browser
 
-pytestmark = pytest.mark.xdist_group("web")
-
 
 def test_problems_stand_by_the_part_that_they_are_about(browser: Browser, table: str) -> None:
     choice: dict[str, Any] = {

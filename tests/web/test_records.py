@@ -15,8 +15,6 @@ from shoal import tables
 
 from .conftest import CANARY, OCTETS, Browser
 
-pytestmark = pytest.mark.xdist_group("web")
-
 
 def get(browser: Browser, table: str, **query: Any) -> dict[str, Any]:
     answer = browser.get(f"/api/tables/{table}/records", params=query)

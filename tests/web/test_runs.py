@@ -24,8 +24,6 @@ from shoal.web._store import write_json
 
 from .conftest import K2, OCTETS, Browser, people
 
-pytestmark = pytest.mark.xdist_group("web")
-
 
 def test_a_release_can_be_explored(browser: Browser, run: str) -> None:
     found = browser.get(f"/api/runs/{run}/exploration").json()

@@ -8,8 +8,6 @@ import pytest
 
 from .conftest import COLUMNS, K2, Browser
 
-pytestmark = pytest.mark.xdist_group("web")
-
 
 def saved(browser: Browser, table: str) -> dict[str, Any]:
     return dict(browser.get(f"/api/tables/{table}/schema").json())

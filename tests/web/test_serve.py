@@ -22,8 +22,6 @@ from shoal.web import default_folder, serve
 from shoal.web._entrance import api_token, doorway
 from shoal.writing import Scratch
 
-pytestmark = pytest.mark.xdist_group("web")
-
 
 def test_a_port_in_use_is_told() -> None:
     with socket.socket() as taken:

@@ -18,8 +18,6 @@ import pytest
 from .conftest import OCTETS, Browser
 from .test_projects import damaged
 
-pytestmark = pytest.mark.xdist_group("web")
-
 
 def test_a_body_in_chunks_is_bounded_too(browser: Browser, table: str) -> None:
     sent = 0

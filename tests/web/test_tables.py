@@ -10,8 +10,6 @@ import pytest
 
 from .conftest import CANARY, COLUMNS, K2, OCTETS, Browser, people
 
-pytestmark = pytest.mark.xdist_group("web")
-
 
 def test_an_uploaded_table_is_profiled_and_a_schema_drafted(browser: Browser) -> None:
     answer = browser.post("/api/tables?name=people.csv", content=people(), headers=OCTETS)

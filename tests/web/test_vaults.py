@@ -11,8 +11,6 @@ from shoal.queries import Count, Vault
 
 from .conftest import Browser
 
-pytestmark = pytest.mark.xdist_group("web")
-
 COLUMNS: list[dict[str, Any]] = [
     {"role": "identifier"},
     {"role": "quasi-identifier", "kind": "numeric", "minimum": 0, "maximum": 120},
