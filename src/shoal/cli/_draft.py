@@ -87,10 +87,11 @@ def draft(
         ]
         _output.print_json({"schema": target, "summary": drafted.summary, "columns": columns})
         return
+    named = shlex.quote(file.source) + (f" --table {shlex.quote(file.table)}" if file.table else "")
     if private:
-        _fill_in(drafted, file.source, target)
+        _fill_in(drafted, named, target)
     else:
-        _next_steps(drafted, file.source, target, asked=edit)
+        _next_steps(drafted, named, target, asked=edit)
 
 
 def _show(drafted: Draft) -> None:
@@ -155,13 +156,13 @@ def _next_steps(drafted: Draft, source: str, target: Path, *, asked: bool) -> No
         told = "1 column: say what it is" if count == 1 else f"{count} columns: say what they are"
         _output.line(f"Caution alone decided about {told}, and the release\nkeeps more detail.")
     _output.line()
-    name, count = shlex.quote(source), len(drafted.questions)
+    count = len(drafted.questions)
     if drafted.questions and not asked:
         _output.line(f"To be asked about {'the open column' if count == 1 else f'{count} open columns, one by one'}:")
-        _output.line(f"  shoal draft {name} --edit --overwrite")
+        _output.line(f"  shoal draft {source} --edit --overwrite")
     guesses = "These are guesses: review and correct them, then run:" if drafted.schema.guessed else "Now run:"
     _output.line(textwrap.fill(f"Wrote {target}. {guesses}", 80, break_long_words=False, break_on_hyphens=False))
-    _output.line(f"  shoal anonymize {name} --k 5 --output release")
+    _output.line(f"  shoal anonymize {source} --k 5 --output release")
     if drafted.undecided:
         _output.line("It asks for a decision first; `--undecided drop` leaves the open columns out.")
 
@@ -175,4 +176,4 @@ def _fill_in(drafted: Draft, source: str, target: Path) -> None:
         _output.line(f"Fill in {columns}, not from the data; nothing is released before. Then run:")
     else:
         _output.line("Check what it says and remove the line `guessed = true`. Then run:")
-    _output.line(f"  shoal anonymize {shlex.quote(source)} --epsilon 1 --delta 1e-5 --output release")
+    _output.line(f"  shoal anonymize {source} --epsilon 1 --delta 1e-5 --output release")

@@ -15,6 +15,7 @@ from shoal.tables.formats._header import titles, told_of_titles
 __all__ = ["Excel"]
 
 _ROWS = 1_048_576  # of a sheet, its header included
+_LISTED = 8  # sheets that a note names
 
 
 class Excel(FileFormat):
@@ -49,9 +50,9 @@ class Excel(FileFormat):
         above = titles([[str(cell) for cell in row] for row in filled[:1000]])
         table = table_of(filled[above], zip(*filled[above + 1 :], strict=True))
         notes: tuple[str, ...] = ()
-        if len(names) > 1:
-            which = "the one asked for" if options.table else "the first"
-            notes = (f"{path.name} holds {len(names)} sheets; {which} was read (`table` chooses)",)
+        if len(names) > 1 and options.table is None:
+            others = ", ".join(names[1 : _LISTED + 1]) + ", ..." * (len(names) > _LISTED + 1)
+            notes = (f"{path.name} holds {len(names)} sheets; the first was read. `table` names another: {others}",)
         notes += tuple(f"{path.name}: {note}" for note in told_of_titles(above))
         source = Source(kind=self.name, name=path.name, path=path, first_row=above + 2)
         return staged(table, source, notes=notes)
