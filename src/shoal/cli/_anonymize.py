@@ -424,7 +424,7 @@ def _method(
 def _pairs(option: str, texts: list[str], problems: Problems) -> dict[str, object]:
     found: dict[str, object] = {}
     for text in texts:
-        name, equals, value = text.partition("=")
+        name, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not name:
             problems.add(f"{option} takes NAME=VALUE pairs")
         else:

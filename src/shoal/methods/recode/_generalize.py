@@ -126,12 +126,8 @@ class Generalize(Recode):
             arguments.choice(f"aggregates[{column}]", function, get_args(Aggregate))
         if self.aggregates and self.cells:
             problems.add(f"`aggregates` of `{self.title}` takes no `cells`: a suppressed cell has no aggregate")
-        if self.links == "kept" and (
-            self.cells or self.levels or self.aggregates or self.time_limit is not None or self.steps is not None
-        ):
-            problems.add(
-                f'`links = "kept"` of `{self.title}` takes no `cells`, `levels`, `aggregates`, `time_limit` or `steps`'
-            )
+        if self.links == "kept" and (self.cells or self.levels or self.aggregates or self.steps is not None):
+            problems.add(f'`links = "kept"` of `{self.title}` takes no `cells`, `levels`, `aggregates` or `steps`')
         problems.raise_as(ParameterError)
         self.measure  # noqa: B018 - raises where the parameters make none
 
@@ -192,7 +188,7 @@ class Generalize(Recode):
             recoding=found.released.recoding,
             measure=self.measure,
             value=found.solution.value,
-            bound=found.solution.value,
+            bound=found.bound,
             records=frequencies.records,
             suppressed=found.solution.suppressed,
             checked=found.checked,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from shoal import tables
+from shoal import stopping, tables
 from shoal.errors import ParameterError, RequirementError, ShoalError
 from shoal.kernels import Mask
 from shoal.methods.base import Watch
@@ -94,10 +95,11 @@ class Linked:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LinkedNode:
-    """The best node, what it releases, and how many nodes were looked at, of how many."""
+    """The best node, what it releases, what none costs less than, and how many nodes were looked at, of how many."""
 
     solution: Solution
     released: Linked
+    bound: float
     checked: int
     nodes: int
 
@@ -161,7 +163,8 @@ def best_linked(frequencies: Frequencies, objective: CellObjective, k: int, limi
 
     The released records of a person are a multiset of classes, and k persons must share it; all others are suppressed
     with all their records. Whoever shares at a node shares at every node above it, so a node at which too many records
-    are suppressed rules out all nodes below.
+    are suppressed rules out all nodes below. After the limit of time the best node so far is taken, with the bound
+    that is left.
     """
     holders = frequencies.holders
     assert holders is not None  # noqa: S101 - without several records of a person there are no links
@@ -177,9 +180,12 @@ def best_linked(frequencies: Frequencies, objective: CellObjective, k: int, limi
     owned = np.bincount(holders.persons, weights=holders.counts, minlength=holders.number).astype(np.int64)
     best: tuple[Solution, Mask] | None = None
     impossible: list[Levels] = []
-    checked, least = 0, frequencies.records
+    checked, least, bound = 0, frequencies.records, math.inf
     for floor, levels in ordered:
         if best is not None and floor > best[0].value * (1 + 1e-12):
+            break
+        if best is not None and (time.monotonic() > limits.deadline or stopping.enough()):
+            bound = min(floor, best[0].value)
             break
         if any(all(a <= b for a, b in zip(levels, high, strict=True)) for high in impossible):
             continue
@@ -212,7 +218,8 @@ def best_linked(frequencies: Frequencies, objective: CellObjective, k: int, limi
     everything = np.ones(len(node.starts), dtype=np.bool_)
     whole = recoding_of(frequencies, solution.levels, node.labels, node.codes(), everything)
     released = Linked.of(frequencies, whole, kept, k)
-    return LinkedNode(solution=solution, released=released, checked=checked, nodes=lattice.nodes)
+    bound = min(bound, solution.value)
+    return LinkedNode(solution=solution, released=released, bound=bound, checked=checked, nodes=lattice.nodes)
 
 
 def check_linked(holders: Holders, labels: npt.NDArray[np.integer], kept: Mask, k: int) -> None:

@@ -62,8 +62,8 @@ class LocalMethod(Recode):
     links
         ``"kept"``: the pseudonym of the person is released, which links all records of a person. k persons then share
         all their records, as a multiset of released quasi-identifiers, and whoever does not is suppressed with all
-        records; the method is run for larger and larger crowds, and compared with full-domain recoding. By default
-        links are ``"cut"``: such a pseudonym is not released.
+        records; the method is run for larger and larger crowds, each with its own ``time_limit``, and compared with
+        full-domain recoding. By default links are ``"cut"``: such a pseudonym is not released.
     """
 
     title: ClassVar[str] = "LocalMethod"
@@ -81,8 +81,6 @@ class LocalMethod(Recode):
         check_time_limit(self.time_limit, self.title, problems)
         if self.links not in (None, "cut", "kept"):
             problems.add(f'`links` of `{self.title}` must be "cut" or "kept"')
-        if self.linked and self.time_limit is not None:
-            problems.add(f'`links = "kept"` of `{self.title}` takes no `time_limit`')
         self._check(problems)
         problems.raise_as(ParameterError)
         self.measure  # noqa: B018 - raises where the parameters make none
