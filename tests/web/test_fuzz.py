@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -42,7 +44,18 @@ methods = st.fixed_dictionaries(
 patient = settings(max_examples=60, suppress_health_check=list(HealthCheck))
 
 
+_answers: Counter[bool] = Counter()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def counted() -> Iterator[None]:
+    """Print how many requests were accepted."""
+    yield
+    print(f"HTTP of the app: {_answers.total():,} requests, {_answers[True]:,} accepted")  # noqa: T201
+
+
 def refused_politely(answer: Any) -> None:
+    _answers[answer.status_code < 400] += 1
     assert answer.status_code < 500, answer.text
     if answer.status_code >= 400:
         assert answer.json()["problems"]
