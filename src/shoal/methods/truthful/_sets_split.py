@@ -77,7 +77,7 @@ class Split:
         (104, 136, 0.021, True)
         >>> split = Split.of(Fraction(1), Fraction(1, 10**5), declared=9, pairs=27, joint=True)
         >>> split.m, split.pair_m, split.joint_m, round(float(split.scheme), 3), split.holds()
-        (116, 152, 58, 0.083, True)
+        (116, 151, 53, 0.095, True)
         """
         own = record_delta(epsilon, delta, per_person)
         each = own / 2 / (declared + pairs + joint)
