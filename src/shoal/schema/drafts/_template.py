@@ -84,6 +84,7 @@ def _set(text: str) -> frozenset[str]:
 _DATES = _set("date datum fecha data dob dod birthday birthdate gebdatum geburtsdatum fechanacimiento")
 _YEARS = _set("year yob birthyear jahr gebjahr geburtsjahr annee annais ano anno jaar rok yrdth")
 _MONTHS = _set("month monat mois mes mese maand miesiac modth")
+_PLACES = ("place", "place-of-address")
 _POSTAL = _set("zip zipcode postcode postal plz postleitzahl codepostal codigopostal cap postnummer")
 _FIRST, _LAST = 1900, 2049
 _STATES = (
@@ -140,12 +141,12 @@ _PUBLIC = (
         says='a person\'s sex: "female" or "male"; CHECK how your data spells it, for example "F" and "M"',
     ),
     _Known(
-        fits=lambda found, about: about.key == "place" and bool(found & _POSTAL),
+        fits=lambda found, about: about.key in _PLACES and bool(found & _POSTAL),
         makes=_postal,
         says="postal codes: all codes of 5 digits; CHECK how many digits yours have",
     ),
     _Known(
-        fits=lambda found, about: about.key == "place" and "state" in found,
+        fits=lambda found, about: about.key in _PLACES and "state" in found,
         makes=_states,
         says='states of the USA by their two letters; CHECK that your data does not write "Texas" or mean other states',
     ),
