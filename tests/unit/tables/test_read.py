@@ -42,6 +42,17 @@ def test_a_folder_without_parquet_files_is_refused(tmp_path: Path) -> None:
         read(tmp_path)
 
 
+def test_the_folder_one_is_in_has_a_name_and_its_files_are_one_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pq.write_table(ROWS, tmp_path / "1.parquet")
+    monkeypatch.chdir(tmp_path)
+    assert read(".").source.name == tmp_path.name
+    pq.write_table(ROWS.rename_columns([f"{name}2" for name in ROWS.column_names]), tmp_path / "2.parquet")
+    with pytest.raises(DataError, match=f"{tmp_path.name}: not all .* those of 1.parquet and 2.parquet differ"):
+        read(".")
+
+
 @pytest.mark.parametrize("data", [b"", b"PAR1", b"PAR1 not really PAR1", b"x" * 100])
 def test_a_damaged_parquet_file_is_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "a.parquet").write_bytes(data)

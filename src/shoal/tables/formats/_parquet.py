@@ -35,15 +35,16 @@ class Parquet(FileFormat):
 
     def open(self, path: Path, options: Options) -> Table:
         """Read a file or a folder, lazily."""
+        # the folder `.` has no name of its own
+        path = path if path.name.strip(".") else path.resolve()
         files = sorted(map(str, _parts(path))) if path.is_dir() else [str(path)]
         if not files:
             raise DataError(
-                f"{path.name or path.absolute()} is a folder without Parquet files.",
+                f"{path.name or path} is a folder without Parquet files.",
                 hint="pass one file or a folder of Parquet files",
             )
         # DuckDB renames columns that are there twice: the names are read off the file itself
-        with opening(path, "a Parquet file", pa.ArrowException, OSError, UnicodeDecodeError):
-            names = list(parquet.read_schema(files[0]).names)
+        names = _names(path, files)
         check_names(names, path.name)
         taken = {name.lower() for name in names} & {"file_row_number", "file_index"}
         engine = DuckDBEngine()
@@ -79,6 +80,20 @@ class ParquetFolder(Parquet):
                 "the format `parquet-folder` works only for tables on Spark.", hint="write one `parquet` file"
             )
         table.engine.frame(table.visible).write.parquet(path.absolute().as_uri())
+
+
+def _names(path: Path, files: list[str]) -> list[str]:
+    """Return the names of the columns, which must be the same in all files."""
+    with opening(path, "a Parquet file", pa.ArrowException, OSError, UnicodeDecodeError):
+        names = [parquet.read_schema(file).names for file in files]
+    other = [Path(file).name for file, own in zip(files, names, strict=True) if set(own) != set(names[0])]
+    if other:
+        raise DataError(
+            f"{path.name or path}: not all Parquet files have the same columns; "
+            f"those of {Path(files[0]).name} and {other[0]} differ.",
+            hint="pass one file, or a folder whose files are parts of one table",
+        )
+    return list(names[0])
 
 
 def _parts(folder: Path) -> Iterator[Path]:
