@@ -88,10 +88,12 @@ def draft(
         _output.print_json({"schema": target, "summary": drafted.summary, "columns": columns})
         return
     named = shlex.quote(file.source) + (f" --table {shlex.quote(file.table)}" if file.table else "")
+    with_schema = named + (f" --schema {shlex.quote(str(output))}" if output else "")
     if private:
-        _fill_in(drafted, named, target)
-    else:
-        _next_steps(drafted, named, target, asked=edit)
+        _fill_in(drafted, with_schema, target)
+        return
+    again = "" if edit else named + (f" --output {shlex.quote(str(output))}" if output else "")
+    _next_steps(drafted, with_schema, target, again=again)
 
 
 def _show(drafted: Draft) -> None:
@@ -149,7 +151,7 @@ def _answer(question: str, letters: list[str]) -> str | None:
         _output.line(f"  Please answer with one of {', '.join(letters)}, or press Enter.")
 
 
-def _next_steps(drafted: Draft, source: str, target: Path, *, asked: bool) -> None:
+def _next_steps(drafted: Draft, source: str, target: Path, *, again: str) -> None:
     _output.line(textwrap.fill(f"{len(drafted.schema.names)} columns: {drafted.summary}.", 80), style="bold")
     if drafted.unknown and drafted.schema.guessed:
         count = len(drafted.unknown)
@@ -157,9 +159,9 @@ def _next_steps(drafted: Draft, source: str, target: Path, *, asked: bool) -> No
         _output.line(f"Caution alone decided about {told}, and the release\nkeeps more detail.")
     _output.line()
     count = len(drafted.questions)
-    if drafted.questions and not asked:
+    if drafted.questions and again:
         _output.line(f"To be asked about {'the open column' if count == 1 else f'{count} open columns, one by one'}:")
-        _output.line(f"  shoal draft {source} --edit --overwrite")
+        _output.line(f"  shoal draft {again} --edit --overwrite")
     guesses = "These are guesses: review and correct them, then run:" if drafted.schema.guessed else "Now run:"
     _output.line(textwrap.fill(f"Wrote {target}. {guesses}", 80, break_long_words=False, break_on_hyphens=False))
     _output.line(f"  shoal anonymize {source} --k 5 --output release")

@@ -36,6 +36,14 @@ def test_a_draft_fits_a_terminal_and_ends_with_a_summary(messy, capsys):
     assert schema["remarks"].role == "decide"
 
 
+def test_a_draft_elsewhere_is_named_in_the_next_steps(messy, capsys):
+    elsewhere = messy.with_name("my own.toml")
+    _draft.draft(source=str(messy), output=elsewhere)
+    shown = capsys.readouterr().out
+    assert f"  shoal draft {messy} --output '{elsewhere}' --edit --overwrite\n" in shown
+    assert f"  shoal anonymize {messy} --schema '{elsewhere}' --k 5 --output release\n" in shown
+
+
 def test_open_questions_are_asked_one_by_one(messy, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin", io.StringIO("?\nd\ns\ny\n"))
     schema = drafted(messy, edit=True)
@@ -122,7 +130,7 @@ def test_the_last_lines_fit_a_terminal_and_say_how_to_go_on(tmp_path, capsys):
     columns += [Attribute(name=name, role="decide") for name in names]
     made = Draft(schema=Schema(attributes=tuple(columns), guessed=True), reasons={}, records=30)
     target = tmp_path / "people.schema.toml"
-    _draft._next_steps(made, "people.csv", target, asked=False)
+    _draft._next_steps(made, "people.csv", target, again="people.csv")
     lines = capsys.readouterr().out.splitlines()
     assert all(len(line) <= 80 or str(target) in line for line in lines)
     assert "`--undecided drop` leaves the open columns out" in lines[-1]
