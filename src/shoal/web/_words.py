@@ -101,7 +101,7 @@ HELP: dict[str, str] = {
     "p-sensitive-k-anonymity": "k-anonymity together with p different secrets in every group.",
     "k-m-anonymity": "An outsider who knows any m of a person's values still finds at least k people who fit.",
     "differential-privacy": "Whether one person is in the table or not hardly changes what is released, whatever "
-    "anyone already knows. Real records are sampled and made coarser; no noise is added. The smaller epsilon, the "
+    "anyone already knows. Real records are made coarser, and some are left out at random. The smaller epsilon, the "
     "stronger: 0.5 is strict, 1 is usual, 2 is mild. Delta is the chance that this fails: well below one over "
     "the number of records.",
     "estimated-k-map": "Every group is so large that at least k people of the whole population must be expected to "
