@@ -13,10 +13,12 @@ import contextlib
 import os
 import shutil
 import signal
+import sys
 import threading
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from types import FrameType
+from typing import NoReturn
 
 __all__ = [
     "STOPPED",
@@ -54,6 +56,7 @@ class _Process:
         self.say: Callable[[str], None] | None = None
         self.code: int | None = None
         self.finishing = False
+        self.ended = False
         self.first: Callable[[], None] | None = None
         self.enough = False
 
@@ -157,7 +160,19 @@ def run(work: Callable[[], int], *, say: Callable[[str], None], ignored: Collect
     while not done.wait(0.5):
         continue
     thread.join()
-    return 3 if _process.code is None else _process.code
+    code = 3 if _process.code is None else _process.code
+    if _process.ended:
+        _leave(code)
+    return code
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process, whatever other threads and their engines are still busy with."""
+    _tidy_up()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(code)
 
 
 def _work(work: Callable[[], int], done: threading.Event) -> None:
@@ -176,6 +191,7 @@ def _signalled(number: int, _frame: FrameType | None) -> None:
         say, _process.first, _process.enough = _process.first, None, True
         say()
     elif _process.gentle:
+        _process.ended = True
         for end in reversed(_process.gentle):
             end()
         _end_after(_GENTLE)
@@ -187,11 +203,15 @@ def stop() -> None:
     """End the process: remove what is unfinished and say what is there. Work that is finished keeps its exit code."""
     _end_after(_GRACE)
     _process.holding.acquire(timeout=_GRACE - 1)
-    for path in list(_process.temporary) * 3:  # an engine may be writing into it
-        _remove(path)
+    _tidy_up()
     if _process.code is None and _process.say is not None:
         _process.say(left())
     os._exit(STOPPED if _process.code is None else _process.code)
+
+
+def _tidy_up() -> None:
+    for path in list(_process.temporary) * 3:  # an engine may be writing into it
+        _remove(path)
 
 
 def _end_after(seconds: float) -> None:

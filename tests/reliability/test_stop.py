@@ -177,3 +177,37 @@ def test_a_reader_who_has_enough_does_not_change_the_exit_code(home: Path) -> No
         shell = f"set -o pipefail; {sys.executable} -m shoal verify {release} | true"
         done = subprocess.run(["bash", "-c", shell], cwd=home, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (code, "")
+
+
+BUSY = """
+import sys, threading
+from shoal import stopping
+from shoal.tables._duckdb import DuckDBEngine
+
+engine, over = DuckDBEngine(), threading.Event()
+question = "SELECT sum(sin(a.range + b.range)) FROM range(1000000) a, range(1000000) b"
+
+def work():
+    threading.Thread(target=engine.connection.execute, args=(question,), daemon=True).start()
+    with stopping.gently(over.set):
+        print("ready", flush=True)
+        over.wait()
+    return 0
+
+sys.exit(stopping.run(work, say=print))
+"""
+
+
+def test_a_server_ends_without_a_word_while_an_engine_is_still_busy_with_a_question(tmp_path: Path) -> None:
+    server = subprocess.Popen(
+        [sys.executable, "-c", BUSY],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+    )
+    assert server.stdout is not None
+    assert server.stdout.readline() == "ready\n"
+    server.send_signal(signal.SIGTERM)
+    _, words = server.communicate(timeout=AT_ONCE)
+    assert (server.returncode, words, list(tmp_path.iterdir())) == (0, "", [])
