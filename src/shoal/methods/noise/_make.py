@@ -149,8 +149,8 @@ def _filled(
     if stands is None:
         problems.add(
             f"column `{number.name}`: {int(missing.sum()):,} records miss a value, which has no mean; declare what "
-            f"stands for it (`fill` of `{method.title}`; --option 'fill={{{number.name}=...}}'), or leave these "
-            'records out (missing = "drop" in the schema)'
+            f"stands for it (the option `fill` of `{method.title}`, such as fill={{{number.name}=...}}), or leave "
+            'these records out (missing = "drop" in the schema)'
         )
         return found
     return np.where(missing, stands, found)
