@@ -27,15 +27,13 @@ Floats = npt.NDArray[np.float64]
 MOST_NUMBERS = 20_000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Margin:
-    """One table: its columns by position, their levels, and the classes that it shows with their numbers of records.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Shown:
+    """The classes that a table shows, with their numbers of records.
 
     ``m`` is what a class lost on average, ``variance`` that of the loss.
     """
 
-    columns: tuple[int, ...]
-    levels: tuple[int, ...]
     codes: Codes
     counts: Codes
     m: int
@@ -47,20 +45,19 @@ class Margin:
         return np.asarray(self.counts + self.m, dtype=np.float64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Joint:
-    """The table of all columns: the classes that it shows, each with levels and codes of its own, one row each."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Margin(_Shown):
+    """A table of some columns, by position, each at one level."""
+
+    columns: tuple[int, ...]
+    levels: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Joint(_Shown):
+    """The table of all columns: each class has levels of its own, one row each."""
 
     levels: Codes
-    codes: Codes
-    counts: Codes
-    m: int
-    variance: float
-
-    @property
-    def sizes(self) -> Floats:
-        """Estimated records of the classes, as in `Margin`."""
-        return np.asarray(self.counts + self.m, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
