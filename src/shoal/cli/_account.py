@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from shoal import stopping
 from shoal.cli import _ledger, _output, _source
@@ -27,7 +28,7 @@ Start with:
 
 account = typer.Typer(no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 
-Folder = Annotated[Path, typer.Argument(metavar="ACCOUNT", help="The folder of the account.")]
+Folder = Annotated[Path, Argument(metavar="ACCOUNT", help="The folder of the account.")]
 
 
 @account.command("create")
@@ -36,25 +37,23 @@ def create(
     folder: Folder,
     file: _source.InputFile,
     *,
-    epsilon: Annotated[str, typer.Option(help="What all releases and answers together may spend.")],
+    epsilon: Annotated[str, Option(help="What all releases and answers together may spend.")],
     delta: _ledger.Delta = "0",
     neighbours: Annotated[
         str,
-        typer.Option(
+        Option(
             help="add-remove: whether somebody is in the table is hidden. replace: only what the record says; noisy "
             "data sets promise no more, and all else then costs twice its epsilon."
         ),
     ] = "add-remove",
     measure: _ledger.Measure = "epsilon",
     records_per_person: Annotated[
-        int | None,
-        typer.Option(help="With a person column: how many records of a person a vault looks at; 1 by default."),
+        int | None, Option(help="With a person column: how many records of a person a vault looks at; 1 by default.")
     ] = None,
     schema: _source.SchemaOption = None,
     json: _source.Json = False,
 ) -> None:
     """Open the account of a table. Keep one for each table, and only one."""
-    _output.json_wanted(wanted=json)
     import shoal
 
     made = shoal.Account.create(
@@ -85,12 +84,11 @@ def create(
 def show(
     folder: Folder,
     *,
-    last: Annotated[int, typer.Option(help="How many entries to show.", min=1)] = 20,
-    before: Annotated[int | None, typer.Option(help="Show entries before this number.", min=1)] = None,
+    last: Annotated[int, Option(help="How many entries to show.", min=1)] = 20,
+    before: Annotated[int | None, Option(help="Show entries before this number.", min=1)] = None,
     json: _source.Json = False,
 ) -> None:
     """Show what was spent, on what, and what is left."""
-    _output.json_wanted(wanted=json)
     import shoal
 
     opened = shoal.Account.open(folder)
@@ -127,7 +125,7 @@ def show(
 def budget(
     folder: Folder,
     *,
-    epsilon: Annotated[str, typer.Option(help="What all releases and answers together may spend from now on.")],
+    epsilon: Annotated[str, Option(help="What all releases and answers together may spend from now on.")],
     delta: _ledger.Delta = "0",
 ) -> None:
     """Change the budget; the history shows it."""

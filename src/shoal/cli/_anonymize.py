@@ -9,7 +9,7 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from shoal import stopping
 from shoal.cli import _output, _source
@@ -68,107 +68,99 @@ Methods:
 def anonymize(
     file: _source.InputFile,
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to create for the release.")],
+    output: Annotated[Path, Option("--output", "-o", help="The folder to create for the release.")],
     k: Annotated[
-        int | None, typer.Option("--k", help="Every record shares its quasi-identifiers with at least K-1 others.")
+        int | None, Option("--k", help="Every record shares its quasi-identifiers with at least K-1 others.")
     ] = None,
     l: Annotated[  # noqa: E741
         list[str] | None,
-        typer.Option("--l", metavar="COLUMN=L", help="At least L different values of COLUMN in every class."),
+        Option("--l", metavar="COLUMN=L", help="At least L different values of COLUMN in every class."),
     ] = None,
     t: Annotated[
         list[str] | None,
-        typer.Option("--t", metavar="COLUMN=T", help="COLUMN in every class within distance T of the whole table."),
+        Option("--t", metavar="COLUMN=T", help="COLUMN in every class within distance T of the whole table."),
     ] = None,
     epsilon: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--epsilon",
             help="Differential privacy: with --delta, real records, some left out; with --method dp-microaggregation "
             "(with or without --delta), noisy ones. All domains must be declared.",
         ),
     ] = None,
     delta: Annotated[
-        str | None, typer.Option("--delta", help="The delta of --epsilon: well below one over the number of records.")
+        str | None, Option("--delta", help="The delta of --epsilon: well below one over the number of records.")
     ] = None,
     search_share: Annotated[
         str | None,
-        typer.Option(help="The part of epsilon spent on choosing the generalisation; by default what measured best."),
+        Option(help="The part of epsilon spent on choosing the generalisation; by default what measured best."),
     ] = None,
     definition: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="The definition of differential privacy: probabilistic (the default, and stronger) or standard. "
             "Combined with --l, --t or any promise that filters classes, the standard definition is used."
         ),
     ] = None,
     records_per_person: Annotated[
         int | None,
-        typer.Option(
+        Option(
             help="With --epsilon and a person column: use at most so many records of a person, drawn at random; 1 by "
             "default."
         ),
     ] = None,
     promise: Annotated[
-        list[str] | None,
-        typer.Option(metavar='"MODEL NAME=VALUE ..."', help="Any other promise, by its name in plan files."),
+        list[str] | None, Option(metavar='"MODEL NAME=VALUE ..."', help="Any other promise, by its name in plan files.")
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="How to change the data: one of the methods below; by default the one that loses least.",
             autocompletion=lambda: list(METHODS),
         ),
     ] = None,
     option: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the method, as in plan files.")
+        list[str] | None, Option(metavar="NAME=VALUE", help="A parameter of the method, as in plan files.")
     ] = None,
     suppression_limit: Annotated[
-        float | None, typer.Option(help="The largest share of records that may be suppressed, in [0, 1].")
+        float | None, Option(help="The largest share of records that may be suppressed, in [0, 1].")
     ] = None,
     time_limit: Annotated[
         float | None,
-        typer.Option(
-            help="Seconds after which a search makes do with the best that it has; 15 by default, 0 for none."
-        ),
+        Option(help="Seconds after which a search makes do with the best that it has; 15 by default, 0 for none."),
     ] = None,
     measure: Annotated[
-        list[str] | None,
-        typer.Option(metavar='"NAME NAME=VALUE ..."', help="A quality measure to report; loss by default."),
+        list[str] | None, Option(metavar='"NAME NAME=VALUE ..."', help="A quality measure to report; loss by default.")
     ] = None,
     about: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="NAME=TEXT",
             help="What the report says of the release: title, purpose, controller, recipient, context, other_data or "
             "review.",
         ),
     ] = None,
     population: Annotated[
-        str | None, typer.Option(help="A table of the whole population, for k-map and delta-presence.")
+        str | None, Option(help="A table of the whole population, for k-map and delta-presence.")
     ] = None,
-    plan: Annotated[Path | None, typer.Option(help="A plan file, in place of promises, method and schema.")] = None,
+    plan: Annotated[Path | None, Option(help="A plan file, in place of promises, method and schema.")] = None,
     schema: _source.SchemaOption = None,
     undecided: _source.Undecided = None,
     forecast: Annotated[
-        bool,
-        typer.Option("--forecast", help="Say how wide noise would be, and stop: nothing is written, nothing is spent."),
+        bool, Option("--forecast", help="Say how wide noise would be, and stop: nothing is written, nothing is spent.")
     ] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Also write data.csv.")] = False,
+    csv: Annotated[bool, Option("--csv", help="Also write data.csv.")] = False,
     pseudonym_key: Annotated[
-        Path | None, typer.Option(help="The file with the secret key for pseudonyms; created if it does not exist.")
+        Path | None, Option(help="The file with the secret key for pseudonyms; created if it does not exist.")
     ] = None,
     sign: Annotated[
-        Path | None,
-        typer.Option(metavar="KEYFILE", help="Sign the release with this private key; see shoal sign."),
+        Path | None, Option(metavar="KEYFILE", help="Sign the release with this private key; see shoal sign.")
     ] = None,
     account: Annotated[
-        Path | None,
-        typer.Option(help="With --epsilon: the account of the table, which pays before anything is drawn."),
+        Path | None, Option(help="With --epsilon: the account of the table, which pays before anything is drawn.")
     ] = None,
     private_report: Annotated[
-        Path | None,
-        typer.Option(help="With --epsilon: a file, not for publication, that says how much the release lost."),
+        Path | None, Option(help="With --epsilon: a file, not for publication, that says how much the release lost.")
     ] = None,
     json: _source.Json = False,
 ) -> None:
@@ -176,7 +168,6 @@ def anonymize(
 
     The folder holds the data, a certificate that anyone can check, the plan, a summary and a report.
     """
-    _output.json_wanted(wanted=json)
     import shoal
     from shoal.verification import read_key
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from shoal.cli import _output, _source
 
@@ -30,33 +30,29 @@ def assess(
     file: _source.InputFile,
     *,
     schema: _source.SchemaOption = None,
-    population: Annotated[
-        str | None, typer.Option(help="A table of the whole population, for the journalist risk.")
-    ] = None,
+    population: Annotated[str | None, Option(help="A table of the whole population, for the journalist risk.")] = None,
     sampling_fraction: Annotated[
         float | None,
-        typer.Option(
+        Option(
             help="The share of the population that FILE holds, in (0, 1]; estimates how many people are unique in it."
         ),
     ] = None,
     special_uniques: Annotated[
-        bool,
-        typer.Option("--special-uniques", help="Find the smallest sets of columns that make records unique (SUDA)."),
+        bool, Option("--special-uniques", help="Find the smallest sets of columns that make records unique (SUDA).")
     ] = False,
     combinations: Annotated[
-        int, typer.Option(help="Show the risk by combination of at most so many columns; 0 for none.", min=0)
+        int, Option(help="Show the risk by combination of at most so many columns; 0 for none.", min=0)
     ] = 0,
     records: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--records", help="Also write a new .csv or .parquet file with the risk of every record, for internal use."
         ),
     ] = None,
-    attacks: Annotated[bool, typer.Option("--attacks", help="Simulate intruders with partial knowledge.")] = False,
-    seed: Annotated[int, typer.Option(help="The random seed of the simulated attacks.")] = 0,
+    attacks: Annotated[bool, Option("--attacks", help="Simulate intruders with partial knowledge.")] = False,
+    seed: Annotated[int, Option(help="The random seed of the simulated attacks.")] = 0,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Also write a new .html file with pictures, not for publication."),
+        Path | None, Option("--output", "-o", help="Also write a new .html file with pictures, not for publication.")
     ] = None,
     json: _source.Json = False,
 ) -> None:
@@ -64,7 +60,6 @@ def assess(
 
     Shows class sizes, unique records, the risk of re-identification and the columns that make people stand out.
     """
-    _output.json_wanted(wanted=json)
     import shoal
     from shoal.errors import ParameterError
     from shoal.report import assessment_text, render_assessment

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from shoal.cli import _output, _source
 
@@ -22,19 +22,18 @@ Examples:
 
 def bridge(
     *,
-    t: Annotated[str | None, typer.Option("--t", help="Multiplicative closeness, above 1.")] = None,
-    epsilon: Annotated[str | None, typer.Option("--epsilon", help="Differential privacy, above 0.")] = None,
-    delta: Annotated[str | None, typer.Option("--delta", help="Its delta, in (0, 1).")] = None,
-    k: Annotated[int | None, typer.Option("--k", help="The smallest class size, or the threshold.")] = None,
-    beta: Annotated[str | None, typer.Option("--beta", help="The sampling rate, in (0, 1).")] = None,
-    records: Annotated[int | None, typer.Option("--records", help="The number of released records.")] = None,
+    t: Annotated[str | None, Option("--t", help="Multiplicative closeness, above 1.")] = None,
+    epsilon: Annotated[str | None, Option("--epsilon", help="Differential privacy, above 0.")] = None,
+    delta: Annotated[str | None, Option("--delta", help="Its delta, in (0, 1).")] = None,
+    k: Annotated[int | None, Option("--k", help="The smallest class size, or the threshold.")] = None,
+    beta: Annotated[str | None, Option("--beta", help="The sampling rate, in (0, 1).")] = None,
+    records: Annotated[int | None, Option("--records", help="The number of released records.")] = None,
     json: _source.Json = False,
 ) -> None:
     """Translate between closeness and differential privacy.
 
     Says what a promise of one kind means as one of the other, and which assumptions that needs.
     """
-    _output.json_wanted(wanted=json)
     import shoal
 
     found = shoal.bridge(t=t, epsilon=epsilon, delta=delta, k=k, beta=beta, records=records)

@@ -6,7 +6,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from shoal import stopping
 from shoal.cli import _output, _source
@@ -37,46 +37,43 @@ Examples:
 def compare(
     file: _source.InputFile,
     *,
-    k: Annotated[str | None, typer.Option("--k", metavar="K,...", help="Values of k for k-anonymity.")] = None,
+    k: Annotated[str | None, Option("--k", metavar="K,...", help="Values of k for k-anonymity.")] = None,
     l: Annotated[  # noqa: E741
-        list[str] | None, typer.Option("--l", metavar="COLUMN=L,...", help="Values of l for distinct l-diversity.")
+        list[str] | None, Option("--l", metavar="COLUMN=L,...", help="Values of l for distinct l-diversity.")
     ] = None,
-    t: Annotated[
-        list[str] | None, typer.Option("--t", metavar="COLUMN=T,...", help="Values of t for t-closeness.")
-    ] = None,
+    t: Annotated[list[str] | None, Option("--t", metavar="COLUMN=T,...", help="Values of t for t-closeness.")] = None,
     epsilon: Annotated[
-        str | None, typer.Option(metavar="EPSILON,...", help="Values of epsilon for differential privacy.")
+        str | None, Option(metavar="EPSILON,...", help="Values of epsilon for differential privacy.")
     ] = None,
-    delta: Annotated[float, typer.Option(help="The delta of differential privacy.")] = 1e-6,
+    delta: Annotated[float, Option(help="The delta of differential privacy.")] = 1e-6,
     methods: Annotated[
-        str | None, typer.Option(metavar="NAME,...", help="Methods to try; by default all that can keep the promises.")
+        str | None, Option(metavar="NAME,...", help="Methods to try; by default all that can keep the promises.")
     ] = None,
     suppression_limit: Annotated[
-        float | None, typer.Option(help="The largest share of records that may be suppressed, in [0, 1].")
+        float | None, Option(help="The largest share of records that may be suppressed, in [0, 1].")
     ] = None,
-    risk: Annotated[str, typer.Option(help=f"The risk to compare by: {_RISKS}.")] = "average",
-    utility: Annotated[str, typer.Option(help=f"The loss of utility to compare by: {_UTILITIES}.")] = "queries",
+    risk: Annotated[str, Option(help=f"The risk to compare by: {_RISKS}.")] = "average",
+    utility: Annotated[str, Option(help=f"The loss of utility to compare by: {_UTILITIES}.")] = "queries",
     highest_risk: Annotated[
-        float | None, typer.Option(help="The highest acceptable risk; it decides the recommendation.")
+        float | None, Option(help="The highest acceptable risk; it decides the recommendation.")
     ] = None,
     target: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="A column that analysts want to predict; runs every plan twice."),
+        str | None, Option(metavar="COLUMN", help="A column that analysts want to predict; runs every plan twice.")
     ] = None,
-    learn: Annotated[bool, typer.Option(help="Whether to measure with classifiers (needs scikit-learn).")] = True,
+    learn: Annotated[bool, Option(help="Whether to measure with classifiers (needs scikit-learn).")] = True,
     folder: Annotated[
-        Path | None, typer.Option(help="Where to keep finished points, so that an interrupted comparison can continue.")
+        Path | None, Option(help="Where to keep finished points, so that an interrupted comparison can continue.")
     ] = None,
-    processes: Annotated[int | None, typer.Option(help="How many points to work on at the same time.")] = None,
+    processes: Annotated[int | None, Option(help="How many points to work on at the same time.")] = None,
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds after which the points that are finished must do.")
+        float | None, Option(help="Seconds after which the points that are finished must do.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="The random seed of the measurements.")] = 0,
+    seed: Annotated[int, Option(help="The random seed of the measurements.")] = 0,
     export: Annotated[
-        tuple[int, Path] | None, typer.Option(metavar="N PLAN", help="Write the plan of point N to a file.")
+        tuple[int, Path] | None, Option(metavar="N PLAN", help="Write the plan of point N to a file.")
     ] = None,
     picture: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the frontier into a new .svg or .png file.")
+        Path | None, Option(metavar="FILE", help="Draw the frontier into a new .svg or .png file.")
     ] = None,
     schema: _source.SchemaOption = None,
     undecided: _source.Undecided = None,
@@ -86,7 +83,6 @@ def compare(
 
     Every combination is carried out and measured: the risk that is left, and the utility that is lost.
     """
-    _output.json_wanted(wanted=json)
     import shoal
     from shoal.comparison import RISKS
 

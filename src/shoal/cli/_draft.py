@@ -8,7 +8,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from shoal.cli import _output, _source
 
@@ -44,18 +44,16 @@ _QUESTION = "[k]nown to others  [s]ecret  [n]ames people  [h]armless  [d]rop  [q
 def draft(
     file: _source.InputFile,
     *,
-    output: Annotated[Path | None, typer.Option(help="Where to write the schema; next to FILE by default.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing schema file.")] = False,
+    output: Annotated[Path | None, Option(help="Where to write the schema; next to FILE by default.")] = None,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace an existing schema file.")] = False,
     edit: Annotated[
-        bool, typer.Option("--edit", help="Ask about every column of which the draft does not know what it is.")
+        bool, Option("--edit", help="Ask about every column of which the draft does not know what it is.")
     ] = False,
     private: Annotated[
-        bool,
-        typer.Option("--private", help="For differential privacy: look at no record, write a template to fill in."),
+        bool, Option("--private", help="For differential privacy: look at no record, write a template to fill in.")
     ] = False,
     drop: Annotated[
-        list[str] | None,
-        typer.Option(help="Leave out columns with this word in their names; repeatable.", metavar="WORD"),
+        list[str] | None, Option(help="Leave out columns with this word in their names; repeatable.", metavar="WORD")
     ] = None,
     json: _source.Json = False,
 ) -> None:
@@ -63,7 +61,6 @@ def draft(
 
     Proposes a role, a kind and a hierarchy for every column, with reasons, and writes them to a schema file.
     """
-    _output.json_wanted(wanted=json)
     import shoal
     from shoal.errors import OutputError, ParameterError
 

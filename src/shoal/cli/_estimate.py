@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from shoal.cli import _output, _source
 from shoal.errors import ParameterError
@@ -30,28 +30,20 @@ _MOST_ROWS = 200
 
 
 def estimate(
-    folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="A release of method truthful-tables, or of truthful.")
-    ],
+    folder: Annotated[Path, Argument(metavar="FOLDER", help="A release of method truthful-tables, or of truthful.")],
     *,
     count: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN=VALUE,...", help="How many records have these values, of any level."),
+        list[str] | None, Option(metavar="COLUMN=VALUE,...", help="How many records have these values, of any level.")
     ] = None,
-    table: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN,...", help="The cross table of these columns.")
-    ] = None,
+    table: Annotated[list[str] | None, Option(metavar="COLUMN,...", help="The cross table of these columns.")] = None,
     pool: Annotated[
-        Path | None,
-        typer.Option(help="A file to write possible records with weights to: an estimate, not records."),
+        Path | None, Option(help="A file to write possible records with weights to: an estimate, not records.")
     ] = None,
     weights: Annotated[
-        Path | None,
-        typer.Option(help="A file to write the records to, with a weight each (truthful, or with --original)."),
+        Path | None, Option(help="A file to write the records to, with a weight each (truthful, or with --original).")
     ] = None,
     original: Annotated[
-        str | None,
-        typer.Option(help="With --weights: the table of the survey; its sampling weights are calibrated to it."),
+        str | None, Option(help="With --weights: the table of the survey; its sampling weights are calibrated to it.")
     ] = None,
     json: _source.Json = False,
 ) -> None:
@@ -59,7 +51,6 @@ def estimate(
 
     The standard errors say what noise does; that columns go together in a way that no table shows, they do not cover.
     """
-    _output.json_wanted(wanted=json)
     import shoal
 
     if pool is not None and pool.exists():

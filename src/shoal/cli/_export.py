@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from shoal.cli import _output, _source
 from shoal.errors import OutputError
@@ -21,38 +21,34 @@ Examples:
 
 
 def export(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a release.")],
+    folder: Annotated[Path, Argument(metavar="FOLDER", help="The folder of a release.")],
     output: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             metavar="FILE",
             help="The file to write, outside the folder: .csv, .xlsx, .dta, .sav, .xpt, .jsonl, .feather or .parquet.",
         ),
     ],
     *,
     bounds: Annotated[
-        bool,
-        typer.Option("--bounds", help="Also write the ends of intervals, as columns NAME_lower and NAME_upper."),
+        bool, Option("--bounds", help="Also write the ends of intervals, as columns NAME_lower and NAME_upper.")
     ] = False,
-    part: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The table to write, where a release has several.")
-    ] = None,
+    part: Annotated[str | None, Option(metavar="FILE", help="The table to write, where a release has several.")] = None,
     like: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="The Stata or SPSS file that was anonymised: its codes, value labels and column descriptions are "
             "written again.",
         ),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace an existing file.")] = False,
     json: _source.Json = False,
 ) -> None:
     """Write the records of a release in another format.
 
     The copy is for analysts; the release itself, which anyone can verify, stays as it is.
     """
-    _output.json_wanted(wanted=json)
     import shoal
 
     if output.resolve().is_relative_to(folder.resolve()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from shoal.cli import _output, _source
 
@@ -19,10 +19,10 @@ Examples:
 
 
 def import_project(
-    project: Annotated[Path, typer.Argument(metavar="FILE", help="A project of ARX: a .deid file.")],
+    project: Annotated[Path, Argument(metavar="FILE", help="A project of ARX: a .deid file.")],
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to create for plan and hierarchies.")],
-    partly: Annotated[bool, typer.Option("--partly", help="Leave out what has no counterpart, and say so.")] = False,
+    output: Annotated[Path, Option("--output", "-o", help="The folder to create for plan and hierarchies.")],
+    partly: Annotated[bool, Option("--partly", help="Leave out what has no counterpart, and say so.")] = False,
     json: _source.Json = False,
 ) -> None:
     """Turn an ARX project into a plan with its hierarchies.
@@ -30,7 +30,6 @@ def import_project(
     Roles, hierarchies, weights, privacy models and the suppression limit are carried over. The data in the project are
     not read.
     """
-    _output.json_wanted(wanted=json)
     from shoal.arx import read_arx_project
     from shoal.writing import check_destination
 

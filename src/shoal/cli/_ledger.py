@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 if TYPE_CHECKING:
     from shoal.queries import Entry, Loss, Standing
 
 __all__ = ["Delta", "Measure", "amounts", "shown", "title"]
 
-Delta = Annotated[str, typer.Option(help="The delta of the budget, such as 1e-6.")]
+Delta = Annotated[str, Option(help="The delta of the budget, such as 1e-6.")]
 Measure = Annotated[
     str,
-    typer.Option(
+    Option(
         help="What is added up: epsilon, or zcdp, which lets many questions with Gaussian noise cost far less. "
         "The budget is epsilon and delta either way."
     ),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from shoal import __version__
 from shoal.cli import (
@@ -88,11 +89,11 @@ def _version(wanted: bool) -> None:
 def _shoal(
     *,
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Show the version and the kernels in use."),
+        bool, Option("--version", callback=_version, is_eager=True, help="Show the version and the kernels in use.")
     ] = False,
 ) -> None:
     del version
+    _output.json_wanted(False)
 
 
 def command() -> int:

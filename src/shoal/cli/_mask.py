@@ -6,7 +6,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from shoal.cli import _output, _source
 from shoal.errors import OutputError, ParameterError, Problems
@@ -35,60 +35,55 @@ Examples:
 def mask(
     file: _source.InputFile,
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write: .csv or .parquet.")],
+    output: Annotated[Path, Option("--output", "-o", help="The file to write: .csv or .parquet.")],
     recode: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN:OLD=NEW,...", help="Put values together, the same everywhere."),
+        list[str] | None, Option(metavar="COLUMN:OLD=NEW,...", help="Put values together, the same everywhere.")
     ] = None,
     round_: Annotated[
-        list[str] | None, typer.Option("--round", metavar="COLUMN=STEP", help="Round to multiples of STEP.")
+        list[str] | None, Option("--round", metavar="COLUMN=STEP", help="Round to multiples of STEP.")
     ] = None,
     top: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN=LIMIT", help="Values from LIMIT on become one value.")
+        list[str] | None, Option(metavar="COLUMN=LIMIT", help="Values from LIMIT on become one value.")
     ] = None,
     bottom: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN=LIMIT", help="Values up to LIMIT become one value.")
+        list[str] | None, Option(metavar="COLUMN=LIMIT", help="Values up to LIMIT become one value.")
     ] = None,
     pram: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN=KEEP", help="Draw values anew; one stays with probability KEEP."),
+        list[str] | None, Option(metavar="COLUMN=KEEP", help="Draw values anew; one stays with probability KEEP.")
     ] = None,
     invariant: Annotated[
-        bool, typer.Option("--invariant", help="With --pram: keep the expected number of every value.")
+        bool, Option("--invariant", help="With --pram: keep the expected number of every value.")
     ] = False,
     rank_swap: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN=SHARE", help="Exchange values at most SHARE of all ranks away."),
+        list[str] | None, Option(metavar="COLUMN=SHARE", help="Exchange values at most SHARE of all ranks away.")
     ] = None,
     noise: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN,...=AMOUNT", help="Add normal noise of AMOUNT times the variance."),
+        list[str] | None, Option(metavar="COLUMN,...=AMOUNT", help="Add normal noise of AMOUNT times the variance.")
     ] = None,
     swap_households: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Exchange the geography of whole households; COLUMN says which."),
+        str | None, Option(metavar="COLUMN", help="Exchange the geography of whole households; COLUMN says which.")
     ] = None,
     geography: Annotated[
-        str | None, typer.Option(metavar="COLUMN,...", help="What households exchange, coarsest first.")
+        str | None, Option(metavar="COLUMN,...", help="What households exchange, coarsest first.")
     ] = None,
     risk: Annotated[
-        str | None, typer.Option(metavar="COLUMN,...", help="What an intruder may know of a person of a household.")
+        str | None, Option(metavar="COLUMN,...", help="What an intruder may know of a person of a household.")
     ] = None,
     similar: Annotated[
-        str | None, typer.Option(metavar="COLUMN,...", help="What households that change places have in common.")
+        str | None, Option(metavar="COLUMN,...", help="What households that change places have in common.")
     ] = None,
-    k: Annotated[int, typer.Option("--k", help="Households with counts below K must change places.")] = 3,
-    rate: Annotated[float, typer.Option(help="The share of households that change places at least.")] = 0.05,
-    noise_kind: Annotated[str, typer.Option(help="additive, correlated, kept-variance or kept-moments.")] = "additive",
+    k: Annotated[int, Option("--k", help="Households with counts below K must change places.")] = 3,
+    rate: Annotated[float, Option(help="The share of households that change places at least.")] = 0.05,
+    noise_kind: Annotated[str, Option(help="additive, correlated, kept-variance or kept-moments.")] = "additive",
     shuffle: Annotated[
-        str | None, typer.Option(metavar="COLUMN,...", help="Shuffle numbers by the ranks of drawn ones.")
+        str | None, Option(metavar="COLUMN,...", help="Shuffle numbers by the ranks of drawn ones.")
     ] = None,
     given: Annotated[
-        str | None, typer.Option(metavar="COLUMN,...", help="With --shuffle: columns whose relation to them stays.")
+        str | None, Option(metavar="COLUMN,...", help="With --shuffle: columns whose relation to them stays.")
     ] = None,
     known: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN,...", help="What the intruder of the measured risk knows; the changed columns."),
+        Option(metavar="COLUMN,...", help="What the intruder of the measured risk knows; the changed columns."),
     ] = None,
     json: _source.Json = False,
 ) -> None:
@@ -96,7 +91,6 @@ def mask(
 
     The result is not anonymous: anonymize makes promises, mask does not. A record beside it says what was done.
     """
-    _output.json_wanted(wanted=json)
     import shoal
     from shoal.masking import RECORD, AddNoise, BottomCode, Pram, RankSwap, RecordSwap, RoundTo, Shuffle, TopCode
 

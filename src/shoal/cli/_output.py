@@ -126,9 +126,10 @@ def _replaced(name: str, number: int) -> _Descriptor | None:
     return raw
 
 
-def json_wanted(*, wanted: bool) -> None:
-    """Note that the user asked for JSON, so that errors are JSON too."""
+def json_wanted(wanted: bool) -> bool:
+    """Note whether the user asked for JSON, so that errors are JSON too."""
     _JSON["wanted"] = wanted
+    return wanted
 
 
 def line(content: str = "", *, style: str | None = None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from shoal.cli import _output, _source
 from shoal.errors import ParameterError
@@ -31,17 +31,13 @@ _WIDTH = 40
 
 def parameters(
     *,
-    epsilon: Annotated[
-        str | None, typer.Option("--epsilon", help="In (0, 40]: a decimal number or a fraction.")
-    ] = None,
-    delta: Annotated[str | None, typer.Option("--delta", help="In (0, 1).")] = None,
-    k: Annotated[int | None, typer.Option("--k", help="A threshold to check, together with --beta.")] = None,
-    beta: Annotated[str | None, typer.Option("--beta", help="A sampling rate to check, together with --k.")] = None,
-    definition: Annotated[str, typer.Option(help="probabilistic (the stronger one) or standard.")] = "probabilistic",
-    table: Annotated[
-        bool, typer.Option("--table", help="Show thresholds for common values of epsilon and delta.")
-    ] = False,
-    plot: Annotated[bool, typer.Option("--plot", help="Show how fast worse breaches become less likely.")] = False,
+    epsilon: Annotated[str | None, Option("--epsilon", help="In (0, 40]: a decimal number or a fraction.")] = None,
+    delta: Annotated[str | None, Option("--delta", help="In (0, 1).")] = None,
+    k: Annotated[int | None, Option("--k", help="A threshold to check, together with --beta.")] = None,
+    beta: Annotated[str | None, Option("--beta", help="A sampling rate to check, together with --k.")] = None,
+    definition: Annotated[str, Option(help="probabilistic (the stronger one) or standard.")] = "probabilistic",
+    table: Annotated[bool, Option("--table", help="Show thresholds for common values of epsilon and delta.")] = False,
+    plot: Annotated[bool, Option("--plot", help="Show how fast worse breaches become less likely.")] = False,
     json: _source.Json = False,
 ) -> None:
     """Find the parameters of a truthful release.
@@ -50,7 +46,6 @@ def parameters(
 
     They give (EPSILON, DELTA)-differential privacy without noise.
     """
-    _output.json_wanted(wanted=json)
     kind = _definition(definition)
     if (k is None) != (beta is None):
         raise ParameterError("--k and --beta must be given together")

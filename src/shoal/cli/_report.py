@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from shoal.cli import _output, _source
 
@@ -25,26 +25,22 @@ Examples:
 
 
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a release.")],
+    folder: Annotated[Path, Argument(metavar="FOLDER", help="The folder of a release.")],
     *,
-    public: Annotated[
-        bool, typer.Option("--public", help="Use only the files of the release; this is the default.")
-    ] = False,
+    public: Annotated[bool, Option("--public", help="Use only the files of the release; this is the default.")] = False,
     original: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Compare with the original table, in an internal report."),
+        str | None, Option(metavar="FILE", help="Compare with the original table, in an internal report.")
     ] = None,
     board: Annotated[
-        bool,
-        typer.Option("--board", help="Add WP216's three questions, HIPAA and ISO; with --original, attacks are tried."),
+        bool, Option("--board", help="Add WP216's three questions, HIPAA and ISO; with --original, attacks are tried.")
     ] = False,
     table: _source.TableName = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write a new .html, .pdf, .json or .txt file; a chart as .svg or .png."),
+        Option("--output", "-o", help="Write a new .html, .pdf, .json or .txt file; a chart as .svg or .png."),
     ] = None,
     chart: Annotated[
-        str | None, typer.Option(help="One chart: levels, budget, class-sizes or column:NAME; needs --output.")
+        str | None, Option(help="One chart: levels, budget, class-sizes or column:NAME; needs --output.")
     ] = None,
     json: _source.Json = False,
 ) -> None:
@@ -53,7 +49,6 @@ def report(
     Made from the files of the release alone, it is for everyone. With --original it compares the release with the
     table that it was made from, and is not for publication.
     """
-    _output.json_wanted(wanted=json)
     from shoal.report import render_text
 
     _check(folder, output, chart, public=public, original=original)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
-from shoal.cli import _output
 from shoal.errors import MissingExtraError
 
 __all__ = ["EXAMPLES", "serve"]
@@ -22,22 +21,19 @@ Examples:
 
 def serve(
     *,
-    port: Annotated[
-        int, typer.Option(help="The port to use on this machine; 0 picks a free one.", min=0, max=65535)
-    ] = 0,
-    state: Annotated[Path | None, typer.Option(help="The folder in which tables and releases are kept.")] = None,
-    ephemeral: Annotated[bool, typer.Option("--ephemeral", help="Keep nothing: delete all files on exit.")] = False,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the app in your browser.")] = True,
-    upload_limit: Annotated[int, typer.Option(help="The largest file to accept, in megabytes.", min=1)] = 4096,
+    port: Annotated[int, Option(help="The port to use on this machine; 0 picks a free one.", min=0, max=65535)] = 0,
+    state: Annotated[Path | None, Option(help="The folder in which tables and releases are kept.")] = None,
+    ephemeral: Annotated[bool, Option("--ephemeral", help="Keep nothing: delete all files on exit.")] = False,
+    browser: Annotated[bool, Option("--browser/--no-browser", help="Open the app in your browser.")] = True,
+    upload_limit: Annotated[int, Option(help="The largest file to accept, in megabytes.", min=1)] = 4096,
     api_token_file: Annotated[
-        Path | None, typer.Option(help="Let scripts in that show the token in this file; it is made if need be.")
+        Path | None, Option(help="Let scripts in that show the token in this file; it is made if need be.")
     ] = None,
 ) -> None:
     """Open the app in a browser.
 
     It leads all the way from a table to a release, and is reachable from this machine only.
     """
-    _output.json_wanted(wanted=False)
     try:
         from shoal.web import serve as run
     except ImportError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from shoal.cli import _output, _source
 from shoal.errors import ParameterError
@@ -21,14 +21,14 @@ Examples:
 
 
 def sign(
-    folder: Annotated[Path | None, typer.Argument(metavar="[FOLDER]", help="The folder of a release.")] = None,
+    folder: Annotated[Path | None, Argument(metavar="[FOLDER]", help="The folder of a release.")] = None,
     *,
     key: Annotated[
-        Path | None, typer.Option(metavar="KEYFILE", help="The private key to sign with, in PEM; keep it secret.")
+        Path | None, Option(metavar="KEYFILE", help="The private key to sign with, in PEM; keep it secret.")
     ] = None,
     new_key: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Make a pair of keys: NAME.pem to sign with, NAME.pub.pem to give away."),
+        Option(metavar="NAME", help="Make a pair of keys: NAME.pem to sign with, NAME.pub.pem to give away."),
     ] = None,
     json: _source.Json = False,
 ) -> None:
@@ -36,7 +36,6 @@ def sign(
 
     Checks the release first, then writes signature.json: an Ed25519 signature of the certificate.
     """
-    _output.json_wanted(wanted=json)
     if new_key is not None:
         if folder is not None or key is not None:
             raise ParameterError("--new-key makes keys and signs nothing; leave out the folder and --key")

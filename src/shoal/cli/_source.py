@@ -8,7 +8,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
-import typer
+from typer import Argument, Option
 
 from shoal.cli import _output
 
@@ -34,28 +34,26 @@ __all__ = [
 
 Source = Annotated[
     str,
-    typer.Argument(
+    Argument(
         metavar="FILE",
         help="A CSV, Parquet, Excel, Stata, SPSS, SAS, JSON lines or Feather file, or its http, https or s3 "
         "address; - for standard input; a DuckDB file or postgresql://... (both with --table).",
     ),
 ]
 TableName = Annotated[
-    str | None, typer.Option("--table", help="The table to read from a database, or the sheet of an Excel file.")
+    str | None, Option("--table", help="The table to read from a database, or the sheet of an Excel file.")
 ]
-Delimiter = Annotated[str | None, typer.Option(help="The delimiter of a CSV file; detected automatically.")]
-Encoding = Annotated[str | None, typer.Option(help="The encoding of a CSV file; detected automatically.")]
-Decimal = Annotated[
-    str | None, typer.Option(help="The decimal sign of a CSV file, `.` or `,`; detected automatically.")
-]
+Delimiter = Annotated[str | None, Option(help="The delimiter of a CSV file; detected automatically.")]
+Encoding = Annotated[str | None, Option(help="The encoding of a CSV file; detected automatically.")]
+Decimal = Annotated[str | None, Option(help="The decimal sign of a CSV file, `.` or `,`; detected automatically.")]
 SchemaOption = Annotated[
-    Path | None, typer.Option("--schema", help="The schema file; by default FILE with the ending .schema.toml.")
+    Path | None, Option("--schema", help="The schema file; by default FILE with the ending .schema.toml.")
 ]
 Undecided = Annotated[
     str | None,
-    typer.Option(help="What to make of columns with the role `decide`: drop, or quasi-identifier; else they stop us."),
+    Option(help="What to make of columns with the role `decide`: drop, or quasi-identifier; else they stop us."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Json = Annotated[bool, Option("--json", help="Print JSON.", callback=_output.json_wanted)]
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 

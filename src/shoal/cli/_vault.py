@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from shoal import stopping
 from shoal.cli import _ledger, _output, _source
@@ -30,8 +31,8 @@ PORT = 8470
 
 vault = typer.Typer(no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 
-Folder = Annotated[Path, typer.Argument(metavar="VAULT", help="The folder of the vault.")]
-Epsilon = Annotated[str | None, typer.Option(help="A privacy budget, such as 0.5.")]
+Folder = Annotated[Path, Argument(metavar="VAULT", help="The folder of the vault.")]
+Epsilon = Annotated[str | None, Option(help="A privacy budget, such as 0.5.")]
 
 
 @vault.command("create")
@@ -39,25 +40,23 @@ def create(
     folder: Folder,
     source: _source.Source,
     *,
-    epsilon: Annotated[str | None, typer.Option(help="What all analysts together may spend.")] = None,
+    epsilon: Annotated[str | None, Option(help="What all analysts together may spend.")] = None,
     delta: _ledger.Delta = "0",
     account: Annotated[
-        Path | None,
-        typer.Option(help="Instead of --epsilon: the account of the table, which pays for releases as well."),
+        Path | None, Option(help="Instead of --epsilon: the account of the table, which pays for releases as well.")
     ] = None,
     schema: _source.SchemaOption = None,
     table: _source.TableName = None,
     measure: _ledger.Measure = "epsilon",
     records_per_person: Annotated[
         int | None,
-        typer.Option(
+        Option(
             help="With a person column: answers use at most so many records of a person, drawn at random; 1 by default."
         ),
     ] = None,
     json: _source.Json = False,
 ) -> None:
     """Create a vault for a table, which stays where it is."""
-    _output.json_wanted(wanted=json)
     from shoal.queries import Vault, budget_of
 
     if account is not None and measure != "epsilon":
@@ -92,18 +91,17 @@ def create(
 @vault.command("analyst")
 def analyst(
     folder: Folder,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The analyst's name.")],
+    name: Annotated[str, Argument(metavar="NAME", help="The analyst's name.")],
     *,
     epsilon: Epsilon = None,
     delta: _ledger.Delta = "0",
-    dismiss: Annotated[bool, typer.Option("--dismiss", help="Revoke the analyst's token.")] = False,
+    dismiss: Annotated[bool, Option("--dismiss", help="Revoke the analyst's token.")] = False,
     json: _source.Json = False,
 ) -> None:
     """Add an analyst, or renew or revoke a token.
 
     With --epsilon, a new analyst is added, or a known one gets a new token and budget; --dismiss revokes the token.
     """
-    _output.json_wanted(wanted=json)
     from shoal.queries import Loss, Vault
 
     opened = Vault.open(folder)
@@ -129,15 +127,14 @@ def analyst(
 @vault.command("budget")
 def budget(
     folder: Folder,
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="An analyst; all of them by default.")] = None,
+    name: Annotated[str | None, Argument(metavar="[NAME]", help="An analyst; all of them by default.")] = None,
     *,
     epsilon: Epsilon = None,
     delta: _ledger.Delta = "0",
-    whole: Annotated[bool, typer.Option("--all", help="Set the budget of all analysts together.")] = False,
+    whole: Annotated[bool, Option("--all", help="Set the budget of all analysts together.")] = False,
     json: _source.Json = False,
 ) -> None:
     """Show what has been spent and what is left, or set a budget."""
-    _output.json_wanted(wanted=json)
     from shoal.queries import Loss, Vault
 
     ledger = Vault.open(folder).ledger()
@@ -169,15 +166,15 @@ def ledger(
     folder: Folder,
     *,
     expect: Annotated[
-        str | None, typer.Option(metavar="HEAD", help="A head that was noted earlier; exits with 1 if it is not there.")
+        str | None, Option(metavar="HEAD", help="A head that was noted earlier; exits with 1 if it is not there.")
     ] = None,
     restore_anchor: Annotated[
-        bool, typer.Option("--restore-anchor", help="Make a new anchor if the old one is lost; an entry says so.")
+        bool, Option("--restore-anchor", help="Make a new anchor if the old one is lost; an entry says so.")
     ] = False,
-    last: Annotated[int, typer.Option(help="How many entries to show.", min=0)] = 20,
-    before: Annotated[int | None, typer.Option(help="Show entries before this number.", min=1)] = None,
+    last: Annotated[int, Option(help="How many entries to show.", min=0)] = 20,
+    before: Annotated[int | None, Option(help="Show entries before this number.", min=1)] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="Also add up every entry from the first, and compare what is kept of that.")
+        bool, Option("--full", help="Also add up every entry from the first, and compare what is kept of that.")
     ] = False,
     json: _source.Json = False,
 ) -> None:
@@ -185,7 +182,6 @@ def ledger(
 
     Exits with 1 if any entry was changed or is missing.
     """
-    _output.json_wanted(wanted=json)
     from shoal.queries import Head, Vault
 
     opened = Vault.open(folder)
@@ -222,18 +218,17 @@ def ledger(
 def serve(
     folder: Folder,
     *,
-    host: Annotated[str, typer.Option(help="The address to listen on; by default only this machine.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port to listen on; 0 picks a free one.", min=0, max=65535)] = PORT,
-    certificate: Annotated[Path | None, typer.Option(help="The file of the TLS certificate.")] = None,
-    private_key: Annotated[Path | None, typer.Option(help="The file of the TLS certificate's private key.")] = None,
+    host: Annotated[str, Option(help="The address to listen on; by default only this machine.")] = "127.0.0.1",
+    port: Annotated[int, Option(help="The port to listen on; 0 picks a free one.", min=0, max=65535)] = PORT,
+    certificate: Annotated[Path | None, Option(help="The file of the TLS certificate.")] = None,
+    private_key: Annotated[Path | None, Option(help="The file of the TLS certificate's private key.")] = None,
     behind_proxy: Annotated[
-        bool, typer.Option("--behind-proxy", help="A proxy in front of this server provides TLS.")
+        bool, Option("--behind-proxy", help="A proxy in front of this server provides TLS.")
     ] = False,
-    rate: Annotated[float, typer.Option(help="Answers per second for each analyst.", min=0.001)] = 20.0,
-    burst: Annotated[int, typer.Option(help="Answers that may be given at once.", min=1)] = 40,
+    rate: Annotated[float, Option(help="Answers per second for each analyst.", min=0.001)] = 20.0,
+    burst: Annotated[int, Option(help="Answers that may be given at once.", min=1)] = 40,
     pace: Annotated[
-        float,
-        typer.Option(help="Send answers only at multiples of this many seconds, which hides computing times.", min=0),
+        float, Option(help="Send answers only at multiples of this many seconds, which hides computing times.", min=0)
     ] = 0.0,
 ) -> None:
     """Answer analysts' questions over HTTP until stopped."""
@@ -318,17 +313,17 @@ def _address(server: uvicorn.Server) -> str:
 
 @vault.command("ask", epilog="The token is read from the variable SHOAL_TOKEN, so that no command line shows it.")
 def ask(
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help='For example: mean of age where sex = "F"')],
+    question: Annotated[str, Argument(metavar="QUESTION", help='For example: mean of age where sex = "F"')],
     *,
-    epsilon: Annotated[str | None, typer.Option(help="What the answer may cost.")] = None,
+    epsilon: Annotated[str | None, Option(help="What the answer may cost.")] = None,
     rho: Annotated[
         str | None,
-        typer.Option(help="What a count, a sum or a histogram may cost, where the vault adds up rho: Gaussian noise."),
+        Option(help="What a count, a sum or a histogram may cost, where the vault adds up rho: Gaussian noise."),
     ] = None,
-    delta: Annotated[str, typer.Option(help="The delta of a look-up.")] = "0",
-    address: Annotated[str, typer.Option(help="Where the vault is.")] = f"http://127.0.0.1:{PORT}",
+    delta: Annotated[str, Option(help="The delta of a look-up.")] = "0",
+    address: Annotated[str, Option(help="Where the vault is.")] = f"http://127.0.0.1:{PORT}",
     certificate: Annotated[
-        Path | None, typer.Option(help="The certificate authority, if the system does not know it.")
+        Path | None, Option(help="The certificate authority, if the system does not know it.")
     ] = None,
     json: _source.Json = False,
 ) -> None:
@@ -339,7 +334,6 @@ def ask(
 
     Filters: age >= 40 and (sex = "F" or region in ("north", "west")) and not income is missing.
     """
-    _output.json_wanted(wanted=json)
     from shoal.queries import Client, parse_query
 
     token = os.environ.get("SHOAL_TOKEN")
@@ -363,16 +357,15 @@ def ask(
 @vault.command("cost")
 def cost(
     *,
-    questions: Annotated[int, typer.Option(help="How many counts are to be asked.")] = 1000,
-    epsilon: Annotated[str, typer.Option(help="What all of them together may spend.")] = "1",
-    delta: Annotated[str, typer.Option(help="The delta of the budget.")] = "1e-6",
+    questions: Annotated[int, Option(help="How many counts are to be asked.")] = 1000,
+    epsilon: Annotated[str, Option(help="What all of them together may spend.")] = "1",
+    delta: Annotated[str, Option(help="The delta of the budget.")] = "1e-6",
     json: _source.Json = False,
 ) -> None:
     """Show how exact many answers can be, counted in epsilon or in rho.
 
     Nothing is asked, and nothing is spent.
     """
-    _output.json_wanted(wanted=json)
     from shoal.queries import Loss, numeric_epsilon, prospects
 
     found = prospects(questions, epsilon, delta)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from shoal.cli import _output, _source
 
@@ -20,13 +21,10 @@ Examples:
 
 
 def verify(
-    folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="The folder of a release, or a file that mask wrote.")
-    ],
+    folder: Annotated[Path, Argument(metavar="FOLDER", help="The folder of a release, or a file that mask wrote.")],
     *,
     signer: Annotated[
-        Path | None,
-        typer.Option(metavar="PUBLIC_KEY", help="The public key, in PEM, that must have signed the release."),
+        Path | None, Option(metavar="PUBLIC_KEY", help="The public key, in PEM, that must have signed the release.")
     ] = None,
     json: _source.Json = False,
 ) -> None:
@@ -34,7 +32,6 @@ def verify(
 
     Recomputes all that its certificate says from the data of the release; exits with 1 if anything fails.
     """
-    _output.json_wanted(wanted=json)
     import shoal
 
     found = shoal.verify(folder, signer=signer)
