@@ -61,8 +61,10 @@ __all__ = [
     "ShoalError",
     "Undecided",
     "VerificationError",
+    "counted",
     "lacking",
     "presentable",
+    "quoted",
     "says_nothing",
     "unknown",
 ]
@@ -302,5 +304,15 @@ def unknown(what: str, name: str, known: Iterable[str]) -> ParameterError:
     'did you mean `k-anonymity`?'
     """
     near = difflib.get_close_matches(name, known := list(known), n=1)
-    hint = f"did you mean `{near[0]}`?" if near else f"the {what}s are {', '.join(f'`{each}`' for each in known)}"
+    hint = f"did you mean `{near[0]}`?" if near else f"the {what}s are {quoted(known)}"
     return ParameterError(f"There is no {what} `{name}`.", hint=hint)
+
+
+def quoted(names: Iterable[str]) -> str:
+    """Return "`age`, `sex`", for messages."""
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return "1 value", "2 values", "1,000 values", for messages."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

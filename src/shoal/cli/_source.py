@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 from typer import Argument, Option
 
 from shoal.cli import _output
+from shoal.errors import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,7 +142,7 @@ def decided(schema: Schema, source: str, undecided: str | None) -> Schema:
         raise ParameterError(f"--undecided must be {' or '.join(allowed)}")
     names = schema.having(shoal.Role.DECIDE)
     if names and undecided is None:
-        shown = ", ".join(f"`{name}`" for name in names)
+        shown = quoted(names)
         raise SchemaError(
             f"nobody has decided what {'this column is' if len(names) == 1 else 'these columns are'}: {shown}",
             hint=f"give each a role in the schema (`shoal draft {source} --edit --overwrite` asks), and for "

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shoal import tables
-from shoal.errors import InputError, ParameterError, Problems
+from shoal.errors import InputError, ParameterError, Problems, quoted
 from shoal.estimation._margins import Floats, Margins, read_margins
 from shoal.estimation._raking import POOL, RakedPool, raked
 from shoal.guarantees import CERTIFICATE, Event, load
@@ -95,7 +95,7 @@ class Estimates:
             size *= self.margins.size(j)
         if size > self.size:
             raise ParameterError(
-                f"the cross table of {', '.join(f'`{name}`' for name in columns)} has {size:,} cells, more than the "
+                f"the cross table of {quoted(columns)} has {size:,} cells, more than the "
                 f"{self.size:,} records of the pool",
                 hint="ask for fewer columns",
             )
@@ -125,9 +125,7 @@ class Estimates:
 
     def _place(self, name: str) -> int:
         if name not in self.columns:
-            raise ParameterError(
-                f"the release has no column `{name}`; it has {', '.join(f'`{each}`' for each in self.columns)}"
-            )
+            raise ParameterError(f"the release has no column `{name}`; it has {quoted(self.columns)}")
         return self.columns.index(name)
 
     def _selected(self, conditions: Mapping[str, object]) -> npt.NDArray[np.bool_]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
+from shoal.errors import counted, quoted
 from shoal.schema import Schema
 
 __all__ = [
@@ -137,8 +138,7 @@ class LeftOut(Event):
 
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
-        records = "1 record" if self.records == 1 else f"{self.records:,} records"
-        return f"Left out {records} with missing values in {_columns(self.columns)}."
+        return f"Left out {counted(self.records, 'record')} with missing values in {_columns(self.columns)}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,10 +277,10 @@ class Trimmed(Event):
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
         few = f" and then every combination with fewer than {self.least:,} records left" if self.least > 1 else ""
-        records = "1 record" if self.m == 1 else f"{self.m:,} records"
         return (
-            f"Left out a random number of the records of every combination of values, about {records} on "
-            f"average{few} (epsilon {_number(self.epsilon)}, delta {_number(self.delta)})."
+            f"Left out a random number of the records of every combination of values, about "
+            f"{counted(self.m, 'record')} on average{few} (epsilon {_number(self.epsilon)}, delta "
+            f"{_number(self.delta)})."
         )
 
 
@@ -293,7 +293,7 @@ class Filtered(Event):
 
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
-        return f"Left out classes that violate {', '.join(f'`{model}`' for model in self.models)}."
+        return f"Left out classes that violate {quoted(self.models)}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -441,7 +441,7 @@ def _tuples(value: object) -> object:
 
 
 def _columns(names: tuple[str, ...]) -> str:
-    return f"column{'s' if len(names) > 1 else ''} {', '.join(f'`{name}`' for name in names)}"
+    return f"column{'s' if len(names) > 1 else ''} {quoted(names)}"
 
 
 def _number(value: Fraction) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from shoal.errors import ParameterError, Problems
+from shoal.errors import ParameterError, Problems, quoted
 from shoal.exact import plain
 from shoal.schema import Schema
 
@@ -89,7 +89,7 @@ class Words:
         """Return what an intruder knows of somebody: "its quasi-identifiers"."""
         if not self.columns:
             return f"{whose} quasi-identifiers"
-        return f"{whose} values of {', '.join(f'`{name}`' for name in self.columns)}"
+        return f"{whose} values of {quoted(self.columns)}"
 
     @property
     def shares(self) -> str:
@@ -165,7 +165,7 @@ class PromiseKind(ABC):
         fields = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
         problems = Problems()
         for unknown in sorted(parameters.keys() - fields.keys()):
-            listed = ", ".join(f"`{name}`" for name in fields)
+            listed = quoted(fields)
             problems.add(f"`{cls.title}` has no parameter `{unknown}`; it has {listed}.")
         for field in fields.values():
             needed = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING

@@ -9,9 +9,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.errors import HierarchyError, Problems
+from shoal.errors import HierarchyError, Problems, counted
 from shoal.schema import Provenance
-from shoal.schema.rules import Tree, counted, plain, text
+from shoal.schema.rules import Tree, plain, text
 
 __all__ = ["TOP", "Codes", "Hierarchy", "grow", "leaf_codes", "outside"]
 

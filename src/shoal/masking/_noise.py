@@ -9,9 +9,9 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 import pyarrow as pa
 
-from shoal.errors import DataError, ParameterError
+from shoal.errors import DataError, ParameterError, quoted
 from shoal.kernels import Floats
-from shoal.masking._step import NOTHING, Columns, MaskingStep, generator, listed, numbers_of, written
+from shoal.masking._step import NOTHING, Columns, MaskingStep, generator, numbers_of, written
 from shoal.mechanisms import RandomSource
 
 __all__ = ["AddNoise"]
@@ -67,7 +67,7 @@ class AddNoise(MaskingStep):
 
     def describe(self) -> str:
         """Say what the step does."""
-        return f"Added {self.kind} normal noise to {listed(self.names)}, {self.amount:g} times their variance."
+        return f"Added {self.kind} normal noise to {quoted(self.names)}, {self.amount:g} times their variance."
 
     def contradiction(self, table: Columns, detail: Mapping[str, object]) -> str | None:
         """Say that a column holds what is no number, if it does."""
@@ -84,7 +84,7 @@ class AddNoise(MaskingStep):
         numbers = np.stack([numbers_of(table, name) for name in self.names], axis=1)
         whole = numbers[~np.isnan(numbers).any(axis=1)]
         if len(whole) < 2:
-            raise DataError(f"columns {listed(self.names)} have too few records with all values")
+            raise DataError(f"columns {quoted(self.names)} have too few records with all values")
         mean, spread = whole.mean(axis=0), np.atleast_2d(np.cov(whole.T))
         if self.kind == "additive":
             spread = np.diag(np.diag(spread))

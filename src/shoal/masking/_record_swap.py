@@ -10,9 +10,9 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from shoal.errors import DataError, ParameterError
+from shoal.errors import DataError, ParameterError, quoted
 from shoal.kernels import Codes, Counts, Floats, Integers
-from shoal.masking._step import Columns, MaskingStep, column_of, generator, listed, plain_text
+from shoal.masking._step import Columns, MaskingStep, column_of, generator, plain_text
 from shoal.mechanisms import RandomSource
 from shoal.tables import group
 
@@ -83,8 +83,8 @@ class RecordSwap(MaskingStep):
     def describe(self) -> str:
         """Say what the step does."""
         return (
-            f"Record swapping: households of `{self.household}` changed {listed(self.geography)} with households alike "
-            f"in {listed(self.similar)}: all at risk that found one (counts of {listed(self.risk)} below {self.k}), "
+            f"Record swapping: households of `{self.household}` changed {quoted(self.geography)} with households alike "
+            f"in {quoted(self.similar)}: all at risk that found one (counts of {quoted(self.risk)} below {self.k}), "
             f"and at least {self.rate:g} of all where possible."
         )
 
@@ -114,7 +114,7 @@ class RecordSwap(MaskingStep):
         number = int((moved != np.arange(len(moved))).sum())
         alone = f" {lost:,} of those at risk found none and stayed." if lost else ""
         said = (
-            f"Record swapping: {number:,} of {len(first):,} households changed {listed(self.geography)} with a "
+            f"Record swapping: {number:,} of {len(first):,} households changed {quoted(self.geography)} with a "
             f"household alike; {must:,} were at risk (counts below {self.k}).{alone}"
         )
         return changed, said, self.promise({})

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from shoal.errors import DataError
+from shoal.errors import DataError, quoted
 from shoal.kernels import Codes, Floats
 from shoal.masking._step import numbers_of, plain_text
 from shoal.risk import linked_percentage
@@ -52,7 +52,7 @@ class MaskingRisk:
 
     def describe(self) -> str:
         """Say it, one figure per line."""
-        lines = [f"An intruder who knows {', '.join(f'`{name}`' for name in self.columns)} as they were:"]
+        lines = [f"An intruder who knows {quoted(self.columns)} as they were:"]
         if self.by_distance is not None:
             lines.append(f"  links by distance                    {self.by_distance:.2%} of the records correctly")
         lines.append(f"  links by agreement (probabilistic)   {self.by_probability:.2%}")

@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from shoal.errors import DataError, MissingExtraError, ParameterError
+from shoal.errors import DataError, MissingExtraError, ParameterError, quoted
 from shoal.kernels import Floats
-from shoal.masking._step import Columns, MaskingStep, column_of, generator, listed, numbers_of, plain_text
+from shoal.masking._step import Columns, MaskingStep, column_of, generator, numbers_of, plain_text
 from shoal.mechanisms import RandomSource
 
 __all__ = ["Shuffle"]
@@ -65,14 +65,14 @@ class Shuffle(MaskingStep):
 
     def describe(self) -> str:
         """Say what the step does."""
-        given = f" given {listed(self.given)}" if self.given else ""
-        return f"Shuffled {listed(self.names)}: values changed places by the ranks of numbers drawn{given}."
+        given = f" given {quoted(self.given)}" if self.given else ""
+        return f"Shuffled {quoted(self.names)}: values changed places by the ranks of numbers drawn{given}."
 
     def promise(self, detail: Mapping[str, object]) -> str:
         """Say that nothing is promised."""
         del detail
         return (
-            f"Nothing is promised of {listed(self.names)}: that new values tell nothing more about old ones rests on a "
+            f"Nothing is promised of {quoted(self.names)}: that new values tell nothing more about old ones rests on a "
             "model of the data that nobody has proved."
         )
 
@@ -82,7 +82,7 @@ class Shuffle(MaskingStep):
         whole = np.asarray(~np.isnan(np.array(numbers)).any(axis=0))
         known = _known(table, self.given)
         if int(whole.sum()) < 2 * (known.shape[1] + len(numbers)) + 2:
-            raise DataError(f"columns {listed(self.names)} have too few records with all values to shuffle them")
+            raise DataError(f"columns {quoted(self.names)} have too few records with all values to shuffle them")
         drawn = _drawn(np.stack([_scores(each) for each in numbers], axis=1), known, whole, generator(source))
         changed, kept = {}, []
         for j, (name, each) in enumerate(zip(self.names, numbers, strict=True)):

@@ -21,7 +21,6 @@ __all__ = [
     "MaskingStep",
     "column_of",
     "generator",
-    "listed",
     "numbers_of",
     "plain_text",
     "written",
@@ -116,11 +115,6 @@ def plain_text(column: pa.Array) -> pa.Array:
 def written(numbers: Floats) -> pa.Array:
     """Return numbers as text, missing where NaN."""
     return pa.array([None if np.isnan(value) else f"{value:.12g}" for value in numbers.tolist()], pa.string())
-
-
-def listed(names: tuple[str, ...]) -> str:
-    """Return the names of columns as sentences have them."""
-    return ", ".join(f"`{name}`" for name in names)
 
 
 def _plain(value: object) -> object:

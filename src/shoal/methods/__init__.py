@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 
-from shoal.errors import ParameterError, Problems, unknown
+from shoal.errors import ParameterError, Problems, quoted, unknown
 from shoal.guarantees import Requirement
 from shoal.methods._preparation import check_unit as check_unit
 from shoal.methods.base import Keeps as Keeps
@@ -130,6 +130,6 @@ def from_parameters(name: str, parameters: Mapping[str, object]) -> Method:
     problems = Problems()
     for parameter in parameters:
         if parameter not in known:
-            problems.add(f"method `{name}` has no parameter `{parameter}`; it has {', '.join(f'`{k}`' for k in known)}")
+            problems.add(f"method `{name}` has no parameter `{parameter}`; it has {quoted(known)}")
     problems.raise_as(ParameterError)
     return method(**parameters)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
-from shoal.errors import ParameterError, PlanError, Problems
+from shoal.errors import ParameterError, PlanError, Problems, quoted
 
 __all__ = ["NOTHING_SAID", "About"]
 
@@ -76,7 +76,7 @@ class About:
             raise PlanError("`release` of a plan must be a table: `[release]`")
         known = [each.name for each in fields(cls)]
         if unknown := [str(name) for name in entry if name not in known]:
-            listed = ", ".join(f"`{name}`" for name in unknown)
+            listed = quoted(unknown)
             raise PlanError(f"`[release]` has the unknown keys {listed}; the valid keys are {', '.join(known)}")
         return cls(**entry)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Self, TypeVar, cast
 
 from shoal import methods, schema
-from shoal.errors import InputError, ParameterError, PlanError, Problems
+from shoal.errors import InputError, ParameterError, PlanError, Problems, quoted
 from shoal.guarantees import Cost, DomainOrigin, Requirement
 from shoal.methods import promises
 from shoal.methods.about import NOTHING_SAID, About
@@ -41,7 +41,7 @@ class Brief:
         if not self.models:
             problems.add("a plan needs at least one promise, for example `KAnonymity(5)`")
         if open_ := self.schema.having(Role.DECIDE):
-            listed = ", ".join(f"`{name}`" for name in open_)
+            listed = quoted(open_)
             problems.add(f'nobody has decided what these columns are: {listed}; give each a role, or `role = "drop"`')
         if not self.schema.quasi_identifiers:
             problems.add('the schema names no quasi-identifier; give at least one column `role = "quasi-identifier"`')

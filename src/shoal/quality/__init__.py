@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-from shoal.errors import ParameterError, unknown
+from shoal.errors import ParameterError, quoted, unknown
 from shoal.quality._ambiguity import Ambiguity as Ambiguity
 from shoal.quality._average_class_size import AverageClassSize as AverageClassSize
 from shoal.quality._classification import Classification as Classification
@@ -65,6 +65,6 @@ def as_measure(
     measure = by_name(str(parameters.pop("name", "loss")))
     strange = set(parameters) - {entry.name for entry in dataclasses.fields(measure)}
     if strange:
-        names = ", ".join(f"`{name}`" for name in sorted(strange))
+        names = quoted(sorted(strange))
         raise ParameterError(f"the measure `{measure.title}` of {owner} has no parameter {names}.")
     return measure(**parameters)  # type: ignore[arg-type]

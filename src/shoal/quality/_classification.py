@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.errors import ParameterError
+from shoal.errors import ParameterError, quoted
 from shoal.models import Classes
 from shoal.quality._measure import Measure, released
 from shoal.quality._objective import ClassObjective, Costs
@@ -76,7 +76,7 @@ class Classification(Measure):
         if self.target is None and len(names) == 1:
             return names[0]
         if self.target is None or self.target not in names:
-            known = ", ".join(f"`{name}`" for name in names) or "none"
+            known = quoted(names) or "none"
             got = "; there is no default" if self.target is None else f"; got {self.target}"
             raise ParameterError(
                 f"`target` of `{self.title}` must be one of the sensitive columns ({known}){got}.",

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from shoal.errors import ParameterError, Problems
+from shoal.errors import ParameterError, Problems, quoted
 from shoal.models import Classes
 from shoal.quality._objective import Objective
 from shoal.schema import Schema
@@ -76,7 +76,7 @@ class Measure(ABC):
         """Return the weights of the quasi-identifiers, scaled to the sum 1."""
         unknown = [name for name in self.weights if name not in frequencies.attributes]
         if unknown:
-            names = ", ".join(f"`{name}`" for name in unknown)
+            names = quoted(unknown)
             raise ParameterError(f"`weights` of `{self.title}` may name quasi-identifiers only; got {names}.")
         weights = np.array([self.weights.get(name, 1.0) for name in frequencies.attributes], dtype=np.float64)
         if not weights.sum():

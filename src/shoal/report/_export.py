@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from shoal.errors import InputError, ParameterError
+from shoal.errors import InputError, ParameterError, quoted
 from shoal.report._charts import Chart
 from shoal.report._document import Document
 from shoal.report._html import charts
@@ -32,9 +32,7 @@ def find_chart(document: Document, name: str) -> Chart:
     """Return the chart with a name, such as ``class-sizes`` or ``column:age``."""
     found = {chart.name: chart for chart in reversed(charts(document))}
     if name not in found:
-        raise ParameterError(
-            f"the report has no chart `{name}`.", hint=f"it has {', '.join(f'`{each}`' for each in reversed(found))}"
-        )
+        raise ParameterError(f"the report has no chart `{name}`.", hint=f"it has {quoted(reversed(found))}")
     return found[name]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
+from shoal.errors import quoted
 from shoal.exact import fraction, share
 from shoal.guarantees import AccountEntry, BudgetEntry, Certificate, Strength
 from shoal.methods.noise import GIVEN_PARTITION, NOISE, RECORD_QUERY
@@ -165,7 +166,7 @@ def limitations(certificate: Certificate) -> Iterable[str]:
         yield "A conditional promise fails if any of its assumptions does; nothing in the release shows that they hold."
     read_off = [domain.column for domain in certificate.domains if domain.provenance is not Provenance.DECLARED]
     if read_off:
-        names = ", ".join(f"`{name}`" for name in read_off)
+        names = quoted(read_off)
         yield f"The domain of {names} was not declared but taken from the data; released labels may reveal its values."
 
 

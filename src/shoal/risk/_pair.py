@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shoal import tables
-from shoal.errors import DataError
+from shoal.errors import DataError, quoted
 from shoal.hierarchies import TOP
 from shoal.kernels import Codes, Counts, Floats
 from shoal.risk._axes import ColumnAxis, Labels, cover
@@ -156,7 +156,7 @@ def _columns(schema: Schema, original: Table, released: Table, columns: Sequence
     names = both if columns is None else [name for name in both if name in columns]
     absent = [] if columns is None else [name for name in columns if name not in both]
     if absent:
-        raise DataError(f"the release has no column {', '.join(f'`{name}`' for name in absent)}.")
+        raise DataError(f"the release has no column {quoted(absent)}.")
     if not names:
         raise DataError(f"{original.source.name} and the release have no column in common.")
     return tuple(names)

@@ -56,7 +56,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from shoal.errors import InputError, Problems, SchemaError
+from shoal.errors import InputError, Problems, SchemaError, quoted
 from shoal.schema._domain import Bound, Domain, Kind
 from shoal.schema._entry import (
     TomlTable,
@@ -239,7 +239,7 @@ def _rule(subject: str, found: Mapping[str, object], problems: Problems) -> Hier
 
 def _which_rule(found: Mapping[str, object], named: list[str]) -> str:
     if named:
-        return f"`hierarchy` must name exactly one rule; got {', '.join(f'`{key}`' for key in named)}"
+        return f"`hierarchy` must name exactly one rule; got {quoted(named)}"
     for key in found:
         if meant := nearest(key, RULES):
             return f"`{key}` is not a hierarchy rule (did you mean `{meant}`?)"

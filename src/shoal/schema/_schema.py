@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
-from shoal.errors import Problems, SchemaError
+from shoal.errors import Problems, SchemaError, quoted
 from shoal.schema._domain import Domain, Kind
 from shoal.schema._reading import Reading
 from shoal.schema._rule import HierarchyRule
@@ -222,10 +222,10 @@ class Schema:
             problems.add(f"column `{name}` appears twice in the schema")
         for role in (Role.PERSON, Role.HOUSEHOLD):
             if len(several := self.having(role)) > 1:
-                listed = ", ".join(f"`{name}`" for name in several)
+                listed = quoted(several)
                 problems.add(f"columns {listed} have the role {role}; one column says who it is, so at most one can")
         if len(weights := self.having(Role.WEIGHT)) > 1:
-            listed = ", ".join(f"`{name}`" for name in weights)
+            listed = quoted(weights)
             problems.add(f"columns {listed} have the role weight; a record stands for one number of people")
         problems.raise_as(SchemaError)
 

@@ -22,7 +22,6 @@ __all__ = [
     "FileRows",
     "Floats",
     "Integers",
-    "counted",
     "days",
     "file_problems",
     "is_text",
@@ -81,11 +80,6 @@ def text(values: pa.Array | pa.ChunkedArray) -> pa.StringArray:
     ):
         return values.cast(pa.string())
     raise DataError(f"values of type {kind} cannot be written as text")
-
-
-def counted(number: int, noun: str) -> str:
-    """Return "1 value", "2 values", "1,000 values", for messages."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def listed(words: Iterable[str]) -> str:

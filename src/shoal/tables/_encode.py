@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from shoal.errors import DataError
+from shoal.errors import DataError, quoted
 from shoal.hierarchies import leaf_codes
 from shoal.kernels import Codes, Counts
 from shoal.schema import Schema
@@ -124,9 +124,7 @@ def _population(
         return [], None, None
     absent = [name for name in names if name not in population.columns]
     if absent:
-        raise DataError(
-            f"the population {population.source.name} has no column {', '.join(f'`{name}`' for name in absent)}."
-        )
+        raise DataError(f"the population {population.source.name} has no column {quoted(absent)}.")
     wanted = names
     if schema.person is not None and schema.person in population.columns:
         wanted = (*names, schema.person)

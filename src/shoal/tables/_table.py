@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from shoal import notebook
-from shoal.errors import DataError
+from shoal.errors import DataError, quoted
 from shoal.schema import Schema
 from shoal.tables._conform import conform
 from shoal.tables._engine import ROW, Engine, quiet
@@ -132,7 +132,7 @@ class Table:
         """Return the table with these columns only."""
         absent = [name for name in columns if name not in self.columns]
         if absent:
-            raise DataError(f"{self.source.name} has no column {', '.join(f'`{name}`' for name in absent)}.")
+            raise DataError(f"{self.source.name} has no column {quoted(absent)}.")
         hidden = [ROW] if ROW in self.expression.columns else []
         return replace(self, expression=self.expression.select(*columns, *hidden))
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 from shoal import schema
+from shoal.errors import quoted
 from shoal.guarantees import (
     CRYPTOGRAPHIC,
     Certificate,
@@ -83,7 +84,7 @@ def _schema(described: Schema, certificate: Certificate) -> Decision:
         return False, "the schema of plan.toml is not the certified one"
     if (certificate.roles == "guessed") != described.guessed:
         return False, "the certificate and plan.toml disagree on whether the roles were guessed"
-    known = ", ".join(f"`{name}`" for name in described.quasi_identifiers)
+    known = quoted(described.quasi_identifiers)
     return True, f"the quasi-identifiers are {known}"
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from shoal.errors import counted, quoted
 from shoal.guarantees import Event
 from shoal.schema import Attribute, Kind
 
@@ -39,7 +40,7 @@ class Bucketized(Event):
 
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
-        return f"Replaced the values of {_listed(self.columns)} by {self.buckets:,} buckets of near values."
+        return f"Replaced the values of {quoted(self.columns)} by {self.buckets:,} buckets of near values."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,10 +94,10 @@ class Classed(Event):
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
         done = {
-            "microaggregated": f"and replaced their {_listed(self.columns)} by a typical value of the class",
-            "generalized": f"and generalised their {_listed(self.columns)} to what the class has in common",
-            "permuted": f"and left their {_listed(self.columns)} as they are",
-            "anatomy": f"and left their {_listed(self.columns)} as they are",
+            "microaggregated": f"and replaced their {quoted(self.columns)} by a typical value of the class",
+            "generalized": f"and generalised their {quoted(self.columns)} to what the class has in common",
+            "permuted": f"and left their {quoted(self.columns)} as they are",
+            "anatomy": f"and left their {quoted(self.columns)} as they are",
         }[self.form]
         return (
             f"Put the records into {self.classes:,} classes of {sizes(self.smallest, self.largest)} with method "
@@ -113,7 +114,7 @@ class Permuted(Event):
 
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
-        return f"Exchanged the values of {_listed(self.columns)} between the records of each class, at random."
+        return f"Exchanged the values of {quoted(self.columns)} between the records of each class, at random."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +129,7 @@ class Separated(Event):
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
         return (
-            f"Released {_listed(self.identifying)} and {_listed(self.confidential)} as two tables, linked by "
+            f"Released {quoted(self.identifying)} and {quoted(self.confidential)} as two tables, linked by "
             f"`{self.class_column}` alone."
         )
 
@@ -141,11 +142,6 @@ class Randomized(Event):
     column: str
     mechanism: str
     epsilon_spent: Fraction
-
-    @property
-    def epsilon(self) -> Fraction:
-        """The epsilon that this step spends."""
-        return self.epsilon_spent
 
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
@@ -161,12 +157,8 @@ class Sliced(Event):
 
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
-        listed = "; ".join(_listed(group) for group in self.groups)
+        listed = "; ".join(quoted(group) for group in self.groups)
         return f"Anonymised {len(self.groups):,} groups of columns apart, as tables that nothing links: {listed}."
-
-    def to_json(self) -> dict[str, object]:
-        """Return the event as it stands in a certificate."""
-        return {"step": self.name, "groups": [list(group) for group in self.groups], "description": self.describe()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,10 +175,10 @@ class Compared(Event):
         """Say what was done, in one plain sentence."""
         how = []
         if self.scaled:
-            how.append(f"{_listed(self.scaled)} in standard deviations (z-scores)")
+            how.append(f"{quoted(self.scaled)} in standard deviations (z-scores)")
         if self.concepts:
             exact = "" if self.distance == "semantic" else ", approximated by points"
-            how.append(f"{_listed(self.concepts)} by semantic distance{exact}")
+            how.append(f"{quoted(self.concepts)} by semantic distance{exact}")
         return f"Compared records by {' and '.join(how)}{', times their weights' if self.weighted else ''}."
 
 
@@ -218,17 +210,16 @@ class Averaged(Event):
 
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
-        plural = "" if self.decimals == 1 else "s"
-        rounded = "not rounded" if self.decimals is None else f"rounded to {self.decimals} decimal{plural}"
+        rounded = "not rounded" if self.decimals is None else f"rounded to {counted(self.decimals, 'decimal')}"
         kinds = (
             (self.means, f"the mean, {rounded}"),
             (self.days, "the mean, rounded to a day"),
             (self.medians, "the median"),
             (self.concepts, "the concept with the least sum of distances"),
         )
-        said = "; ".join(f"of {_listed(names)} {what}" for names, what in kinds if names)
-        counted = self.means or self.days or self.medians
-        missing = " Members without a value do not count in means and medians." if counted else ""
+        said = "; ".join(f"of {quoted(names)} {what}" for names, what in kinds if names)
+        numeric = self.means or self.days or self.medians
+        missing = " Members without a value do not count in means and medians." if numeric else ""
         return f"Typical values of a class are: {said}.{missing}"
 
 
@@ -282,7 +273,3 @@ def sizes(smallest: int, largest: int) -> str:
 
 def _names(columns: Sequence[Attribute], kind: Kind) -> tuple[str, ...]:
     return tuple(column.name for column in columns if column.kind is kind)
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return ", ".join(f"`{name}`" for name in names)

@@ -32,7 +32,7 @@ from shoal.guarantees import (
 )
 from shoal.models import Achieved, Classes, Model
 
-__all__ = ["SEED", "ClassPromise", "above", "achieved", "listed", "of_file", "stated", "weakest"]
+__all__ = ["SEED", "ClassPromise", "above", "achieved", "of_file", "stated", "weakest"]
 
 DIGITS = 10_000
 
@@ -68,11 +68,6 @@ def of_file(promise: Promise, file: str) -> Promise:
     """Return a promise that says which table of several it is about."""
     first, rest = promise.statement[:1], promise.statement[1:]
     return dataclasses.replace(promise, file=file, statement=f"In {file}: {first.lower()}{rest}")
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return the names of columns as they stand in sentences."""
-    return ", ".join(f"`{name}`" for name in names)
 
 
 def above(value: float) -> str:

@@ -11,10 +11,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from shoal.errors import quoted
 from shoal.exact import Arguments, plain
 from shoal.guarantees import CLASSES, Decision, Evidence, Neighbours, Promise, PromiseEntry, Words, texts_of
 from shoal.methods.classes._factors import PRIOR, closeness_epsilon
-from shoal.methods.classes._promises import ClassPromise, above, listed
+from shoal.methods.classes._promises import ClassPromise, above
 from shoal.models import REPLAY, Classes, MultiplicativeCloseness
 from shoal.tables import Frequencies, SensitiveAttribute, group
 
@@ -60,7 +61,7 @@ class ViewPrivacy(ClassPromise):
         """Say what is promised, in one plain sentence."""
         whose = "a person" if words.person is None else "one record of a person"
         return (
-            f"What an intruder sees of {listed(self.columns)} of {whose} is {above(self.epsilon)}-differentially "
+            f"What an intruder sees of {quoted(self.columns)} of {whose} is {above(self.epsilon)}-differentially "
             "private, if the assumptions hold."
         )
 
@@ -146,7 +147,7 @@ class HiddenClasses(ClassPromise):
         """Say what is promised, in one plain sentence."""
         share = "" if words.person is None else f", of whom nobody has more than 1/{self.k:,} of the records, and"
         return (
-            f"The values of {listed(self.columns)} of every person were exchanged at random with those of at least "
+            f"The values of {quoted(self.columns)} of every person were exchanged at random with those of at least "
             f"{self.k - 1:,} others{share or ','} among whom no value is more than {plain(self.t)} times as frequent, "
             "or as rare, as in the release."
         )

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import models
-from shoal.errors import ParameterError
+from shoal.errors import ParameterError, quoted
 from shoal.exact import Arguments
 from shoal.guarantees import CLASSES, Data, Decision, Evidence, Promise, PromiseEntry, Strength, Words
-from shoal.methods.classes._promises import ClassPromise, achieved, listed, weakest
+from shoal.methods.classes._promises import ClassPromise, achieved, weakest
 from shoal.methods.classes._promises_exchange import (
     DRAWN,
     agreeing_sizes,
@@ -68,12 +68,12 @@ class OfAttributeSet(ClassPromise):
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
         text = self.model.statement(dataclasses.replace(words, columns=self.columns))
-        return text if listed(self.columns) in text else f"Looking at {listed(self.columns)} alone: {text}"
+        return text if quoted(self.columns) in text else f"Looking at {quoted(self.columns)} alone: {text}"
 
     def assumptions(self) -> tuple[str, ...]:
         """Say what must hold for the promise to mean what it says."""
         return (
-            f"An intruder knows at most {listed(self.columns)}: all quasi-identifiers taken together are not covered, "
+            f"An intruder knows at most {quoted(self.columns)}: all quasi-identifiers taken together are not covered, "
             "since their groups were clustered apart.",
             *(text for text in self.model.assumptions() if not text.startswith("An intruder knows at most")),
         )

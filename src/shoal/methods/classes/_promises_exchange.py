@@ -10,9 +10,10 @@ import dataclasses
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
+from shoal.errors import quoted
 from shoal.exact import Arguments
 from shoal.guarantees import CLASSES, Data, Decision, Evidence, Promise, PromiseEntry, Step, Words, texts_of
-from shoal.methods.classes._promises import SEED, ClassPromise, listed
+from shoal.methods.classes._promises import SEED, ClassPromise
 from shoal.models import ProbabilisticKAnonymity
 from shoal.schema import Role
 
@@ -65,9 +66,9 @@ class Exchanged(ClassPromise):
         if self.intruder == "uninformed":
             return (
                 "An intruder who knows the quasi-identifiers of a person finds the record that the person's values of "
-                f"{listed(self.columns)} were moved to with probability at most 1/{self.k}."
+                f"{quoted(self.columns)} were moved to with probability at most 1/{self.k}."
             )
-        one = listed(self.columns) if len(self.columns) == 1 else f"one of {listed(self.columns)}"
+        one = quoted(self.columns) if len(self.columns) == 1 else f"one of {quoted(self.columns)}"
         return (
             f"An intruder who knows every column of a person but {one} finds the record that the person's value of "
             f"that column was moved to with probability at most 1/{self.k}."
@@ -75,9 +76,9 @@ class Exchanged(ClassPromise):
 
     def _to_persons(self) -> str:
         if self.intruder == "uninformed":
-            known, moved = "the quasi-identifiers of all records of a person", f"values of {listed(self.columns)}"
+            known, moved = "the quasi-identifiers of all records of a person", f"values of {quoted(self.columns)}"
         else:
-            one = listed(self.columns) if len(self.columns) == 1 else f"one of {listed(self.columns)}"
+            one = quoted(self.columns) if len(self.columns) == 1 else f"one of {quoted(self.columns)}"
             known, moved = f"every column of all records of a person but {one}", "values of that column"
         return (
             f"To an intruder who knows {known}, the {moved} that a released record shows are that person's with "

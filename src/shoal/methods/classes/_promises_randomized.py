@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import ClassVar, Protocol
 
 from shoal import tables
+from shoal.errors import quoted
 from shoal.exact import Arguments, fraction, plain
 from shoal.guarantees import (
     CLASSES,
@@ -24,7 +25,7 @@ from shoal.guarantees import (
     Words,
 )
 from shoal.methods.classes._factors import RANDOMISED, stochastic_t
-from shoal.methods.classes._promises import SEED, ClassPromise, above, listed
+from shoal.methods.classes._promises import SEED, ClassPromise, above
 from shoal.methods.classes._randomize import Listed, Mechanism, NumberGrid, declared_domain
 from shoal.models import Classes
 from shoal.schema import Attribute, Role, Schema
@@ -71,7 +72,7 @@ class LocalPrivacy(ClassPromise):
         """Say what is promised, in one plain sentence."""
         del words
         return (
-            f"Changing {listed(self.columns)} of any one person changes the probability of what is released by a "
+            f"Changing {quoted(self.columns)} of any one person changes the probability of what is released by a "
             f"factor of at most e^{plain(self.epsilon)}, which is below {above(math.exp(self.epsilon))}."
         )
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import methods, tables
-from shoal.errors import ParameterError, RequirementError
+from shoal.errors import ParameterError, RequirementError, quoted
 from shoal.exact import Arguments
 from shoal.guarantees import Counted, Dropped, Event, Guarantee, Promise, PromiseEntry, Requirement, Words, column
 from shoal.kernels import Codes, Floats, Integers
@@ -211,7 +211,7 @@ def _part_plan(plan: Brief, method: Slice, names: Sequence[str]) -> Brief | None
     mine = tuple(model for model in plan.class_models if _is_about(model, names))
     if not mine:
         raise ParameterError(
-            f"no promise is about the group of columns {', '.join(f'`{name}`' for name in names)}",
+            f"no promise is about the group of columns {quoted(names)}",
             hint=f"add one that is about every group, such as `{KAnonymity.title}`",
         )
     return replace(plan, schema=schema, models=mine, method=method.of_groups, measures=plan.measures)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
+from shoal.errors import counted, quoted
 from shoal.exact import plain
 from shoal.guarantees import UNLESS_DEFAULT, Event
 from shoal.methods.noise._design import NoiseCost
@@ -67,7 +68,7 @@ class Clustered(Event):
         """Say what was done, in one plain sentence."""
         number = sum(count for _, count in self.sizes)
         called = f" ({self.variant})" if self.variant else ""
-        among = f"the records into {_counted(number, 'cluster')} of at least {self.k:,} by {_listed(self.columns)}"
+        among = f"the records into {counted(number, 'cluster')} of at least {self.k:,} by {quoted(self.columns)}"
         return f"Put {among}, {_WORDS[self.clustering]}{called}."
 
     def to_json(self) -> dict[str, object]:
@@ -208,7 +209,7 @@ class ConceptsDrawn(_Spending):
         among = " (missing is one)" if self.missing else ""
         return (
             f"Drew one of {self.concepts:,} concepts of `{self.column}`{among} by the exponential mechanism for each "
-            f"of {_counted(self.clusters, 'cluster')} ({self._cost()}; {float(self.choice):.4g} for each)."
+            f"of {counted(self.clusters, 'cluster')} ({self._cost()}; {float(self.choice):.4g} for each)."
         )
 
 
@@ -268,11 +269,3 @@ def _noise(event: Noised, size: int) -> MeansNoise:
 
 def _figure(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' if number != 1 else ''}"
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return ", ".join(f"`{name}`" for name in names)

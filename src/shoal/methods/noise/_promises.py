@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Self
 
+from shoal.errors import quoted
 from shoal.exact import Arguments, Number, plain
 from shoal.guarantees import (
     CLASSES,
@@ -204,7 +205,7 @@ class NoisyCentroidsPrivacy(PromiseKind):
 
     def assumptions(self) -> tuple[str, ...]:
         """Say what must hold for the promise to mean what it says, and what it does not cover."""
-        columns = ", ".join(f"`{name}`" for name in self.left_out)
+        columns = quoted(self.left_out)
         counted = (f"Records that miss a value of {columns} are not covered: how many are left is public.",)
         return (
             _PUBLIC[self._unit],

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, get_args
 
 from shoal import tables
-from shoal.errors import ParameterError, Problems
+from shoal.errors import ParameterError, Problems, quoted
 from shoal.exact import Arguments, Number, fraction
 from shoal.guarantees import Event
 from shoal.methods.base import Progress, Watch, Work
@@ -153,7 +153,7 @@ class Generalize(Recode):
         """What aggregates add to the assumptions of the promises."""
         if not self.aggregates:
             return ()
-        named = ", ".join(f"`{name}`" for name in self.aggregates)
+        named = quoted(self.aggregates)
         return (
             f"The values of {named} follow from the exact ones of a class: who knows those of all its members but one "
             "may work out the last.",
@@ -288,7 +288,7 @@ class Generalize(Recode):
     def _declared(self) -> tuple[str, ...]:
         if not self.levels:
             return ()
-        names = ", ".join(f"`{name}`" for name in self.levels)
+        names = quoted(self.levels)
         return (f"Declared, not searched for: the levels of {names}. Nodes with others were not compared.",)
 
     def limits(self, frequencies: Frequencies) -> Limits:

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from shoal import models
+from shoal.errors import quoted
 from shoal.exact import fraction
 from shoal.guarantees import (
     CRYPTOGRAPHIC,
@@ -214,7 +215,7 @@ def _filters(release: _Release) -> Decision:
         return False, "the classes were not filtered by the other promises"
     if steps and promise.definition != "standard":
         return False, "classes were filtered, and the probabilistic definition does not survive that"
-    return True, "by " + ", ".join(f"`{name}`" for name in sorted(done)) if done else "there are none"
+    return True, "by " + quoted(sorted(done)) if done else "there are none"
 
 
 def _budget(release: _Release) -> Decision:
@@ -298,7 +299,7 @@ def _domains(release: _Release) -> Decision:
     known = {domain.column for domain in certificate.domains if domain.provenance is Provenance.DECLARED}
     missing = [column.name for column in certificate.data.columns if column.name not in known]
     if missing:
-        return False, f"the domain of {', '.join(f'`{name}`' for name in missing)} is not declared"
+        return False, f"the domain of {quoted(missing)} is not declared"
     if certificate.roles != "declared":
         return False, "the schema was guessed from the data"
     if entry.file not in (None, certificate.data.file):

@@ -11,7 +11,7 @@ from typing import ClassVar, Self, get_args
 
 import pyarrow as pa
 
-from shoal.errors import ParameterError
+from shoal.errors import ParameterError, quoted
 from shoal.exact import Arguments, Number, plain
 from shoal.guarantees import (
     CLASSES,
@@ -267,5 +267,4 @@ def _undeclared(attribute: Attribute) -> str:
 
 
 def _named(names: Sequence[str]) -> str:
-    listed = ", ".join(f"`{name}`" for name in names)
-    return f"column {listed}" if len(names) == 1 else f"each of the {len(names):,} columns {listed}"
+    return f"{'column' if len(names) == 1 else f'each of the {len(names):,} columns'} {quoted(names)}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from shoal.errors import quoted
 from shoal.guarantees import (
     CRYPTOGRAPHIC,
     Bounded,
@@ -197,7 +198,7 @@ def _domains(release: _TablesRelease) -> Decision:
     known = {domain.column for domain in certificate.domains if domain.provenance is Provenance.DECLARED}
     shown = {column.name for data in certificate.tables for column in data.columns}
     if not shown <= known:
-        return False, f"the domain of {', '.join(f'`{name}`' for name in sorted(shown - known))} is not declared"
+        return False, f"the domain of {quoted(sorted(shown - known))} is not declared"
     if certificate.roles != "declared":
         return False, "the schema was guessed from the data"
     return True, f"declared for all {len(known):,} columns"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
+from shoal.errors import counted
 from shoal.guarantees import UNLESS_DEFAULT, Event
 
 __all__ = ["Composed", "JointTrimmed", "PairsChosen", "TablesTrimmed"]
@@ -34,10 +35,9 @@ class TablesTrimmed(Event):
 
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
-        tables = "1 table" if len(self.tables) == 1 else f"{len(self.tables):,} tables"
         return (
-            f"Made {tables} of {_widths(self.tables)} and left out a random number of the records of every combination "
-            f"of values, about {self.m:,} on average (rho {float(self.rho):.4g})."
+            f"Made {counted(len(self.tables), 'table')} of {_widths(self.tables)} and left out a random number of the "
+            f"records of every combination of values, about {self.m:,} on average (rho {float(self.rho):.4g})."
         )
 
 
@@ -64,10 +64,10 @@ class PairsChosen(Event):
 
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
-        pairs = "1 pair" if len(self.pairs) == 1 else f"{len(self.pairs):,} pairs"
         return (
-            f"Chose {pairs} of columns and their levels from {self.candidates:,} candidates by exact exponential "
-            f"mechanisms (epsilon {float(self.epsilon_each):.4g} each, rho {float(self.rho):.4g} together)."
+            f"Chose {counted(len(self.pairs), 'pair')} of columns and their levels from {self.candidates:,} "
+            f"candidates by exact exponential mechanisms (epsilon {float(self.epsilon_each):.4g} each, rho "
+            f"{float(self.rho):.4g} together)."
         )
 
 

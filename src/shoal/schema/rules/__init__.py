@@ -4,7 +4,6 @@ from shoal.schema._rule import HierarchyRule as HierarchyRule
 from shoal.schema._rule import Level as Level
 from shoal.schema._rule import RuledColumn as RuledColumn
 from shoal.schema._rule import Tree as Tree
-from shoal.schema._values import counted as counted
 from shoal.schema._values import days as days
 from shoal.schema._values import is_text as is_text
 from shoal.schema._values import numbers as numbers

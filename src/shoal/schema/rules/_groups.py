@@ -10,10 +10,10 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
+from shoal.errors import counted
 from shoal.schema._domain import Kind
 from shoal.schema._entry import many, pairs, text
 from shoal.schema._rule import TEXT, HierarchyRule, Level, RuledColumn, Tree, at
-from shoal.schema._values import counted
 
 __all__ = ["Groups"]
 

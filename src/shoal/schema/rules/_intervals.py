@@ -18,11 +18,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.errors import HierarchyError
+from shoal.errors import HierarchyError, counted
 from shoal.schema._domain import Kind
 from shoal.schema._entry import many, number
 from shoal.schema._rule import HierarchyRule, Level, RuledColumn, Tree, at
-from shoal.schema._values import Floats, Integers, counted, listed, text
+from shoal.schema._values import Floats, Integers, listed, text
 
 __all__ = ["Intervals"]
 

@@ -9,11 +9,11 @@ from typing import ClassVar, Self
 import numpy as np
 import pyarrow as pa
 
-from shoal.errors import HierarchyError, Problems
+from shoal.errors import HierarchyError, Problems, counted
 from shoal.schema._domain import Kind
 from shoal.schema._entry import TomlTable, pairs, text
 from shoal.schema._rule import TEXT, HierarchyRule, Level, RuledColumn, Tree
-from shoal.schema._values import Integers, counted, file_problems, read_rows
+from shoal.schema._values import Integers, file_problems, read_rows
 
 __all__ = ["Taxonomy"]
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from shoal.errors import quoted
 from shoal.tables._engine import LONGEST
 
 __all__ = ["Header", "distinct_names", "header_of", "titles", "told_of_titles"]
@@ -58,7 +59,7 @@ def header_of(rows: Sequence[Sequence[str]]) -> Header:
 def _told(what: str, names: Sequence[str]) -> tuple[str, ...]:
     """Say which columns got new names."""
     few = "1 column has" if len(names) == 1 else f"{len(names)} columns have"
-    return (f"{few} {what} and got a new one: {', '.join(f'`{name}`' for name in names)}",) if names else ()
+    return (f"{few} {what} and got a new one: {quoted(names)}",) if names else ()
 
 
 def titles(rows: Sequence[Sequence[str]]) -> int:
