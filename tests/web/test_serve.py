@@ -19,7 +19,7 @@ import pytest
 
 from shoal.errors import InputError
 from shoal.web import default_folder, serve
-from shoal.web._entrance import api_token, doorway
+from shoal.web._app import api_token, doorway
 from shoal.writing import Scratch
 
 

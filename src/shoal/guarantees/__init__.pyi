@@ -16,7 +16,6 @@ from ._certificate import certify as certify
 from ._certificate import column as column
 from ._certificate import fingerprint as fingerprint
 from ._certificate import load as load
-from ._cost import Cost as Cost
 from ._events import UNLESS_DEFAULT as UNLESS_DEFAULT
 from ._events import Bounded as Bounded
 from ._events import Budget as Budget
@@ -50,6 +49,7 @@ from ._kind import Words as Words
 from ._promise import CRYPTOGRAPHIC as CRYPTOGRAPHIC
 from ._promise import NO_RANDOMNESS as NO_RANDOMNESS
 from ._promise import SEED as SEED
+from ._promise import Cost as Cost
 from ._promise import Guarantee as Guarantee
 from ._promise import Neighbours as Neighbours
 from ._promise import Promise as Promise

@@ -14,8 +14,8 @@ from shoal.schema import Schema
 
 if TYPE_CHECKING:
     from shoal.guarantees._certificate import PromiseEntry
-    from shoal.guarantees._cost import Cost
     from shoal.guarantees._evidence import Check, Evidence
+    from shoal.guarantees._promise import Cost
 
 __all__ = ["CLASSES", "PromiseKind", "Requirement", "Words"]
 

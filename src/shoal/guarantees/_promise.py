@@ -1,12 +1,14 @@
-"""The promises of a release: what holds, for whom, under which assumptions, and where the randomness came from."""
+"""The promises of a release: what holds, for whom, under which assumptions, at what cost, from which randomness."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from fractions import Fraction
 
 from shoal.errors import ParameterError
+from shoal.exact import ball, enclosures
 from shoal.guarantees._events import Budget, Event, budget
 from shoal.guarantees._kind import CLASSES, PromiseKind, Words
 
@@ -14,6 +16,7 @@ __all__ = [
     "CRYPTOGRAPHIC",
     "NO_RANDOMNESS",
     "SEED",
+    "Cost",
     "Guarantee",
     "Neighbours",
     "Promise",
@@ -22,6 +25,7 @@ __all__ = [
     "randomness",
     "syntactic",
 ]
+
 
 #: of a release that drew nothing
 NO_RANDOMNESS = "none used"
@@ -163,3 +167,49 @@ class Guarantee:
 def randomness(*, cryptographic: bool) -> str:
     """Say where random numbers came from."""
     return CRYPTOGRAPHIC if cryptographic else "a seed, for tests: whoever knows it can repeat the draw"
+
+
+#: neighbours that replace something, by those that add or remove it
+_REPLACING = {
+    Neighbours.ADD_REMOVE: (Neighbours.REPLACE,),
+    Neighbours.ADD_REMOVE_PERSON: (Neighbours.REPLACE_PERSON, Neighbours.REPLACE_RECORDS_OF_PERSON),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """The (epsilon, delta) of a release, and which neighbours it is about.
+
+    Examples
+    --------
+    >>> cost = Cost(epsilon=Fraction(1), neighbours=Neighbours.ADD_REMOVE)
+    >>> cost.counted(Neighbours.REPLACE).epsilon
+    Fraction(2, 1)
+    >>> Cost(epsilon=Fraction(1), neighbours=Neighbours.REPLACE).counted(Neighbours.ADD_REMOVE) is None
+    True
+    """
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+    neighbours: Neighbours
+
+    def counted(self, neighbours: Neighbours) -> Cost | None:
+        """Return the cost for other neighbours, or None where nothing follows for them.
+
+        Guarantee
+        ---------
+        Replacing is removing and adding, so that P[S] <= e^epsilon (e^epsilon P''[S] + delta) + delta: epsilon counts
+        twice and delta 1 + e^epsilon times, rounded up. Replacing the records of a person by as many is a case of
+        replacing the person. Nothing follows in the other direction: who hides what a record says shows how many there
+        are.
+        """
+        if neighbours is self.neighbours:
+            return self
+        if neighbours in _REPLACING.get(self.neighbours, ()):
+            delta = self.delta
+            if delta:
+                _, delta = next(enclosures(lambda: ball(self.delta) * (1 + ball(self.epsilon).exp())))
+            return Cost(epsilon=2 * self.epsilon, delta=delta, neighbours=neighbours)
+        if (self.neighbours, neighbours) == (Neighbours.REPLACE_PERSON, Neighbours.REPLACE_RECORDS_OF_PERSON):
+            return replace(self, neighbours=neighbours)
+        return None

@@ -13,9 +13,9 @@ from ._attribute_disclosure import AttributeDisclosure as AttributeDisclosure
 from ._attribute_disclosure import attribute_disclosure as attribute_disclosure
 from ._axes import ColumnAxis as ColumnAxis
 from ._boxes import Boxes as Boxes
-from ._combination_risk import CombinationRisk as CombinationRisk
-from ._combination_risk import combination_risk as combination_risk
 from ._combinations import Combination as Combination
+from ._combinations import CombinationRisk as CombinationRisk
+from ._combinations import combination_risk as combination_risk
 from ._combinations import combinations as combinations
 from ._demonstrations import Duplication as Duplication
 from ._demonstrations import ExtremeValue as ExtremeValue

@@ -11,7 +11,7 @@ from shoal import notebook, tables
 from shoal.errors import SchemaError
 from shoal.exact import share
 from shoal.risk._attribute_disclosure import AttributeDisclosure, attribute_disclosure
-from shoal.risk._combination_risk import CombinationRisk, combination_risk_of
+from shoal.risk._combinations import CombinationRisk, combination_risk_of
 from shoal.risk._people import PeopleRisk, people_risk
 from shoal.risk._population_uniqueness import PopulationUniqueness, population_uniqueness
 from shoal.risk._reidentification import Reidentification, k_map, reidentification

@@ -1,7 +1,5 @@
 """The names of this package; each is imported when it is first used."""
 
-from ._alone import alike as alike
-from ._alone import alone as alone
 from ._analysis import for_analysis as for_analysis
 from ._apply import apply as apply
 from ._by_block import Block as Block
@@ -27,8 +25,9 @@ from ._classes import SensitiveAttribute as SensitiveAttribute
 from ._classes import group as group
 from ._classes import tally as tally
 from ._columns import schema_of as schema_of
-from ._contributions import at_most as at_most
 from ._counting import ValueCounts as ValueCounts
+from ._counting import alike as alike
+from ._counting import alone as alone
 from ._counting import class_sizes as class_sizes
 from ._counting import containing as containing
 from ._counting import count_values as count_values
@@ -52,6 +51,7 @@ from ._files import write as write
 from ._holders import Holders as Holders
 from ._holders import Votes as Votes
 from ._holders import same_records as same_records
+from ._keyed import at_most as at_most
 from ._keyed import bernoulli as bernoulli
 from ._keyed import sampling_threshold as sampling_threshold
 from ._people import People as People

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ValueCounts",
+    "alike",
+    "alone",
     "class_sizes",
     "containing",
     "count_values",
@@ -29,6 +31,7 @@ __all__ = [
     "records_from",
     "repeat",
 ]
+
 
 _ORDER, _COPIES, _COPY = "__shoal_order__", "__shoal_copies__", "__shoal_copy__"
 
@@ -180,3 +183,25 @@ def repeat(table: Table, rows: pa.Table, counts: npt.NDArray[np.int64]) -> Table
         copies = staged.mutate(**{_COPY: ibis.range(0, staged[_COPIES]).unnest()})
         expression = copies.order_by(_ORDER).select(*rows.column_names)
     return replace(table, expression=expression, schema=None, left_out=0)
+
+
+def alone(table: Table, column: str) -> int:
+    """Return the number of records that share their value of a column with no other record."""
+    records = table.expression
+    counted = records.group_by(value=key(records[column])).aggregate(times=records.count())
+    single = counted.filter(counted.value.notnull() & (counted.times == 1))
+    with quiet(table.source.name):
+        return int(table.engine.fetch(single.aggregate(records=single.count()))["records"][0].as_py())
+
+
+def alike(table: Table, by: Sequence[str], column: str) -> int:
+    """Return the number of records whose class, by some columns, has one value of another column."""
+    records = table.expression
+    chosen = records.select(*(key(records[name]).name(f"q{i}") for i, name in enumerate(by)), secret=records[column])
+    classes = chosen.group_by([f"q{i}" for i in range(len(by))]).aggregate(
+        times=chosen.count(), different=chosen.secret.nunique(), present=chosen.secret.count()
+    )
+    same = classes.filter((classes.different == 0) | ((classes.different == 1) & (classes.present == classes.times)))
+    with quiet(table.source.name):
+        found = table.engine.fetch(same.aggregate(records=same.times.sum()))["records"][0].as_py()
+    return int(found or 0)

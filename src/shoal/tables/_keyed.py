@@ -11,13 +11,14 @@ import pyarrow as pa
 
 from shoal.errors import ParameterError
 from shoal.exact import fraction
-from shoal.tables._engine import OURS, ROW, Engine, builtin, quiet
+from shoal.tables._engine import OURS, ROW, Engine, builtin, key, quiet
 from shoal.tables._table import Table, numbered
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 __all__ = [
+    "at_most",
     "bernoulli",
     "check_identifiers",
     "check_sampling_key",
@@ -27,6 +28,7 @@ __all__ = [
     "pseudonyms",
     "sampling_threshold",
 ]
+
 
 _BLOCK = 64  # bytes in a block of SHA-256
 _KEY = 32  # bytes of a sampling key
@@ -141,3 +143,50 @@ def check_identifiers(table: Table, names: Sequence[str], key: bytes | None) -> 
     plain = [name for name in names if name in schema.identifiers and (key is None or not schema[name].pseudonym)]
     if plain:
         raise ParameterError(f"column `{plain[0]}` is an identifier and is never released as it is")
+
+
+_SECRET, _RANK = f"{OURS}secret__", f"{OURS}rank__"
+
+
+def at_most(table: Table, person: str, records: int, secret: bytes) -> Table:
+    """Keep at most ``records`` records of every person, drawn at random among that person's own.
+
+    Guarantee
+    ---------
+    A person's records are put in the order of ``SHA-256(secret || number of the record)`` and the first ``records`` are
+    kept. All orders are equally likely, and what is kept of one person does not depend on who else is in the table:
+    adding or removing a person changes at most ``records`` of what is kept.
+
+    Assumptions
+    -----------
+    As for :func:`bernoulli`: SHA-256 with a secret prefix is a pseudorandom function, ``secret`` is fresh, used for one
+    sample and then forgotten. The key of a person is the same in all of that person's records.
+
+    Parameters
+    ----------
+    person
+        The column that says whose record it is. Records without a value, which a schema refuses for such a column,
+        count as those of one person.
+    records
+        At least 1.
+    secret
+        32 secret bytes.
+
+    Notes
+    -----
+    Lazy: one window over the table, on the engine; a second look sees the same records.
+    """
+    if isinstance(records, bool) or not isinstance(records, int) or records < 1:
+        raise ParameterError(f"`records` of `at_most` must be an integer of at least 1; got {records!r}.")
+    check_sampling_key(secret, "at_most")
+    table = numbered(table)
+    import ibis
+
+    with quiet(table.source.name):
+        # a column, not a part of the query: queries end up in plans and logs
+        drawn = table.expression.cross_join(table.engine.stage(pa.table({_SECRET: [secret.hex()]})))
+        digest = table.engine.sha256(drawn[_SECRET] + hexadecimal(drawn[ROW].cast("string")))
+        whose = ibis.window(group_by=key(drawn[person]), order_by=digest)
+        ranked = drawn.mutate(**{_RANK: ibis.row_number().over(whose)})
+        kept = ranked.filter(ranked[_RANK] < records)
+        return replace(table, expression=kept.select(*table.expression.columns))

@@ -30,7 +30,7 @@ from shoal.guarantees import (
     check_parts,
     checked,
 )
-from shoal.methods._persons import UNSEEN, check_bounded
+from shoal.methods._preparation import UNSEEN, check_bounded
 from shoal.methods.noise._columns import UNITS, ConceptColumn, NumberColumn, concept_columns, number_columns
 from shoal.methods.noise._design import NoiseCost, choice_epsilon
 from shoal.methods.noise._events import ConceptsDrawn, KeptApart, Noised

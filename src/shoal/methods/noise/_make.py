@@ -20,8 +20,7 @@ from shoal import tables
 from shoal.errors import DataError, ParameterError, Problems
 from shoal.guarantees import DomainOrigin, Dropped, Event, Guarantee, Ordered, column, randomness
 from shoal.mechanisms import RandomSource
-from shoal.methods._persons import bounded, bounded_steps
-from shoal.methods._preparation import file_hash
+from shoal.methods._preparation import bounded, bounded_steps, file_hash
 from shoal.methods.base import DATA, Made, Part, PrivateReport, Work
 from shoal.methods.classes import QuasiIdentifier, quasi_identifiers
 from shoal.methods.noise._centroids import DPRelease, NoisyCentroids, dp_microaggregate

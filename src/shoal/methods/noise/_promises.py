@@ -24,8 +24,7 @@ from shoal.guarantees import (
     Words,
     private,
 )
-from shoal.methods._persons import bounded_assumption, unit_problems
-from shoal.methods._preparation import unfit
+from shoal.methods._preparation import bounded_assumption, unfit, unit_problems
 from shoal.methods.noise._check import check_noise
 from shoal.methods.noise._columns import covered
 from shoal.methods.noise._sensitivity import Target

@@ -36,7 +36,7 @@ from shoal.guarantees import (
     check_parts,
 )
 from shoal.hierarchies import Hierarchy
-from shoal.methods._persons import UNSEEN, check_bounded
+from shoal.methods._preparation import UNSEEN, check_bounded
 from shoal.methods.truthful._operators import OPERATORS, Operator, figures, sensitivity_range
 from shoal.schema import Provenance
 from shoal.tables import Classes

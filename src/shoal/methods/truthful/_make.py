@@ -28,8 +28,7 @@ from shoal.guarantees import (
     syntactic,
 )
 from shoal.mechanisms import RandomSource
-from shoal.methods._persons import bounded, bounded_steps
-from shoal.methods._preparation import domains
+from shoal.methods._preparation import bounded, bounded_steps, domains
 from shoal.methods.base import Made, PrivateReport, Work
 from shoal.methods.truthful._operators import figures
 from shoal.methods.truthful._promises import DifferentialPrivacy, listed, look_alike, released

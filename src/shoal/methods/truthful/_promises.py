@@ -27,8 +27,7 @@ from shoal.guarantees import (
     private,
 )
 from shoal.hierarchies import TOP, Hierarchy, build, leaves_declared, provenance
-from shoal.methods._persons import bounded_assumption, unit_problems
-from shoal.methods._preparation import unfit
+from shoal.methods._preparation import bounded_assumption, unfit, unit_problems
 from shoal.methods.truthful._check import check_privacy
 from shoal.methods.truthful._operators import OPERATORS, Operator, OperatorName
 from shoal.methods.truthful._sets_check import check_tables

@@ -21,7 +21,7 @@ from shoal.guarantees import (
     check_parts,
 )
 from shoal.hierarchies import Hierarchy
-from shoal.methods._persons import check_bounded
+from shoal.methods._preparation import check_bounded
 from shoal.methods.truthful._check import PrivateRelease
 from shoal.methods.truthful._sets_choice import candidates
 from shoal.methods.truthful._sets_events import JointTrimmed, PairsChosen, TablesTrimmed

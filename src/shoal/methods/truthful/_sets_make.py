@@ -17,8 +17,7 @@ from shoal.errors import ParameterError, Problems, RequirementError
 from shoal.guarantees import Dropped, Event, Guarantee, Ordered, column, randomness
 from shoal.hierarchies import leaves_declared
 from shoal.mechanisms import RandomSource, discrete_gaussians
-from shoal.methods._persons import bounded, bounded_steps
-from shoal.methods._preparation import domains
+from shoal.methods._preparation import bounded, bounded_steps, domains
 from shoal.methods.base import Made, Part, PrivateReport, Work
 from shoal.methods.truthful._make import check_declared, in_order, released_rows
 from shoal.methods.truthful._promises import DifferentialPrivacy, released
