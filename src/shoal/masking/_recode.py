@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +28,10 @@ class _Limit(MaskingStep):
     column: str
     limit: float
     value: str | None = None
+    title: ClassVar[str]
+    #: which numbers are beyond the limit, as a sign and in words
+    sign: ClassVar[str]
+    words: ClassVar[str]
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.limit):
@@ -37,11 +42,33 @@ class _Limit(MaskingStep):
         """The columns that the step changes."""
         return (self.column,)
 
-    def _coded(self, table: Columns, beyond: Mask, label: str) -> tuple[dict[str, pa.Array], int, str]:
-        shown = label if self.value is None else self.value
+    @abstractmethod
+    def beyond(self, numbers: Any) -> Any:
+        """Return whether a number, or which of many, lie beyond the limit."""
+
+    def describe(self) -> str:
+        """Say what the step does."""
+        return f"{self.title}: values of `{self.column}` {self._which} are one value."
+
+    def contradiction(self, table: Columns, detail: Mapping[str, object]) -> str | None:
+        """Say that a number beyond the limit is left, if one is."""
+        del detail
+        left = any(map(self.beyond, _shown(table, self.column, self.value)))
+        return f"`{self.column}` holds numbers {self._which}" if left else None
+
+    def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:
+        """Return the changed column, what was done in one sentence, and what is promised."""
+        del source
+        beyond: Mask = self.beyond(_places(table, self.column))
+        shown = f"{self.sign}{self.limit:g}" if self.value is None else self.value
         text = plain_text(column_of(table, self.column)).to_pylist()
         changed = [shown if out else value for value, out in zip(text, beyond.tolist(), strict=True)]
-        return {self.column: pa.array(changed, pa.string())}, int(beyond.sum()), shown
+        done = f"{self.title}: {int(beyond.sum()):,} values of `{self.column}` {self._which} are {shown}."
+        return {self.column: pa.array(changed, pa.string())}, done, NOTHING
+
+    @property
+    def _which(self) -> str:
+        return self.words.format(limit=f"{self.limit:g}")
 
 
 class TopCode(_Limit):
@@ -55,22 +82,13 @@ class TopCode(_Limit):
 
     __slots__ = ()
     name: ClassVar[str] = "top-code"
+    title: ClassVar[str] = "Top coding"
+    sign: ClassVar[str] = ">="
+    words: ClassVar[str] = "from {limit} on"
 
-    def describe(self) -> str:
-        """Say what the step does."""
-        return f"Top coding: values of `{self.column}` from {self.limit:g} on are one value."
-
-    def contradiction(self, table: Columns, detail: Mapping[str, object]) -> str | None:
-        """Say that a number beyond the limit is left, if one is."""
-        del detail
-        left = any(number >= self.limit for number in _shown(table, self.column, self.value))
-        return f"`{self.column}` holds numbers from {self.limit:g} on" if left else None
-
-    def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:
-        """Return the changed column, what was done in one sentence, and what is promised."""
-        del source
-        found, number, shown = self._coded(table, _places(table, self.column) >= self.limit, f">={self.limit:g}")
-        return found, f"Top coding: {number:,} values of `{self.column}` from {self.limit:g} on are {shown}.", NOTHING
+    def beyond(self, numbers: Any) -> Any:
+        """Return whether a number, or which of many, lie beyond the limit."""
+        return numbers >= self.limit
 
 
 class BottomCode(_Limit):
@@ -84,22 +102,13 @@ class BottomCode(_Limit):
 
     __slots__ = ()
     name: ClassVar[str] = "bottom-code"
+    title: ClassVar[str] = "Bottom coding"
+    sign: ClassVar[str] = "<="
+    words: ClassVar[str] = "up to {limit}"
 
-    def describe(self) -> str:
-        """Say what the step does."""
-        return f"Bottom coding: values of `{self.column}` up to {self.limit:g} are one value."
-
-    def contradiction(self, table: Columns, detail: Mapping[str, object]) -> str | None:
-        """Say that a number beyond the limit is left, if one is."""
-        del detail
-        left = any(number <= self.limit for number in _shown(table, self.column, self.value))
-        return f"`{self.column}` holds numbers up to {self.limit:g}" if left else None
-
-    def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:
-        """Return the changed column, what was done in one sentence, and what is promised."""
-        del source
-        found, number, shown = self._coded(table, _places(table, self.column) <= self.limit, f"<={self.limit:g}")
-        return found, f"Bottom coding: {number:,} values of `{self.column}` up to {self.limit:g} are {shown}.", NOTHING
+    def beyond(self, numbers: Any) -> Any:
+        """Return whether a number, or which of many, lie beyond the limit."""
+        return numbers <= self.limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

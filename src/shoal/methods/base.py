@@ -82,6 +82,9 @@ class Keeps:
         Whether several tables may have columns in common, because a promise covers all of them together.
     persons
         Whether the method can count persons where the table holds several records of some; others refuse such a table.
+    generalizes
+        Whether values become coarser and nothing is drawn at random: a second look costs nothing, and one level per
+        column is another way to keep the same promises.
     steps
         Names of steps that every release of the method has.
     measures
@@ -99,6 +102,7 @@ class Keeps:
     several_tables: bool = False
     shared_columns: bool = False
     persons: bool = False
+    generalizes: bool = False
     steps: tuple[str, ...] = ("ordered",)
     measures: tuple[str, ...] = ()
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from shoal.quality._measure import Measure
 from shoal.quality._objective import CellObjective
 from shoal.tables import Frequencies, Recoding
@@ -34,10 +32,7 @@ class InformationLoss(Measure):
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
         """Measure any recoding of the table, suppressed records included."""
-        cells = np.zeros(recoding.number)
-        for column, weight in enumerate(self.proportions(frequencies)):
-            cells += weight * recoding.shares[column][recoding.codes[:, column]]
-        return self.mean(recoding, frequencies, cells)
+        return self.mean(recoding, frequencies, self.summed(recoding, frequencies, recoding.shares))
 
     def objective(self, frequencies: Frequencies) -> CellObjective:
         """Prepare this measure as the objective of a search over the nodes of the lattice of one table."""

@@ -5,16 +5,15 @@ from __future__ import annotations
 import dataclasses
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.errors import ParameterError, Problems, quoted
 from shoal.models import Classes
-from shoal.quality._objective import Objective
+from shoal.quality._objective import Costs, Objective
 from shoal.schema import Schema
 from shoal.tables import Frequencies, Recoding
 
@@ -72,7 +71,7 @@ class Measure(ABC):
         """The factors of generalisation and of suppression; the larger is 1."""
         return min(1.0, 2.0 * (1.0 - self.balance)), min(1.0, 2.0 * self.balance)
 
-    def proportions(self, frequencies: Frequencies) -> npt.NDArray[np.float64]:
+    def proportions(self, frequencies: Frequencies) -> Costs:
         """Return the weights of the quasi-identifiers, scaled to the sum 1."""
         unknown = [name for name in self.weights if name not in frequencies.attributes]
         if unknown:
@@ -83,7 +82,14 @@ class Measure(ABC):
             raise ParameterError(f"`weights` of `{self.title}` must not all be 0.")
         return np.asarray(weights / weights.sum())
 
-    def mean(self, recoding: Recoding, frequencies: Frequencies, costs: npt.NDArray[np.float64]) -> float:
+    def summed(self, recoding: Recoding, frequencies: Frequencies, costs: Sequence[Costs]) -> Costs:
+        """Return the weighted sum, over attributes, of ``costs[attribute][code]`` of the values that classes show."""
+        found = np.zeros(recoding.number)
+        for column, weight in enumerate(self.proportions(frequencies)):
+            found += weight * costs[column][recoding.codes[:, column]]
+        return found
+
+    def mean(self, recoding: Recoding, frequencies: Frequencies, costs: Costs) -> float:
         """Return the mean over the records: ``costs[i]`` for those of class i, 1 for suppressed ones, with factors."""
         classes, records = released(recoding, frequencies), frequencies.records
         generalization, suppression = self.factors

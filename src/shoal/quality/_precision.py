@@ -36,10 +36,7 @@ class Precision(Measure):
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
         """Measure any recoding of the table, suppressed records included."""
-        cells = np.zeros(recoding.number)
-        for column, weight in enumerate(self.proportions(frequencies)):
-            cells += weight * recoding.depths[column][recoding.codes[:, column]]
-        return self.mean(recoding, frequencies, cells)
+        return self.mean(recoding, frequencies, self.summed(recoding, frequencies, recoding.depths))
 
     def objective(self, frequencies: Frequencies) -> CellObjective:
         """Prepare this measure as the objective of a search over the nodes of the lattice of one table."""

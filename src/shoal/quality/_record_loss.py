@@ -40,9 +40,7 @@ class RecordLoss(Measure):
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
         """Measure any recoding of the table, suppressed records included."""
-        squares = np.zeros(recoding.number)
-        for column, weight in enumerate(self.proportions(frequencies)):
-            squares += weight * recoding.shares[column][recoding.codes[:, column]] ** 2
+        squares = self.summed(recoding, frequencies, [shares**2 for shares in recoding.shares])
         return self.mean(recoding, frequencies, np.sqrt(squares))
 
     def objective(self, frequencies: Frequencies) -> RecordLossObjective:

@@ -65,9 +65,8 @@ def attack(original: Table, released: Table, *, seed: int = 0) -> Attacks:
     Examples
     --------
     >>> import pyarrow, shoal
-    >>> columns = [shoal.Attribute(name=name, role="quasi-identifier") for name in ("sex", "town")]
-    >>> people = pyarrow.table({"sex": ["f", "f", "m", "m"], "town": ["a", "b", "a", "a"]})
-    >>> table = shoal.read(people).with_schema(shoal.Schema(attributes=tuple(columns)))
+    >>> people = shoal.read(pyarrow.table({"sex": ["f", "f", "m", "m"], "town": ["a", "b", "a", "a"]}))
+    >>> table = people.with_schema(shoal.draft(people).schema)
     >>> attack(table, table).linkage[-1].single
     0.5
     """

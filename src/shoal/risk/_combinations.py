@@ -69,9 +69,8 @@ def combinations(pair: Pair, *, most: int = 3) -> tuple[Combination, ...]:
     Examples
     --------
     >>> import pyarrow, shoal
-    >>> columns = [shoal.Attribute(name=name, role="quasi-identifier") for name in ("sex", "town")]
-    >>> people = pyarrow.table({"sex": ["f", "f", "m", "m"], "town": ["a", "b", "a", "a"]})
-    >>> table = shoal.read(people).with_schema(shoal.Schema(attributes=tuple(columns)))
+    >>> people = shoal.read(pyarrow.table({"sex": ["f", "f", "m", "m"], "town": ["a", "b", "a", "a"]}))
+    >>> table = people.with_schema(shoal.draft(people).schema)
     >>> made = shoal.read(pyarrow.table({"sex": ["*"] * 4, "town": ["a", "b", "a", "a"]}))
     >>> [(each.columns, each.original.unique, each.released.unique) for each in combinations(Pair.of(table, made))]
     [(('sex', 'town'), 2, 1), (('town',), 1, 1), (('sex',), 0, 0)]

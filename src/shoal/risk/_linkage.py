@@ -67,9 +67,8 @@ def linkage(pair: Pair, *, targets: int = 1000, subsets: int = 10, seed: int = 0
     Examples
     --------
     >>> import pyarrow, shoal
-    >>> columns = [shoal.Attribute(name=name, role="quasi-identifier") for name in ("sex", "town")]
-    >>> people = pyarrow.table({"sex": ["f", "f", "m", "m"], "town": ["a", "b", "a", "a"]})
-    >>> table = shoal.read(people).with_schema(shoal.Schema(attributes=tuple(columns)))
+    >>> people = shoal.read(pyarrow.table({"sex": ["f", "f", "m", "m"], "town": ["a", "b", "a", "a"]}))
+    >>> table = people.with_schema(shoal.draft(people).schema)
     >>> [round(each.linked, 3) for each in linkage(Pair.of(table, table))]
     [0.5, 0.75]
     """

@@ -50,9 +50,8 @@ def cross_table(pair: Pair, first: str, second: str) -> CrossTable:
     Examples
     --------
     >>> import pyarrow, shoal
-    >>> columns = [shoal.Attribute(name=name, role="quasi-identifier") for name in ("sex", "town")]
-    >>> people = pyarrow.table({"sex": ["f", "f", "m", "m"], "town": ["a", "b", "a", "a"]})
-    >>> table = shoal.read(people).with_schema(shoal.Schema(attributes=tuple(columns)))
+    >>> people = shoal.read(pyarrow.table({"sex": ["f", "f", "m", "m"], "town": ["a", "b", "a", "a"]}))
+    >>> table = people.with_schema(shoal.draft(people).schema)
     >>> made = shoal.read(pyarrow.table({"sex": ["*"] * 4, "town": ["a", "b", "a", "a"]}))
     >>> found = cross_table(Pair.of(table, made), "sex", "town")
     >>> found.original, found.released

@@ -61,9 +61,8 @@ def usefulness(original: Table, released: Table, *, weights: str | None = None, 
     Examples
     --------
     >>> import pyarrow, shoal
-    >>> columns = [shoal.Attribute(name=name, role="quasi-identifier") for name in ("sex", "town")]
-    >>> people = pyarrow.table({"sex": ["f", "f", "m", "m"], "town": ["a", "b", "a", "a"]})
-    >>> table = shoal.read(people).with_schema(shoal.Schema(attributes=tuple(columns)))
+    >>> people = shoal.read(pyarrow.table({"sex": ["f", "f", "m", "m"], "town": ["a", "b", "a", "a"]}))
+    >>> table = people.with_schema(shoal.draft(people).schema)
     >>> usefulness(table, table).queries.mean
     0.0
     """

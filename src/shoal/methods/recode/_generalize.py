@@ -166,11 +166,6 @@ class Generalize(Recode):
             return ()
         return (Aggregated(columns=tuple(self.aggregates), functions=tuple(self.aggregates.values())),)
 
-    @property
-    def linked(self) -> bool:
-        """Whether the records of a person stay linked by a pseudonym, and promises are about all of them together."""
-        return self.links == "kept"
-
     def recoded(
         self, encoded: Encoded, models: Sequence[Model], table: Table, work: Work
     ) -> tuple[Frequencies, SearchResult, Table]:

@@ -92,11 +92,6 @@ class LocalMethod(Recode):
         """Return what keeps this method from being used with a schema and promises."""
         return Recode.problems(self, schema, models) + (link_problems(schema, models) if self.linked else [])
 
-    @property
-    def linked(self) -> bool:
-        """Whether the records of a person stay linked by a pseudonym, and promises are about all of them together."""
-        return self.links == "kept"
-
     def recoded(
         self, encoded: Encoded, models: Sequence[Model], table: Table, work: Work
     ) -> tuple[Frequencies, SearchResult, Table]:

@@ -7,7 +7,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
@@ -47,11 +47,21 @@ class Recode(Method):
     #: whether regions are divided first, and the values that cover them chosen last
     top_down: ClassVar[bool] = False
     keeps: ClassVar[Keeps] = Keeps(
-        as_asked=True, population=True, persons=True, steps=("generalized", "suppressed", "ordered")
+        as_asked=True,
+        population=True,
+        persons=True,
+        generalizes=True,
+        steps=("generalized", "suppressed", "ordered"),
     )
     quality: str | Mapping[str, object] | Measure
     weights: Mapping[str, float]
     balance: float
+    links: Literal["cut", "kept"] | None
+
+    @property
+    def linked(self) -> bool:
+        """Whether the records of a person stay linked by a pseudonym, and promises are about all of them together."""
+        return self.links == "kept"
 
     @property
     def disjoint(self) -> bool:

@@ -49,11 +49,9 @@ def estimate(here: Here, table: str, choice: PlanChoice) -> dict[str, Any]:
 
 def _why_not(plan: Plan, records: int) -> str:
     """Return why nothing is tried: what is random must not be looked at twice, and the rest would take long."""
-    from shoal.methods.recode import Recode
-
     if plan.method.keeps.private is not None:
         return "Nothing is tried out for differential privacy: every look at the data would cost epsilon."
-    if not isinstance(plan.method, Recode):
+    if not plan.method.keeps.generalizes:
         return f"Only a run shows what {plan.method.name} costs."
     if records > _RECORDS:
         return f"Only a run shows what it costs: tables of more than {_RECORDS:,} records take longer to try."

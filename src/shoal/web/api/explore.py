@@ -70,9 +70,8 @@ def one_level(here: Here, run: str) -> dict[str, Any]:
 def has_levels(about: dict[str, Any]) -> bool:
     """Return whether the promise of a run can be kept with one level per column."""
     from shoal import methods
-    from shoal.methods.recode import Recode
 
-    return bool(about.get("choice")) and issubclass(methods.by_name(about["method"]), Recode)
+    return bool(about.get("choice")) and methods.by_name(about["method"]).keeps.generalizes
 
 
 @router.get("/runs/{run}/pairs/{first}/{second}", response_class=HTMLResponse)

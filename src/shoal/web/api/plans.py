@@ -18,7 +18,7 @@ from shoal.web._commands import chosen, python, shell
 from shoal.web._context import Context, Here
 from shoal.web._words import FAMILIES, HELP, METHODS, OPTIONS, PRESETS, in_plain_words
 from shoal.web.api.answers import PlanAnswer
-from shoal.web.api.tables import UPLOAD
+from shoal.web.api.tables import UPLOAD, received
 
 if TYPE_CHECKING:
     from shoal import Plan
@@ -143,12 +143,8 @@ def _noted(problems: dict[str, list[str]], place: str, title: str) -> Iterator[N
 @router.post("/tables/{table}/plan/file", openapi_extra=UPLOAD, response_model=PlanChoice)
 async def take_plan(request: Request, here: Here, table: str) -> dict[str, Any]:
     """Return the choice that a plan file makes; the columns stay those of this table."""
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > _PLAN:
-            raise ParameterError(f"a plan file may have at most {_PLAN:,} bytes")
-    return await run_in_threadpool(_plan_file, here.store.tables.path(table), bytes(body))
+    body = await received(request, _PLAN, f"a plan file may have at most {_PLAN:,} bytes")
+    return await run_in_threadpool(_plan_file, here.store.tables.path(table), body)
 
 
 def _plan_file(folder: Path, body: bytes) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from shoal.web._jobs import PLAN
 from shoal.web.api.answers import SchemaAnswer
 from shoal.web.api.plans import choice_of
 from shoal.web.api.schema import take_file
-from shoal.web.api.tables import DAMAGED, UPLOAD
+from shoal.web.api.tables import DAMAGED, UPLOAD, received
 
 __all__ = ["router", "unpacked"]
 
@@ -60,12 +60,8 @@ def save(here: Here, table: str) -> Response:
 async def open_again(request: Request, here: Here, table: str) -> dict[str, Any]:
     """Take the schema, the hierarchies and the runs of a saved project, without their data, for the same columns."""
     here.store.tables.path(table)
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > _PACKED:
-            raise DataError(f"a project may have at most {_PACKED / 2**20:,.0f} MB")
-    return await run_in_threadpool(_open, here, table, bytes(body))
+    body = await received(request, _PACKED, f"a project may have at most {_PACKED / 2**20:,.0f} MB")
+    return await run_in_threadpool(_open, here, table, body)
 
 
 def _open(here: Context, table: str, body: bytes) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from shoal.errors import HierarchyError, SchemaError
 from shoal.web._context import SCHEMA, Context, Here, receive
 from shoal.web._words import rule_words
 from shoal.web.api.answers import SavedSchemaAnswer, SchemaAnswer
-from shoal.web.api.tables import MOST_COLUMNS, UPLOAD
+from shoal.web.api.tables import MOST_COLUMNS, UPLOAD, received
 
 if TYPE_CHECKING:
     from shoal import Schema
@@ -102,12 +102,8 @@ def change(here: Here, table: str, changes: SchemaChanges) -> dict[str, Any]:
 @router.put("/tables/{table}/schema.toml", openapi_extra=UPLOAD, response_model=SchemaAnswer)
 async def put_file(request: Request, here: Here, table: str) -> dict[str, Any]:
     """Take a schema file for the table; hierarchy files that it names must have been uploaded, or are looked for so."""
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > _FILE:
-            raise SchemaError(f"a schema file may have at most {_FILE:,} bytes")
-    return await run_in_threadpool(take_file, here, table, bytes(body))
+    body = await received(request, _FILE, f"a schema file may have at most {_FILE:,} bytes")
+    return await run_in_threadpool(take_file, here, table, body)
 
 
 def take_file(here: Context, table: str, body: bytes) -> dict[str, Any]:

@@ -44,6 +44,16 @@ _SCORED, _FEW = 100_000, 8
 _UNPACKED, _TIMES = 256 * 2**20, 100
 
 
+async def received(request: Request, most: int, too_large: str) -> bytes:
+    """Return the body of a request that fits into memory, or raise :class:`DataError` where it is larger."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > most:
+            raise DataError(too_large)
+    return bytes(body)
+
+
 @router.get("/tables", response_model=list[TableAnswer])
 def every_table(here: Here) -> list[dict[str, Any]]:
     """List the uploaded tables, the newest first."""
