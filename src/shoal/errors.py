@@ -65,6 +65,7 @@ __all__ = [
     "lacking",
     "presentable",
     "quoted",
+    "reason",
     "says_nothing",
     "unknown",
 ]
@@ -288,6 +289,11 @@ def lacking(error: BaseException) -> str | None:
     if isinstance(error, OSError) and error.errno in _MACHINE:
         return os.strerror(error.errno).lower()
     return None if error.__context__ is None else lacking(error.__context__)
+
+
+def reason(error: OSError) -> str:
+    """Say why the system refused, in a few words."""
+    return (error.strerror or "the system refuses").lower()
 
 
 def says_nothing(error: BaseException) -> bool:

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from shoal import stopping
-from shoal.errors import OutputError
+from shoal.errors import OutputError, reason
 
 __all__ = ["SCRATCH", "Scratch", "check_destination", "replacing", "staged", "write_file"]
 
@@ -121,11 +121,6 @@ class Scratch:
     def remove(self) -> None:
         """Remove the folder and all in it."""
         self._stack.close()
-
-
-def reason(error: OSError) -> str:
-    """Say why the system refused, in a few words."""
-    return (error.strerror or "the system refuses").lower()
 
 
 def _temporary_place() -> Path:

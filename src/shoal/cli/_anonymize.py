@@ -13,7 +13,7 @@ from typer import Option
 
 from shoal import stopping
 from shoal.cli import _output, _source
-from shoal.errors import OutputError, ParameterError, Problems
+from shoal.errors import OutputError, ParameterError, Problems, reason
 from shoal.writing import check_destination, write_file
 
 if TYPE_CHECKING:
@@ -443,9 +443,7 @@ def _key(path: Path, output: Path) -> bytes:
             _output.warning(f"created a new secret key in {path.name}; keep it safe and away from the release.")
         return path.read_bytes()
     except OSError as error:
-        raise OutputError(
-            f"the key file `{path.name}` cannot be used: {(error.strerror or 'the system refuses').lower()}"
-        ) from None
+        raise OutputError(f"the key file `{path.name}` cannot be used: {reason(error)}") from None
 
 
 def _check_private(path: Path, output: Path) -> None:

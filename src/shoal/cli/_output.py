@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal import stopping
-from shoal.errors import Cancelled, OutputError, ShoalError
+from shoal.errors import Cancelled, OutputError, ShoalError, reason
 
 __all__ = [
     "Printed",
@@ -69,7 +69,7 @@ class Printed:
         failure = self._closed or (None if self._output is None else self._output.failure)
         if code or failure is None or failure.errno == errno.EPIPE:
             return code
-        why = (failure.strerror or "the system refuses").lower()
+        why = reason(failure)
         return _to_stderr(OutputError(f"the output could not be printed: {why}; {stopping.left()}."))
 
 

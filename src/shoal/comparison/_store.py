@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from shoal import __version__
 from shoal.comparison._point import Point
-from shoal.errors import OutputError
+from shoal.errors import OutputError, reason
 from shoal.plan import Plan
 from shoal.tables import Table
 from shoal.writing import write_file
@@ -35,7 +35,7 @@ class PointStore:
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
             except OSError as error:
-                raise OutputError(f"the folder `{self._folder.name}` cannot be created: {_reason(error)}") from None
+                raise OutputError(f"the folder `{self._folder.name}` cannot be created: {reason(error)}") from None
 
     def find(self, point: Point) -> Point | None:
         """Return a finished point with the same key, numbered as asked for; a damaged file counts as none."""
@@ -57,10 +57,6 @@ class PointStore:
         path = self._folder / f"{point.key}.json"
         content = json.dumps({"format": _FORMAT, **point.to_json()}, indent=2) + "\n"
         write_file(path, content.encode(), overwrite=True, told=False)
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or "the system refuses").lower()
 
 
 def input_fingerprint(table: Table) -> str:

@@ -250,17 +250,7 @@ def column(attribute: Attribute, *, hierarchy: str | None = None) -> Column:
 
 
 def _entry(promise: Promise) -> PromiseEntry:
-    return PromiseEntry(
-        model=promise.model,
-        parameters=dict(promise.parameters),
-        strength=promise.strength,
-        statement=promise.statement,
-        assumptions=promise.assumptions,
-        neighbours=promise.neighbours,
-        unit=promise.unit,
-        exact=dict(promise.exact),
-        file=promise.file,
-    )
+    return PromiseEntry(**{part: getattr(promise, part) for part in PromiseEntry.model_fields})
 
 
 def _software() -> dict[str, str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Self, TypeVar, cast
 
 from shoal import methods, schema
-from shoal.errors import InputError, ParameterError, PlanError, Problems, quoted
+from shoal.errors import InputError, ParameterError, PlanError, Problems, quoted, reason
 from shoal.guarantees import Cost, DomainOrigin, Requirement
 from shoal.methods import promises
 from shoal.methods.about import NOTHING_SAID, About
@@ -202,5 +202,5 @@ def _settings(parameters: Mapping[str, object]) -> list[str]:
 
 def _reason(error: Exception) -> str:
     if isinstance(error, OSError):
-        return (error.strerror or "the system refuses").lower()
+        return reason(error)
     return "it is not UTF-8 text"

@@ -79,15 +79,7 @@ def gather(folder: Path, certificate: Certificate) -> Document:
         private=private,
         promises=tuple(
             PromiseFigures(
-                model=promise.model,
-                statement=promise.statement,
-                strength=promise.strength,
-                assumptions=promise.assumptions,
-                neighbours=promise.neighbours,
-                unit=promise.unit,
-                file=promise.file,
-                parameters=_texts(promise.parameters),
-                exact=_texts(promise.exact),
+                **{**dict(promise), "parameters": _texts(promise.parameters), "exact": _texts(promise.exact)}
             )
             for promise in certificate.promises
         ),

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shoal.errors import InputError, MissingExtraError, OutputError, lacking
+from shoal.errors import InputError, MissingExtraError, OutputError, lacking, reason
 from shoal.guarantees import CERTIFICATE, Check
 from shoal.verification._files import SIGNATURE
 from shoal.writing import write_file
@@ -173,8 +173,7 @@ def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        reason = (error.strerror or "the system refuses").lower()
-        raise InputError(f"the key file `{path.name}` cannot be read: {reason}") from None
+        raise InputError(f"the key file `{path.name}` cannot be read: {reason(error)}") from None
 
 
 def _need_cryptography() -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shoal.errors import InputError, OutputError
+from shoal.errors import InputError, OutputError, reason
 
 __all__ = ["Changed", "NotFound", "Shelf", "Store", "now"]
 
@@ -102,7 +102,7 @@ class Store:
                 (self.folder / part).mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise OutputError(
-                f"the app's folder cannot be created: {(error.strerror or 'the system refuses').lower()}",
+                f"the app's folder cannot be created: {reason(error)}",
                 hint="choose another one with --state FOLDER, or use --ephemeral",
             ) from None
 

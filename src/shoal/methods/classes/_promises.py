@@ -79,6 +79,7 @@ class ClassPromise(PromiseKind):
     """A promise that is made again, whole, when it is checked."""
 
     __slots__ = ()
+    strength: ClassVar[Strength] = Strength.CONDITIONAL
     neighbours: ClassVar[Neighbours | None] = None
     #: whether the files of a release can show all that it says
     shown: ClassVar[bool] = True
@@ -89,7 +90,7 @@ class ClassPromise(PromiseKind):
         return Promise(
             model=self.name,
             parameters=self.parameters(),
-            strength=Strength.CONDITIONAL,
+            strength=self.strength,
             statement=self.statement(words),
             assumptions=(*self.assumptions(), *words.counted),
             neighbours=self.neighbours,

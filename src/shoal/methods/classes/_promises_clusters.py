@@ -42,6 +42,7 @@ class OfAttributeSet(ClassPromise):
     columns: tuple[str, ...]
     model: Model
     name: ClassVar[str] = "attribute-set"
+    strength: ClassVar[Strength] = Strength.SYNTACTIC
     title: ClassVar[str] = "OfAttributeSet"
 
     def __post_init__(self) -> None:
@@ -77,11 +78,6 @@ class OfAttributeSet(ClassPromise):
             "since their groups were clustered apart.",
             *(text for text in self.model.assumptions() if not text.startswith("An intruder knows at most")),
         )
-
-    def promise(self, words: Words = CLASSES, *, cryptographic: bool = True) -> Promise:
-        """Return the promise, which is a property of the table."""
-        made = ClassPromise.promise(self, words, cryptographic=cryptographic)
-        return dataclasses.replace(made, strength=Strength.SYNTACTIC)
 
     def words(self, entry: PromiseEntry, evidence: Evidence) -> Words:
         """Return how the release speaks of the classes of these columns."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,7 +14,6 @@ from shoal.guarantees import (
     Data,
     Decision,
     Evidence,
-    Promise,
     PromiseEntry,
     Requirement,
     Strength,
@@ -64,6 +62,7 @@ class KWildcards(ClassPromise, Requirement):
     k: int
     m: int | None = None
     name: ClassVar[str] = "k-wildcards"
+    strength: ClassVar[Strength] = Strength.SYNTACTIC
     title: ClassVar[str] = "KWildcards"
 
     def __post_init__(self) -> None:
@@ -88,11 +87,6 @@ class KWildcards(ClassPromise, Requirement):
             "one there, and may find the person's record alone.",
             "Sensitive values are not covered: all matching records may share one.",
         )
-
-    def promise(self, words: Words = CLASSES, *, cryptographic: bool = True) -> Promise:
-        """Return the promise, which is a property of the table."""
-        made = ClassPromise.promise(self, words, cryptographic=cryptographic)
-        return dataclasses.replace(made, strength=Strength.SYNTACTIC)
 
     def subject(self, entry: PromiseEntry) -> str:
         """Name the promise, for people."""
