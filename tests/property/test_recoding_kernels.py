@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reference import recoding as reference
 from shoal.kernels import _library, recoding
 from shoal.kernels.moves import Moves
-from shoal.kernels.partition import AttributeCover, partition_native, partition_numpy
+from shoal.kernels.partition import AttributeCover, Splitting, partition_native, partition_numpy
 from shoal.kernels.walk import BoxAttribute, Proportions, Start, score_native, score_numpy, screen_native, screen_numpy
 from shoal.tables import Frequencies
 
@@ -217,10 +217,7 @@ def test_compiled_regions_are_those_of_numpy(
             np.ascontiguousarray(frequencies.codes.T),
             many,
             covers,
-            smallest=smallest,
-            window=window,
-            stay=stay,
-            borrow=borrow,
+            Splitting(smallest=smallest, window=window, stay=stay, borrow=borrow),
         )
         for function in (partition_native, partition_numpy)
     )

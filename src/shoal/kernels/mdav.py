@@ -8,6 +8,7 @@ and from C++, whatever the memory layout, the number of threads or the machine.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,18 +39,7 @@ def mdav(points: Points, k: int) -> Labels:
     if native is None:
         return mdav_numpy(points, k)
     data, scale = _fixed_point(points)
-    labels = np.full(len(data), -1, np.int32)
-    _checked(
-        native.shoal_mdav(
-            *pointers(data),
-            ctypes.c_int64(data.shape[0]),
-            ctypes.c_int32(data.shape[1]),
-            ctypes.c_int32(k),
-            ctypes.c_double(scale),
-            *pointers(labels),
-        )
-    )
-    return labels
+    return _labelled(native.shoal_mdav, data, k, scale)
 
 
 def mdav_numpy(points: Points, k: int) -> Labels:
@@ -86,19 +76,7 @@ def vmdav(points: Points, k: int, gamma: float) -> Labels:
     if native is None:
         return vmdav_numpy(points, k, gamma)
     data, scale = _fixed_point(points)
-    labels = np.full(len(data), -1, np.int32)
-    _checked(
-        native.shoal_vmdav(
-            *pointers(data),
-            ctypes.c_int64(data.shape[0]),
-            ctypes.c_int32(data.shape[1]),
-            ctypes.c_int32(k),
-            ctypes.c_double(gamma * gamma),
-            ctypes.c_double(scale),
-            *pointers(labels),
-        )
-    )
-    return _adopt_free(data, labels)
+    return _adopt_free(data, _labelled(native.shoal_vmdav, data, k, gamma * gamma, scale))
 
 
 def vmdav_numpy(points: Points, k: int, gamma: float) -> Labels:
@@ -210,7 +188,11 @@ def _adopt_free(data: Points, labels: Labels) -> Labels:
     return labels
 
 
-def _checked(result: int) -> int:
-    if result < 0:
+def _labelled(kernel: Callable[..., int], data: Points, k: int, *numbers: float) -> Labels:
+    """Return the labels that a compiled kernel gives to points in fixed-point values."""
+    labels = np.full(len(data), -1, np.int32)
+    rows, attributes = ctypes.c_int64(data.shape[0]), ctypes.c_int32(data.shape[1])
+    given = (ctypes.c_double(number) for number in numbers)
+    if kernel(*pointers(data), rows, attributes, ctypes.c_int32(k), *given, *pointers(labels)) < 0:
         raise MemoryError
-    return result
+    return labels

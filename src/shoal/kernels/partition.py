@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels._library import Codes, Floats, Integers, library
+from shoal.kernels._library import Codes, Floats, Integers, compiled, library, pointers
 
-__all__ = ["AttributeCover", "RegionTree", "partition"]
+__all__ = ["AttributeCover", "RegionTree", "Splitting", "partition"]
 
 
 #: In records: below it a split gains nothing but rounding errors.
@@ -60,34 +60,11 @@ class AttributeCover:
         return float(self.costs[self.level(low, high), low])
 
 
-class RegionTree(NamedTuple):
-    """A tree of regions: the region of every row, which is a leaf of the tree, and the parent of every region."""
+class Splitting(NamedTuple):
+    """How regions are split.
 
-    labels: Codes
-    parents: Codes
-
-
-def partition(
-    columns: Codes,
-    counts: Integers,
-    covers: Sequence[AttributeCover],
-    *,
-    smallest: int,
-    window: int = 0,
-    stay: bool = True,
-    borrow: bool = True,
-    seconds: float = math.inf,
-) -> RegionTree:
-    """Split the rows, as long as it pays, into regions whose counts add up to at least ``smallest``.
-
-    Parameters
+    Attributes
     ----------
-    columns
-        Leaf codes, shape ``(attributes, rows)``; distinct tuples.
-    counts
-        Records per row, at least 1.
-    covers
-        One per attribute.
     smallest
         The least weight of a region.
     window
@@ -98,30 +75,47 @@ def partition(
         Whether what stays behind may be filled up.
     seconds
         Regions whose split is not found by then are split without foresight.
+    """
+
+    smallest: int
+    window: int = 0
+    stay: bool = True
+    borrow: bool = True
+    seconds: float = math.inf
+
+
+class RegionTree(NamedTuple):
+    """A tree of regions: the region of every row, which is a leaf of the tree, and the parent of every region."""
+
+    labels: Codes
+    parents: Codes
+
+
+def partition(columns: Codes, counts: Integers, covers: Sequence[AttributeCover], how: Splitting) -> RegionTree:
+    """Split the rows, as long as it pays, into regions of enough records.
+
+    Parameters
+    ----------
+    columns
+        Leaf codes, shape ``(attributes, rows)``; distinct tuples.
+    counts
+        Records per row, at least 1.
+    covers
+        One per attribute.
+    how
+        How many records are enough, and how regions are split.
 
     Notes
     -----
     Cost O(rows * attributes^2 * depth); foresight multiplies the cost of small regions by attributes * depth.
     """
     implementation = partition_numpy if library() is None else partition_native
-    return implementation(
-        columns, counts, covers, smallest=smallest, window=window, stay=stay, borrow=borrow, seconds=seconds
-    )
+    return implementation(columns, counts, covers, how)
 
 
-def partition_numpy(
-    columns: Codes,
-    counts: Integers,
-    covers: Sequence[AttributeCover],
-    *,
-    smallest: int,
-    window: int = 0,
-    stay: bool = True,
-    borrow: bool = True,
-    seconds: float = math.inf,
-) -> RegionTree:
+def partition_numpy(columns: Codes, counts: Integers, covers: Sequence[AttributeCover], how: Splitting) -> RegionTree:
     """Split with NumPy; see :func:`partition`."""
-    return _Division(columns, counts, covers, smallest, window, stay, borrow, time.monotonic() + seconds).run()
+    return _Division(columns, counts, covers, how).run()
 
 
 class _Region:
@@ -144,20 +138,10 @@ class _Region:
 
 
 class _Division:
-    def __init__(
-        self,
-        columns: Codes,
-        counts: Integers,
-        covers: Sequence[AttributeCover],
-        smallest: int,
-        window: int,
-        stay: bool,
-        borrow: bool,
-        deadline: float,
-    ) -> None:
+    def __init__(self, columns: Codes, counts: Integers, covers: Sequence[AttributeCover], how: Splitting) -> None:
         self.columns, self.counts, self.covers = columns, counts, covers
-        self.smallest, self.window, self.stay, self.borrow = smallest, window, stay, borrow
-        self.deadline = deadline
+        self.how, self.smallest = how, how.smallest
+        self.deadline = time.monotonic() + how.seconds
 
     def run(self) -> RegionTree:
         rows = len(self.counts)
@@ -166,7 +150,7 @@ class _Division:
         waiting = [(_Region(self, np.arange(rows)), 0)]
         while waiting:
             region, own = waiting.pop()
-            foresighted = region.weight <= self.window and time.monotonic() < self.deadline
+            foresighted = region.weight <= self.how.window and time.monotonic() < self.deadline
             parts = self._foresighted(region) if foresighted else self._greedy(region)
             if not parts:
                 labels[region.members] = own
@@ -237,12 +221,12 @@ class _Division:
         # in the order of the children, as they are lined up
         order = np.argsort(children, kind="stable")
         behind = region.members[order][~large[children[order]]]
-        if not parts or (len(behind) and not self.stay):
+        if not parts or (len(behind) and not self.how.stay):
             return []
         if not len(behind):
             return parts
         rest = _Region(self, behind)
-        if self.borrow:
+        if self.how.borrow:
             rest = self._fill_up(parts, rest)
         if rest.weight < self.smallest:
             least = min(parts, key=lambda part: part.weight)
@@ -296,21 +280,8 @@ class _Division:
         return sum(cover.cost(min(low, code), max(high, code)) for cover, low, high, code in ends)
 
 
-def partition_native(
-    columns: Codes,
-    counts: Integers,
-    covers: Sequence[AttributeCover],
-    *,
-    smallest: int,
-    window: int = 0,
-    stay: bool = True,
-    borrow: bool = True,
-    seconds: float = math.inf,
-) -> RegionTree:
+def partition_native(columns: Codes, counts: Integers, covers: Sequence[AttributeCover], how: Splitting) -> RegionTree:
     """Split with the compiled kernel; see :func:`partition`."""
-    native = library()
-    if native is None:
-        raise RuntimeError("the compiled kernels are not available")
     attributes, rows = columns.shape
     columns = np.ascontiguousarray(columns, dtype=np.int32)
     counts = np.ascontiguousarray(counts, dtype=np.int64)
@@ -320,14 +291,14 @@ def partition_native(
     joined = np.concatenate([np.zeros(0, np.int32), *(np.asarray(c, dtype=np.int32).ravel() for c in codes)])
     costs = np.concatenate([np.zeros(0), *(np.asarray(cover.costs, dtype=np.float64).ravel() for cover in covers)])
     labels, parents = np.zeros(rows, dtype=np.int32), np.empty(2 * rows + 1, dtype=np.int32)
-    number = native.shoal_partition(
+    number = compiled().shoal_partition(
         ctypes.c_int64(rows),
         ctypes.c_int32(attributes),
-        ctypes.c_int64(smallest),
-        ctypes.c_int64(window),
-        ctypes.c_int32(stay),
-        ctypes.c_int32(borrow),
-        *(a.ctypes.data_as(ctypes.c_void_p) for a in (columns, counts, shape, joined, costs, labels, parents)),
-        ctypes.c_double(seconds),
+        ctypes.c_int64(how.smallest),
+        ctypes.c_int64(how.window),
+        ctypes.c_int32(how.stay),
+        ctypes.c_int32(how.borrow),
+        *pointers(columns, counts, shape, joined, costs, labels, parents),
+        ctypes.c_double(how.seconds),
     )
     return RegionTree(labels, parents[:number].copy())

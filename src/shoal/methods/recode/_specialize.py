@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.errors import Problems
-from shoal.kernels.partition import partition
+from shoal.kernels.partition import Splitting, partition
 from shoal.methods.recode._draft import LocalDraft, OccupiedTuples
 from shoal.methods.recode._lattice import by_size, smallest_class
 from shoal.methods.recode._local import ENDS, LocalMethod, LocalTask, covers, ordered
@@ -80,9 +80,8 @@ class Specialize(LocalMethod):
             window = self.foresight * size
             # half of the time for foresight: what is left to split, and the comparison, take some, too
             seconds = task.seconds / 2
-            labels = partition(
-                tuples.columns, tuples.counts, costs, smallest=size, window=window, seconds=seconds
-            ).labels
+            how = Splitting(smallest=size, window=window, seconds=seconds)
+            labels = partition(tuples.columns, tuples.counts, costs, how).labels
         else:
             labels = TopDown(task, tuples, costs, relaxed=True, prefer="gain").run()
         draft = LocalDraft(task.frequencies)
