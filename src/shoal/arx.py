@@ -238,7 +238,7 @@ class _Reader:
         else:
             self._notes.append(
                 f"column `{column.name}`: its hierarchy forms classes before its values become their {known} "
-                "(clustering in ARX); declare its top level in `levels` if it shall not"
+                "(clustering in ARX); declare its top level in `levels` if it should not"
             )
 
     def _hierarchy(self, column: str, entry: str, kind: Kind, role: Role) -> FromFile | None:

@@ -323,7 +323,7 @@ def _check(folder: Path) -> None:
         failed = [f"{check.subject}: {check.detail}" for check in found.checks if not check.passed]
         raise ShoalError(
             ["the release does not verify; nothing was written", *failed],
-            hint="check the disk; if it is sound, this is a defect of Shoal: please report it",
+            hint="check the disk; if it is sound, this is a bug in Shoal: please report it",
         )
 
 

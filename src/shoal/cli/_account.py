@@ -43,12 +43,12 @@ def create(
         str,
         Option(
             help="add-remove: whether somebody is in the table is hidden. replace: only what the record says; noisy "
-            "data sets promise no more, and all else then costs twice its epsilon."
+            "data sets promise no more, and everything else then costs twice its epsilon."
         ),
     ] = "add-remove",
     measure: _ledger.Measure = "epsilon",
     records_per_person: Annotated[
-        int | None, Option(help="With a person column: how many records of a person a vault looks at; 1 by default.")
+        int | None, Option(help="With a person column: how many records per person a vault looks at; 1 by default.")
     ] = None,
     schema: _source.SchemaOption = None,
     json: _source.Json = False,
@@ -112,7 +112,7 @@ def show(
         for name, one in standings.items()
     ]
     _output.table("Budgets", ("who", "budget", "spent", "left"), rows)
-    _output.line(f"Counted is what is lost by {unit}.")
+    _output.line(f"It counts what is lost by {unit}.")
     if standings["*"].budget.rho_units:
         _in_epsilon(standings["*"])
     _output.line()

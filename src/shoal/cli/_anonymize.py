@@ -93,7 +93,7 @@ def anonymize(
     ] = None,
     search_share: Annotated[
         str | None,
-        Option(help="The part of epsilon spent on choosing the generalisation; by default what measured best."),
+        Option(help="The part of epsilon spent on choosing the generalisation; a good one by default."),
     ] = None,
     definition: Annotated[
         str | None,
@@ -105,7 +105,7 @@ def anonymize(
     records_per_person: Annotated[
         int | None,
         Option(
-            help="With --epsilon and a person column: use at most so many records of a person, drawn at random; 1 by "
+            help="With --epsilon and a person column: use at most this many records per person, drawn at random; 1 by "
             "default."
         ),
     ] = None,

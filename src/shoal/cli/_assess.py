@@ -41,7 +41,7 @@ def assess(
         bool, Option("--special-uniques", help="Find the smallest sets of columns that make records unique (SUDA).")
     ] = False,
     combinations: Annotated[
-        int, Option(help="Show the risk by combination of at most so many columns; 0 for none.", min=0)
+        int, Option(help="Show the risk by combination of at most this many columns; 0 for none.", min=0)
     ] = 0,
     records: Annotated[
         Path | None,

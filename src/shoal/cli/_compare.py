@@ -66,7 +66,7 @@ def compare(
     ] = None,
     processes: Annotated[int | None, Option(help="How many points to work on at the same time.")] = None,
     time_limit: Annotated[
-        float | None, Option(help="Seconds after which the points that are finished must do.")
+        float | None, Option(help="Seconds after which the comparison ends with the points finished so far.")
     ] = None,
     seed: Annotated[int, Option(help="The random seed of the measurements.")] = 0,
     export: Annotated[
@@ -106,7 +106,7 @@ def compare(
     limit = RISKS[risk].usual if highest_risk is None and risk in RISKS else highest_risk
     if limit is not None and not json:
         said = "" if highest_risk is not None else " (the usual limit; --highest-risk sets another)"
-        _output.line(f"Recommended will be the most useful point with a risk of at most {_share(limit)}{said}.")
+        _output.line(f"The recommendation will be the most useful point with a risk of at most {_share(limit)}{said}.")
         _output.line()
     with _output.progress("Comparing") as progress, _output.searching("what is finished"):
         found = shoal.compare(

@@ -46,9 +46,7 @@ def draft(
     *,
     output: Annotated[Path | None, Option(help="Where to write the schema; next to FILE by default.")] = None,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace an existing schema file.")] = False,
-    edit: Annotated[
-        bool, Option("--edit", help="Ask about every column of which the draft does not know what it is.")
-    ] = False,
+    edit: Annotated[bool, Option("--edit", help="Ask about every column that the draft could not classify.")] = False,
     private: Annotated[
         bool, Option("--private", help="For differential privacy: look at no record, write a template to fill in.")
     ] = False,

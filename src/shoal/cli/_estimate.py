@@ -56,7 +56,7 @@ def estimate(
     if pool is not None and pool.exists():
         raise ParameterError(f"`{pool.name}` exists already", hint="name a new file with --pool")
     if original is not None and weights is None:
-        raise ParameterError("--original goes with --weights")
+        raise ParameterError("--original can only be used with --weights")
     if weights is not None and original is not None:
         _calibrate(folder, weights, original, json=json)
         return

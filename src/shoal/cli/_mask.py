@@ -49,7 +49,7 @@ def mask(
         list[str] | None, Option(metavar="COLUMN=LIMIT", help="Values up to LIMIT become one value.")
     ] = None,
     pram: Annotated[
-        list[str] | None, Option(metavar="COLUMN=KEEP", help="Draw values anew; one stays with probability KEEP.")
+        list[str] | None, Option(metavar="COLUMN=KEEP", help="Draw values again; each stays with probability KEEP.")
     ] = None,
     invariant: Annotated[
         bool, Option("--invariant", help="With --pram: keep the expected number of every value.")
@@ -73,17 +73,17 @@ def mask(
         str | None, Option(metavar="COLUMN,...", help="What households that change places have in common.")
     ] = None,
     k: Annotated[int, Option("--k", help="Households with counts below K must change places.")] = 3,
-    rate: Annotated[float, Option(help="The share of households that change places at least.")] = 0.05,
+    rate: Annotated[float, Option(help="The smallest share of households that change places.")] = 0.05,
     noise_kind: Annotated[str, Option(help="additive, correlated, kept-variance or kept-moments.")] = "additive",
     shuffle: Annotated[
         str | None, Option(metavar="COLUMN,...", help="Shuffle numbers by the ranks of drawn ones.")
     ] = None,
     given: Annotated[
-        str | None, Option(metavar="COLUMN,...", help="With --shuffle: columns whose relation to them stays.")
+        str | None, Option(metavar="COLUMN,...", help="With --shuffle: columns whose relationship to them is kept.")
     ] = None,
     known: Annotated[
         str | None,
-        Option(metavar="COLUMN,...", help="What the intruder of the measured risk knows; the changed columns."),
+        Option(metavar="COLUMN,...", help="What the simulated intruder knows; by default, the changed columns."),
     ] = None,
     json: _source.Json = False,
 ) -> None:
@@ -110,13 +110,13 @@ def mask(
     if shuffle is not None:
         steps.append(Shuffle(names=tuple(shuffle.split(",")), given=tuple(given.split(",")) if given else ()))
     elif given:
-        raise ParameterError("--given goes with --shuffle")
+        raise ParameterError("--given can only be used with --shuffle")
     if swap_households is not None:
         columns = {"geography": geography, "risk": risk, "similar": similar}
         parts = {name: tuple(text.split(",")) if text else () for name, text in columns.items()}
         steps.append(RecordSwap(household=swap_households, k=k, rate=rate, **parts))
     elif geography or risk or similar:
-        raise ParameterError("--geography, --risk and --similar go with --swap-households")
+        raise ParameterError("--geography, --risk and --similar can only be used with --swap-households")
     if not steps:
         raise ParameterError("say what to do, for example --top age=80 or --pram roof=0.8")
     data = file.read()

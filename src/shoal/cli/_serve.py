@@ -27,7 +27,7 @@ def serve(
     browser: Annotated[bool, Option("--browser/--no-browser", help="Open the app in your browser.")] = True,
     upload_limit: Annotated[int, Option(help="The largest file to accept, in megabytes.", min=1)] = 4096,
     api_token_file: Annotated[
-        Path | None, Option(help="Let scripts in that show the token in this file; it is made if need be.")
+        Path | None, Option(help="Accept scripts that present the token in this file, created if it does not exist.")
     ] = None,
 ) -> None:
     """Open the app in a browser.

@@ -52,7 +52,7 @@ SchemaOption = Annotated[
 ]
 Undecided = Annotated[
     str | None,
-    Option(help="What to make of columns with the role `decide`: drop, or quasi-identifier; else they stop us."),
+    Option(help="What to make of columns with the role `decide`: drop or quasi-identifier; nothing runs without it."),
 ]
 Json = Annotated[bool, Option("--json", help="Print JSON.", callback=_output.json_wanted)]
 

@@ -51,7 +51,7 @@ def create(
     records_per_person: Annotated[
         int | None,
         Option(
-            help="With a person column: answers use at most so many records of a person, drawn at random; 1 by default."
+            help="With a person column: answers use at most this many records per person, drawn at random; default 1."
         ),
     ] = None,
     json: _source.Json = False,
@@ -174,7 +174,7 @@ def ledger(
     last: Annotated[int, Option(help="How many entries to show.", min=0)] = 20,
     before: Annotated[int | None, Option(help="Show entries before this number.", min=1)] = None,
     full: Annotated[
-        bool, Option("--full", help="Also add up every entry from the first, and compare what is kept of that.")
+        bool, Option("--full", help="Also add up every entry from the first one, and compare with the stored totals.")
     ] = False,
     json: _source.Json = False,
 ) -> None:

@@ -43,7 +43,7 @@ def verify(
             _output.line(f"{mark} {check.subject}: {check.detail}", style=style)
         _output.line()
         if found.passed and folder.is_file():
-            _output.line("The file is the one of its record. It is masked, not anonymous.", style="bold")
+            _output.line("The file matches its record. It is masked, not anonymous.", style="bold")
         elif found.passed:
             _output.line("Verified: the release keeps every promise of its certificate.", style="bold")
             if not all(check.shown for check in found.checks):

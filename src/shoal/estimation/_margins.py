@@ -143,7 +143,7 @@ def read_margins(schema: Schema, events: Sequence[Event], tables: Sequence[Table
     low = tuple(lows[name] for name in names)
     joint = [event for event in events if isinstance(event, JointTrimmed)]
     if len(tables) != len(described) + len(joint):
-        raise InputError("the release has another number of tables than its steps made")
+        raise InputError("the release does not have as many tables as its steps made")
     all_columns = _joint(joint[0], _counted(tables[-1], names), hierarchies, low) if joint else None
     return Margins(hierarchies, low, tuple(made), all_columns)
 

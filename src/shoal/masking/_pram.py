@@ -85,7 +85,7 @@ class Pram(MaskingStep):
         counted = sorted(text.value_counts().to_pylist(), key=lambda entry: str(entry["values"]))
         values = [entry["values"] for entry in counted]
         if len(values) < 2:
-            raise DataError(f"column `{self.column}` has fewer than two values, so that nothing can be exchanged")
+            raise DataError(f"column `{self.column}` has fewer than two values, so nothing can be exchanged")
         if not self.invariant:
             return {"values": values}
         counts = np.array([entry["counts"] for entry in counted])
@@ -111,7 +111,7 @@ class Pram(MaskingStep):
         """Return the matrix of the values that :meth:`detail` names, in `UNITS`; refuse one that is none."""
         values = detail["values"]
         if not isinstance(values, list) or len({*values}) != len(values) or len(values) < 2:
-            raise ValueError("the values are not different ones")
+            raise ValueError("the values are not all different")
         if not self.invariant:
             return transitions(len(values), self.keep)
         matrix = np.array(detail["matrix"], dtype=np.int64)

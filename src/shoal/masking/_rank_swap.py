@@ -69,7 +69,7 @@ class RankSwap(MaskingStep):
 
     def contradiction(self, table: Columns, detail: Mapping[str, object]) -> str | None:
         """Say that the ranks are not those of as many values, if they are not."""
-        return None if self.detail(table) == detail else f"`{self.column}` has not as many values as its ranks say"
+        return None if self.detail(table) == detail else f"`{self.column}` has more or fewer values than its ranks say"
 
     def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:
         """Return the changed column, what was done in one sentence, and what is promised."""

@@ -143,7 +143,7 @@ class RoundTo(MaskingStep):
         del detail
         step = Fraction(self._step)
         left = any(number % step for number in _shown(table, self.column))
-        return f"`{self.column}` holds numbers that are no multiples of {self._step:f}" if left else None
+        return f"`{self.column}` holds numbers that are not multiples of {self._step:f}" if left else None
 
     @property
     def _step(self) -> Decimal:
@@ -190,7 +190,7 @@ class GlobalRecode(MaskingStep):
         del detail
         gone = {*self.values} - {*self.values.values()}
         left = gone & {*plain_text(column_of(table, self.column)).to_pylist()}
-        return f"`{self.column}` holds values that became others" if left else None
+        return f"`{self.column}` holds values that should have been recoded" if left else None
 
     @property
     def columns(self) -> tuple[str, ...]:

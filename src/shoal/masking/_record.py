@@ -126,5 +126,5 @@ class MaskingRecord:
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             same = False
         if not same:
-            raise VerificationError("this is no record of a masked file as Shoal writes it")
+            raise VerificationError("this is not a record of a masked file as Shoal writes it")
         return record

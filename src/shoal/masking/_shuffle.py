@@ -119,7 +119,7 @@ def _known(table: Columns, names: tuple[str, ...]) -> Floats:
             text = plain_text(column_of(table, name)).fill_null("")
         values = sorted(text.unique().to_pylist())
         if len(values) > VALUES:
-            problems.append(f"column `{name}` has more than {VALUES} values that are no numbers; recode it first")
+            problems.append(f"column `{name}` has more than {VALUES} values that are not numbers; recode it first")
             continue
         parts.append((np.array(text.to_pylist())[:, None] == np.array(values[1:])[None, :]).astype(np.float64))
     if problems:

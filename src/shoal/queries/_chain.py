@@ -64,7 +64,7 @@ class Chain:
             if Checkpoint.of(self.head, self.accounts) != kept:
                 raise LedgerError(
                     "the accounts that are kept beside the ledger are not what its entries add up to.",
-                    hint="the entries count: remove the file that ends in `.accounts`, and check again",
+                    hint="the entries are what counts: remove the file that ends in `.accounts`, and check again",
                 )
         self.catch_up(trust=False)
 

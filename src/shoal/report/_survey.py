@@ -19,8 +19,8 @@ _LOW = (
     "weight alone decides."
 )
 _MODELS = (
-    "In simulated populations main effects came nearest to the truth; all pairs of columns said too little risk, and "
-    "far too little where classes are small."
+    "In simulated populations main effects came nearest to the truth; models with all pairs of columns understated the "
+    "risk, most of all where classes are small."
 )
 _SCALE = "DIS is a scale to compare records by, not the probability that somebody is found."
 _FIRST = 10

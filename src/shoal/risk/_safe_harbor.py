@@ -19,7 +19,7 @@ __all__ = ["IDENTIFIERS", "Finding", "Verdict", "safe_harbor"]
 IDENTIFIERS: Mapping[str, str] = {
     "A": "names",
     "B": "places smaller than a state; three digits of a ZIP code may stay where more than 20,000 people live there",
-    "C": "dates about a person but for the year; ages over 89 but for one group of 90 and over",
+    "C": "dates about a person, except the year; ages over 89, except as one group of 90 and over",
     "D": "telephone numbers",
     "E": "fax numbers",
     "F": "e-mail addresses",

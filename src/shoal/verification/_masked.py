@@ -38,7 +38,7 @@ def verify_masked(path: str | Path) -> Verification:
     try:
         record = MaskingRecord.loads(place.read_text(encoding="utf-8"))
     except UnicodeDecodeError:
-        raise VerificationError("this is no record of a masked file as Shoal writes it") from None
+        raise VerificationError("this is not a record of a masked file as Shoal writes it") from None
     checks = [Check(subject=place.name, passed=True, detail="a record as Shoal writes it")]
     checks.append(checked(record.file, lambda: _file(place, record)))
     if checks[-1].passed:

@@ -166,7 +166,7 @@ def _aggregates(described: Schema, evidence: Evidence) -> Decision:
         for name, function in zip(step["columns"], step["functions"], strict=True):
             released = [label for (label,) in evidence.tallied(evidence.certificate.data, [name])]
             if not all(is_aggregate(described[name], function, label) for label in released):
-                return False, f"`{name}` holds values that are no {function} of a class"
+                return False, f"`{name}` holds values that are not the {function} of a class"
             columns += 1
     if not columns:
         return True, NOTHING
@@ -201,7 +201,7 @@ def _bucketized(certificate: Certificate) -> set[str]:
 def _domains(plan: Brief, certificate: Certificate) -> Decision:
     said = {domain.column: domain for domain in certificate.domains}
     if len(said) != len(certificate.domains):
-        return False, "a column is there twice"
+        return False, "a column appears twice"
     expected = {domain.column: domain for domain in plan.domains}
     if said != expected:
         wrong = sorted({*said, *expected} - {name for name in said if said.get(name) == expected.get(name)})
@@ -244,9 +244,9 @@ def _steps(plan: Brief, evidence: Evidence) -> Decision:
         return False, "the steps are not in the order in which they are taken"
     once = [step["step"] for step in certificate.steps if step["step"] not in _REPEATED]
     if len({*once}) != len(once) and not plan.method.keeps.several_tables:
-        return False, "a step is there twice"
+        return False, "a step appears twice"
     if len(evidence.steps("sliced")) > 1:
-        return False, "a step is there twice"
+        return False, "a step appears twice"
     for done in evidence.steps("suppressed"):
         if not (done["records"] >= 0 and done["of"] - done["records"] in _records(certificate)):
             return False, "the suppressed records do not add up"
@@ -327,7 +327,7 @@ def _promises(plan: Brief, certificate: Certificate) -> Decision:
     """Compare the promises with those asked for: none twice, too few, or too many."""
     said = [_key(entry) for entry in certificate.promises]
     if len({*said}) != len(said):
-        return False, "a promise is there twice"
+        return False, "a promise appears twice"
     asked = [model.resolved(plan.schema) for model in plan.models]
     if plan.method.keeps.as_asked:
         wanted = sorted(repr((model.name, model.parameters())) for model in asked)
@@ -399,5 +399,5 @@ def _randomness(certificate: Certificate) -> Decision:
     if drawn != (certificate.randomness in sources):
         return False, "the steps and the source of random numbers do not fit together"
     if not drawn and certificate.randomness not in ("none used", "none used, but for the secret key of the pseudonyms"):
-        return False, "it is not said as Shoal says it"
+        return False, "it is not worded as Shoal words it"
     return True, certificate.randomness

@@ -131,7 +131,7 @@ def _checks(folder: Path, *, rendered: bool) -> list[Check]:
     checks = [_check_text(folder, certificate)]
     plan = _plan(folder, certificate)
     if plan is None:
-        checks.append(Check(subject=PLAN, passed=False, detail="it is missing, or no plan as Shoal writes it"))
+        checks.append(Check(subject=PLAN, passed=False, detail="it is missing, or not a plan as Shoal writes it"))
         return checks
     checks += check_files(folder, certificate, allowed_files(plan, certificate))
     opened: dict[str, Table] = {}
@@ -159,7 +159,7 @@ def _check_text(folder: Path, certificate: Certificate) -> Check:
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a key is there twice")
+        raise ValueError("a key appears twice")
     return found
 
 

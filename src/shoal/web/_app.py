@@ -224,6 +224,6 @@ def api_token(path: Path) -> str:
     if _TOKEN.fullmatch(token) is None:
         raise InputError(
             f"the API token file {path} must hold one token of 32 to 512 letters, digits and -_.~+/=",
-            hint="remove the file, and one is made",
+            hint="remove the file, and a new one is created",
         )
     return token

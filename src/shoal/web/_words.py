@@ -144,7 +144,10 @@ METHODS = {
 OPTIONS: dict[str, tuple[str, str]] = {
     "quality": ("Measure to minimise", "What counts as lost."),
     "suppression_limit": ("Largest share of records left out", "0.05 leaves out at most one record in twenty."),
-    "time_limit": ("Seconds to search, at most", "The best so far is then taken. Empty: until nothing is better."),
+    "time_limit": (
+        "Seconds to search, at most",
+        "The best one found by then is taken. Empty: search until nothing is better.",
+    ),
     "steps": ("Combinations to look at, at most", "Empty: no limit."),
     "cells": ("Hide single values", "Records that would be left out stay, with * in some places."),
     "links": ("Records of one person", "Kept: a pseudonym shows which records belong to one person."),

@@ -239,9 +239,11 @@ def _check(
     if t is not None and (epsilon is not None or delta is not None or beta is not None):
         raise ParameterError("`bridge` starts from t or from differential privacy, not from both.")
     if beta is not None and (k is None or records is not None):
-        raise ParameterError("`beta` of `bridge` goes with `k` and without `records`.")
+        raise ParameterError("`beta` of `bridge` needs `k`, and cannot be combined with `records`.")
     if beta is None and (k is None) != (records is None):
-        raise ParameterError("`k` and `records` of `bridge` go together: the smallest class and the number of records.")
+        raise ParameterError(
+            "`k` and `records` of `bridge` must be given together: the smallest class and the number of records."
+        )
     if beta is not None and epsilon is not None and delta is not None:
         raise ParameterError("`bridge` computes epsilon or delta from `k` and `beta`; give one of them at most.")
 

@@ -312,7 +312,7 @@ def _checked(plan: Brief, classes: Classes, complete: bool) -> Classes:
         raise RequirementError(
             [f"the classes of method `{plan.method.name}` do not keep `{title}`" for title in broken]
             or [f"the classes of method `{plan.method.name}` do not hold all records"],
-            hint="this is a defect of Shoal: please report it",
+            hint="this is a bug in Shoal: please report it",
         )
     return classes
 

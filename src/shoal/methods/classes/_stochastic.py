@@ -166,7 +166,7 @@ def _values(attribute: SensitiveAttribute, codes: Codes) -> list[str]:
     known = [label for label in labels if label is not None]
     if len(known) < len(labels):
         raise DataError(
-            f"column `{attribute.name}`: {len(labels) - len(known):,} records miss a value, which cannot be randomised",
+            f"column `{attribute.name}`: {len(labels) - len(known):,} records lack a value, which cannot be randomised",
             hint='leave these records out: missing = "drop" in the schema',
         )
     return known

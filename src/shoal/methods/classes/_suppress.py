@@ -113,12 +113,12 @@ class Suppress(PartitionMethod):
         ]
         for parameter in ("importance", "most", "strata"):
             found += [
-                f"`{parameter}` of `{self.title}` names `{column}`, which is no quasi-identifier of the schema"
+                f"`{parameter}` of `{self.title}` names `{column}`, which is not a quasi-identifier of the schema"
                 for column in getattr(self, parameter)
                 if column not in schema.quasi_identifiers
             ]
         if {*self.strata} >= {*schema.quasi_identifiers}:
-            found.append(f"`strata` of `{self.title}` names every quasi-identifier, so that nothing can be suppressed")
+            found.append(f"`strata` of `{self.title}` names every quasi-identifier, so nothing can be suppressed")
         return found
 
     def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:
@@ -149,7 +149,7 @@ class Suppress(PartitionMethod):
         if not satisfied(models, seen).all():
             raise ShoalError(
                 f"method `{self.name}` suppressed too few cells; nothing was released",
-                hint="this is a defect of Shoal: please report it",
+                hint="this is a bug in Shoal: please report it",
             )
         run = ClassRun(
             plan=opened.plan,

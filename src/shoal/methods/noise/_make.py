@@ -147,7 +147,7 @@ def _filled(
     stands = number.place(method.fill[number.name]) if number.name in method.fill else None
     if stands is None:
         problems.add(
-            f"column `{number.name}`: {int(missing.sum()):,} records miss a value, which has no mean; declare what "
+            f"column `{number.name}`: {int(missing.sum()):,} records lack a value, which has no mean; declare what "
             f"stands for it (the option `fill` of `{method.title}`, such as fill={{{number.name}=...}}), or leave "
             'these records out (missing = "drop" in the schema)'
         )

@@ -125,9 +125,9 @@ class Generalize(Recode):
         for column, function in self.aggregates.items():
             arguments.choice(f"aggregates[{column}]", function, get_args(Aggregate))
         if self.aggregates and self.cells:
-            problems.add(f"`aggregates` of `{self.title}` takes no `cells`: a suppressed cell has no aggregate")
+            problems.add(f"`aggregates` of `{self.title}` exclude `cells`: a suppressed cell has no aggregate")
         if self.links == "kept" and (self.cells or self.levels or self.aggregates or self.steps is not None):
-            problems.add(f'`links = "kept"` of `{self.title}` takes no `cells`, `levels`, `aggregates` or `steps`')
+            problems.add(f'`links = "kept"` of `{self.title}` excludes `cells`, `levels`, `aggregates` and `steps`')
         problems.raise_as(ParameterError)
         self.measure  # noqa: B018 - raises where the parameters make none
 

@@ -110,7 +110,7 @@ def link_problems(schema: Schema, models: Sequence[Model]) -> list[str]:
     if schema.person is None or not schema[schema.person].pseudonym:
         found.append('`links = "kept"` needs a column with role = "person" and pseudonym = true')
     return found + [
-        f'`links = "kept"` keeps `KAnonymity` alone; `{model.title}` says nothing about linked records'
+        f'`links = "kept"` keeps only `KAnonymity`; `{model.title}` says nothing about linked records'
         for model in models
         if model.name != KAnonymity.name
     ]
@@ -232,5 +232,5 @@ def check_linked(holders: Holders, labels: npt.NDArray[np.integer], kept: Mask, 
     if min(shared.values(), default=k) < k or any(-1 in each for each in trajectories.values()):
         raise ShoalError(
             "persons do not share their records as promised; nothing was released",
-            hint="this is a defect of Shoal: please report it",
+            hint="this is a bug in Shoal: please report it",
         )

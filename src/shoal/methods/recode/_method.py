@@ -193,13 +193,13 @@ def _check_result(plan: Brief, frequencies: Frequencies, found: SearchResult) ->
         broken.append("the number of suppressed records")
     if broken and found.final.number < found.recoding.number:
         raise RequirementError(
-            f"aggregates make classes look the same that together break {', '.join(broken)}; nothing was released",
+            f"aggregates make classes look alike that together break {', '.join(broken)}; nothing was released",
             hint="use `set` or `interval`, which keep more classes apart, or leave `aggregates` out",
         )
     if broken:
         raise ShoalError(
             f"method `{plan.method.name}` found a recoding that breaks {', '.join(broken)}; nothing was released",
-            hint="this is a defect of Shoal: please report it",
+            hint="this is a bug in Shoal: please report it",
         )
     return classes
 

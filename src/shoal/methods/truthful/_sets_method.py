@@ -99,7 +99,9 @@ class TruthfulTables(Method):
         if self.pairs is not None:
             arguments.whole("pairs", self.pairs, minimum=0)
         if self.pairs is not None and self.tables not in _WITH_PAIRS:
-            arguments.problems.add(f"`pairs` of `{self.title}` goes with tables = `pairs` or `pairs+joint` alone.")
+            arguments.problems.add(
+                f"`pairs` of `{self.title}` can only be used with tables = `pairs` or `pairs+joint`."
+            )
         for column, level in self.levels.items():
             arguments.whole(f"levels[{column}]", level, minimum=0)
         for number, pair in enumerate(self.chosen or (), start=1):

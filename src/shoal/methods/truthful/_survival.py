@@ -176,8 +176,8 @@ def _tabulated(m: int, tail: float) -> int:
     size = m + math.ceil(tail) + 2
     if size > _LARGEST_TABLE:
         raise ParameterError(
-            f"classes would lose about {m:,} records, which no search is made for.",
-            hint="take a larger epsilon, or fix the `levels` of all columns",
+            f"classes would lose about {m:,} records, more than any search supports.",
+            hint="use a larger epsilon, or fix the `levels` of all columns",
         )
     return size
 
@@ -216,7 +216,7 @@ def _tail(beta: Fraction, k: int) -> tuple[Floats, _Tail]:
     size = math.ceil(k / beta * 4) + 256
     if size > _LARGEST_TABLE:
         raise ParameterError(
-            f"classes of about {math.ceil(k / beta):,} records would be needed, which no search is made for.",
-            hint="take a smaller epsilon: about 10 is the most that makes sense",
+            f"classes of about {math.ceil(k / beta):,} records would be needed, more than any search supports.",
+            hint="use a smaller epsilon: values above 10 make little sense",
         )
     return np.arange(size, dtype=np.float64), _Tail(float(beta), size)

@@ -210,7 +210,7 @@ def worst_case(k: int, beta: Number, epsilon: Number, definition: Definition, ow
     if not permits(rate, exact):
         raise ParameterError(
             f"`beta` of `{owner}` must be at most 1 - exp(-epsilon) = {-math.expm1(-exact):.6g}; got {float(rate)!r}.",
-            hint="sample less, or take a larger epsilon",
+            hint="sample less, or use a larger epsilon",
         )
     return WorstCase(rate, exact, definition)
 

@@ -259,7 +259,9 @@ def _groups(profiles: Sequence[ColumnProfile]) -> dict[str, Guess[Role]]:
         ranked = sorted((each for each in keys if named(each.name)), key=lambda each: -each.distinct)
         for place, profile in enumerate(ranked):
             if place:
-                found[profile.name] = Guess(Role.IDENTIFIER, "its name suggests a key of people, and another is nearer")
+                found[profile.name] = Guess(
+                    Role.IDENTIFIER, "its name suggests a key of people, but another column fits better"
+                )
                 continue
             told = f"{profile.distinct:,} different values in {profile.records:,} records"
             why = f"its name suggests the key of a {role}, and it repeats: {told}"

@@ -38,7 +38,7 @@ def guess_kind(profile: ColumnProfile, topic: Topic | None) -> Guess[Kind]:
         return Guess(Kind.CATEGORICAL, "its digits look like a code, not a quantity")
     nominal = means_key(profile.name) or (topic is not None and topic.nominal)
     if nominal and profile.whole and not (means_count(profile.name) or means_duration(profile.name)):
-        return Guess(Kind.CATEGORICAL, "its numbers name something and are no quantity")
+        return Guess(Kind.CATEGORICAL, "its numbers are names of something, not quantities")
     if profile.distinct == 1:
         return Guess(Kind.CATEGORICAL)
     if profile.distinct == 2:
@@ -103,7 +103,7 @@ def _numbers(profile: ColumnProfile) -> Guess[HierarchyRule | None]:
     if profile.whole and low >= 0 and high <= _LARGEST_COUNT and means_count(profile.name):
         return Guess(_count_cuts(float(high)), "the cut points fit a count")
     if low >= 0 and high >= 1000 and _reaches_far(profile):
-        return Guess(_round_cuts(float(high)), "round cut points, for a few values are far larger than the others")
+        return Guess(_round_cuts(float(high)), "round cut points, because a few values are far larger than the others")
     return Guess(_intervals(profile, spread))
 
 

@@ -57,7 +57,7 @@ class TableAnswer(_Answer):
     created: str
     records: int
     columns: list[ProfileAnswer]
-    read_as: dict[str, str] = Field(default={}, description="what was found out about how a CSV file is written")
+    read_as: dict[str, str] = Field(default={}, description="what was detected about how a CSV file is written")
     reading: dict[str, str] = Field(default={}, description="what a person said about that")
 
 

@@ -65,9 +65,9 @@ async def upload(
     request: Request,
     here: Here,
     name: Annotated[str, Query(min_length=1, max_length=200, description="the file's name; its ending counts")],
-    delimiter: Annotated[str | None, Query(max_length=1, description="of a CSV file; found out by default")] = None,
-    encoding: Annotated[str | None, Query(max_length=40, description="of a CSV file; found out by default")] = None,
-    decimal: Annotated[Literal[".", ","] | None, Query(description="of a CSV file; found out by default")] = None,
+    delimiter: Annotated[str | None, Query(max_length=1, description="of a CSV file; detected automatically")] = None,
+    encoding: Annotated[str | None, Query(max_length=40, description="of a CSV file; detected automatically")] = None,
+    decimal: Annotated[Literal[".", ","] | None, Query(description="of a CSV file; detected automatically")] = None,
     sheet: Annotated[str | None, Query(max_length=100, description="of a spreadsheet; the first by default")] = None,
     dates: Annotated[str | None, Query(max_length=20, description="how days are written, as in `dd/mm/yyyy`")] = None,
     missing: Annotated[list[str], Query(max_length=20, description="texts that stand for a missing value")] = [],  # noqa: B006

@@ -150,7 +150,7 @@ def test_classes_that_together_break_a_promise_are_not_released(tmp_path: Path) 
     apart = shoal.Generalize(levels={"age": 1}, suppression_limit=0, aggregates={"age": "set"})
     released = shoal.anonymize(table, promise, method=apart).table.to_arrow()["age"].to_pylist()
     assert sorted(released) == ["2", "2", "{1, 3}", "{1, 3}"]
-    with pytest.raises(RequirementError, match="look the same that together break entropy-l-diversity; nothing"):
+    with pytest.raises(RequirementError, match="look alike that together break entropy-l-diversity; nothing"):
         shoal.anonymize(table, promise, method=replace(apart, aggregates={"age": "mean"}))
 
 
