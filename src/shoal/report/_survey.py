@@ -15,8 +15,8 @@ __all__ = ["survey_parts", "survey_sections"]
 
 _Table = tuple[tuple[str, ...], list[Sequence[str]]]
 _LOW = (
-    "The sum of individual risks errs low, in simulated populations up to ten times: of a unique record its own "
-    "weight alone decides."
+    "The sum of individual risks is too low, in simulated populations by a factor of up to ten: for a unique record, "
+    "nothing but its own weight counts."
 )
 _MODELS = (
     "In simulated populations main effects came nearest to the truth; models with all pairs of columns understated the "
