@@ -1,5 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
+# without starting other processes, browsers or engines, and without drawing thousands of samples
+QUICK := tests/unit tests/property tests/golden tests/smoke src/shoal -m "not slow"
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench figures lint types native system explore large fuzz stops faults wheel sbom constraints lowest docs clean
@@ -22,8 +24,8 @@ demo: .venv/installed ## draft, anonymise and verify the bundled hospital table
 test: .venv/tested system lint types docs ## everything: system packages, lint, types, the documentation, all tests
 	$(BIN)/python -m pytest -n 2
 
-check: .venv/tested lint types ## the developer loop: lint, types and the quick tests
-	$(BIN)/python -m pytest -q -n 2 --hypothesis-profile=quick -m "not slow and not spark and not postgres"
+check: .venv/tested lint types ## the developer loop: lint, types and the quick tests, one release of each method among them
+	$(BIN)/python -m pytest -q -n 2 --hypothesis-profile=quick $(QUICK)
 
 bench: .venv/tested ## print the main figures: jobs, how cost grows, peers; AGAINST=OTHER/src adds ratios to another version
 	@$(BIN)/python benchmarks/overview.py $(if $(AGAINST),--against $(AGAINST))
@@ -39,7 +41,7 @@ types: .venv/tested ## mypy --strict
 	$(BIN)/mypy
 
 explore: .venv/tested ## the property tests with examples that no run has tried before
-	$(BIN)/python -m pytest -q -n 2 --hypothesis-profile=explore -m "not slow and not spark and not postgres"
+	$(BIN)/python -m pytest -q -n 2 --hypothesis-profile=explore $(QUICK)
 
 large: .venv/tested ## a million records in a real browser, with the time of each step
 	SHOAL_LARGE=1 $(BIN)/python -m pytest -q -s tests/e2e/test_tables.py

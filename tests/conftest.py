@@ -32,32 +32,10 @@ for _number in {signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGINT)}:
     if signal.getsignal(_number) == signal.SIG_IGN:
         signal.signal(_number, lambda *_: None)
 
-#: folders whose tests go the whole way, start processes or draw many samples; `make check` leaves them out
-SLOW = (
-    "cli",
-    "conformance",
-    "docs",
-    "e2e",
-    "forgeries",
-    "fuzz",
-    "golden",
-    "papers",
-    "reliability",
-    "statistical",
-    "web",
-)
-
-
 #: places where each file is left to one worker: its tests share releases that would be made by every worker
-TOGETHER = ("cli/test_compare.py", "conformance/", "forgeries/", "unit/comparison/")
+TOGETHER = ("cli/test_compare.py", "conformance/", "forgeries/", "unit/comparison/", "unit/test_architecture.py")
 #: files of which all tests use Spark
 SPARK = ("conformance/test_local_cluster.py", "conformance/test_microaggregation_by_block.py")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.path.is_relative_to(HERE) and item.path.relative_to(HERE).parts[0] in SLOW:
-            item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -21,7 +21,11 @@ def test_every_method_form_and_promise_is_here() -> None:
     assert {*known()} == {*CASES}
 
 
-@pytest.mark.parametrize("name", CASES)
+#: the developer loop tries the plainest release of each method
+EACH = [pytest.param(name, marks=[pytest.mark.slow] if "," in name else []) for name in CASES]
+
+
+@pytest.mark.parametrize("name", EACH)
 def test_a_release_comes_out_as_before(name: str) -> None:
     before, now = known()[name], hashed(artefacts(CASES[name]))
     changed = sorted(each for each in {*before, *now} if before.get(each) != now.get(each))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
 from importlib import import_module
@@ -49,13 +50,18 @@ def _modules() -> list[Path]:
     return sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 
 
+@functools.cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def _home(path: Path) -> str:
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
 def _imports(path: Path) -> set[str]:
     """Return the modules of Shoal that a module imports anywhere, in functions too, but for those for types alone."""
-    tree = ast.parse(path.read_text())
+    tree = _tree(path)
     typing = {id(node) for each in ast.walk(tree) if _is_for_types(each) for node in ast.walk(each)}
     found: set[str] = set()
     for node in ast.walk(tree):
@@ -102,7 +108,7 @@ def test_an_installation_without_extras_can_import_everything_but_the_app() -> N
     found = []
     for path in _modules():
         package = path.relative_to(SOURCE).parts[0]
-        for node in ast.parse(path.read_text()).body:
+        for node in _tree(path).body:
             names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
             roots = {name.partition(".")[0] for name in names} - set(sys.stdlib_module_names) - {"shoal"}
@@ -113,7 +119,7 @@ def test_an_installation_without_extras_can_import_everything_but_the_app() -> N
 def test_no_two_classes_share_a_name() -> None:
     found: dict[str, list[str]] = {}
     for path in _modules():
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(_tree(path)):
             if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name, []).append(str(path.relative_to(SOURCE)))
     shared = {name: places for name, places in found.items() if len(places) > 1}

@@ -54,6 +54,7 @@ def _project(
     return path
 
 
+@pytest.mark.slow
 def test_a_project_becomes_a_plan_that_runs(tmp_path: Path) -> None:
     found = read_arx_project(_project(tmp_path / "study.deid"))
     folder = found.write(tmp_path / "study")

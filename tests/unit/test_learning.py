@@ -53,6 +53,7 @@ def test_other_frames_come_to_the_same_levels_and_what_is_new_is_starred():
     assert found["town"].to_list()[1] == "*"
 
 
+@pytest.mark.slow
 def test_a_pipeline_learns_from_the_ends_of_intervals():
     from sklearn.base import clone
     from sklearn.compose import make_column_selector, make_column_transformer

@@ -71,6 +71,7 @@ def test_the_ends_of_intervals_are_numbers_and_days_that_hold_the_original(relea
         assert first <= day <= last
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".csv", ".xlsx", ".dta", ".sav", ".xpt", ".jsonl", ".feather", ".parquet"])
 def test_a_release_is_written_in_every_format(release, ending, tmp_path):
     release.write(tmp_path / "release")

@@ -54,6 +54,7 @@ def _path() -> str:
     return os.pathsep.join([str(Path(__file__).parent), *sys.path])
 
 
+@pytest.mark.slow
 def test_every_job_is_answered_by_a_prepared_worker_and_workers_are_used_again(pool: Pool) -> None:
     jobs = [pool.submit({"do": "print", "number": number}) for number in range(6)]
     answers = [job.answer.result() for job in jobs]
@@ -84,6 +85,7 @@ def test_errors_of_ours_keep_their_words_and_others_only_their_place(pool: Pool)
     assert CANARY not in str(broken.value)
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_costs_one_job(pool: Pool) -> None:
     jobs = [pool.submit({"do": do}) for do in ("say", "die", "say", "say")]
     with pytest.raises(WorkFailed, match=r"ended before it was done \(exit code 7\)"):

@@ -125,6 +125,7 @@ def test_a_file_is_written_whole_or_not_and_never_over_another(tmp_path: Path) -
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"third", "b": b"theirs"}
 
 
+@pytest.mark.slow
 def test_many_runs_that_begin_together_do_not_remove_each_other(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from shoal.writing import staged\n"

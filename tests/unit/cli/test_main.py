@@ -36,6 +36,7 @@ def test_summaries_of_commands_are_whole(group: str) -> None:
     assert all(line.endswith(".") and not line.endswith("...") for line in summaries[: len(names)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [*((name,) for name in COMMANDS), *((group, name) for group, names in GROUPS.items() for name in names)],

@@ -76,6 +76,7 @@ def found(people: shoal.Table, kept: Path) -> shoal.Comparison:
     )
 
 
+@pytest.mark.slow
 def test_every_point_has_figures_or_a_reason(found: shoal.Comparison) -> None:
     assert [(point.method, point.promises) for point in found.points[:3]] == [
         ("generalize", "k = 2"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,6 +29,7 @@ def _points(figures: list[tuple[float, float]], **extra: object) -> list[Point]:
     ]
 
 
+@pytest.mark.slow
 @given(FIGURES)
 def test_a_point_is_kept_unless_another_is_better(figures: list[tuple[int, int]]) -> None:
     best = set(non_dominated(_points(figures), "average", "queries"))

@@ -50,6 +50,7 @@ def estimates(release: shoal.Release, tmp_path_factory: pytest.TempPathFactory) 
     return shoal.estimate(release.write(tmp_path_factory.mktemp("estimates") / "release"), size=SIZE)
 
 
+@pytest.mark.slow
 def test_counts_and_proportions_are_near_the_truth(estimates: shoal.Estimates, original: pa.Table) -> None:
     rows = original.to_pandas()
     assert estimates.records().value == pytest.approx(ROWS, abs=200)

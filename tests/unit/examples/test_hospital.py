@@ -65,6 +65,7 @@ def test_another_seed_gives_other_people(generate: ModuleType) -> None:
     assert not one.drop_columns(["patient_id"]).equals(other.drop_columns(["patient_id"]))
 
 
+@pytest.mark.slow
 def test_parquet_and_csv_hold_the_same_rows(generate: ModuleType, tmp_path: Path) -> None:
     for name in ("a.csv", "a.parquet"):
         command = [sys.executable, HOSPITAL / "generate.py", "--rows", "50", "--seed", "3", "--output", tmp_path / name]

@@ -9,6 +9,8 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(__file__).parents[3] / "examples" / "papers" / "noise_by_cluster_size.py"
 
 
@@ -22,6 +24,7 @@ def run(data: Path, output: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_the_noise_of_small_clusters_and_the_loss_of_large_ones_are_drawn(tmp_path: Path) -> None:
     draw = random.Random(2)
     (tmp_path / "census").mkdir()
@@ -42,6 +45,7 @@ def test_the_noise_of_small_clusters_and_the_loss_of_large_ones_are_drawn(tmp_pa
     assert errors["IR_MDAV"][-1] < errors["MDAV"][-1]
 
 
+@pytest.mark.slow
 def test_without_the_data_it_says_where_to_put_them(tmp_path: Path) -> None:
     done = run(tmp_path, tmp_path / "figure.svg")
     assert done.returncode == 1

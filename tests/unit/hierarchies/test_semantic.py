@@ -42,6 +42,7 @@ def _all(hierarchy: Hierarchy) -> tuple[list[tuple[int, int]], np.ndarray]:
     return places, semantic_distance(hierarchy, numbers[:, None], numbers)
 
 
+@pytest.mark.slow
 @given(hierarchies())
 def test_distances_in_a_hierarchy_are_those_of_the_definition(hierarchy: Hierarchy) -> None:
     if not hierarchy.size or hierarchy.size > 12:
@@ -51,6 +52,7 @@ def test_distances_in_a_hierarchy_are_those_of_the_definition(hierarchy: Hierarc
     assert found == pytest.approx(np.array(expected), abs=1e-15)
 
 
+@pytest.mark.slow
 @given(hierarchies())
 def test_the_matrix_of_concepts_agrees_with_single_pairs(hierarchy: Hierarchy) -> None:
     if not hierarchy.size or hierarchy.size > 40:

@@ -35,6 +35,7 @@ def test_mdav_labels_are_the_same_from_both_kernels(kind: str, n: int, m: int, k
     assert kernel.mdav(data, k).tolist() == kernel.mdav_numpy(data, k).tolist()
 
 
+@pytest.mark.slow
 @needs_native
 @pytest.mark.parametrize("gamma", [0.0, 0.2, 1.1, 100.0])
 @pytest.mark.parametrize("kind", ["scattered", "ties", "equal"])

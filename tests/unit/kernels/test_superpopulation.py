@@ -22,6 +22,7 @@ from shoal.kernels.superpopulation import (
 SIZES = st.lists(st.integers(1, 30), min_size=3, max_size=60)
 
 
+@pytest.mark.slow
 @given(SIZES, st.integers(1, 40))
 def test_zayatz_is_bayes_rule_with_the_hypergeometric_distribution(sizes: list[int], factor: int) -> None:
     counts = SizeCounts.of(np.array(sizes))
@@ -87,6 +88,7 @@ def test_pitman_has_no_maximum_where_everybody_is_unique() -> None:
     assert pitman(SizeCounts.of(np.ones(500, dtype=np.int64)), 5000) is None
 
 
+@pytest.mark.slow
 @given(st.floats(0.05, 20.0), st.floats(0.02, 0.98), st.floats(0.05, 0.95))
 def test_expected_class_sizes_are_those_of_the_distribution(a: float, b: float, fraction: float) -> None:
     sizes = 1 + np.arange(4000)

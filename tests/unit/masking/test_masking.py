@@ -296,6 +296,7 @@ STEPS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "steps",
     [
@@ -317,6 +318,7 @@ def test_a_masked_file_goes_with_a_record_that_verifies(tmp_path: Path, steps: t
     assert not shoal.verify(path).passed
 
 
+@pytest.mark.slow
 def test_records_that_say_something_else_are_refused(tmp_path: Path) -> None:
     import hashlib
     import json

@@ -67,6 +67,7 @@ def test_senseless_biases_are_refused() -> None:
         bernoulli_exponential(-1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("x", [Fraction(1), Fraction(1, 7), Fraction(5, 2), Fraction(0.3)])
 def test_a_geometric_draw_has_ratio_exp_minus_x_and_no_other(x: Fraction) -> None:
     source = QuickSource(11)
@@ -80,6 +81,7 @@ def test_a_geometric_draw_has_ratio_exp_minus_x_and_no_other(x: Fraction) -> Non
     assert fits(drawn, mass(float(x) * 1.1)) < ALPHA  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [Fraction(2), Fraction(21, 2)])
 def test_a_discrete_laplace_draw_has_its_scale_and_no_other(scale: Fraction) -> None:
     source = QuickSource(12)

@@ -13,6 +13,7 @@ rationals = st.fractions(-1000, 1000, max_denominator=997)
 steps = st.fractions(Fraction(1, 97), 10, max_denominator=97)
 
 
+@pytest.mark.slow
 @given(rationals, rationals, steps)
 def test_rounding_never_widens_a_difference_beyond_the_span(a: Fraction, b: Fraction, step: Fraction) -> None:
     grid = NoiseGrid(step)

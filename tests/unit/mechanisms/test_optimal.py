@@ -55,6 +55,7 @@ def test_drawing_a_box_and_a_point_in_it_gives_the_density_of_the_rings(
         assert mixed == pytest.approx(optimal(k, core, span, float(epsilon)))
 
 
+@pytest.mark.slow
 @given(shapes, st.floats(0.2, 4))
 @settings(max_examples=20)
 def test_variance_and_interval_are_those_of_the_definition(shape: tuple[int, int], epsilon: float) -> None:
@@ -69,6 +70,7 @@ def test_variance_and_interval_are_those_of_the_definition(shape: tuple[int, int
         assert sum(mass for k, mass in masses.items() if abs(k) < end) < confidence + 1e-9 or end == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 3.0])
 def test_the_closed_forms_are_what_a_numerical_search_finds(epsilon: float) -> None:
     def variance(d: float) -> float:

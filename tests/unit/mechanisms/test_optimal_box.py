@@ -52,6 +52,7 @@ def test_variances_are_those_of_the_definition() -> None:
         assert made().variance(j) == pytest.approx(sum(k[j] ** 2 * mass for k, mass in exact.items()), rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("confidence", [0.2, 0.6, 0.9, 0.99])
 def test_the_region_holds_its_probability_and_little_more(confidence: float) -> None:
     exact = masses(1.0)

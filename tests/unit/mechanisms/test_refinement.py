@@ -88,6 +88,7 @@ def test_the_probabilities_are_those_of_algorithm_5_1_and_add_up(
         assert refined == pytest.approx(algorithm_5_1(shares, distances, up, down), abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", ["individual", "statistical"])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(7, 10), Fraction(2)])
 @pytest.mark.parametrize("delta", ["0.01", "0.2", "0.9"])
@@ -187,6 +188,7 @@ def test_a_true_value_without_prior_mass_never_appears() -> None:
     assert {made.release(0, source=source) for _ in range(300)} == {1, 2}
 
 
+@pytest.mark.slow
 def test_the_interval_holds_its_probability_for_every_answer() -> None:
     prior = NumericPrior.normal(50, 12, 0, 100, step=1)
     for query, epsilon in (("individual", 1), ("statistical", 4)):
@@ -280,6 +282,7 @@ def test_a_distance_that_does_not_rank_every_value_is_refused() -> None:
         Refinement(numbers([1, 1]), epsilon=1, query="individual", distance=Short())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [math.nan, math.inf, -math.inf, "nan", "much", "1/0"])
 @pytest.mark.parametrize("query", ["individual", "statistical"])
 def test_an_answer_that_is_no_finite_number_is_answered_from_the_prior(answer: float | str, query: QueryKind) -> None:

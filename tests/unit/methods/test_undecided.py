@@ -29,6 +29,7 @@ def test_a_column_that_nobody_has_decided_on_stops_the_release():
         shoal.anonymize(table("decide"), shoal.KAnonymity(2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["generalize", "mondrian", "mdav", "swap", "bucketize"])
 def test_a_dropped_column_is_left_out(name, tmp_path):
     promise = (

@@ -23,6 +23,7 @@ def _classes(seed: int) -> Classes:
     return Classes(sizes=np.random.default_rng(seed).zipf(1.6, 300).clip(1, 60).astype(np.int64))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("chance", [0.05, 0.3, 1])
 def test_estimates_are_those_of_the_risk_report(seed: int, chance: float) -> None:
@@ -35,6 +36,7 @@ def test_estimates_are_those_of_the_risk_report(seed: int, chance: float) -> Non
     assert known.zayatz == pytest.approx(by_hand, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("estimator", ["dankar", "zayatz", "pitman", "snb"])
 def test_only_records_that_are_alone_go_and_the_rest_keeps_the_promise(seed: int, estimator: str) -> None:
@@ -54,6 +56,7 @@ def test_only_records_that_are_alone_go_and_the_rest_keeps_the_promise(seed: int
     assert nobody.sum() == (classes.sizes > 1).sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ["dankar", "zayatz"])
 @pytest.mark.parametrize(("alone", "pairs", "chance"), [(3, 11, "1/3"), (5, 8, "1/7"), (40, 60, "1/9"), (8, 4, "1")])
 def test_at_a_tie_the_threshold_is_met_and_below_it_is_not(alone: int, pairs: int, chance: str, estimator: str) -> None:

@@ -141,6 +141,7 @@ FORGED: dict[str, dict[str, object]] = {
 }
 
 
+@pytest.mark.slow
 def test_a_forged_account_is_refused(account: shoal.Account, tmp_path: Path) -> None:
     folder = shoal.anonymize(table(), TRUTHFUL, account=account).write(tmp_path / "first")
     path = folder / "certificate.json"

@@ -71,6 +71,7 @@ def test_amounts_are_rounded_up_when_they_are_converted() -> None:
         Loss.within_both(1, 0)
 
 
+@pytest.mark.slow
 def test_a_thousand_questions_are_far_more_exact_in_rho() -> None:
     pure, concentrated = prospects(1000, 1, "1e-6")
     assert pure.deviation > 1400

@@ -146,6 +146,7 @@ def test_minus_zero_is_zero() -> None:
     assert parse("age = -0.0", SCHEMA) == parse("age = 0", SCHEMA)
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
     with suppress(FilterError):

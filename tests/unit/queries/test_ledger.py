@@ -317,6 +317,7 @@ class TestTampering:
             with pytest.raises(sqlite3.IntegrityError, match="never"):
                 ledger._connection.execute(statement)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "statement",
         [
@@ -343,6 +344,7 @@ class TestTampering:
         with pytest.raises(LedgerError):
             ledger.spend("alice", TENTH)
 
+    @pytest.mark.slow
     def test_a_flipped_byte_is_detected_or_changes_nothing(self, closed: Ledger, path: Path, tmp_path: Path) -> None:
         whole = path.read_bytes()
         chosen, detected = random.Random(1), 0
@@ -365,6 +367,7 @@ class TestTampering:
             opened.close()
         assert detected > 30
 
+    @pytest.mark.slow
     def test_every_flipped_byte_of_an_entry_is_detected(self, closed: Ledger, path: Path, tmp_path: Path) -> None:
         whole, target = path.read_bytes(), copy(closed, tmp_path / "copy")
         start = whole.index(b'count where age >= 7"') - 100
@@ -482,6 +485,7 @@ class TestRefusals:
         with pytest.raises(LedgerError, match="nothing is answered"):
             ledger.spend("alice", TENTH)
 
+    @pytest.mark.slow
     @pytest.mark.skipif(os.name != "posix", reason="needs POSIX limits")
     def test_a_process_that_may_not_write_more_refuses(self, ledger: Ledger, path: Path) -> None:
         ledger.close()

@@ -187,6 +187,7 @@ class TestRefusals:
             client.count(epsilon="0.1")
         assert client.standing.spent == Loss.of("0.3")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "body",
         [
@@ -219,6 +220,7 @@ class TestRefusals:
         status, data = raw(client, "POST", "/v1/ask", body, Authorization=f"Bearer {token}")
         assert (status, data["code"]) == (413, "refused")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(("method", "path"), [("GET", "/nothing"), ("DELETE", "/v1/ask"), ("GET", "/docs")])
     def test_other_places_do_not_exist(self, client: Client, method: str, path: str) -> None:
         status, data = raw(client, method, path)
@@ -351,6 +353,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 class TestTLS:
+    @pytest.mark.slow
     def test_a_client_that_knows_the_authority_asks_over_tls(
         self, vault: Vault, token: str, serve: Serve, certificate: tuple[Path, Path]
     ) -> None:

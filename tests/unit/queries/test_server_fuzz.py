@@ -54,6 +54,7 @@ def described(served: tuple[Any, str, Ledger]) -> Any:
     return schemathesis.openapi.from_asgi("/openapi.json", served[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["POSITIVE", "NEGATIVE"])
 def test_every_response_is_one_that_the_description_knows(
     described: Any, served: tuple[Any, str, Ledger], mode: str

@@ -110,6 +110,7 @@ class TestFigures:
         found = dt.date.fromisoformat(str(session.quantile("born", epsilon=LOUD).value))
         assert abs((found - median).days) < 60
 
+    @pytest.mark.slow
     def test_look_ups(self, session: Session, columns: dict[str, Any]) -> None:
         answer = session.look_up("id", "person 17", "sex", "age", "born", "illness", epsilon=LOUD)
         assert answer.value == {
@@ -145,6 +146,7 @@ class TestNoise:
         assert len(set(found)) > 3
         assert all(abs(value - RECORDS) < 40 for value in found)  # type: ignore[operator]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("ask", "truth"),
         [
@@ -295,6 +297,7 @@ class TestBudget:
 
 
 class TestRefusals:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("ask", "error", "message"),
         [
@@ -385,6 +388,7 @@ class TestRefusals:
             assert outcomes[0] == outcomes[1]
 
 
+@pytest.mark.slow
 def test_somebody_who_is_there_twice_is_answered_from_the_prior() -> None:
     schema = Schema(attributes=(Attribute(name="id", role=Role.IDENTIFIER), AGE))
     twice = shoal.read(pa.table({"id": ["a", "a", "b"], "age": [90, 90, 90]}), schema=schema)
@@ -418,6 +422,7 @@ def test_whole_numbers_as_texts_identify_people() -> None:
         assert session.look_up("id", "2", "age", epsilon=1000).value == 40
 
 
+@pytest.mark.slow
 def test_a_session_is_reached_from_the_package() -> None:
     code = "import shoal; assert shoal.queries.Session is shoal.Session; assert shoal.Vault and shoal.Ledger"
     subprocess.run([sys.executable, "-c", code], check=True)

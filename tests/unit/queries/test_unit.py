@@ -143,6 +143,7 @@ def test_a_scale_costs_what_all_records_of_a_person_can_change() -> None:
 # -- which records
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("records", "seen"), [(None, 4), (1, 4), (2, 7), (3, 9), (1000, 106)])
 @pytest.mark.parametrize("in_memory", [True, False])
 def test_answers_look_at_no_more_records_of_a_person(records: int | None, seen: int, *, in_memory: bool) -> None:

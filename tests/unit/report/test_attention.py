@@ -3,6 +3,7 @@ from __future__ import annotations
 import collections
 
 import pyarrow as pa
+import pytest
 
 import shoal
 from shoal import methods
@@ -42,6 +43,7 @@ def test_classes_of_one_secret_are_counted():
     assert any(each.startswith("25.0% of the records are in a class where all have") for each in found.attention)
 
 
+@pytest.mark.slow
 def test_summary_and_report_say_the_same_to_everybody_without_advice(tmp_path):
     rows = pa.table({"zip": [f"z{n}" for n in range(40)], "sex": ["m", "w"] * 20, "pay": [*range(15), *[50] * 25]})
     found = release(rows, zip="quasi-identifier", sex="quasi-identifier", pay="sensitive")

@@ -112,6 +112,7 @@ def test_inference_is_what_counting_by_hand_gives(release: Path) -> None:
     assert "Not measured: the release alone does not tell." in render_html(document)
 
 
+@pytest.mark.slow
 def test_with_the_original_attacks_are_measured(release: Path, original: shoal.Table) -> None:
     document = board_report(release, original, shoal.Plan.load(release / "plan.toml"))
     assert document.board is not None

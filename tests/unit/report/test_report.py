@@ -91,6 +91,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _release(tmp_path_factory.mktemp("report") / "release", _crowd([70]))
 
 
+@pytest.mark.slow
 def test_a_release_holds_its_public_report_and_verifies_with_it(folder: Path) -> None:
     found = shoal.verify(folder)
     assert found.passed
@@ -118,6 +119,7 @@ def test_the_report_agrees_with_counting_the_released_records(folder: Path) -> N
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [REPORT, "summary.txt", "certificate.json"])
 def test_what_is_published_is_the_same_whoever_was_suppressed(tmp_path: Path, name: str) -> None:
     texts = []
@@ -131,6 +133,7 @@ def test_what_is_published_is_the_same_whoever_was_suppressed(tmp_path: Path, na
     assert _figures(texts[0]) == _figures(texts[1])
 
 
+@pytest.mark.slow
 def test_no_file_of_a_release_names_a_value_of_a_suppressed_record_alone(tmp_path: Path) -> None:
     rows = _crowd([70, 93])
     rows["illness"] = [*(["F1", "F2", "C1"] * 20), "Q7", "Q7"]
@@ -230,6 +233,7 @@ def test_a_page_asks_for_nothing_and_its_policy_allows_nothing(folder: Path) -> 
     assert "unsafe" not in policies[0]
 
 
+@pytest.mark.slow
 def test_terminal_text_holds_no_sign_that_a_terminal_obeys(tmp_path: Path) -> None:
     column = "a\x1b[2Jb\u202ec"
     rows: dict[str, list[object]] = {"age": [30] * 6, "town": ["x"] * 6, column: ["y"] * 6}
@@ -357,6 +361,7 @@ def test_a_release_in_memory_draws_its_lattice_with_the_chosen_node_ringed() -> 
         made.plot.column("name")
 
 
+@pytest.mark.slow
 def test_the_internal_report_repeats_the_search_and_draws_it(folder: Path) -> None:
     original = shoal.read(pa.table(_crowd([70]))).with_schema(_schema())
     found = _internal(folder, original)

@@ -44,6 +44,7 @@ def test_guesses_are_counted_as_by_hand(records: list[tuple[int, int]]) -> None:
     assert found.guess >= found.baseline
 
 
+@pytest.mark.slow
 @given(RECORDS)
 def test_values_of_a_group_count_as_one_at_its_level(records: list[tuple[int, int]]) -> None:
     hierarchy = build(Attribute(name="s", hierarchy=GROUPS), pa.array([str(i) for i in range(6)]))

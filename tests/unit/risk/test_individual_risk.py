@@ -12,6 +12,7 @@ from shoal.errors import ParameterError
 from shoal.risk import individual_risk
 
 
+@pytest.mark.slow
 @given(st.integers(1, 80), st.floats(0.01, 0.999))
 def test_it_is_the_expectation_of_one_over_the_people(f: int, p: float) -> None:
     expected = p**f / f * hyp2f1(f, f, f + 1, 1 - p)

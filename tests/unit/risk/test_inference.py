@@ -19,6 +19,7 @@ def _commonest(values: list[tuple[int, int]]) -> tuple[int, int]:
     return min(counted, key=lambda value: (-counted[value], value))
 
 
+@pytest.mark.slow
 @given(points(), boxes())
 def test_guesses_are_the_commonest_value_among_records_that_fit(people: list, released: list) -> None:
     (found,) = inference(pair_of(people, released), targets=1000)

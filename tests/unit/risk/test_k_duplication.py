@@ -34,6 +34,7 @@ def _table(records: list[tuple[int, str]]) -> shoal.Table:
     ).with_schema(SCHEMA)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.lists(st.tuples(st.integers(0, 30), st.sampled_from("xyz")), min_size=6, max_size=40), st.integers(2, 5))
 def test_it_is_k_anonymous_on_all_columns_and_holds_real_records(records: list, k: int) -> None:

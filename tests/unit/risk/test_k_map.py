@@ -21,6 +21,7 @@ SCHEMA = shoal.Schema(
 TOWNS = ("a", "b", "c")
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.sampled_from(TOWNS)), min_size=1, max_size=30),

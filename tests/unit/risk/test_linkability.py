@@ -14,6 +14,7 @@ from shoal.risk._attacks import _joined
 from shoal.schema import Role
 
 
+@pytest.mark.slow
 @given(points(), boxes())
 def test_rows_are_joined_by_the_records_that_connect_them(people: list, released: list) -> None:
     pair = pair_of(people, released).only((0, 1))

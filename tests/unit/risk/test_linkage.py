@@ -12,6 +12,7 @@ from shoal.errors import ParameterError
 from shoal.risk import Pair, linkage
 
 
+@pytest.mark.slow
 @given(points(), boxes())
 def test_links_are_counted_as_by_hand(people: list, released: list) -> None:
     found = linkage(pair_of(people, released), targets=1000)

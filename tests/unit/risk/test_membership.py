@@ -29,6 +29,7 @@ def people() -> shoal.Table:
     return shoal.read(table).with_schema(SCHEMA)
 
 
+@pytest.mark.slow
 def test_releasing_records_as_they_are_gives_members_away(people: shoal.Table) -> None:
     found = membership(people, lambda half: half, targets=10, shadows=8)
     assert found.success.rate == 1.0
@@ -36,12 +37,14 @@ def test_releasing_records_as_they_are_gives_members_away(people: shoal.Table) -
     assert found.risk == 1.0
 
 
+@pytest.mark.slow
 def test_releasing_nothing_gives_nobody_away(people: shoal.Table) -> None:
     stars = pa.table({"age": ["*"] * 60, "town": ["*"] * 60, "illness": ["x", "y"] * 30})
     found = membership(people, lambda half: shoal.read(stars), targets=20, shadows=20)
     assert abs(found.success.rate - 0.5) < 0.15  # four deviations of 200 coins
 
 
+@pytest.mark.slow
 def test_halves_that_cannot_be_released_are_left_out(people: shoal.Table) -> None:
     calls = iter(range(100))
 
@@ -59,6 +62,7 @@ def test_halves_that_cannot_be_released_are_left_out(people: shoal.Table) -> Non
         membership(people, never, shadows=4)
 
 
+@pytest.mark.slow
 def test_targets_can_be_drawn_and_the_same_seed_draws_the_same(people: shoal.Table) -> None:
     first, second = (
         membership(people, lambda half: half.select("age", "illness"), targets=5, shadows=6, outliers=False, seed=2)

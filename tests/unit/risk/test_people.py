@@ -79,6 +79,7 @@ def same(found: UnitRisk | None, wanted: UnitRisk | None) -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_risks_are_those_of_the_definitions(seed: int) -> None:
     rows = drawn(seed)
@@ -135,6 +136,7 @@ def test_one_person_with_half_of_all_records_is_pointed_out() -> None:
     assert told.startswith(f"{words} released records")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("person", [True, False])
 @pytest.mark.parametrize("method", [shoal.Generalize(suppression_limit=1), shoal.Mdav()], ids=lambda each: each.name)
 def test_the_risk_after_a_release_is_that_of_its_classes(method: shoal.Method, person: bool) -> None:

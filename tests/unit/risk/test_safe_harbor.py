@@ -19,6 +19,7 @@ def _found(name: str, values: list[object], **described: object) -> Finding:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "values", "letters"),
     [

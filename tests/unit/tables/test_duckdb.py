@@ -23,6 +23,7 @@ def test_the_private_folder_goes_with_the_engine() -> None:
     assert not folder.exists()
 
 
+@pytest.mark.slow
 def test_the_private_folder_goes_with_the_table() -> None:
     table = read(pa.table({"a": [1]}))
     folder = table.engine.folder
@@ -65,6 +66,7 @@ def test_impossible_limits_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_little_memory_spills_to_the_private_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOAL_MEMORY", "40MiB")
     monkeypatch.setenv("SHOAL_THREADS", "1")
@@ -79,6 +81,7 @@ def test_names_and_texts_are_quoted() -> None:
     assert literal("it's") == "'it''s'"
 
 
+@pytest.mark.slow
 def test_threads_share_a_table() -> None:
     table = read(pa.table({"a": list(range(2000)), "b": [str(number % 7) for number in range(2000)]}))
 

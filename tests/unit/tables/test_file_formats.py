@@ -24,6 +24,7 @@ ROWS = pa.table(
 WRITTEN = [".xlsx", ".dta", ".sav", ".xpt", ".jsonl", ".feather", ".arrow"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", WRITTEN)
 def test_what_was_written_is_read_back(ending, tmp_path):
     write(shoal.read(ROWS), tmp_path / f"a{ending}")

@@ -80,6 +80,7 @@ def test_an_empty_column_stops_nothing_where_it_is_dropped():
         shoal.read(rows, schema=schema.with_role("empty", "sensitive"))
 
 
+@pytest.mark.slow
 def test_a_messy_table_is_drafted_so_that_it_can_be_read(tmp_path):
     rows = [
         f"{20 + n % 60};{n % 28 + 1:02d}.{n % 12 + 1:02d}.2023;{n % 3},{n % 10}0;{'?' if n % 9 == 0 else 'mw'[n % 2]};"

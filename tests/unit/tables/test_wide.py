@@ -23,6 +23,7 @@ def test_a_query_about_one_column_does_not_name_the_others(tmp_path: Path) -> No
     assert '"c"' not in query
 
 
+@pytest.mark.slow
 def test_a_wide_table_is_checked_in_several_small_queries() -> None:
     names = [f"c{i}" for i in range(100)]
     table = shoal.read(pa.table({name: ["1", "x", None] for name in names}))

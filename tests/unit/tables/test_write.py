@@ -126,6 +126,7 @@ def test_a_folder_is_replaced_as_a_whole(tmp_path: Path) -> None:
     assert left(tmp_path / "a") == ["new"]
 
 
+@pytest.mark.slow
 def test_a_file_that_grows_beyond_a_limit_is_an_error(tmp_path: Path) -> None:
     script = """
         import resource, signal, sys
@@ -146,6 +147,7 @@ def test_a_file_that_grows_beyond_a_limit_is_an_error(tmp_path: Path) -> None:
     assert left(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_an_interrupt_while_writing_leaves_nothing_behind(tmp_path: Path) -> None:
     temporary, target = tmp_path / "tmp", tmp_path / "out"
     temporary.mkdir()

@@ -39,6 +39,7 @@ def _coin(biases: dict[str, float], seed: int) -> Callable[[str], bool]:
     return lambda name: bernoulli(biases[name], source=source)
 
 
+@pytest.mark.slow
 def test_the_bound_is_below_the_truth_and_near_it() -> None:
     result = audit(_coin({"first": 0.75, "second": 0.25}, 1), "first", "second", trials=5000)
     assert math.log(3) - 0.2 < result.epsilon < math.log(3)
@@ -56,6 +57,7 @@ def test_equal_inputs_show_nothing() -> None:
     assert result.epsilon < 0.1
 
 
+@pytest.mark.slow
 def test_delta_is_granted() -> None:
     # The event has probability 1/4 on one input and 0 on the other: all of it is delta.
     coin = _coin({"first": 0.25, "second": 0.0}, 4)
@@ -71,6 +73,7 @@ def test_the_event_is_chosen_on_other_runs_than_it_is_measured_on() -> None:
     assert result.epsilon == 0
 
 
+@pytest.mark.slow
 def test_false_alarms_are_as_rare_as_stated() -> None:
     # epsilon = ln 3 is true; at 50 % confidence the bound may exceed it in half of the audits, and does in fewer.
     coin = _coin({"first": 0.75, "second": 0.25}, 5)

@@ -12,6 +12,7 @@ from shoal.testing import strategies
 few = settings(max_examples=30)
 
 
+@pytest.mark.slow
 @few
 @given(strategies.described_tables())
 def test_a_table_fits_its_schema(described):
@@ -23,6 +24,7 @@ def test_a_table_fits_its_schema(described):
         assert attribute.missing is not Missing.REFUSE or not column.null_count
 
 
+@pytest.mark.slow
 @few
 @given(strategies.described_tables(roles=[Role.SENSITIVE], kinds=[Kind.DATE], min_rows=2, max_rows=3, min_columns=2))
 def test_options_are_kept(described):
@@ -45,6 +47,7 @@ def drawn(strategy, number=100):
     return found
 
 
+@pytest.mark.slow
 def test_extremes_are_among_the_tables():
     described = drawn(strategies.described_tables(max_rows=3), 200)
     assert any(table.num_rows == 0 for _, table in described)
@@ -58,6 +61,7 @@ def test_extremes_are_among_the_tables():
     assert {attribute.role for attribute in attributes} == set(Role)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", list(Kind))
 def test_every_rule_that_fits_a_kind_is_drawn(kind):
     def names(**options):

@@ -15,6 +15,7 @@ from shoal.risk import Pair
 from shoal.utility import associations
 
 
+@pytest.mark.slow
 @given(points(), boxes())
 def test_associations_are_those_of_spread_records(people: list, released: list) -> None:
     found = associations(pair_of(people, released, ordered=(0, 2)))
@@ -25,6 +26,7 @@ def test_associations_are_those_of_spread_records(people: list, released: list) 
         assert [matrix[i][i] for i in range(3)] == [1.0, 1.0, 1.0]
 
 
+@pytest.mark.slow
 @given(points(), boxes())
 def test_categorical_pairs_have_cramers_v(people: list, released: list) -> None:
     found = associations(pair_of(people, released))

@@ -15,6 +15,7 @@ from shoal.risk import Pair
 from shoal.utility import distributions
 
 
+@pytest.mark.slow
 @given(points(), boxes())
 def test_distances_are_those_of_spread_records(people: list, released: list) -> None:
     found = distributions(pair_of(people, released, ordered=(0,)))
@@ -89,6 +90,7 @@ def test_no_value_is_shown() -> None:
     assert "12345" not in repr(found)
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=20), st.lists(st.integers(0, 3), min_size=1, max_size=20))
 def test_distances_of_points_are_those_of_scipy(first: list[int], second: list[int]) -> None:
     (found,) = distributions(_numbers([*map(float, first)], [*map(float, second)]))

@@ -48,6 +48,7 @@ def test_parts_are_disjoint_and_the_same_for_the_same_seed(tables: tuple[shoal.T
     assert first.equals(second)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["illness", "pay"])
 def test_the_originals_are_as_good_as_the_originals(tables: tuple[shoal.Table, shoal.Table], target: str) -> None:
     train, test = tables

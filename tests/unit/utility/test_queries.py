@@ -16,6 +16,7 @@ from shoal.utility._queries import _Counter, _range
 EVERYTHING = tuple((0, size - 1) for size in SIZES)
 
 
+@pytest.mark.slow
 @given(boxes(), st.data())
 def test_counts_are_those_of_spread_records(released: list, data: st.DataObject) -> None:
     counter = _Counter(pair_of([(0, 0, 0)], released).released)
@@ -24,6 +25,7 @@ def test_counts_are_those_of_spread_records(released: list, data: st.DataObject)
     assert counter.count(columns, ranges) == pytest.approx(count(spread(released), columns, ranges), abs=1e-4)
 
 
+@pytest.mark.slow
 @given(points(), boxes(), st.integers(0, 5))
 def test_errors_are_shares_and_repeat(people: list, released: list, seed: int) -> None:
     pair = pair_of(people, released)

@@ -14,6 +14,7 @@ from shoal.risk import Pair
 from shoal.utility._spread import draw_leaves, leaf_shares, moments, overlaps
 
 
+@pytest.mark.slow
 @given(boxes())
 def test_shares_are_those_of_spread_records(released: list) -> None:
     pair = pair_of([(0, 0, 0)], released)
@@ -23,6 +24,7 @@ def test_shares_are_those_of_spread_records(released: list) -> None:
         assert shares.tolist() == pytest.approx([float(share) for share in marginal(masses, column, size)], abs=1e-9)
 
 
+@pytest.mark.slow
 @given(boxes())
 def test_moments_are_those_of_the_leaves(released: list) -> None:
     pair = pair_of([(0, 0, 0)], released, ordered=(2,))
@@ -35,6 +37,7 @@ def test_moments_are_those_of_the_leaves(released: list) -> None:
     assert moments(pair.released, 0, pair.axes[0]) is None
 
 
+@pytest.mark.slow
 @given(boxes())
 def test_drawn_leaves_lie_in_their_boxes_and_every_leaf_is_drawn(released: list) -> None:
     pair = pair_of([(0, 0, 0)], released)

@@ -95,6 +95,7 @@ def test_a_signature_says_three_things(signed: Path) -> None:
     assert content["algorithm"] == "Ed25519"
 
 
+@pytest.mark.slow
 def test_a_release_is_signed_as_it_is_written(made: shoal.Release, keys: Keys, tmp_path: Path) -> None:
     folder = made.write(tmp_path / "release", sign=keys[0])
     assert _signature(folder, keys[1]).passed
@@ -107,6 +108,7 @@ def test_a_release_without_a_signature_fails_where_a_signer_is_asked_for(plain: 
     assert "not signed" in check.detail
 
 
+@pytest.mark.slow
 def test_another_key_fails(signed: Path, tmp_path: Path) -> None:
     private, public = new_key(tmp_path / "other")
     assert not _signature(signed, public).passed
@@ -114,6 +116,7 @@ def test_another_key_fails(signed: Path, tmp_path: Path) -> None:
     assert _signature(signed, public).passed, "signing again replaces the signature"
 
 
+@pytest.mark.slow
 def test_a_key_swapped_in_the_signature_fails(signed: Path, plain: Path, keys: Keys, tmp_path: Path) -> None:
     other = Path(shutil.copytree(plain, tmp_path / "other"))
     shoal.sign(other, new_key(tmp_path / "mallory")[0])
@@ -145,6 +148,7 @@ EDITS: dict[str, Callable[[str], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edit", EDITS)
 def test_an_edited_signature_fails(edit: str, signed: Path, keys: Keys) -> None:
     path = signed / "signature.json"
@@ -155,6 +159,7 @@ def test_an_edited_signature_fails(edit: str, signed: Path, keys: Keys) -> None:
     assert not _signature(signed).passed
 
 
+@pytest.mark.slow
 def test_every_bit_of_a_signature_counts(signed: Path, keys: Keys) -> None:
     import base64
 

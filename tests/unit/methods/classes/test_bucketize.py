@@ -18,6 +18,7 @@ SCHEMA = Schema(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("t", [Fraction(5, 4), Fraction(3, 2), 2, Fraction(5, 2), 3, 7])
 @pytest.mark.parametrize("k", [1, 5, 33])
 def test_every_t_above_one_is_kept_and_k_too(t: Fraction, k: int) -> None:

@@ -72,6 +72,7 @@ def test_a_value_that_is_not_declared_is_not_named() -> None:
     assert "ultraviolet" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_refinement_bounds_the_ratio_of_any_two_truths() -> None:
     """The kind of refinement is the one whose factors are e^epsilon between any two values, not to the prior."""
     source, epsilon, number = SeededSource(6), Fraction(2), 2000

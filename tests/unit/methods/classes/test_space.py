@@ -55,6 +55,7 @@ def test_distances_of_few_values_are_kept() -> None:
     assert _distances(embedding(squared, np.ones(4, dtype=int))) == pytest.approx(squared)
 
 
+@pytest.mark.slow
 def test_common_values_get_places_of_their_own_and_rare_ones_lie_in_the_middle() -> None:
     size = 500
     weights = np.full(size, 1)

@@ -57,6 +57,7 @@ def test_every_record_looks_like_k_and_every_cell_is_as_it_was_or_suppressed(see
         assert all(number <= before[value] for value, number in shown.items())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("k", [2, 3])
 def test_no_way_of_suppressing_costs_less_than_the_bound(seed: int, k: int) -> None:
@@ -70,6 +71,7 @@ def test_no_way_of_suppressing_costs_less_than_the_bound(seed: int, k: int) -> N
     assert wild["suppressed cells at least"] <= best <= wild["suppressed cells"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "m"), [(2, None), (4, None), (3, 2), (4, 1)])
 def test_what_a_record_shows_is_true_of_k_records(k: int, m: int | None, tmp_path: Path) -> None:
     rows = _rows(70, 11, (3, 4, 6))
@@ -178,6 +180,7 @@ def survey(shared_data: Path) -> Any:
     return read
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "k", "cells", "theirs"), [("testdata", 2, 157, 157), ("testdata", 3, 283, 293), ("testdata", 5, 466, 500)]
 )
@@ -195,6 +198,7 @@ def test_fewer_cells_than_sdcmicro_by_wildcards(survey: Any, name: str, k: int, 
     assert reference.compatible(seen).min() >= k  # by sdcMicro's own count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "k", "cells", "least"),
     [("testdata", 2, 203, 181), ("testdata", 3, 384, 327), ("testdata", 5, 710, 556), ("eusilc", 3, 3317, 3317)],
@@ -207,6 +211,7 @@ def test_strict_counting_on_surveys(survey: Any, name: str, k: int, cells: int, 
     assert release.measures["suppressed cells at least"] == least
 
 
+@pytest.mark.slow
 def test_what_sdcmicro_calls_enough_for_any_three_columns_is_not(survey: Any) -> None:
     rows, k, m = survey("testdata"), 3, 3
     codes = np.stack([np.unique(column, return_inverse=True)[1] for column in zip(*rows, strict=True)], axis=1)

@@ -27,6 +27,7 @@ def _table(
     return places, SensitiveAttribute(name="x", size=codes.max() + 1, ordered=ordered, labels=labels), codes[:, None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", get_args(Strategy))
 @pytest.mark.parametrize(("values", "distance"), [(500, "ordered"), (8, "ordered"), (8, "equal")])
 @pytest.mark.parametrize("t", ["0.05", "0.2"])
@@ -41,6 +42,7 @@ def test_every_class_keeps_the_distance_and_k(strategy: Strategy, values: int, d
     assert farthest <= Fraction(t)
 
 
+@pytest.mark.slow
 def test_closeness_first_is_more_homogeneous_where_values_follow_the_quasi_identifiers() -> None:
     places, attribute, codes = _table(600, 600, 2)
     wanted = (KAnonymity(3), TCloseness("x", "0.1"))

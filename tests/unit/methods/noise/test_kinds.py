@@ -34,6 +34,7 @@ def drawn(kind: str, number: int) -> np.ndarray:
     return np.array([made.release_all([Fraction(0)] * CLUSTERS, source=source) for _ in range(number)])
 
 
+@pytest.mark.slow
 def test_gaussian_noise_has_the_variance_that_rho_asks_for() -> None:
     from scipy.stats import kstest
 
@@ -45,6 +46,7 @@ def test_gaussian_noise_has_the_variance_that_rho_asks_for() -> None:
     assert noise("gaussian").typical == pytest.approx(np.abs(values).mean(), rel=0.02)
 
 
+@pytest.mark.slow
 def test_the_rings_of_box_noise_have_densities_that_fall_by_epsilon() -> None:
     from scipy.stats import chisquare
 

@@ -28,6 +28,7 @@ def means(rows: tuple[tuple[int, ...], ...], points: int) -> np.ndarray:
     return np.stack([values[rows].mean(axis=0) for rows in partition.clusters()])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("records", [1, 2, 3])
 def test_no_person_moves_the_means_of_one_column_by_more_than_the_noise_covers(records: int) -> None:
     """All tables of six records on a grid of four values whose first person changes all records."""
@@ -66,6 +67,7 @@ def release(*, records: int | None = None, **settings: object) -> shoal.Release:
     return shoal.anonymize(shoal.read(table).with_schema(SCHEMA), budget, method=method)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("records", "kept", "neighbours"),
     [

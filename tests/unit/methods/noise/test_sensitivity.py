@@ -61,6 +61,7 @@ def test_the_natural_order_moves_exactly_as_far_as_stated(n: int, k: int) -> Non
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "k"), [(3, 1), (4, 1), (4, 2)])
 def test_several_attributes_move_no_farther_than_stated_and_farther_than_one_cluster(n: int, k: int) -> None:
     domain = list(itertools.product(range(3), repeat=2))
@@ -161,6 +162,7 @@ def test_under_the_public_rule_noise_and_width_of_clusters_are_least_together(
     assert error(k) < min(error(0.9 * k), error(1.1 * k))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "k"), [(3, 1), (4, 1), (4, 2), (6, 2)])
 @pytest.mark.parametrize("kind", ["box", "gaussian"])
 def test_no_change_of_a_record_moves_the_means_out_of_what_the_noise_covers(n: int, k: int, kind) -> None:

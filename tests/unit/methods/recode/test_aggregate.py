@@ -90,6 +90,7 @@ def text(value: object) -> str:
     return str(value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "aggregates",
     [
@@ -181,6 +182,7 @@ def test_aggregates_that_cannot_be_are_refused_by_name() -> None:
     assert "KMAnonymity" in said
 
 
+@pytest.mark.slow
 def test_a_forged_aggregate_and_a_forged_step_fail(tmp_path: Path) -> None:
     import hashlib
 

@@ -43,6 +43,7 @@ def searched(
     return judge
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suppressed", [0, 20, 10**6])
 @pytest.mark.parametrize("models", [[KAnonymity(5)], [KAnonymity(3), DistinctLDiversity("s", 2)]], ids=repr)
 def test_local_search_finds_the_best_of_4096_nodes(models: list[Model], suppressed: int) -> None:

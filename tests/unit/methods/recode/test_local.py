@@ -77,6 +77,7 @@ def test_every_method_reports_the_measure_asked_for(method: Recode) -> None:
     assert found.value == pytest.approx(Discernibility().value(found.recoding, frequencies))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", LOCAL, ids=repr)
 def test_every_method_keeps_sensitive_models(method: Recode) -> None:
     frequencies = table(AGE, ALL, sensitive=True)

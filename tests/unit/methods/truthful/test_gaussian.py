@@ -152,6 +152,7 @@ def test_a_record_changes_every_score_by_at_most_one() -> None:
     assert moved == {-1, 0, 1}
 
 
+@pytest.mark.slow
 def test_scheme_and_counts_together_stay_within_epsilon_and_delta_end_to_end() -> None:
     """Two tables of a column, the choice of levels that depends on them, and the table of the pair: one distribution.
 

@@ -27,6 +27,7 @@ def granularity(records: list[Record] = RECORDS) -> Granularity:
     return Granularity(reference.setting([TALL, FLAT], records, reference.sampling(HALF, 3)))
 
 
+@pytest.mark.slow
 def test_a_draw_has_the_probabilities_of_the_exponential_mechanism() -> None:
     score, epsilon, number, source = granularity(), Fraction(2, 5), 1000, SeededSource(3)
     found = Counter(draw(score, epsilon, source).levels for _ in range(number))

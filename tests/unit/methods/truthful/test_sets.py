@@ -72,6 +72,7 @@ def test_a_release_without_any_record_is_refused(people: shoal.Table) -> None:
         shoal.anonymize(table, private, method=method)
 
 
+@pytest.mark.slow
 def test_no_table_shows_more_than_is_true(people: shoal.Table, folder: Path) -> None:
     original = people.to_arrow().to_pandas()
     certificate = json.loads((folder / CERTIFICATE).read_text())
@@ -96,6 +97,7 @@ def test_no_table_shows_more_than_is_true(people: shoal.Table, folder: Path) -> 
     assert len(certificate["further_data"]) == 5
 
 
+@pytest.mark.slow
 def test_it_verifies_and_a_changed_figure_does_not(folder: Path, tmp_path: Path) -> None:
     assert shoal.verify(folder).passed
     for number, change in enumerate(
@@ -121,6 +123,7 @@ def test_it_verifies_and_a_changed_figure_does_not(folder: Path, tmp_path: Path)
         assert not shoal.verify(forged, rendered=False).passed, number
 
 
+@pytest.mark.slow
 def test_a_plan_with_a_chosen_pair_exchanged_for_another_level_is_refused(folder: Path, tmp_path: Path) -> None:
     plan = shoal.Plan.load(folder / "plan.toml")
     assert plan.method.parameters()["chosen"]
@@ -164,6 +167,7 @@ def joint(people: shoal.Table, tmp_path_factory: pytest.TempPathFactory) -> Path
     return plan.run(people, source=QuickSource(7)).write(tmp_path_factory.mktemp("joint") / "release")
 
 
+@pytest.mark.slow
 def test_a_table_of_all_columns_shows_disjoint_cells_and_never_more_than_is_true(
     people: shoal.Table, joint: Path
 ) -> None:
@@ -188,6 +192,7 @@ def test_a_table_of_all_columns_shows_disjoint_cells_and_never_more_than_is_true
     assert covered.max() == 1
 
 
+@pytest.mark.slow
 def test_a_table_of_all_columns_verifies_and_a_changed_figure_does_not(joint: Path, tmp_path: Path) -> None:
     assert shoal.verify(joint).passed
     content = json.loads((joint / CERTIFICATE).read_text())
@@ -296,6 +301,7 @@ def test_a_person_with_all_records_in_the_same_cells_is_hidden_by_the_noise_of_a
         assert normal.cdf(wide / 2 - 1 / wide) - math.exp(epsilon) * normal.cdf(-wide / 2 - 1 / wide) > delta
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("records", [None, 2])
 def test_tables_promise_to_persons_and_verify(people: shoal.Table, records: int | None, tmp_path: Path) -> None:
     described = people.schema

@@ -70,6 +70,7 @@ def drawn_schemes(
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda each: f"{each.name} {each.least}")
 def test_schemes_are_drawn_with_their_exact_probabilities(operator: Operator) -> None:
     # chi-square at alpha = 1e-6; the same draws reject the probabilities of another rate

@@ -53,6 +53,7 @@ def test_m_is_the_smallest_whose_delta_is_small_enough(epsilon: str, delta: str)
         assert attained >= arb(exact_delta(m, epsilon)) * (1 - arb(2) ** -50)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "delta"), [*itertools.product(EPSILONS, DELTAS)])
 @pytest.mark.parametrize("least", [1, 2, 5, 20])
 def test_neighbouring_classes_differ_by_no_more_than_is_promised(epsilon: str, delta: str, least: int) -> None:
