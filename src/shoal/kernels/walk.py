@@ -6,7 +6,7 @@ import ctypes
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,8 @@ __all__ = ["BoxAttribute", "Order", "Proportions", "Start", "score", "screen"]
 
 Mask = npt.NDArray[np.bool_]
 
+#: The bits of fields that the compiled kernel counts in an array.
+_NARROW = 8
 #: A class is only refused if it fails by more than rounding can explain.
 ROUNDING = 1e-9
 
@@ -315,7 +317,9 @@ def _refused(node: _Screened, kept: Mask, asked: Proportions) -> tuple[Mask, boo
 
 def score_native(start: Start, gains: Floats, *, slope: float, base: float = 1.0, best_value: bool = False) -> Floats:
     """Score with the compiled kernel; see :func:`score`."""
-    scores = np.empty(int(np.prod([len(axis.costs) for axis in start.axes])))
+    order, start = _narrow_last(start)
+    shape = [len(axis.costs) for axis in start.axes]
+    scores = np.empty(math.prod(shape))
     gains = np.ascontiguousarray(gains, dtype=np.float64)
     compiled().shoal_score(
         ctypes.c_int64(len(start.keys)),
@@ -327,7 +331,29 @@ def score_native(start: Start, gains: Floats, *, slope: float, base: float = 1.0
         ctypes.c_double(base),
         *pointers(*_described(start), gains, scores),
     )
-    return scores
+    return np.ascontiguousarray(scores.reshape(shape).transpose(np.argsort(order))).ravel() if order else scores
+
+
+def _narrow_last(start: Start) -> tuple[list[int], Start]:
+    """Return the axes in another order, and the tuples with their fields in that order.
+
+    The narrowest axes come last, as many as have at most 256 combinations of codes: the compiled kernel counts these in
+    an array instead of sorting them.
+    """
+    if start.target:
+        return list(range(len(start.axes))), start
+    bits = [axis.bits for axis in start.axes]
+    upwards = sorted(range(len(bits)), key=lambda j: (bits[j], -j))
+    narrow = set(itertools.compress(upwards, np.cumsum([bits[j] for j in upwards]) <= _NARROW))
+    order = sorted(range(len(bits)), key=lambda j: j in narrow)
+    axes, keys, shift = [], np.zeros_like(start.keys), 0
+    for axis in (start.axes[j] for j in reversed(order)):
+        codes = start.keys >> np.uint64(axis.shift) & np.uint64((1 << axis.bits) - 1)
+        keys |= codes << np.uint64(shift)
+        axes.append(replace(axis, shift=shift))
+        shift += axis.bits
+    rows = np.argsort(keys)
+    return order, Start(keys[rows], start.counts[rows], tuple(reversed(axes)))
 
 
 def screen_native(

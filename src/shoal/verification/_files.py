@@ -136,9 +136,14 @@ def hidden(path: Path) -> str | None:
             return "the name of a program that does not write such files"
         if _unaccounted(path, content):
             return "bytes that belong to no column"
-        if not all(_rightly_summed_up(file, group) for group in range(content.num_row_groups)):
-            return "minima and maxima that are not those of the records"
-        return "values that no record has" if _unused(path, file.schema_arrow) else None
+        file = pq.ParquetFile(path, read_dictionary=_texts(file.schema_arrow))
+        unused = False
+        for group in range(content.num_row_groups):
+            rows = file.read_row_group(group)
+            if not _rightly_summed_up(rows, content.row_group(group)):
+                return "minima and maxima that are not those of the records"
+            unused = unused or any(_has_unused(chunk) for column in rows.columns for chunk in column.chunks)
+        return "values that no record has" if unused else None
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if lacking(error) is not None:
             raise
@@ -159,19 +164,30 @@ def _unaccounted(path: Path, content: pq.FileMetaData) -> int:
     return int(path.stat().st_size - used - footer - 4 - 2 * len(_MAGIC))
 
 
-def _rightly_summed_up(file: pq.ParquetFile, group: int) -> bool:
+def _texts(schema: pa.Schema) -> list[str]:
+    return [field.name for field in schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)]
+
+
+def _rightly_summed_up(rows: pa.Table, group: pq.RowGroupMetaData) -> bool:
     """Return whether the least and greatest values that a group of rows states are those of its records."""
-    stated = [file.metadata.row_group(group).column(number).statistics for number in range(file.metadata.num_columns)]
-    if not any(each is not None and each.has_min_max for each in stated):
-        return True
-    rows = file.read_row_group(group)
-    for column, each in zip(rows.columns, stated, strict=True):
-        if each is None or not each.has_min_max:
+    if rows.num_columns != group.num_columns:  # columns within columns, which no release has
+        return False
+    for number, column in enumerate(rows.columns):
+        stated = group.column(number).statistics
+        if stated is None or not stated.has_min_max:
             continue
-        found = pc.min_max(column.drop_null()).as_py()
-        if not (_begins(found["min"], each.min) and _ends(found["max"], each.max)):
+        found = pc.min_max(_occurring(column)).as_py()
+        if not (_begins(found["min"], stated.min) and _ends(found["max"], stated.max)):
             return False
     return True
+
+
+def _occurring(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+    """Return the values that a column has, those of a dictionary once each."""
+    if not pa.types.is_dictionary(column.type):
+        return column.drop_null()
+    used = [chunk.dictionary.take(pc.unique(chunk.indices.drop_null())) for chunk in column.chunks]
+    return pa.chunked_array(used, type=column.type.value_type)
 
 
 def _begins(least: object, stated: object) -> bool:
@@ -186,15 +202,6 @@ def _ends(greatest: object, stated: object) -> bool:
     if isinstance(greatest, str) and isinstance(stated, str) and len(stated.encode()) > 60:
         return greatest.startswith(stated[:-1]) and greatest <= stated
     return greatest == stated
-
-
-def _unused(path: Path, schema: pa.Schema) -> bool:
-    """Return whether the dictionary of a column of texts has values that the column does not have."""
-    names = [field.name for field in schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)]
-    if not names:
-        return False
-    rows = pq.ParquetFile(path, read_dictionary=names).read(columns=names)
-    return any(_has_unused(chunk) for column in rows.columns for chunk in column.chunks)
 
 
 def _has_unused(chunk: pa.Array) -> bool:

@@ -449,6 +449,125 @@ class Screen {
     int64_t required_ = 0;
 };
 
+// The scores of all steps of the last attributes, whose fields are narrow: rows that differ in these alone stand together,
+// and are counted in a small array for every combination of steps, without the tables that the steps would make.
+constexpr uint64_t MOST_CELLS = 256;
+class NarrowSteps {
+  public:
+    NarrowSteps(const std::vector<Attribute> &attributes, double base) : base_(base) {
+        for (const Attribute &each : attributes) cells_ *= static_cast<size_t>(each.mask) + 1;
+        nodes_.resize(1);
+        add(attributes, 0, 0);
+        sums_.resize(nodes_.size());
+        for (Node &node : nodes_) node.counts.assign(cells_, 0), node.costs.resize(cells_), node.taken.resize(cells_ + 1);
+    }
+
+    // Write one score per combination of steps, and return where the next ones go.
+    template <class Gain> double *score(const std::vector<Row> &table, const Gain gain, double *scores) {
+        std::fill(sums_.begin(), sums_.end(), 0.0);
+        const uint64_t narrow = cells_ - 1;
+        for (size_t start = 0, end; start < table.size(); start = end) {
+            const uint64_t prefix = table[start].key & ~narrow;
+            for (end = start + 1; end < table.size() && (table[end].key & ~narrow) == prefix; ++end) {}
+            if (end == start + 1)
+                alone(table[start], gain(table[start].count));
+            else
+                together(&table[start], end - start, gain);
+        }
+        return std::copy(sums_.begin(), sums_.end(), scores);
+    }
+
+  private:
+    // A combination of steps: the one that it is one step above, and what that step makes of each cell and adds to its cost.
+    struct Node {
+        size_t below = 0;
+        std::vector<uint32_t> map;
+        std::vector<double> change;
+        std::vector<int64_t> counts;
+        std::vector<double> costs;
+        std::vector<uint32_t> taken; // the cells that have records
+        size_t size = 0;             // and how many
+    };
+
+    // Add the nodes of all attributes from `depth` on, in the order of the walk, above the node `at`.
+    void add(const std::vector<Attribute> &attributes, size_t depth, size_t at) {
+        if (depth == attributes.size()) return;
+        const Attribute &attribute = attributes[depth];
+        const uint64_t field = attribute.mask << attribute.shift;
+        for (size_t step = 0;; ++step) {
+            add(attributes, depth + 1, at);
+            if (step == attribute.maps.size()) return;
+            Node node;
+            node.below = at;
+            node.map.resize(cells_), node.change.resize(cells_);
+            for (uint64_t cell = 0; cell < cells_; ++cell) {
+                const uint64_t code = (cell & field) >> attribute.shift;
+                // a field may have room for codes that there are none of
+                if (code >= attribute.sizes[step]) continue;
+                node.map[cell] = static_cast<uint32_t>((cell & ~field) | static_cast<uint64_t>(attribute.maps[step][code]) << attribute.shift);
+                node.change[cell] = attribute.changes[step][code];
+            }
+            at = nodes_.size();
+            nodes_.push_back(std::move(node));
+        }
+    }
+
+    void alone(const Row &row, double gained) {
+        nodes_[0].taken[0] = static_cast<uint32_t>(row.key & (cells_ - 1));
+        nodes_[0].costs[0] = row.cost;
+        sums_[0] += gained * (base_ - row.cost);
+        for (size_t i = 1; i < nodes_.size(); ++i) {
+            Node &node = nodes_[i];
+            const Node &below = nodes_[node.below];
+            const uint32_t cell = below.taken[0];
+            node.taken[0] = node.map[cell];
+            node.costs[0] = below.costs[0] + node.change[cell];
+            sums_[i] += gained * (base_ - node.costs[0]);
+        }
+    }
+
+    template <class Gain> void together(const Row *rows, size_t number, const Gain gain) {
+        Node &lowest = nodes_[0];
+        double sum = 0.0;
+        for (size_t r = 0; r < number; ++r) {
+            const auto cell = static_cast<uint32_t>(rows[r].key & (cells_ - 1));
+            lowest.taken[r] = cell, lowest.counts[cell] = rows[r].count, lowest.costs[cell] = rows[r].cost;
+            sum += gain(rows[r].count) * (base_ - rows[r].cost);
+        }
+        lowest.size = number;
+        sums_[0] += sum;
+        for (size_t i = 1; i < nodes_.size(); ++i) sums_[i] += rolled_up(nodes_[nodes_[i].below], nodes_[i], gain, base_);
+        for (Node &node : nodes_)
+            for (size_t t = 0; t < node.size; ++t) node.counts[node.taken[t]] = 0;
+    }
+
+    template <class Gain> static double rolled_up(const Node &below, Node &node, const Gain gain, const double base) {
+        const uint32_t *from = below.taken.data(), *map = node.map.data();
+        const int64_t *counted = below.counts.data();
+        const double *costed = below.costs.data(), *change = node.change.data();
+        uint32_t *taken = node.taken.data();
+        int64_t *counts = node.counts.data();
+        double *costs = node.costs.data();
+        size_t size = 0;
+        for (size_t t = 0, end = below.size; t < end; ++t) {
+            const uint32_t cell = from[t], to = map[cell];
+            taken[size] = to;
+            size += counts[to] == 0;
+            counts[to] += counted[cell];
+            costs[to] = costed[cell] + change[cell];
+        }
+        node.size = size;
+        double sum = 0.0;
+        for (size_t t = 0; t < size; ++t) sum += gain(counts[taken[t]]) * (base - costs[taken[t]]);
+        return sum;
+    }
+
+    const double base_;
+    size_t cells_ = 1;
+    std::vector<Node> nodes_;
+    std::vector<double> sums_;
+};
+
 } // namespace
 
 // The score of every node, in the order of the walk: the sum over classes of gains[size] * (base - cost), where sizes
@@ -458,22 +577,33 @@ SHOAL_API void shoal_score(int64_t rows, int32_t number, int32_t target, int32_t
                            double slope, double base, const uint64_t *keys, const int64_t *counts, const double *costs,
                            const int32_t *steps, const int32_t *shifts, const int32_t *bits, const int64_t *lengths,
                            const int32_t *maps, const double *changes, const double *gains, double *scores) {
-    const auto gain = [&](int64_t size) {
+    const auto gain = [=](int64_t size) {
         return size < entries ? gains[size] : gains[entries - 1] + slope * static_cast<double>(size - entries + 1);
     };
-    shoal::Walk walk(attributes_of(number, steps, shifts, bits, lengths, maps, changes));
-    walk.run(
-        table_of(rows, keys, counts, costs), [](size_t, size_t) { return true; },
-        [&](const std::vector<Row> &table) {
-            double score = 0.0;
-            for (size_t i = 0, end; i < table.size(); i = end) {
-                double best = gain(table[i].count);
-                for (end = i + 1; best_value && end < table.size() && table[end].key >> target == table[i].key >> target; ++end)
-                    best = std::max(best, gain(table[end].count));
-                score += best * (base - table[i].cost);
-            }
-            *scores++ = score;
+    std::vector<Attribute> attributes = attributes_of(number, steps, shifts, bits, lengths, maps, changes);
+    const auto all = [](size_t, size_t) { return true; };
+    if (!target) {
+        std::vector<Attribute> narrow;
+        for (uint64_t cells = 1; !attributes.empty() && attributes.back().mask < MOST_CELLS / cells; attributes.pop_back()) {
+            cells *= attributes.back().mask + 1;
+            narrow.insert(narrow.begin(), attributes.back());
+        }
+        NarrowSteps last(narrow, base);
+        shoal::Walk(std::move(attributes)).run(table_of(rows, keys, counts, costs), all, [&](const std::vector<Row> &table) {
+            scores = last.score(table, gain, scores);
         });
+        return;
+    }
+    shoal::Walk(std::move(attributes)).run(table_of(rows, keys, counts, costs), all, [&](const std::vector<Row> &table) {
+        double score = 0.0;
+        for (size_t i = 0, end; i < table.size(); i = end) {
+            double best = gain(table[i].count);
+            for (end = i + 1; best_value && end < table.size() && table[end].key >> target == table[i].key >> target; ++end)
+                best = std::max(best, gain(table[end].count));
+            score += best * (base - table[i].cost);
+        }
+        *scores++ = score;
+    });
 }
 
 // Walk over a box and return how many of its nodes may have a value of at most `best`; write their numbers in the walk

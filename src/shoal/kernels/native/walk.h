@@ -26,6 +26,7 @@ struct Attribute {
     uint64_t mask; // of the field, before it is shifted
     std::vector<const int32_t *> maps;   // maps[s][code]: the code one level up
     std::vector<const double *> changes; // changes[s][code]: what the step adds to the cost
+    std::vector<uint64_t> sizes;         // sizes[s]: how many codes both have
 };
 
 // Steps come one after the other, attribute by attribute: for each its length, and in `maps` and `changes` that many
@@ -39,6 +40,7 @@ inline std::vector<Attribute> attributes_of(int32_t number, const int32_t *steps
         for (int32_t step = 0; step < steps[d]; ++step, maps += *lengths, changes += *lengths, ++lengths) {
             attributes[d].maps.push_back(maps);
             attributes[d].changes.push_back(changes);
+            attributes[d].sizes.push_back(static_cast<uint64_t>(*lengths));
         }
     }
     return attributes;
@@ -52,60 +54,65 @@ inline std::vector<Row> table_of(int64_t rows, const uint64_t *keys, const int64
 
 class Walk {
   public:
-    Walk(std::vector<Attribute> attributes) : attributes_(std::move(attributes)), tables_(attributes_.size() + 1) {}
+    Walk(std::vector<Attribute> attributes) : attributes_(std::move(attributes)), tables_(attributes_.size()) {}
 
     // Call enter(attribute, step) before the nodes with this step of the attribute; if it returns false they are
     // skipped, and so are higher steps. Call visit(table) at every node.
-    template <class Enter, class Visit> void run(std::vector<Row> table, Enter enter, Visit visit) {
-        tables_[0] = std::move(table);
-        descend(0, enter, visit);
+    template <class Enter, class Visit> void run(const std::vector<Row> &table, Enter enter, Visit visit) {
+        descend(0, table, enter, visit);
     }
 
   private:
-    template <class Enter, class Visit> void descend(size_t depth, Enter &enter, Visit &visit) {
-        if (depth == attributes_.size()) return visit(tables_[depth]);
+    template <class Enter, class Visit>
+    void descend(size_t depth, const std::vector<Row> &table, Enter &enter, Visit &visit) {
+        if (depth == attributes_.size()) return visit(table);
         const Attribute &attribute = attributes_[depth];
-        const bool last = depth + 1 == attributes_.size();
         for (size_t step = 0;; ++step) {
             if (!enter(depth, step)) return;
-            if (last) {
-                visit(tables_[depth]);
-            } else {
-                tables_[depth + 1] = tables_[depth];
-                descend(depth + 1, enter, visit);
-            }
+            const std::vector<Row> &raised = step ? tables_[depth] : table;
+            descend(depth + 1, raised, enter, visit);
             if (step == attribute.maps.size()) return;
-            raise(tables_[depth], attribute, step);
+            raise(raised, tables_[depth], attribute, step);
         }
     }
 
-    static void raise(std::vector<Row> &table, const Attribute &attribute, size_t step) {
+    // Write to `to` the rows of `from`, which may be the same table, one level higher.
+    static void raise(const std::vector<Row> &from, std::vector<Row> &to, const Attribute &attribute, size_t step) {
         const int32_t *map = attribute.maps[step];
         const double *change = attribute.changes[step];
         const uint64_t field = attribute.mask << attribute.shift;
-        for (Row &row : table) {
-            const uint64_t code = (row.key & field) >> attribute.shift;
-            row.key = (row.key & ~field) | static_cast<uint64_t>(map[code]) << attribute.shift;
-            row.cost += change[code];
-        }
+        const size_t rows = from.size();
+        to.resize(rows);
         // Runs of equal keys up to this field, then equal keys become one row.
         size_t kept = 0;
-        for (size_t start = 0, end; start < table.size(); start = end) {
-            const uint64_t prefix = table[start].key >> attribute.shift;
+        for (size_t next = 0; next < rows;) {
+            const size_t start = kept;
+            uint64_t prefix = 0, before = 0;
             bool ordered = true;
-            for (end = start + 1; end < table.size() && table[end].key >> attribute.shift == prefix; ++end)
-                ordered = ordered && table[end - 1].key <= table[end].key;
-            if (!ordered) sort(table.data() + start, end - start);
-            size_t last = kept;
-            table[kept++] = table[start];
-            for (size_t i = start + 1; i < end; ++i) {
-                if (table[i].key == table[last].key)
-                    table[last].count += table[i].count;
+            for (; next < rows; ++next) {
+                Row row = from[next];
+                const uint64_t code = (row.key & field) >> attribute.shift;
+                row.key = (row.key & ~field) | static_cast<uint64_t>(map[code]) << attribute.shift;
+                if (kept == start)
+                    prefix = row.key >> attribute.shift;
+                else if (row.key >> attribute.shift != prefix)
+                    break;
+                row.cost += change[code];
+                ordered = ordered && before <= row.key;
+                before = row.key;
+                to[kept++] = row;
+            }
+            const size_t end = kept;
+            if (!ordered) sort(to.data() + start, end - start);
+            kept = start;
+            for (size_t i = start; i < end; ++i) {
+                if (i > start && to[i].key == to[kept - 1].key)
+                    to[kept - 1].count += to[i].count;
                 else
-                    last = kept, table[kept++] = table[i];
+                    to[kept++] = to[i];
             }
         }
-        table.resize(kept);
+        to.resize(kept);
     }
 
     // The rows are a few ascending runs, one per value that was merged: merge neighbours until one is left.
@@ -142,7 +149,7 @@ class Walk {
     }
 
     std::vector<Attribute> attributes_;
-    std::vector<std::vector<Row>> tables_;
+    std::vector<std::vector<Row>> tables_; // by attribute: raised so far
 };
 
 } // namespace shoal
