@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.kernels import Counts, Floats
 from shoal.tables._engine import ROW, key, quiet
@@ -32,7 +33,8 @@ __all__ = [
     "repeat",
 ]
 
-
+#: Distinct values of a column that are fetched at once.
+_FEW = 1000
 _ORDER, _COPIES, _COPY = "__shoal_order__", "__shoal_copies__", "__shoal_copy__"
 
 
@@ -130,14 +132,20 @@ class ValueCounts:
     distinct: int
     present: int
     numeric: bool
+    fetched: pa.Table | None
 
     def every(self) -> pa.Table:
         """Return every ``value`` and the number of ``records`` that have it."""
+        if self.fetched is not None:
+            return self.fetched
         with quiet(self.table.source.name):
             return self.table.engine.fetch(self.counts)
 
     def commonest(self, number: int, *, length: int) -> pa.Table:
         """Return the commonest values as text of at most ``length`` characters, the commonest first."""
+        if self.fetched is not None and pa.types.is_string(self.fetched["value"].type):
+            first = self.fetched.sort_by([("records", "descending"), ("value", "ascending")]).slice(0, number)
+            return first.set_column(0, "value", pc.utf8_slice_codeunits(first["value"], 0, length))
         value, records = self.counts["value"], self.counts["records"]
         shown = self.counts.select(value=value.cast("string").substr(0, length), records=records, whole=value)
         ordered = shown.order_by([shown["records"].desc(), "whole"]).select("value", "records")
@@ -151,15 +159,20 @@ def count_values(table: Table, name: str) -> ValueCounts:
     counts = values.group_by("value").aggregate(records=values.count())
     known = counts.filter(counts["value"].notnull())
     with quiet(table.source.name):
-        (size,) = table.engine.fetch(
-            known.aggregate(distinct=known.count(), present=known["records"].sum())
-        ).to_pylist()
+        rows = table.engine.fetch(known.limit(_FEW + 1))
+        if len(rows) <= _FEW:
+            size = {"distinct": len(rows), "present": pc.sum(rows["records"]).as_py()}
+        else:
+            (size,) = table.engine.fetch(
+                known.aggregate(distinct=known.count(), present=known["records"].sum())
+            ).to_pylist()
     return ValueCounts(
         table=table,
         counts=known,
         distinct=int(size["distinct"]),
         present=int(size["present"] or 0),
         numeric=bool(known.schema()["value"].is_numeric()),
+        fetched=rows if len(rows) <= _FEW else None,
     )
 
 
