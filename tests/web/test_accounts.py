@@ -68,3 +68,42 @@ def test_accounts_that_are_not_there_or_cannot_count_are_refused(browser: Browse
     account = browser.post(f"/api/tables/{table}/accounts", json={"epsilon": "5"}).json()["id"]
     crowd = {"promises": [{"model": "k-anonymity", "parameters": {"k": 2}}], "account": account}
     assert browser.post(f"/api/tables/{table}/runs", json=crowd).status_code == 422
+
+
+def test_the_same_file_opened_again_finds_its_account_and_other_files_may_name_it(browser: Browser) -> None:
+    rows = ROWS.replace("yes", "oui")
+    columns = [COLUMNS[0], {"role": "sensitive", "values": ["oui", "no"]}]
+    first, again, other = (
+        browser.draft(content.encode(), name)
+        for content, name in ((rows, "one.csv"), (rows, "renamed.csv"), (rows + "F,no\n", "other.csv"))
+    )
+    for each in (first, again, other):
+        assert browser.put(f"/api/tables/{each}/schema", json={"columns": columns}).status_code == 200
+    account = browser.post(f"/api/tables/{first}/accounts", json={"epsilon": "3", "delta": "0.01"}).json()["id"]
+    assert f'<option value="{account}" selected>account of one.csv' in browser.get(f"/tables/{again}/promise").text
+    assert f'<option value="{account}">account of one.csv' in browser.get(f"/tables/{other}/promise").text
+    assert browser.post(f"/api/tables/{again}/runs", json=wanted(account, "1")).status_code == 201
+    refused = browser.post(f"/api/tables/{other}/runs", json=wanted(account, "1"))
+    assert refused.status_code == 422
+    assert "not the table that the account was made for" in refused.text
+
+
+def test_a_vault_pays_from_the_account_of_its_table(browser: Browser, table: str) -> None:
+    account = browser.post(f"/api/tables/{table}/accounts", json={"epsilon": "4", "delta": "0.01"}).json()["id"]
+    both = browser.post(f"/api/tables/{table}/vaults", json={"epsilon": "1", "account": account})
+    assert both.status_code == 422
+    assert browser.post(f"/api/tables/{table}/vaults", json={}).status_code == 422
+    assert browser.post(f"/api/tables/{table}/vaults", json={"account": "0" * 16}).status_code == 404
+    vaults = len(browser.get("/api/vaults").json())
+    made = browser.post(f"/api/tables/{table}/vaults", json={"account": account})
+    assert made.status_code == 201, made.text
+    assert len(browser.get("/api/vaults").json()) == vaults + 1
+    vault = made.json()
+    assert (vault["account"], vault["whole"]["left"]) == (account, "epsilon 4, delta 0.01")
+    run = browser.post(f"/api/tables/{table}/runs", json=wanted(account, "1")).json()["id"]
+    assert browser.wait(run)["state"] == "done"
+    assert browser.get(f"/api/vaults/{vault['id']}").json()["whole"]["left"] == "epsilon 3, delta 0.009"
+    page = browser.get(f"/vaults/{vault['id']}").text
+    assert "All analysts and releases together spent" in page
+    assert browser.delete(f"/api/vaults/{vault['id']}").status_code == 204
+    assert browser.get(f"/api/accounts/{account}").json()["left"] == "epsilon 3, delta 0.009", "spent stays spent"

@@ -19,7 +19,7 @@ from shoal.web._store import Changed, NotFound, Store, now
 if TYPE_CHECKING:
     from shoal import Schema, Table
 
-__all__ = ["Context", "Here", "OpenTables", "receive"]
+__all__ = ["Context", "Here", "OpenTables", "digest_of", "receive"]
 
 SCHEMA = "schema.toml"
 
@@ -69,6 +69,12 @@ class Context:
         with self.opened.open(folder / about["file"], about.get("reading")) as table:
             yield table
 
+    def content(self, identity: str) -> str:
+        """Return what a table is recognised by when the same file is opened again."""
+        about = self.store.tables.about(identity)
+        # tables that were opened by older versions have no note of it
+        return str(about.get("content") or digest_of(self.store.tables.path(identity) / about["file"]))
+
     def schema(self, identity: str) -> Schema:
         """Return the schema of an uploaded table."""
         from shoal import schema
@@ -85,6 +91,11 @@ class Context:
             raise Changed(
                 "the columns were changed in another window since this page was opened", hint="load the page again"
             )
+
+    def account(self, identity: str) -> Path:
+        """Return the folder of an account that there is."""
+        self.store.accounts.about(identity)
+        return self.store.account(identity)
 
     def column(self, identity: str, number: int) -> str:
         """Return the name of a column; the web knows columns by number, for a name may be anything."""
@@ -131,6 +142,12 @@ def _context(request: Request) -> Context:
 
 
 Here = Annotated[Context, Depends(_context)]
+
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 async def receive(request: Request, path: Path) -> int:

@@ -240,7 +240,12 @@ def _compared(here: Context, run: str, about: dict[str, Any]) -> HTMLResponse:
 @router.get("/vaults")
 def all_vaults(here: Here) -> HTMLResponse:
     """Show all vaults, and make one of a table."""
-    return _page("vaults", vaults=vaults.every_vault(here), tables=list(here.store.tables.all()))
+    return _page(
+        "vaults",
+        vaults=vaults.every_vault(here),
+        accounts=accounts.every_account(here),
+        tables=list(here.store.tables.all()),
+    )
 
 
 @router.get("/vaults/{vault}")

@@ -39,7 +39,8 @@ def create(here: Here, table: str, budget: Amounts) -> dict[str, Any]:
                 epsilon=budget.epsilon,
                 delta=budget.delta,
             )
-        here.store.accounts.note(identity, {"name": about["name"], "table": table, "created": now()})
+        known = {"name": about["name"], "table": table, "content": here.content(table), "created": now()}
+        here.store.accounts.note(identity, known)
     except BaseException:
         here.store.accounts.remove(identity)
         raise
@@ -67,13 +68,17 @@ def one_account(here: Here, account: str) -> dict[str, Any]:
 
 
 def accounts_of(here: Context, table: str) -> list[dict[str, Any]]:
-    """Return the accounts that were opened for a table."""
-    return [one_account(here, each["id"]) for each in here.store.accounts.all() if each.get("table") == table]
+    """Return all accounts, those first that were opened for this table or for the same file: these are its ``own``."""
+    content = here.content(table)
+    found = [
+        one_account(here, each["id"]) | {"own": each.get("table") == table or each.get("content") == content}
+        for each in here.store.accounts.all()
+    ]
+    return sorted(found, key=lambda each: not each["own"])
 
 
 def opened(here: Context, account: str) -> Account:
     """Return an account of the app."""
     from shoal import Account
 
-    here.store.accounts.about(account)
-    return Account.open(here.store.account(account))
+    return Account.open(here.account(account))

@@ -223,6 +223,7 @@ class VaultAnswer(_Answer):
     name: str
     created: str
     records: int
+    account: str | None = Field(default=None, description="the account that pays, for releases as well")
     unit: str = Field(default="", description="whose loss budgets count")
     whole: _StandingAnswer | None = Field(default=None, description="all analysts together")
     analysts: list[_AnalystAnswer] = []

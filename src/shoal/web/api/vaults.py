@@ -37,9 +37,15 @@ class Amounts(BaseModel):
     delta: Amount = "0"
 
 
-class NewVault(Amounts):
-    """The budget that all analysts share, and how many records of a person answers look at."""
+class NewVault(BaseModel):
+    """The budget that all analysts share, or the account of the table; how many records of a person answers look at."""
 
+    model_config = ConfigDict(extra="forbid")
+    epsilon: Amount | None = None
+    delta: Amount = "0"
+    account: str | None = Field(
+        default=None, max_length=64, description="instead of epsilon: the account that pays for releases as well"
+    )
     records_per_person: int | None = Field(default=None, ge=1, le=10**6)
 
 
@@ -65,11 +71,12 @@ def every_vault(here: Here) -> list[dict[str, Any]]:
 @router.post("/tables/{table}/vaults", status_code=201, response_model=VaultAnswer)
 def create(here: Here, table: str, wanted: NewVault) -> dict[str, Any]:
     """Make a vault of a copy of a table, whose columns somebody has confirmed and whose domains are declared."""
-    from shoal import tables
+    from shoal import Account, tables
     from shoal.queries import Loss, Vault
 
     about, home = here.store.tables.about(table), here.store.tables.path(table)
-    budget = Loss.of(wanted.epsilon, wanted.delta)
+    budget = None if wanted.epsilon is None else Loss.of(wanted.epsilon, wanted.delta)
+    payer = None if wanted.account is None else Account.open(here.account(wanted.account))
     identity = here.store.vaults.new()
     folder = here.store.vaults.path(identity)
     try:
@@ -83,9 +90,11 @@ def create(here: Here, table: str, wanted: NewVault) -> dict[str, Any]:
             str(folder / _DATA),
             schema=folder / SCHEMA,
             budget=budget,
+            account=payer,
             records_per_person=wanted.records_per_person,
         )
-        here.store.vaults.note(identity, {"name": about["name"], "created": now(), "records": about["records"]})
+        known = {"name": about["name"], "created": now(), "records": about["records"]}
+        here.store.vaults.note(identity, known | ({} if payer is None else {"account": wanted.account}))
     except BaseException:
         here.store.vaults.remove(identity)
         raise

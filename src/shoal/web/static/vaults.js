@@ -14,8 +14,8 @@ function when(selector, action) {
 
 const vault = document.querySelector("#vault")?.dataset.vault;
 when("#new-vault", async (form) => {
-  const records = text(form, "records_per_person");
-  const made = await call("POST", `/api/tables/${text(form, "table")}/vaults`, { ...budget(form), ...(records && { records_per_person: Number(records) }) });
+  const [records, account] = ["records_per_person", "account"].map((name) => text(form, name));
+  const made = await call("POST", `/api/tables/${text(form, "table")}/vaults`, { ...(account ? { account } : budget(form)), ...(records && { records_per_person: Number(records) }) });
   location.assign(`/vaults/${made.id}`);
 });
 when("#budget", async (form) => {
