@@ -85,6 +85,8 @@ class Release(Made):
     """
 
     bill: Payment | None = field(default=None, repr=False)
+    #: where it was written: what its files show need not be computed again
+    folders: list[Path] = field(default_factory=list, repr=False)
 
     def write(self, folder: str | Path, *, csv: bool = False, sign: str | Path | None = None) -> Path:
         """Write the release to a new folder, which appears whole or not at all.
@@ -104,6 +106,7 @@ class Release(Made):
             self._write(Path(folder), csv=csv, key=None if sign is None else read_key(sign))
         if self.bill is not None:
             self.bill.written(Path(folder))
+        self.folders.append(Path(folder))
         return Path(folder)
 
     def _write(self, folder: Path, *, csv: bool, key: Ed25519PrivateKey | None) -> None:
@@ -144,7 +147,8 @@ class Release(Made):
     @property
     def attention(self) -> tuple[str, ...]:
         """What no promise covers and the holder should see first: columns erased, secrets that single people out."""
-        return attention(self)
+        files = [folder / DATA for folder in self.folders if (folder / DATA).is_file()]
+        return attention(self, tables.reread(files[-1]) if files else self.table)
 
     @property
     def released(self) -> Released:

@@ -25,6 +25,8 @@ __all__ = ["EXAMPLES", "anonymize"]
 
 # enough to find what one level per column would cost, or something near it
 _SECONDS = 5.0
+# records of a table that is counted once more for that
+_COMPARED = 1_000_000
 
 METHODS = {
     "specialize": "as fine as the neighbours allow; the default",
@@ -239,6 +241,7 @@ def anonymize(
     if stopping.enough():
         _output.warning("you stopped the search: this is the best release that it had found by then.")
     compared = plan is None and method is None and people is None and not stopping.enough()
+    compared = compared and release.records <= _COMPARED
     instead = _one_level(release, data, key) if compared else None
     _show(release, output, instead=instead, json=json)
 

@@ -22,8 +22,8 @@ _SAME = 0.05
 _MOST = 30
 
 
-def attention(release: Made) -> tuple[str, ...]:
-    """Return what the holder should see of a release, with what to do about it.
+def attention(release: Made, table: Table) -> tuple[str, ...]:
+    """Return what the holder should see of a release, whose records are ``table``, with what to do about it.
 
     Sentences on columns that were erased, secrets that single people out, classes of one secret, one person with
     very many records, and searches that stopped. Nothing is said of a differentially private release, whose promise
@@ -31,7 +31,7 @@ def attention(release: Made) -> tuple[str, ...]:
     """
     if release.private is not None or len(release.parts) > 1 or not release.records:
         return ()
-    found = (*_noticed(release.table, release.plan.schema, release.records), *_dominated(release))
+    found = (*_noticed(table, release.plan.schema, release.records), *_dominated(release))
     return (*(f"{fact} {advice}" for fact, advice in found), *_unfinished(release))
 
 
@@ -47,10 +47,7 @@ def _noticed(table: Table, schema: Schema, records: int) -> Iterator[tuple[str, 
 
 
 def _erased(table: Table, schema: Schema) -> Iterator[tuple[str, str]]:
-    for name in [each for each in schema.quasi_identifiers if each in table.columns]:
-        values = tables.count_values(table, name)
-        if values.distinct != 1 or values.commonest(1, length=2)["value"][0].as_py() != TOP:
-            continue
+    for name in tables.erased(table, [each for each in schema.quasi_identifiers if each in table.columns], TOP):
         rule = schema[name].hierarchy
         why = (
             "Its hierarchy has nothing between the value and `*`; groups in between"

@@ -32,6 +32,7 @@ from ._counting import class_sizes as class_sizes
 from ._counting import containing as containing
 from ._counting import count_values as count_values
 from ._counting import distinct_values as distinct_values
+from ._counting import erased as erased
 from ._counting import in_order as in_order
 from ._counting import numbers as numbers
 from ._counting import ordered as ordered

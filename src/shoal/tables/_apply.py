@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ import pyarrow.compute as pc
 from shoal.errors import ParameterError, Problems
 from shoal.tables._classes import Dictionary, Encoded, Recoding
 from shoal.tables._columns import Packing
-from shoal.tables._engine import key, quiet, sorted_by_values
+from shoal.tables._engine import OURS, key, quiet, sorted_by_values
 from shoal.tables._keyed import pseudonyms
 from shoal.tables._table import Table
 
@@ -27,6 +28,10 @@ Codes = npt.NDArray[np.int64]
 
 #: A released column with at most this many distinct values travels through the sort as a few bits.
 FEW = 1000
+#: So many records are counted instead of sorted where few of them differ; fewer are sorted in no time.
+MANY = 1_000_000
+_OFTEN = 4  # times that a record is repeated on average, at least
+_COPIES, _COPY = f"{OURS}copies__", f"{OURS}copy__"
 
 
 def apply(
@@ -105,11 +110,13 @@ def _released(table: Table, lookup: Lookup, records: ir.Table, chosen: list[str]
             carried[name] = records[name]
         elif not column.few:
             carried[name] = records[f"label{j}"]
-    ordered = table.engine.apart(sorted_by_values(records.select(**carried)))
+    rows = records.select(**carried)
+    known = rows.filter(*(rows[word].notnull() for word in words)) if words and lookup.tuples is None else rows
+    ordered = table.engine.apart(_in_order(table, lookup, known))
     few = lookup.few
     return ordered.select(
         **{
-            name: _unpacked(ordered, packing, few.index(columns[name][0]), columns[name][1])
+            name: _unpacked(table, ordered, packing, few.index(columns[name][0]), columns[name][1])
             if name in columns and columns[name][1].few
             else ordered[name]
             for name in chosen
@@ -117,14 +124,22 @@ def _released(table: Table, lookup: Lookup, records: ir.Table, chosen: list[str]
     )
 
 
-def _unpacked(ordered: ir.Table, packing: Packing, position: int, column: ReleasedColumn) -> Any:
+def _in_order(table: Table, lookup: Lookup, rows: ir.Table) -> ir.Table:
+    """Return the rows sorted by all their columns; where few are different, each is counted and then repeated."""
     import ibis
 
-    if len(column.labels) == 1:
-        return ibis.literal(column.labels[0].as_py(), type="string")
+    if not lookup.repeats(table, [name for name in rows.columns if name in table.columns]):
+        return sorted_by_values(rows)
+    counted = rows.group_by(rows.columns).aggregate(**{_COPIES: rows.count()})
+    ordered = table.engine.apart(counted.order_by([ibis.asc(name) for name in rows.columns]))
+    copies = ordered.mutate(**{_COPY: ibis.range(0, ordered[_COPIES]).unnest()})
+    return copies.select(*rows.columns)
+
+
+def _unpacked(table: Table, ordered: ir.Table, packing: Packing, position: int, column: ReleasedColumn) -> Any:
     word = ordered[f"word{packing.words[position]}"]
     code = (word >> packing.shifts[position]) & ((1 << packing.bits[position]) - 1)
-    return ibis.array(column.labels.to_pylist()).cast("array<string>")[code.cast("int32")]
+    return table.engine.labelled(code, column.labels)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -189,10 +204,14 @@ class Lookup:
         return cls(encoded=encoded, released=released, tuples=once if suppressed or local else None)
 
     def join(self, table: Table) -> ir.Table:
-        """Return the kept records with a column ``label{j}`` or a part ``part{j}`` for each column looked up."""
+        """Return the records with a column ``label{j}`` or a part ``part{j}`` for each column looked up.
+
+        A part is null where no kept record has the value: such records are dropped before they are sorted.
+        """
         frequencies = self.encoded.frequencies
         packing = Packing.of([hierarchy.size for hierarchy in frequencies.hierarchies])
-        records = table.expression
+        records, joined = table.expression, dict[str, pa.Table]()
+        numbers: dict[str, Any] = {}
         for j, dictionary in enumerate(self.encoded.dictionaries):
             known: dict[str, Any] = {f"value{j}": dictionary.values}
             if self.tuples is not None:
@@ -200,9 +219,25 @@ class Lookup:
             column = self.released.get(j)
             if column is not None and column.of_value is not None:
                 known |= dict(self._columns(j, column, column.of_value))
-            if len(known) > 1:
-                records = _join(table, records, dictionary.name, _without_unused(known))
+            found = _translated(table, dictionary.name, known)
+            if found is not None:
+                numbers |= found
+            elif len(known) > 1:
+                joined[dictionary.name] = _without_unused(known)
+        records = records.mutate(**numbers) if numbers else records
+        for name, rows in joined.items():
+            records = _join(table, records, name, rows)
         return records if self.tuples is None else self._join_tuples(table, records, packing, self.tuples)
+
+    def repeats(self, table: Table, others: Sequence[str]) -> bool:
+        """Return whether the released records, which have some other columns too, surely repeat one another often."""
+        frequencies = self.encoded.frequencies
+        if frequencies.records < MANY:
+            return False
+        rows, counted = table.expression, {*frequencies.attributes, *(each.name for each in frequencies.sensitive)}
+        several = {f"n{i}": rows[name].approx_nunique() + 1 for i, name in enumerate(others) if name not in counted}
+        found = table.engine.fetch(rows.aggregate(**several)).to_pylist()[0].values() if several else ()
+        return bool(len(frequencies.counts) * math.prod(found) * _OFTEN <= frequencies.records)
 
     def words(self, records: ir.Table) -> tuple[Packing, dict[str, Any]]:
         """Return the few-valued released columns as packed words ``word{i}``, and how they are packed."""
@@ -273,6 +308,16 @@ def _ranked(labels: pa.Array) -> tuple[pa.Array, Codes]:
     else:
         ranks = pc.index_in(labels, value_set=distinct.drop_null(), skip_nulls=True).fill_null(len(distinct) - 1)
     return distinct, np.asarray(ranks.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def _translated(table: Table, name: str, known: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the numbers beside the values of a column, null where a value is not known; None where it is joined."""
+    values, *beside = known.values()
+    if not all(pa.types.is_integer(numbers.type) for numbers in beside):
+        return None
+    column = key(table.expression[name])
+    found = {each: table.engine.translated(column, values, known[each]) for each in list(known)[1:]}
+    return None if any(number is None for number in found.values()) else found
 
 
 def _join(table: Table, records: ir.Table, name: str, known: pa.Table) -> ir.Table:

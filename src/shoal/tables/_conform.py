@@ -186,28 +186,38 @@ def _bounded(reading: _Reading) -> _Reading:
 
 
 def _count(table: Table, readings: dict[str, _Reading]) -> dict[str, int]:
-    """Count the records that meet each condition, and find the first of them, in one pass."""
+    """Count the records that meet each condition, in one pass; where some are wrong, find the first in another."""
     import ibis
 
     records = table.expression
+    conditions = {
+        f"{name}/{what}": condition
+        for name, reading in readings.items()
+        for what, condition in reading.conditions.items()
+    }
     asked: dict[str, ir.Value] = {"records": records.count()}
-    for name, reading in readings.items():
-        for what, condition in reading.conditions.items():
-            condition = condition.fill_null(False)
-            asked[f"{name}/{what}"] = condition.sum()
-            if ROW in records.columns:
-                asked[f"{name}/{what}/first"] = records[ROW].min(where=condition)
+    asked |= {name: records.count(where=condition) for name, condition in conditions.items()}
     dropped = [
         reading.conditions["missing"] for reading in readings.values() if reading.attribute.missing is Missing.DROP
     ]
     if dropped:
-        asked["left out"] = ibis.or_(*dropped).sum()
+        asked["left out"] = records.count(where=ibis.or_(*dropped))
+    found = _asked(table, asked)
+    if table.source.first_row is None or ROW not in records.columns:
+        return found
+    refused = [name for name, reading in readings.items() if reading.attribute.missing is Missing.REFUSE]
+    wrong = [f"{name}/{what}" for name in readings for what in _WRONG] + [f"{name}/missing" for name in refused]
+    shown = [name for name in wrong if found.get(name, 0) > 0]
+    return found | _asked(table, {f"{name}/first": records[ROW].min(where=conditions[name]) for name in shown})
+
+
+def _asked(table: Table, asked: dict[str, ir.Value]) -> dict[str, int]:
+    """Compute figures, many at a time; -1 where there is none. Positions stand for names, which may hold anything."""
     keys = list(asked)
-    # positions for names: a column's own name may hold anything
     found: dict[str, int] = {}
     for start in range(0, len(keys), _AT_ONCE):
         part = {f"a{i}": asked[key] for i, key in enumerate(keys[start : start + _AT_ONCE])}
-        row = table.engine.fetch(records.aggregate(**part)).to_pylist()[0]
+        row = table.engine.fetch(table.expression.aggregate(**part)).to_pylist()[0]
         values = zip(keys[start : start + _AT_ONCE], row.values(), strict=True)
         found |= {key: -1 if value is None else int(value) for key, value in values}
     return found

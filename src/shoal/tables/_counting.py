@@ -26,6 +26,7 @@ __all__ = [
     "containing",
     "count_values",
     "distinct_values",
+    "erased",
     "in_order",
     "numbers",
     "ordered",
@@ -154,7 +155,7 @@ class ValueCounts:
 
 
 def count_values(table: Table, name: str) -> ValueCounts:
-    """Count the values of a column. Cost: O(records), on the engine."""
+    """Count the values of a column. Cost: O(records), on the engine; one pass where the values are few."""
     values = table.expression.select(value=table.expression[name])
     counts = values.group_by("value").aggregate(records=values.count())
     known = counts.filter(counts["value"].notnull())
@@ -210,11 +211,26 @@ def alone(table: Table, column: str) -> int:
 def alike(table: Table, by: Sequence[str], column: str) -> int:
     """Return the number of records whose class, by some columns, has one value of another column."""
     records = table.expression
-    chosen = records.select(*(key(records[name]).name(f"q{i}") for i, name in enumerate(by)), secret=records[column])
-    classes = chosen.group_by([f"q{i}" for i in range(len(by))]).aggregate(
-        times=chosen.count(), different=chosen.secret.nunique(), present=chosen.secret.count()
-    )
-    same = classes.filter((classes.different == 0) | ((classes.different == 1) & (classes.present == classes.times)))
+    names = [f"q{i}" for i in range(len(by))]
+    keys = {each: key(records[name]) for each, name in zip(names, by, strict=True)}
+    chosen = records.select(**keys, secret=records[column])
+    # counted with the secret first: engines are slow at counting the different ones of every class
+    held = chosen.group_by([*names, "secret"]).aggregate(times=chosen.count())
+    classes = held.group_by(names).aggregate(times=held.times.sum(), different=held.count())
+    same = classes.filter(classes.different == 1)
     with quiet(table.source.name):
         found = table.engine.fetch(same.aggregate(records=same.times.sum()))["records"][0].as_py()
     return int(found or 0)
+
+
+def erased(table: Table, names: Sequence[str], label: str) -> list[str]:
+    """Return those of some columns in which every value is ``label``; missing ones do not count. One pass."""
+    texts = [name for name in names if table.expression[name].type().is_string()]
+    if not texts:
+        return []
+    ends = {
+        f"{end}{i}": getattr(table.expression[name], end)() for i, name in enumerate(texts) for end in ("min", "max")
+    }
+    with quiet(table.source.name):
+        (found,) = table.engine.fetch(table.expression.aggregate(**ends)).to_pylist()
+    return [name for i, name in enumerate(texts) if found[f"min{i}"] == found[f"max{i}"] == label]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.errors import ParameterError
 from shoal.tables._engine import ROW, builtin
@@ -28,6 +29,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _GIGABYTE = 1 << 30
+_FEW = 256  # texts that are looked up in a list: one after the other, where they do not come from a dictionary
+_WIDE = 4096  # between the whole numbers that are looked up in a list
 
 
 def _alone(method: Callable[Concatenate[DuckDBEngine, P], T]) -> Callable[Concatenate[DuckDBEngine, P], T]:
@@ -57,6 +60,7 @@ class DuckDBEngine:
         scratch = Scratch()
         self._folder = scratch.path
         self._using = threading.RLock()
+        self._labels: list[str] = []
         self._backend = ibis.duckdb.from_connection(_started(self._folder / "spill", limits))
         # our own progress is shown on a terminal; DuckDB would draw its own into pipes too
         self._backend.con.execute("SET enable_progress_bar_print = false")
@@ -134,10 +138,12 @@ class DuckDBEngine:
 
     def write_parquet(self, expression: ir.Table, path: Path) -> None:
         """Write one Parquet file at ``path``."""
-        self._copy(expression, path, "FORMAT parquet, COMPRESSION zstd")
+        self._copy(expression, path, "FORMAT parquet, COMPRESSION zstd", enumerated=True)
 
-    def _copy(self, expression: ir.Table, path: Path, options: str) -> None:
+    def _copy(self, expression: ir.Table, path: Path, options: str, *, enumerated: bool = False) -> None:
         query = self._backend.compile(expression)
+        for name in self._labels if enumerated else ():
+            query = query.replace(name, _enumeration(name))
         self._execute(f"COPY ({query}) TO {literal(str(path))} ({options})")
 
     @_alone
@@ -183,6 +189,46 @@ class DuckDBEngine:
         """Return the SHA-256 digest of bytes; both are written in hexadecimal."""
         return builtin("sha256", ("binary",), "string")(builtin("unhex", ("string",), "binary")(hexadecimal))
 
+    @_alone
+    def translated(self, column: ir.Value, values: pa.Array, numbers: pa.Array) -> ir.Value | None:
+        """Return the number beside the value of a column, of a few texts or of whole numbers not far apart.
+
+        DuckDB looks every text of a Parquet dictionary up once, where a join hashes that of every record.
+        """
+        texts = pa.types.is_string(values.type) and len(values) <= _FEW
+        known, beside = values.drop_null(), numbers.filter(values.is_valid())
+        if not len(known) or not (texts or (pa.types.is_integer(values.type) and _span(known) <= _WIDE)):
+            return None
+        if texts:
+            place, listed = f"list_position({_listed(known)}, v)", beside
+        else:
+            first, last = (int(end.as_py()) for end in pc.min_max(known).values())
+            place = f"CASE WHEN v BETWEEN {first} AND {last} THEN v::BIGINT - ({first}) + 1 END"
+            listed = beside.take(pc.index_in(pa.array(range(first, last + 1), known.type), value_set=known))
+        found = f"list_extract({_listed(listed)}::BIGINT[], {place})"
+        if values.null_count:
+            missing = numbers.filter(values.is_null())[0].as_py()
+            found = f"CASE WHEN v IS NULL THEN {'NULL' if missing is None else missing} ELSE {found} END"
+        name = _fresh("numbers")
+        self.connection.execute(f"CREATE TEMP MACRO {name}(v) AS {found}")
+        return builtin(name, (str(column.type()),), "int64")(column)
+
+    @_alone
+    def labelled(self, code: ir.Value, labels: pa.Array) -> ir.Value:
+        """Return the label with the number ``code``, of a few.
+
+        Parquet files are written from an enumeration of the labels: writing then hashes none of them.
+        """
+        name = _fresh("label").upper()  # as Ibis writes the names of functions
+        known = _listed(labels.drop_null())
+        enumeration = f"ENUM ({known[1:-1]})" if len(labels) > labels.null_count else "VARCHAR"
+        self.connection.execute(f"CREATE TYPE {_enumeration(name)} AS {enumeration}")
+        for macro, kind in ((name, "VARCHAR"), (_enumeration(name), _enumeration(name))):
+            picked = f"list_extract({_listed(labels)}::{kind}[], code::INTEGER + 1)"
+            self.connection.execute(f"CREATE TEMP MACRO {macro}(code) AS {picked}")
+        self._labels.append(name)
+        return builtin(name, ("int64",), "string")(code)
+
 
 class _Doing(threading.Thread):
     """A piece of work that is being done."""
@@ -211,6 +257,22 @@ def without_collations(expression: ir.Table) -> dict[str, ir.StringValue]:
     encode, decode = builtin("encode", ("string",), "binary"), builtin("decode", ("binary",), "string")
     names = [name for name, kind in expression.schema().items() if kind.is_string()]
     return {name: decode(encode(expression[name])) for name in names}
+
+
+def _listed(values: pa.Array) -> str:
+    """Return texts or whole numbers as an SQL list."""
+    texts = pa.types.is_string(values.type)
+    written = ("NULL" if each is None else literal(each) if texts else str(each) for each in values.to_pylist())
+    return f"[{', '.join(written)}]"
+
+
+def _enumeration(name: str) -> str:
+    return f"{name}_enumeration"
+
+
+def _span(numbers: pa.Array) -> int:
+    first, last = (int(end.as_py()) for end in pc.min_max(numbers).values())
+    return last - first if last < 1 << 63 else _WIDE + 1
 
 
 def quoted(name: str) -> str:

@@ -89,6 +89,14 @@ class Engine(Protocol):
         """Return the SHA-256 digest of bytes; both are written in hexadecimal, the digest in lower case."""
         ...
 
+    def translated(self, column: ir.Value, values: pa.Array, numbers: pa.Array) -> ir.Value | None:
+        """Return the number beside the value of a column, null where there is none; None where a join is better."""
+        ...
+
+    def labelled(self, code: ir.Value, labels: pa.Array) -> ir.Value:
+        """Return the label with the number ``code``, of a few; null may be one of them."""
+        ...
+
     def write_csv(self, expression: ir.Table, path: Path) -> None:
         """Write one CSV file at ``path``."""
         ...

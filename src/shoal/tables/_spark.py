@@ -132,6 +132,17 @@ class SparkEngine:
         """Return the SHA-256 digest of bytes; both are written in hexadecimal."""
         return builtin("sha2", ("binary", "int32"), "string")(builtin("unhex", ("string",), "binary")(hexadecimal), 256)
 
+    def translated(self, column: ir.Value, values: pa.Array, numbers: pa.Array) -> None:
+        """Return None: Spark sends small tables to all executors."""
+
+    def labelled(self, code: ir.Value, labels: pa.Array) -> ir.Value:
+        """Return the label with the number ``code``, of a few."""
+        import ibis
+
+        if len(labels) == 1:
+            return ibis.literal(labels[0].as_py(), type="string")
+        return ibis.array(labels.to_pylist()).cast("array<string>")[code.cast("int32")]
+
     def write_csv(self, expression: ir.Table, path: Path) -> None:
         """Write one CSV file at ``path``."""
         self._write(expression, path, "csv")

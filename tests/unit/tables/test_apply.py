@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from shoal.errors import ParameterError
 from shoal.schema import Attribute, Role, Schema
-from shoal.tables import Encoded, Recoding, Table, apply, encode, read
+from shoal.tables import Encoded, Recoding, Table, _apply, apply, encode, read, write
+from shoal.tables._duckdb import DuckDBEngine
 
 SCHEMA = Schema(
     attributes=(
@@ -124,3 +126,64 @@ def test_a_value_that_only_suppressed_records_have_needs_no_label(table: Table) 
         labels=(("x", "*"),),
     )
     assert apply(table, encoded, recoding, keep=["n"]).to_arrow().to_pydict() == {"q": ["*", "*"], "n": [1, 2]}
+
+
+@pytest.fixture
+def many() -> Table:
+    """Texts with quotes and signs, small and distant numbers, missing values, each row many times."""
+    rows = {
+        "text": ["it's", 'a "b"', "", None, "\N{SNOWMAN}"] * 40,
+        "small": pa.array([-3, 120, None, 5, -128] * 40, pa.int8()),
+        "far": pa.array([0, 10**12, -(10**12), None] * 50, pa.int64()),
+        "s": ["a", None] * 100,
+    }
+    roles = {"s": Role.SENSITIVE}
+    attributes = tuple(Attribute(name=name, role=roles.get(name, Role.QUASI_IDENTIFIER)) for name in rows)
+    return read(pa.table(rows)).with_schema(Schema(attributes=attributes))
+
+
+def generalized(encoded: Encoded, dropped: int) -> Recoding:
+    """Keep the first column's label, erase the others, and suppress the tuples of one leaf."""
+    frequencies = encoded.frequencies
+    leaves = frequencies.codes[:, 0]
+    first = frequencies.hierarchies[0]
+    number = len(frequencies.hierarchies)
+    codes = np.zeros((first.size, number), dtype=np.int32)
+    codes[:, 0] = np.arange(first.size)
+    return Recoding(
+        attributes=frequencies.attributes,
+        classes=np.where(leaves == dropped, -1, leaves).astype(np.int32),
+        codes=codes,
+        labels=(first.labels[0], *[("*",)] * (number - 1)),
+        shares=(first.shares[0], *[np.ones(1)] * (number - 1)),
+        depths=(np.zeros(first.size), *[np.ones(1)] * (number - 1)),
+        unchanged=(False, *[True] * (number - 1)),
+    )
+
+
+@pytest.mark.parametrize("dropped", [-1, 2])
+def test_lists_joins_and_repeated_records_give_the_same_file(many, dropped, monkeypatch, tmp_path) -> None:
+    encoded = encode(many, sensitive=())
+    recoding = generalized(encoded, dropped)
+    made = {}
+    for name, joined, often in (("lists", False, False), ("joins", True, False), ("repeated", False, True)):
+        with monkeypatch.context() as patch:
+            patch.setattr(_apply, "MANY", 0 if often else 10**9)
+            if joined:
+                patch.setattr(DuckDBEngine, "translated", lambda *_: None)
+            released = apply(many, encoded, recoding)
+            assert ("unnest" in str(released.engine._backend.compile(released.expression)).lower()) == often
+            write(released, tmp_path / f"{name}.parquet")
+            assert released.to_arrow().equals(
+                pq.read_table(tmp_path / f"{name}.parquet").cast(released.to_arrow().schema)
+            )
+        made[name] = pq.read_table(tmp_path / f"{name}.parquet")
+    assert {pa.string(), pa.int8(), pa.int64()} == set(made["lists"].schema.types)
+    assert made["lists"].equals(made["joins"])
+    assert made["lists"].equals(made["repeated"])
+    kept = [row for row in many.to_arrow().to_pylist() if dropped < 0 or row["text"] != first_label(encoded, dropped)]
+    assert sorted(map(str, made["lists"].to_pylist())) == sorted(map(str, kept))
+
+
+def first_label(encoded: Encoded, leaf: int) -> str | None:
+    return encoded.frequencies.hierarchies[0].labels[0][leaf]
