@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,7 @@ def main() -> None:
         folder = Path(name)
         mechanisms()
         spendings(folder)
+        opened(folder)
         sessions(folder)
         served(folder)
         if rounds:
@@ -78,6 +80,27 @@ def spendings(folder: Path) -> None:
     entries = len(ledger.entries())
     print(f"  checking {entries:,} entries takes {time.perf_counter() - started:.2f} s")
     ledger.close()
+
+
+def opened(folder: Path, entries: int = 100_000) -> None:
+    """Open a ledger with many entries: from its checkpoint, and without one; then read its last page."""
+    from shoal.queries._accounts import spend_entry
+    from shoal.queries._conditions import EVERYBODY
+
+    print(f"\na ledger of {entries:,} spendings, seconds")
+    with closing(Ledger.create(folder / "long.ledger", budget=Loss.of(10**6))) as ledger:
+        ledger.set_budget("a", Loss.of(10**6))
+        with ledger._lock, ledger._writing() as append:
+            for number in range(entries):
+                append(spend_entry("a", Loss.of("0.0001"), EVERYBODY, f"count of age >= {number % 90}"))
+        ledger._anchor.sync()
+    for title in ("adding everything up", "from its checkpoint"):
+        started = time.process_time()
+        with closing(Ledger.open(folder / "long.ledger")) as ledger:
+            seconds = time.process_time() - started
+            started = time.process_time()
+            ledger.entries(last=100)
+            print(f"  {title:<34}{seconds:>10.2f}, its last page of 100 {time.process_time() - started:.3f}")
 
 
 def sync_time(folder: Path) -> float:

@@ -60,7 +60,6 @@ class DuckDBEngine:
         scratch = Scratch()
         self._folder = scratch.path
         self._using = threading.RLock()
-        self._labels: list[str] = []
         self._backend = ibis.duckdb.from_connection(_started(self._folder / "spill", limits))
         # our own progress is shown on a terminal; DuckDB would draw its own into pipes too
         self._backend.con.execute("SET enable_progress_bar_print = false")
@@ -138,12 +137,10 @@ class DuckDBEngine:
 
     def write_parquet(self, expression: ir.Table, path: Path) -> None:
         """Write one Parquet file at ``path``."""
-        self._copy(expression, path, "FORMAT parquet, COMPRESSION zstd", enumerated=True)
+        self._copy(expression, path, "FORMAT parquet, COMPRESSION zstd")
 
-    def _copy(self, expression: ir.Table, path: Path, options: str, *, enumerated: bool = False) -> None:
+    def _copy(self, expression: ir.Table, path: Path, options: str) -> None:
         query = self._backend.compile(expression)
-        for name in self._labels if enumerated else ():
-            query = query.replace(name, _enumeration(name))
         self._execute(f"COPY ({query}) TO {literal(str(path))} ({options})")
 
     @_alone
@@ -215,18 +212,11 @@ class DuckDBEngine:
 
     @_alone
     def labelled(self, code: ir.Value, labels: pa.Array) -> ir.Value:
-        """Return the label with the number ``code``, of a few.
-
-        Parquet files are written from an enumeration of the labels: writing then hashes none of them.
-        """
-        name = _fresh("label").upper()  # as Ibis writes the names of functions
-        known = _listed(labels.drop_null())
-        enumeration = f"ENUM ({known[1:-1]})" if len(labels) > labels.null_count else "VARCHAR"
-        self.connection.execute(f"CREATE TYPE {_enumeration(name)} AS {enumeration}")
-        for macro, kind in ((name, "VARCHAR"), (_enumeration(name), _enumeration(name))):
-            picked = f"list_extract({_listed(labels)}::{kind}[], code::INTEGER + 1)"
-            self.connection.execute(f"CREATE TEMP MACRO {macro}(code) AS {picked}")
-        self._labels.append(name)
+        """Return the label with the number ``code``, of a few."""
+        name = _fresh("label")
+        self.connection.execute(
+            f"CREATE TEMP MACRO {name}(code) AS list_extract({_listed(labels)}::VARCHAR[], code::INTEGER + 1)"
+        )
         return builtin(name, ("int64",), "string")(code)
 
 
@@ -264,10 +254,6 @@ def _listed(values: pa.Array) -> str:
     texts = pa.types.is_string(values.type)
     written = ("NULL" if each is None else literal(each) if texts else str(each) for each in values.to_pylist())
     return f"[{', '.join(written)}]"
-
-
-def _enumeration(name: str) -> str:
-    return f"{name}_enumeration"
 
 
 def _span(numbers: pa.Array) -> int:
