@@ -43,6 +43,7 @@ __all__ = [
     "fraction",
     "logarithm",
     "one_of",
+    "optional",
     "plain",
     "positive",
     "precisions",
@@ -231,8 +232,13 @@ def within(interval: str) -> Reading:
 
 
 def one_of(*options: str) -> Reading:
-    """Let a field be read as one of a few words, or as None where it was left out."""
-    return {_READ: lambda arguments, name, value: value if value is None else arguments.choice(name, value, options)}
+    """Let a field be read as one of a few words."""
+    return {_READ: lambda arguments, name, value: arguments.choice(name, value, options)}
+
+
+def optional(reading: Reading) -> Reading:
+    """Let a field be read as ``reading`` says, or be None where it was left out."""
+    return {_READ: lambda arguments, name, value: None if value is None else reading[_READ](arguments, name, value)}
 
 
 @contextmanager

@@ -13,10 +13,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shoal import tables
-from shoal.errors import InputError, ParameterError, Problems, quoted
+from shoal.errors import ParameterError, Problems, quoted
 from shoal.estimation._margins import Floats, Margins, read_margins
 from shoal.estimation._raking import POOL, RakedPool, raked
-from shoal.guarantees import CERTIFICATE, Event, load
+from shoal.estimation._weights import certified_steps
+from shoal.guarantees import Event
 from shoal.methods.brief import Brief
 from shoal.tables import Table
 
@@ -176,13 +177,7 @@ def estimate(folder: str | Path, *, size: int = POOL, seed: int = 0) -> Estimate
         If it has no certificate.
     """
     folder = Path(folder)
-    if not folder.is_dir():
-        raise InputError(f"there is no release folder `{folder.name}`")
-    certificate, plan = load(folder / CERTIFICATE), Brief.load(folder / PLAN)
-    try:
-        events = [Event.from_json(step) for step in certificate.steps]
-    except (KeyError, TypeError, ValueError):
-        raise InputError("the steps of the certificate are not those of a release of this version") from None
+    events, plan = certified_steps(folder), Brief.load(folder / PLAN)
     files = plan.method.files(plan.schema)
     return estimates_of(plan, events, [tables.reread(folder / file) for file in files], size=size, seed=seed)
 

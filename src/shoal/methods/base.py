@@ -120,6 +120,9 @@ class Method(ABC):
     title: ClassVar[str]
     keeps: ClassVar[Keeps] = Keeps()
 
+    def __init_subclass__(cls) -> None:
+        cls.title = cls.__name__
+
     @abstractmethod
     def make(self, work: Work) -> Made:
         """Carry out the work.

@@ -10,17 +10,7 @@ import numpy as np
 
 from shoal.exact import Number, fraction, plain, within
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import (
-    KNOWN,
-    SIZE_ALONE,
-    Achieved,
-    Capabilities,
-    Mask,
-    Model,
-    Scope,
-    costs_of,
-    released_classes,
-)
+from shoal.models._model import KNOWN, SIZE_ALONE, Achieved, Capabilities, Mask, Model, Scope, costs_of, occupied
 from shoal.models._ratios import Ratios
 from shoal.tables import Classes
 
@@ -75,7 +65,7 @@ class AverageRisk(Model):
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
         """Return the kept classes without as few of the smallest ones as needed."""
-        result = released_classes(classes, kept)
+        result = occupied(classes, kept)
         numbers = np.flatnonzero(result)
         numbers = numbers[np.argsort(-costs_of(classes)[numbers], kind="stable")]
         numbers = numbers[np.argsort(classes.crowds[numbers], kind="stable")]

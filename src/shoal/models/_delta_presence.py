@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from shoal.exact import Arguments, Number, fraction, plain, within
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import KNOWN, Achieved, Capabilities, Mask, Model, population, released_classes
+from shoal.models._model import KNOWN, Achieved, Capabilities, Mask, Model, occupied, population
 from shoal.models._ratios import Ratios
 from shoal.tables import Classes
 
@@ -74,7 +74,7 @@ class DeltaPresence(Model):
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
         """Return the kept classes whose share of the population lies between the bounds."""
-        result = released_classes(classes, kept)
+        result = occupied(classes, kept)
         shares = Ratios(classes.crowds[result], population(classes, self.title)[result])
         result[result] = shares.at_least(fraction(self.minimum)) & shares.at_most(fraction(self.maximum))
         return result

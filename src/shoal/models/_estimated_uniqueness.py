@@ -25,17 +25,7 @@ from shoal.exact import (
 )
 from shoal.guarantees import CLASSES, Words
 from shoal.kernels.superpopulation import SizeCounts
-from shoal.models._model import (
-    KNOWN,
-    SIZE_ALONE,
-    Achieved,
-    Capabilities,
-    Mask,
-    Model,
-    Scope,
-    costs_of,
-    released_classes,
-)
+from shoal.models._model import KNOWN, SIZE_ALONE, Achieved, Capabilities, Mask, Model, Scope, costs_of, occupied
 from shoal.models._population_estimates import by_pitman, by_slide_negative_binomial, by_zayatz, zayatz_fraction
 from shoal.tables import Classes
 
@@ -123,7 +113,7 @@ class EstimatedUniqueness(Model):
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
         """Return the kept classes without as many of the unique records as the search takes."""
-        result = released_classes(classes, kept)
+        result = occupied(classes, kept)
         unique = np.flatnonzero(result & (classes.crowds == 1))
         others = SizeCounts.of(classes.crowds[result & (classes.crowds > 1)])
         if not self._holds(others, len(unique)):

@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.exact import WHOLE
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import KNOWN, SIZE_ALONE, Achieved, Capabilities, Mask, Model, population, released_classes
+from shoal.models._model import KNOWN, SIZE_ALONE, Achieved, Capabilities, Mask, Model, occupied, population
 from shoal.tables import Classes
 
 __all__ = ["KMap"]
@@ -64,7 +64,7 @@ class KMap(Model):
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
         """Return the kept classes that at least k people of the population fit."""
-        return np.asarray(released_classes(classes, kept) & (population(classes, self.title) >= self.k))
+        return np.asarray(occupied(classes, kept) & (population(classes, self.title) >= self.k))
 
     def strongest(self, classes: Classes, released: Mask) -> Achieved:
         """Return the least number of people that fit a class."""

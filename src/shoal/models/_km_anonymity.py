@@ -14,7 +14,7 @@ from shoal.errors import ParameterError
 from shoal.exact import WHOLE
 from shoal.guarantees import CLASSES, Words
 from shoal.kernels import Counts
-from shoal.models._model import Achieved, Capabilities, Mask, Model, Scope, released_classes
+from shoal.models._model import Achieved, Capabilities, Mask, Model, Scope, occupied
 from shoal.tables import Classes, group, tally
 
 __all__ = ["KMAnonymity"]
@@ -75,7 +75,7 @@ class KMAnonymity(Model):
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
         """Return the largest set of kept classes that satisfies the model."""
-        numbers = np.flatnonzero(released_classes(classes, kept))
+        numbers = np.flatnonzero(occupied(classes, kept))
         while len(numbers):
             frequent = self._rarest(classes, numbers) >= self.k
             if frequent.all():

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import ParameterError
-from shoal.exact import Arguments, Quantity, plain
+from shoal.exact import Quantity, plain
 from shoal.guarantees import Check, Evidence, PromiseEntry, Requirement, Strength, syntactic
 from shoal.kernels import Counts
 from shoal.kernels.walk import Proportions
@@ -148,25 +148,12 @@ class Achieved(dict[str, Quantity]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Model(Requirement):
-    """A privacy model: an exact decision on equivalence classes.
-
-    A field says in its metadata how it is read (`shoal.exact.WHOLE`, ...); `fit` looks at several together.
-    """
+    """A privacy model: an exact decision on equivalence classes."""
 
     #: what must hold for the promise to mean what it says, and what it does not cover; ``{k}`` is the parameter k
     assumes: ClassVar[tuple[str, ...]]
     #: whether a release in which persons keep the promise keeps it, too, if every record is taken for a person
     shown_by_records: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        arguments.read(self)
-        if not arguments.problems:
-            self.fit(arguments)
-        arguments.finish()
-
-    def fit(self, arguments: Arguments) -> None:
-        """Report parameters that do not go together."""
 
     def assumptions(self) -> tuple[str, ...]:
         """Say what must hold for the promise to mean what it says, and what it does not cover."""
@@ -196,12 +183,12 @@ class Model(Requirement):
 
     def achieved(self, classes: Classes, kept: Mask | None = None) -> Achieved:
         """Return the strongest parameters that hold in a release of exactly the ``kept`` classes (all by default)."""
-        released = released_classes(classes, kept)
+        released = occupied(classes, kept)
         return self.strongest(classes, released) if released.any() else Achieved()
 
     def holds(self, classes: Classes, kept: Mask | None = None) -> bool:
         """Return whether a release of exactly the ``kept`` classes (all by default) satisfies the model."""
-        released = released_classes(classes, kept)
+        released = occupied(classes, kept)
         return bool(np.array_equal(self.keep(classes, released), released))
 
     def proportions(self, attribute: SensitiveAttribute) -> Proportions | None:
@@ -375,7 +362,7 @@ def in_order(models: Sequence[Model]) -> list[Model]:
     return sorted(models, key=lambda model: model.capabilities.scope)
 
 
-def released_classes(classes: Classes, kept: Mask | None) -> Mask:
+def occupied(classes: Classes, kept: Mask | None) -> Mask:
     """Return the kept classes that hold records."""
     occupied = classes.sizes > 0
     return np.asarray(occupied if kept is None else occupied & kept)

@@ -10,17 +10,7 @@ import numpy as np
 
 from shoal.exact import Number, fraction, plain, within
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import (
-    KNOWN,
-    SIZE_ALONE,
-    Achieved,
-    Capabilities,
-    Mask,
-    Model,
-    Scope,
-    costs_of,
-    released_classes,
-)
+from shoal.models._model import KNOWN, SIZE_ALONE, Achieved, Capabilities, Mask, Model, Scope, costs_of, occupied
 from shoal.tables import Classes
 
 __all__ = ["SampleUniqueness"]
@@ -72,7 +62,7 @@ class SampleUniqueness(Model):
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
         """Return the kept classes without as few of the unique records as needed."""
-        result = released_classes(classes, kept)
+        result = occupied(classes, kept)
         unique = np.flatnonzero(result & (classes.crowds == 1))
         others = int(classes.crowds[result].sum()) - len(unique)
         share = fraction(self.share)

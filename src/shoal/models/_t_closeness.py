@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import ClassVar, Literal, get_args
 
 from shoal.errors import ParameterError
-from shoal.exact import Number, fraction, one_of, plain, within
+from shoal.exact import Number, fraction, one_of, optional, plain, within
 from shoal.guarantees import CLASSES, Words
 from shoal.kernels.walk import Proportions
 from shoal.models._earth_mover import EarthMover, EqualDistance, HierarchicalDistance, OrderedDistance
@@ -77,7 +77,7 @@ class TCloseness(SensitiveModel):
     """
 
     t: Number = field(metadata=within("[0, 1]"))
-    distance: Distance | None = field(default=None, metadata=one_of(*get_args(Distance)))
+    distance: Distance | None = field(default=None, metadata=optional(one_of(*get_args(Distance))))
     name: ClassVar[str] = "t-closeness"
     assumes: ClassVar[tuple[str, ...]] = (
         KNOWN,

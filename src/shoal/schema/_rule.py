@@ -235,3 +235,8 @@ class HierarchyRule(ABC):
 
 def _frozen(value: object) -> object:
     return tuple(_frozen(item) for item in value) if isinstance(value, list | tuple) else value
+
+
+def chosen_in_order(levels: Sequence[str], known: Sequence[str]) -> bool:
+    """Return whether levels are one or more of those known, each once and in their order."""
+    return bool(levels) and [*levels] == [level for level in known if level in levels]

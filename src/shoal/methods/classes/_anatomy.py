@@ -61,7 +61,6 @@ class Anatomy(PartitionMethod):
     grouping: Grouping = "quasi-identifiers"
     attribute: str | None = None
     name: ClassVar[str] = "anatomy"
-    title: ClassVar[str] = "Anatomy"
 
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)

@@ -67,7 +67,6 @@ class Bucketize(PartitionMethod):
     buckets: int | None = None
     class_size: int | None = None
     name: ClassVar[str] = "bucketize"
-    title: ClassVar[str] = "Bucketize"
 
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)

@@ -242,7 +242,6 @@ class Mdav(Microaggregation):
 
     categories: Categories = "auto"
     name: ClassVar[str] = "mdav"
-    title: ClassVar[str] = "Mdav"
 
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)
@@ -297,7 +296,6 @@ class VMdav(Microaggregation):
 
     gamma: float = 0.2
     name: ClassVar[str] = "vmdav"
-    title: ClassVar[str] = "VMdav"
     repairs: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
 from shoal.errors import quoted
-from shoal.exact import Arguments, plain
+from shoal.exact import COLUMNS, WHOLE, Arguments, plain, within
 from shoal.guarantees import CLASSES, Decision, Evidence, Neighbours, Promise, PromiseEntry, Words, texts_of
 from shoal.methods.classes._factors import PRIOR, closeness_epsilon
 from shoal.methods.classes._promises import ClassPromise, above
@@ -39,22 +39,17 @@ class ViewPrivacy(ClassPromise):
         The one with t = exp(epsilon / 2), rounded up; computed where not given, and refused where it is another.
     """
 
-    columns: tuple[str, ...]
-    t: Fraction
+    columns: tuple[str, ...] = field(metadata=COLUMNS)
+    t: Fraction = field(metadata=within("[1, inf)"))
     epsilon: float = math.nan
     name: ClassVar[str] = "view-differential-privacy"
-    title: ClassVar[str] = "ViewPrivacy"
     neighbours: ClassVar[Neighbours | None] = Neighbours.REPLACE
 
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        object.__setattr__(self, "columns", arguments.columns("columns", self.columns))
-        object.__setattr__(self, "t", arguments.rational("t", self.t, "[1, inf)"))
-        arguments.finish()
+    def fit(self, arguments: Arguments) -> None:
+        """Compute epsilon, and report another one."""
         epsilon = closeness_epsilon(self.t)
         if self.epsilon == self.epsilon and self.epsilon != epsilon:
             arguments.problems.add(f"`epsilon` of `{self.title}` must be the one that t gives, {epsilon}.")
-        arguments.finish()
         object.__setattr__(self, "epsilon", epsilon)
 
     def statement(self, words: Words = CLASSES) -> str:
@@ -130,18 +125,10 @@ class HiddenClasses(ClassPromise):
         The greatest factor, in [1, inf).
     """
 
-    columns: tuple[str, ...]
-    k: int
-    t: Fraction
+    columns: tuple[str, ...] = field(metadata=COLUMNS)
+    k: int = field(metadata=WHOLE)
+    t: Fraction = field(metadata=within("[1, inf)"))
     name: ClassVar[str] = "hidden-classes"
-    title: ClassVar[str] = "HiddenClasses"
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        object.__setattr__(self, "columns", arguments.columns("columns", self.columns))
-        object.__setattr__(self, "k", arguments.whole("k", self.k))
-        object.__setattr__(self, "t", arguments.rational("t", self.t, "[1, inf)"))
-        arguments.finish()
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoal import models
 from shoal.errors import ParameterError, quoted
-from shoal.exact import Arguments
+from shoal.exact import COLUMNS
 from shoal.guarantees import CLASSES, Data, Decision, Evidence, Promise, PromiseEntry, Strength, Words
 from shoal.methods.classes._promises import ClassPromise, achieved, weakest
 from shoal.methods.classes._promises_exchange import (
@@ -39,16 +39,10 @@ class OfAttributeSet(ClassPromise):
         What their classes keep.
     """
 
-    columns: tuple[str, ...]
+    columns: tuple[str, ...] = field(metadata=COLUMNS)
     model: Model
     name: ClassVar[str] = "attribute-set"
     strength: ClassVar[Strength] = Strength.SYNTACTIC
-    title: ClassVar[str] = "OfAttributeSet"
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        object.__setattr__(self, "columns", arguments.columns("columns", self.columns))
-        arguments.finish()
 
     @classmethod
     def made(cls, model: Model, classes: Classes, words: Words) -> Promise:
@@ -125,7 +119,6 @@ class OfClusters(ClassPromise):
 
     model: Model
     name: ClassVar[str] = "clusters"
-    title: ClassVar[str] = "OfClusters"
     shown: ClassVar[bool] = False
 
     @classmethod

@@ -7,11 +7,11 @@ can show.
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, get_args
 
 from shoal.errors import quoted
-from shoal.exact import Arguments
+from shoal.exact import COLUMNS, WHOLE, one_of
 from shoal.guarantees import CLASSES, Data, Decision, Evidence, Promise, PromiseEntry, Step, Words, texts_of
 from shoal.methods.classes._promises import SEED, ClassPromise
 from shoal.models import ProbabilisticKAnonymity
@@ -45,19 +45,11 @@ class Exchanged(ClassPromise):
         The exchanged columns.
     """
 
-    k: int
-    intruder: Intruder
-    columns: tuple[str, ...]
+    k: int = field(metadata=WHOLE)
+    intruder: Intruder = field(metadata=one_of(*get_args(Intruder)))
+    columns: tuple[str, ...] = field(metadata=COLUMNS)
     name: ClassVar[str] = ProbabilisticKAnonymity.name
-    title: ClassVar[str] = "Exchanged"
     shown: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        object.__setattr__(self, "k", arguments.whole("k", self.k))
-        object.__setattr__(self, "columns", arguments.columns("columns", self.columns))
-        arguments.choice("intruder", self.intruder, get_args(Intruder))
-        arguments.finish()
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""

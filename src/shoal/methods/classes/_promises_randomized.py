@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Protocol
 
 from shoal import tables
 from shoal.errors import quoted
-from shoal.exact import Arguments, fraction, plain
+from shoal.exact import COLUMNS, fraction, plain, within
 from shoal.guarantees import (
     CLASSES,
     CRYPTOGRAPHIC,
@@ -56,17 +56,10 @@ class LocalPrivacy(ClassPromise):
         What randomising them spends, above 0.
     """
 
-    columns: tuple[str, ...]
-    epsilon: Fraction
+    columns: tuple[str, ...] = field(metadata=COLUMNS)
+    epsilon: Fraction = field(metadata=within("(0, 700]"))
     name: ClassVar[str] = "local-differential-privacy"
-    title: ClassVar[str] = "LocalPrivacy"
     neighbours: ClassVar[Neighbours | None] = Neighbours.REPLACE
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        object.__setattr__(self, "columns", arguments.columns("columns", self.columns))
-        object.__setattr__(self, "epsilon", arguments.rational("epsilon", self.epsilon, "(0, 700]"))
-        arguments.finish()
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""
@@ -134,16 +127,9 @@ class DrawnCloseness(ClassPromise):
         What follows from it, the number of records and the smallest class; see `stochastic_t`.
     """
 
-    epsilon: Fraction
-    t: Fraction
+    epsilon: Fraction = field(metadata=within("(0, 700]"))
+    t: Fraction = field(metadata=within("[1, inf)"))
     name: ClassVar[str] = "stochastic-closeness"
-    title: ClassVar[str] = "DrawnCloseness"
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        object.__setattr__(self, "epsilon", arguments.rational("epsilon", self.epsilon, "(0, 700]"))
-        object.__setattr__(self, "t", arguments.rational("t", self.t, "[1, inf)"))
-        arguments.finish()
 
     @classmethod
     def made(cls, epsilon: Fraction, *, records: int, smallest: int) -> Promise:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Self
 
-from shoal.exact import Arguments, fraction, plain
+from shoal.exact import WHOLE, Arguments, fraction, optional, plain, within
 from shoal.guarantees import CLASSES, Column, Decision, Evidence, Promise, PromiseEntry, Words
 from shoal.methods.classes._factors import PRIOR, closeness_epsilon
 from shoal.methods.classes._promises import ClassPromise
@@ -45,25 +45,15 @@ class Composition(ClassPromise):
         (sequential composition).
     """
 
-    tables: int
-    k: int | None = None
-    t: Fraction | None = None
-    local_epsilon: Fraction | None = None
+    tables: int = field(metadata=WHOLE)
+    k: int | None = field(default=None, metadata=optional(WHOLE))
+    t: Fraction | None = field(default=None, metadata=optional(within("[1, inf)")))
+    local_epsilon: Fraction | None = field(default=None, metadata=optional(within("(0, inf)")))
     name: ClassVar[str] = "composition"
-    title: ClassVar[str] = "Composition"
 
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        object.__setattr__(self, "tables", arguments.whole("tables", self.tables, minimum=2))
-        if self.k is not None:
-            object.__setattr__(self, "k", arguments.whole("k", self.k))
-        if self.t is not None:
-            object.__setattr__(self, "t", arguments.rational("t", self.t, "[1, inf)"))
-        if self.local_epsilon is not None:
-            object.__setattr__(
-                self, "local_epsilon", arguments.rational("local epsilon", self.local_epsilon, "(0, inf)")
-            )
-        arguments.finish()
+    def fit(self, arguments: Arguments) -> None:
+        """Report a single table."""
+        arguments.whole("tables", self.tables, minimum=2)
 
     @classmethod
     def of(cls, parts: Sequence[Sequence[Promise]], confidential: Sequence[Sequence[str]]) -> Self:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
-from shoal.exact import Arguments
+from shoal.exact import WHOLE, optional
 from shoal.guarantees import (
     CLASSES,
     Counted,
@@ -59,18 +59,10 @@ class KWildcards(ClassPromise, Requirement):
     What a record still shows is true of at least 3 records, itself included.
     """
 
-    k: int
-    m: int | None = None
+    k: int = field(metadata=WHOLE)
+    m: int | None = field(default=None, metadata=optional(WHOLE))
     name: ClassVar[str] = "k-wildcards"
     strength: ClassVar[Strength] = Strength.SYNTACTIC
-    title: ClassVar[str] = "KWildcards"
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        arguments.whole("k", self.k)
-        if self.m is not None:
-            arguments.whole("m", self.m)
-        arguments.finish()
 
     def statement(self, words: Words = CLASSES) -> str:
         """Say what is promised, in one plain sentence."""

@@ -74,7 +74,6 @@ class Slice(Method):
     inner: str = "generalize"
     options: Mapping[str, object] = field(default_factory=dict)
     name: ClassVar[str] = "slice"
-    title: ClassVar[str] = "Slice"
     keeps: ClassVar[Keeps] = Keeps(several_tables=True, steps=("sliced",))
 
     def __post_init__(self) -> None:

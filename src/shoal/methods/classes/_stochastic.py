@@ -71,7 +71,6 @@ class StochasticCloseness(PartitionMethod):
     mechanism: Mechanism | None = None
     keeps: ClassVar[Keeps] = Keeps()
     name: ClassVar[str] = "stochastic-closeness"
-    title: ClassVar[str] = "StochasticCloseness"
 
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)

@@ -84,7 +84,6 @@ class Suppress(PartitionMethod):
     most: Mapping[str, Number] = field(default_factory=dict)
     strata: tuple[str, ...] = ()
     name: ClassVar[str] = "suppress"
-    title: ClassVar[str] = "Suppress"
     keeps: ClassVar[Keeps] = Keeps(other=(KWildcards.name,), persons=True, steps=("cells-suppressed", "ordered"))
 
     def __post_init__(self) -> None:

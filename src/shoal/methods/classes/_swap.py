@@ -76,7 +76,6 @@ class Swap(Clustering):
     form: Form = "permuted"
     categories: Categories = "auto"
     name: ClassVar[str] = "swap"
-    title: ClassVar[str] = "Swap"
     keeps: ClassVar[Keeps] = Keeps(crowd=ProbabilisticKAnonymity.name, persons=True)
 
     def __post_init__(self) -> None:
@@ -176,7 +175,6 @@ class IndividualRankingSwap(PartitionMethod):
 
     form: Form = "permuted"
     name: ClassVar[str] = "ir-swap"
-    title: ClassVar[str] = "IndividualRankingSwap"
     keeps: ClassVar[Keeps] = Keeps(crowd=ProbabilisticKAnonymity.name, persons=True)
 
     def __post_init__(self) -> None:

@@ -60,7 +60,6 @@ class TMicroaggregate(PartitionMethod):
 
     strategy: Strategy = "best"
     name: ClassVar[str] = "t-microaggregate"
-    title: ClassVar[str] = "TMicroaggregate"
 
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)

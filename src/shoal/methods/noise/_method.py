@@ -97,7 +97,6 @@ class DPMicroaggregation(Method):
     decimals: Mapping[str, int] = field(default_factory=dict)
     fill: Mapping[str, object] = field(default_factory=dict)
     name: ClassVar[str] = "dp-microaggregation"
-    title: ClassVar[str] = "DPMicroaggregation"
     keeps: ClassVar[Keeps] = Keeps(
         private=EpsilonBudget.name,
         models=False,

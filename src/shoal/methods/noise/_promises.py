@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar, Self
 
 from shoal.errors import quoted
-from shoal.exact import Arguments, Number, plain
+from shoal.exact import WHOLE, Arguments, Number, optional, plain, within
 from shoal.guarantees import (
     CLASSES,
     CRYPTOGRAPHIC,
@@ -77,19 +77,10 @@ class EpsilonBudget(Requirement):
     EpsilonBudget(epsilon=0.5)
     """
 
-    epsilon: Number
-    records_per_person: int | None = None
-    delta: Number = 0
+    epsilon: Number = field(metadata=within(f"(0, {LARGEST_EPSILON}]"))
+    records_per_person: int | None = field(default=None, metadata=optional(WHOLE))
+    delta: Number = field(default=0, metadata=within("[0, 1)"))
     name: ClassVar[str] = "epsilon-budget"
-    title: ClassVar[str] = "EpsilonBudget"
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        object.__setattr__(self, "epsilon", arguments.rational("epsilon", self.epsilon, f"(0, {LARGEST_EPSILON}]"))
-        object.__setattr__(self, "delta", arguments.rational("delta", self.delta, "[0, 1)"))
-        if self.records_per_person is not None:
-            arguments.whole("records_per_person", self.records_per_person)
-        arguments.finish()
 
     @property
     def total(self) -> Fraction:
@@ -158,27 +149,21 @@ class NoisyCentroidsPrivacy(PromiseKind):
         The most records of a person that are used, where the promise is one to persons.
     """
 
-    epsilon: Number
+    epsilon: Number = field(metadata=within("(0, inf)"))
     target: Target
-    k: int
+    k: int = field(metadata=WHOLE)
     left_out: tuple[str, ...] = ()
-    records_per_person: int | None = None
-    delta: Number = 0
+    records_per_person: int | None = field(default=None, metadata=optional(WHOLE))
+    delta: Number = field(default=0, metadata=within("[0, 1)"))
     protects: ClassVar[Target]
     sentence: ClassVar[str]
     replacing: ClassVar[tuple[str, str, str]]
     """What neighbours replace: one record, a person of whom one record is used, and one of whom several may be."""
     conditions: ClassVar[tuple[str, ...]] = ()
 
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        object.__setattr__(self, "epsilon", arguments.rational("epsilon", self.epsilon, "(0, inf)"))
-        object.__setattr__(self, "delta", arguments.rational("delta", self.delta, "[0, 1)"))
+    def fit(self, arguments: Arguments) -> None:
+        """Report a target that another promise protects."""
         arguments.choice("target", self.target, [self.protects])
-        object.__setattr__(self, "k", arguments.whole("k", self.k))
-        if self.records_per_person is not None:
-            arguments.whole("records_per_person", self.records_per_person)
-        arguments.finish()
 
     def parameters(self) -> dict[str, object]:
         """Return the parameters by name, as in certificates."""

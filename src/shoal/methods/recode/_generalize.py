@@ -99,7 +99,6 @@ class Generalize(Recode):
     """
 
     name: ClassVar[str] = "generalize"
-    title: ClassVar[str] = "Generalize"
     quality: str | Mapping[str, object] | Measure = "loss"
     suppression_limit: Number = 0.05
     weights: Mapping[str, float] = field(default_factory=dict)

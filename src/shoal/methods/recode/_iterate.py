@@ -67,7 +67,6 @@ class Iterate(LocalMethod):
     """
 
     name: ClassVar[str] = "iterate"
-    title: ClassVar[str] = "Iterate"
     first_price: float = 0.05
     growth: float = 1.5
     saving: float = 0.02

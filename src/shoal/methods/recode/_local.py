@@ -7,7 +7,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -66,7 +66,6 @@ class LocalMethod(Recode):
         full-domain recoding. By default links are ``"cut"``: such a pseudonym is not released.
     """
 
-    title: ClassVar[str] = "LocalMethod"
     quality: str | Mapping[str, object] | Measure = "loss"
     suppression_limit: Number = 0.05
     weights: Mapping[str, float] = field(default_factory=dict)

@@ -60,7 +60,6 @@ class Mondrian(LocalMethod):
     """
 
     name: ClassVar[str] = "mondrian"
-    title: ClassVar[str] = "Mondrian"
     top_down: ClassVar[bool] = True
     relaxed: bool = False
     intervals: bool = False

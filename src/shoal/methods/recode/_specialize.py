@@ -56,7 +56,6 @@ class Specialize(LocalMethod):
     """
 
     name: ClassVar[str] = "specialize"
-    title: ClassVar[str] = "Specialize"
     top_down: ClassVar[bool] = True
     foresight: int = 100
     intervals: bool = False

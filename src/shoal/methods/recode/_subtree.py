@@ -49,7 +49,6 @@ class Subtree(LocalMethod):
     """
 
     name: ClassVar[str] = "subtree"
-    title: ClassVar[str] = "Subtree"
 
     def drafts(self, task: LocalTask) -> Iterator[LocalDraft]:
         """Make one draft, if there is a full-domain recoding to start from."""

@@ -106,7 +106,6 @@ class Truthful(Method):
     steps: int = 300
     operator: OperatorName = "trim"
     name: ClassVar[str] = "truthful"
-    title: ClassVar[str] = "Truthful"
     keeps: ClassVar[Keeps] = Keeps(
         private=DifferentialPrivacy.name,
         as_asked=True,

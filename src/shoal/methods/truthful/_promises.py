@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Self, get_args
 
 import pyarrow as pa
 
 from shoal.errors import ParameterError, quoted
-from shoal.exact import Arguments, Number, plain
+from shoal.exact import WHOLE, Number, one_of, optional, plain, within
 from shoal.guarantees import (
     CLASSES,
     SEED,
@@ -76,27 +76,12 @@ class DifferentialPrivacy(Requirement):
     15
     """
 
-    epsilon: Number
-    delta: Number
-    search_share: Number | None = None
-    definition: Definition = "probabilistic"
-    records_per_person: int | None = None
+    epsilon: Number = field(metadata=within(f"(0, {LARGEST_EPSILON}]"))
+    delta: Number = field(metadata=within("(0, 1)"))
+    search_share: Number | None = field(default=None, metadata=optional(within("[0, 1)")))
+    definition: Definition = field(default="probabilistic", metadata=one_of(*get_args(Definition)))
+    records_per_person: int | None = field(default=None, metadata=optional(WHOLE))
     name: ClassVar[str] = "differential-privacy"
-    title: ClassVar[str] = "DifferentialPrivacy"
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        for name, interval in (
-            ("epsilon", f"(0, {LARGEST_EPSILON}]"),
-            ("delta", "(0, 1)"),
-            ("search_share", "[0, 1)"),
-        ):
-            if getattr(self, name) is not None or name != "search_share":
-                object.__setattr__(self, name, arguments.rational(name, getattr(self, name), interval))
-        arguments.choice("definition", self.definition, get_args(Definition))
-        if self.records_per_person is not None:
-            arguments.whole("records_per_person", self.records_per_person)
-        arguments.finish()
 
     @property
     def total(self) -> Fraction:

@@ -73,7 +73,6 @@ class TruthfulTables(Method):
     levels: Mapping[str, int] = field(default_factory=dict)
     chosen: Sequence[Mapping[str, int]] | None = None
     name: ClassVar[str] = "truthful-tables"
-    title: ClassVar[str] = "TruthfulTables"
     keeps: ClassVar[Keeps] = Keeps(
         private=DifferentialPrivacy.name,
         models=False,

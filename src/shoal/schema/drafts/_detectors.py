@@ -98,26 +98,11 @@ class PhoneNumbers(Detector):
     sample = _FEW
     _shape = re.compile(r"(\+|00)[\d\s()/.-]{8,20}|\(?0?\d{2,5}\)?[\s/-][\d\s/-]{5,14}")
     _day = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}")
+    # fmt: off
     _countries = (
-        "US",
-        "DE",
-        "FR",
-        "ES",
-        "IT",
-        "GB",
-        "NL",
-        "PL",
-        "PT",
-        "AT",
-        "CH",
-        "BE",
-        "SE",
-        "DK",
-        "NO",
-        "FI",
-        "CZ",
-        "RO",
+        "US", "DE", "FR", "ES", "IT", "GB", "NL", "PL", "PT", "AT", "CH", "BE", "SE", "DK", "NO", "FI", "CZ", "RO",
     )
+    # fmt: on
 
     def holds(self, text: str) -> bool:
         """Return whether a text is a number that some country's telephones have."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from shoal.schema._domain import Kind
 from shoal.schema._entry import many, text
-from shoal.schema._rule import HierarchyRule, Level, RuledColumn, Tree, at
+from shoal.schema._rule import HierarchyRule, Level, RuledColumn, Tree, at, chosen_in_order
 from shoal.schema._values import Days, Integers
 
 __all__ = ["DATE_LEVELS", "Dates"]
@@ -32,8 +32,7 @@ class Dates(HierarchyRule):
 
     def problems(self) -> Iterable[str]:
         """Say what is wrong with the levels."""
-        order = [DATE_LEVELS.index(level) for level in self.levels if level in DATE_LEVELS]
-        if not self.levels or len(order) != len(self.levels) or order != sorted(set(order)):
+        if not chosen_in_order(self.levels, DATE_LEVELS):
             yield f"`levels` of a `dates` hierarchy must be taken, in this order, from {', '.join(DATE_LEVELS)}"
 
     def explain(self) -> str:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from shoal.schema._domain import Kind
 from shoal.schema._entry import many, text
-from shoal.schema._rule import TEXT, HierarchyRule, Level, RuledColumn, Tree, at
+from shoal.schema._rule import TEXT, HierarchyRule, Level, RuledColumn, Tree, at, chosen_in_order
 from shoal.schema._values import listed
 
 __all__ = ["REGION_LEVELS", "Regions", "country"]
@@ -39,8 +39,7 @@ class Regions(HierarchyRule):
 
     def problems(self) -> Iterable[str]:
         """Say what is wrong with the levels."""
-        places = [REGION_LEVELS.index(level) for level in self.levels if level in REGION_LEVELS]
-        if not self.levels or len(places) != len(self.levels) or places != sorted(set(places)):
+        if not chosen_in_order(self.levels, REGION_LEVELS):
             yield f"`levels` of a `regions` hierarchy must be taken, in this order, from {', '.join(REGION_LEVELS)}"
 
     def explain(self) -> str:
