@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -34,6 +34,7 @@ __all__ = [
     "STARTING_BITS",
     "WHOLE",
     "Arguments",
+    "Checked",
     "Number",
     "Quantity",
     "above",
@@ -239,6 +240,26 @@ def one_of(*options: str) -> Reading:
 def optional(reading: Reading) -> Reading:
     """Let a field be read as ``reading`` says, or be None where it was left out."""
     return {_READ: lambda arguments, name, value: None if value is None else reading[_READ](arguments, name, value)}
+
+
+class Checked:
+    """A frozen dataclass whose fields say in their metadata how they are read (`WHOLE`, `within`, ...)."""
+
+    __slots__ = ()
+    title: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        cls.title = cls.__name__
+
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        arguments.read(self)
+        if not arguments.problems:
+            self.fit(arguments)
+        arguments.finish()
+
+    def fit(self, arguments: Arguments) -> None:
+        """Report what cannot be said field by field: parameters that do not go together."""
 
 
 @contextmanager

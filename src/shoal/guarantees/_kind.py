@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from shoal.errors import ParameterError, Problems, quoted
-from shoal.exact import Arguments, plain
+from shoal.exact import Checked, plain
 from shoal.schema import Schema
 
 if TYPE_CHECKING:
@@ -132,29 +132,11 @@ CLASSES = Words()
 """The words of a release whose classes share their quasi-identifiers."""
 
 
-class PromiseKind(ABC):
-    """A kind of promise; a value of it, a frozen dataclass, is one promise, with its parameters.
-
-    A field says in its metadata how it is read (`shoal.exact.WHOLE`, ...); `fit` looks at several together.
-    """
+class PromiseKind(Checked, ABC):
+    """A kind of promise; a value of it is one promise, with its parameters."""
 
     __slots__ = ()
     name: ClassVar[str]
-    title: ClassVar[str]
-
-    def __init_subclass__(cls) -> None:
-        cls.title = cls.__name__
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        arguments.read(self)
-        if not arguments.problems:
-            self.fit(arguments)
-        arguments.finish()
-
-    def fit(self, arguments: Arguments) -> None:
-        """Report parameters that do not go together."""
-        del arguments
 
     @abstractmethod
     def statement(self, words: Words = CLASSES) -> str:

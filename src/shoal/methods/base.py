@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 import pyarrow as pa
 
 from shoal.errors import Cancelled
-from shoal.exact import fraction
+from shoal.exact import Checked, fraction
 from shoal.guarantees import Column, Cost, Data, DomainOrigin, Event, Guarantee, PromiseEntry
 from shoal.hierarchies import Hierarchy
 from shoal.mechanisms import RandomSource
@@ -113,15 +113,11 @@ class Keeps:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Method(ABC):
+class Method(Checked, ABC):
     """How to change the data so that promises hold: a value that plan files can name."""
 
     name: ClassVar[str]
-    title: ClassVar[str]
     keeps: ClassVar[Keeps] = Keeps()
-
-    def __init_subclass__(cls) -> None:
-        cls.title = cls.__name__
 
     @abstractmethod
     def make(self, work: Work) -> Made:

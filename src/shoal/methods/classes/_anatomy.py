@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shoal.errors import RequirementError
-from shoal.exact import Arguments
+from shoal.exact import one_of
 from shoal.methods.classes._columns import HeldRecords
 from shoal.methods.classes._method import PartitionMethod
 from shoal.methods.classes._partition import Partition, require_size
@@ -57,16 +57,10 @@ class Anatomy(PartitionMethod):
     'anatomy'
     """
 
-    form: Form = "anatomy"
-    grouping: Grouping = "quasi-identifiers"
+    form: Form = field(default="anatomy", metadata=one_of("anatomy"))
+    grouping: Grouping = field(default="quasi-identifiers", metadata=one_of(*get_args(Grouping)))
     attribute: str | None = None
     name: ClassVar[str] = "anatomy"
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        arguments.choice("form", self.form, ("anatomy",))
-        arguments.choice("grouping", self.grouping, get_args(Grouping))
-        arguments.finish()
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         """Return what keeps this method from being used with a schema and promises."""

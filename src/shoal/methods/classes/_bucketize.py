@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, get_args
 
 import numpy as np
 
-from shoal.exact import Arguments
+from shoal.exact import WHOLE, one_of, optional
 from shoal.kernels import Floats, Integers
 from shoal.methods.classes._assignment import assign
 from shoal.methods.classes._buckets import make_buckets
@@ -24,6 +24,8 @@ from shoal.models import Model
 from shoal.schema import Schema
 
 __all__ = ["Bucketize", "bucketize_points"]
+
+_FORMS = [form for form in get_args(Form) if form != "suppressed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,17 +66,12 @@ class Bucketize(PartitionMethod):
     {'form': 'anatomy', 'buckets': None, 'class_size': None}
     """
 
-    buckets: int | None = None
-    class_size: int | None = None
+    form: Form = field(
+        default="microaggregated", metadata=one_of("microaggregated", "generalized", "permuted", "anatomy")
+    )
+    buckets: int | None = field(default=None, metadata=optional(WHOLE))
+    class_size: int | None = field(default=None, metadata=optional(WHOLE))
     name: ClassVar[str] = "bucketize"
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        arguments.choice("form", self.form, [form for form in get_args(Form) if form != "suppressed"])
-        for name in ("buckets", "class_size"):
-            if getattr(self, name) is not None:
-                arguments.whole(name, getattr(self, name))
-        arguments.finish()
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         """Return what keeps this method from being used with a schema and promises."""

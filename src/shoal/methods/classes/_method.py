@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from shoal import tables
 from shoal.errors import RequirementError
+from shoal.exact import one_of
 from shoal.guarantees import Counted, Event, Ordered, PromiseEntry, Requirement
 from shoal.methods._preparation import check_key, check_size, counted, domains, preparation, risk_of_people
 from shoal.methods.base import DATA, Keeps, Made, Method, Part, Work, as_strong, released_columns
@@ -54,7 +55,7 @@ __all__ = [
 class PartitionMethod(Method):
     """A method that chooses the class of every record on its own."""
 
-    form: Form = "microaggregated"
+    form: Form = field(default="microaggregated", metadata=one_of("microaggregated"))
     keeps: ClassVar[Keeps] = Keeps(persons=True)
 
     @abstractmethod

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 
-from shoal.exact import Arguments
+from shoal.exact import Arguments, one_of
 from shoal.guarantees import Event, Guarantee, Promise, PromiseEntry, Requirement
 from shoal.kernels import Floats
 from shoal.methods.base import Made, Work
@@ -56,7 +56,7 @@ class Clustering(PartitionMethod):
     """
 
     block: int = BLOCK
-    strategy: Strategy = "merge-first"
+    strategy: Strategy = field(default="merge-first", metadata=one_of(*get_args(Strategy)))
     #: whether records are exchanged between clusters after blocks were clustered
     repairs: ClassVar[bool] = True
 
@@ -94,8 +94,8 @@ class Clustering(PartitionMethod):
         )
         return Classified(partition=partition, events=tuple(events))
 
-    def _check(self, arguments: Arguments) -> None:
-        arguments.choice("strategy", self.strategy, get_args(Strategy))
+    def fit(self, arguments: Arguments) -> None:
+        """Report blocks that are too small to cluster well."""
         if arguments.whole("block", self.block, minimum=0) and self.block < 2 * LEAST_BLOCK:
             arguments.problems.add(
                 f"`block` of `{self.title}` must be 0 or at least {2 * LEAST_BLOCK:,}; got {self.block}."
@@ -182,9 +182,9 @@ class Microaggregation(Clustering):
         missing = [name for name in schema.quasi_identifiers if name not in named]
         return [*found, *(f"`groups` of `{self.title}` leaves out `{name}`" for name in missing)]
 
-    def _check(self, arguments: Arguments) -> None:
-        Clustering._check(self, arguments)
-        arguments.choice("form", self.form, ("microaggregated",))
+    def fit(self, arguments: Arguments) -> None:
+        """Report groups that are no columns, and more decimals than there can be."""
+        Clustering.fit(self, arguments)
         if self.groups is not None:
             given = self.groups if isinstance(self.groups, (list, tuple)) else [self.groups]
             made = tuple(arguments.columns("groups", group) for group in given)
@@ -240,14 +240,8 @@ class Mdav(Microaggregation):
     (('age', 'sex'), ('zip',))
     """
 
-    categories: Categories = "auto"
+    categories: Categories = field(default="auto", metadata=one_of(*get_args(Categories)))
     name: ClassVar[str] = "mdav"
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        self._check(arguments)
-        arguments.choice("categories", self.categories, get_args(Categories))
-        arguments.finish()
 
     def compared(self, people: HeldRecords) -> str:
         """Say how categories are compared: ``"semantic"`` or ``"points"``."""
@@ -298,13 +292,12 @@ class VMdav(Microaggregation):
     name: ClassVar[str] = "vmdav"
     repairs: ClassVar[bool] = False
 
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        self._check(arguments)
+    def fit(self, arguments: Arguments) -> None:
+        """Report a gamma that is no number, or negative."""
+        Microaggregation.fit(self, arguments)
         plain = isinstance(self.gamma, (int, float)) and not isinstance(self.gamma, bool)
         if not (plain and math.isfinite(self.gamma) and self.gamma >= 0):
             arguments.problems.add(f"`gamma` of `{self.title}` must be in [0, inf); got {self.gamma!r}.")
-        arguments.finish()
 
     def compared(self, people: HeldRecords) -> str:
         """Say how categories are compared."""

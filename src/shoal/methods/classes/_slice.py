@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal import methods, tables
 from shoal.errors import ParameterError, RequirementError, quoted
-from shoal.exact import Arguments
+from shoal.exact import WHOLE, Arguments
 from shoal.guarantees import Counted, Dropped, Event, Guarantee, Promise, PromiseEntry, Requirement, Words, column
 from shoal.kernels import Codes, Floats, Integers
 from shoal.methods._preparation import check_key
@@ -70,21 +70,19 @@ class Slice(Method):
     """
 
     groups: Sequence[Sequence[str]] | None = None
-    size: int = 4
+    size: int = field(default=4, metadata=WHOLE)
     inner: str = "generalize"
     options: Mapping[str, object] = field(default_factory=dict)
     name: ClassVar[str] = "slice"
     keeps: ClassVar[Keeps] = Keeps(several_tables=True, steps=("sliced",))
 
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        arguments.whole("size", self.size, minimum=1)
+    def fit(self, arguments: Arguments) -> None:
+        """Report groups that are no columns, and slices of slices."""
         if self.groups is not None:
             made = tuple(arguments.columns("groups", list(group)) for group in self.groups)
             object.__setattr__(self, "groups", made)
         if self.inner == self.name:
             arguments.problems.add(f"`inner` of `{self.title}` must be another method.")
-        arguments.finish()
 
     @property
     def caveats(self) -> tuple[str, ...]:

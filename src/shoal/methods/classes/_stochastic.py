@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, get_args
 
 import pyarrow as pa
 
 from shoal.errors import DataError
-from shoal.exact import Arguments, Number, fraction, plain
+from shoal.exact import Arguments, Number, fraction, one_of, optional, plain, within
 from shoal.kernels import Codes
 from shoal.methods._preparation import drafted
 from shoal.methods.base import Keeps
@@ -21,7 +21,7 @@ from shoal.methods.classes._factors import stochastic_epsilon
 from shoal.methods.classes._method import PartitionMethod
 from shoal.methods.classes._promises_randomized import DrawnCloseness, LocalPrivacy
 from shoal.methods.classes._randomize import Mechanism, mechanism_problems, randomize
-from shoal.methods.classes._run import Classified, ClassRun, RandomizedColumns
+from shoal.methods.classes._run import Classified, ClassRun, Form, RandomizedColumns
 from shoal.methods.classes._t_microaggregate import microaggregate_points
 from shoal.models import Model
 from shoal.schema import Attribute, Kind, Schema
@@ -66,24 +66,17 @@ class StochasticCloseness(PartitionMethod):
     1
     """
 
-    epsilon: Number | None = None
-    t: Number | None = None
-    mechanism: Mechanism | None = None
+    form: Form = field(default="microaggregated", metadata=one_of("microaggregated", "generalized"))
+    epsilon: Number | None = field(default=None, metadata=optional(within("(0, 40]")))
+    t: Number | None = field(default=None, metadata=optional(within("(1, inf)")))
+    mechanism: Mechanism | None = field(default=None, metadata=optional(one_of(*get_args(Mechanism))))
     keeps: ClassVar[Keeps] = Keeps()
     name: ClassVar[str] = "stochastic-closeness"
 
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        arguments.choice("form", self.form, ("microaggregated", "generalized"))
+    def fit(self, arguments: Arguments) -> None:
+        """Report that there is neither an epsilon nor a t, or both."""
         if (self.epsilon is None) == (self.t is None):
             arguments.problems.add(f"`{self.title}` needs one of `epsilon` and `t`.")
-        if self.epsilon is not None:
-            object.__setattr__(self, "epsilon", arguments.rational("epsilon", self.epsilon, "(0, 40]"))
-        if self.t is not None:
-            object.__setattr__(self, "t", arguments.rational("t", self.t, "(1, inf)"))
-        if self.mechanism is not None:
-            arguments.choice("mechanism", self.mechanism, get_args(Mechanism))
-        arguments.finish()
 
     def parameters(self) -> dict[str, object]:
         """Return the parameters by name, as in plan files and certificates."""

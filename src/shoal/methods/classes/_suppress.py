@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.errors import DataError, ParameterError, RequirementError, ShoalError
-from shoal.exact import Arguments, Number, fraction
+from shoal.exact import Arguments, Number, fraction, one_of
 from shoal.guarantees import Guarantee, Requirement
 from shoal.hierarchies import TOP
 from shoal.kernels import Codes, Counts, Mask
@@ -79,16 +79,15 @@ class Suppress(PartitionMethod):
     ('region',)
     """
 
-    form: Form = "suppressed"
+    form: Form = field(default="suppressed", metadata=one_of("suppressed"))
     importance: Mapping[str, int] = field(default_factory=dict)
     most: Mapping[str, Number] = field(default_factory=dict)
     strata: tuple[str, ...] = ()
     name: ClassVar[str] = "suppress"
     keeps: ClassVar[Keeps] = Keeps(other=(KWildcards.name,), persons=True, steps=("cells-suppressed", "ordered"))
 
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        arguments.choice("form", self.form, ("suppressed",))
+    def fit(self, arguments: Arguments) -> None:
+        """Report what is wrong with the columns that are named."""
         if self.strata:
             object.__setattr__(self, "strata", arguments.columns("strata", self.strata))
         else:
@@ -96,12 +95,11 @@ class Suppress(PartitionMethod):
         for name in ("importance", "most"):
             if not isinstance(getattr(self, name), Mapping):
                 arguments.problems.add(f"`{name}` of `{self.title}` must be a table of columns, as in {{ age = 1 }}")
-                arguments.finish()
+                return
         for column, weight in self.importance.items():
             arguments.whole(f"importance of {column}", weight)
         for column, share in self.most.items():
             arguments.rational(f"most of {column}", share, "[0, 1]")
-        arguments.finish()
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         """Return what keeps this method from being used with a schema and promises."""

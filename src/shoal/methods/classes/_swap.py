@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shoal.errors import ParameterError
-from shoal.exact import Arguments
+from shoal.exact import one_of
 from shoal.guarantees import Event, Guarantee, randomness
 from shoal.kernels import Floats, Integers
 from shoal.methods.base import Keeps, Made, Work
@@ -73,17 +73,10 @@ class Swap(Clustering):
     'permuted'
     """
 
-    form: Form = "permuted"
-    categories: Categories = "auto"
+    form: Form = field(default="permuted", metadata=one_of("permuted"))
+    categories: Categories = field(default="auto", metadata=one_of(*get_args(Categories)))
     name: ClassVar[str] = "swap"
     keeps: ClassVar[Keeps] = Keeps(crowd=ProbabilisticKAnonymity.name, persons=True)
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        self._check(arguments)
-        arguments.choice("form", self.form, ("permuted",))
-        arguments.choice("categories", self.categories, get_args(Categories))
-        arguments.finish()
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         """Return what keeps this method from being used with a schema and promises."""
@@ -173,14 +166,9 @@ class IndividualRankingSwap(PartitionMethod):
     'ir-swap'
     """
 
-    form: Form = "permuted"
+    form: Form = field(default="permuted", metadata=one_of("permuted"))
     name: ClassVar[str] = "ir-swap"
     keeps: ClassVar[Keeps] = Keeps(crowd=ProbabilisticKAnonymity.name, persons=True)
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        arguments.choice("form", self.form, ("permuted",))
-        arguments.finish()
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         """Return what keeps this method from being used with a schema and promises."""

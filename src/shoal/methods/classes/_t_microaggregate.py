@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.exact import Arguments
+from shoal.exact import one_of
 from shoal.kernels import Floats, Integers
 from shoal.methods.classes._blocks import blocked_mdav
 from shoal.methods.classes._closeness_first import closeness_first
@@ -17,7 +17,7 @@ from shoal.methods.classes._columns import HeldRecords
 from shoal.methods.classes._mdav import mdav
 from shoal.methods.classes._method import PartitionMethod
 from shoal.methods.classes._partition import Partition, merged, squared_error
-from shoal.methods.classes._run import Classified, verdict
+from shoal.methods.classes._run import Classified, Form, verdict
 from shoal.models import Model
 from shoal.tables import SensitiveAttribute
 
@@ -58,14 +58,9 @@ class TMicroaggregate(PartitionMethod):
     't-microaggregate'
     """
 
-    strategy: Strategy = "best"
+    form: Form = field(default="microaggregated", metadata=one_of("microaggregated", "generalized", "anatomy"))
+    strategy: Strategy = field(default="best", metadata=one_of(*get_args(Strategy)))
     name: ClassVar[str] = "t-microaggregate"
-
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        arguments.choice("form", self.form, ("microaggregated", "generalized", "anatomy"))
-        arguments.choice("strategy", self.strategy, get_args(Strategy))
-        arguments.finish()
 
     def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:
         """Make classes by the strategy."""
