@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from shoal.errors import ParameterError
-from shoal.exact import STARTING_BITS, Arguments, Number, ball, round_down, round_up, working_precision
+from shoal.exact import Arguments, Number, above, ball, below
 
 __all__ = ["PRIOR", "RANDOMISED", "closeness_epsilon", "closeness_factor", "stochastic_epsilon", "stochastic_t"]
 
@@ -33,11 +33,8 @@ def closeness_epsilon(t: Number) -> float:
     >>> closeness_epsilon(2)
     1.3862943611198908
     """
-    arguments = Arguments("closeness_epsilon")
-    exact = arguments.rational("t", t, "[1, inf)")
-    arguments.finish()
-    with working_precision(STARTING_BITS):
-        return round_up(2 * ball(exact).log())
+    exact = _rational("t", t, "[1, inf)", "closeness_epsilon")
+    return above(lambda: 2 * ball(exact).log())
 
 
 def closeness_factor(epsilon: Number) -> float:
@@ -46,11 +43,8 @@ def closeness_factor(epsilon: Number) -> float:
     >>> closeness_factor(1)
     1.648721270700128
     """
-    arguments = Arguments("closeness_factor")
-    exact = arguments.rational("epsilon", epsilon, "[0, 700]")
-    arguments.finish()
-    with working_precision(STARTING_BITS):
-        return -round_up(-(ball(exact) / 2).exp())
+    exact = _rational("epsilon", epsilon, "[0, 700]", "closeness_factor")
+    return below(lambda: (ball(exact) / 2).exp())
 
 
 def stochastic_t(epsilon: Number, *, records: int, smallest: int) -> float:
@@ -87,11 +81,9 @@ def stochastic_t(epsilon: Number, *, records: int, smallest: int) -> float:
     >>> stochastic_t(1, records=10, smallest=10)
     1.0
     """
-    exact = _epsilon(epsilon, "stochastic_t")
+    exact = _rational("epsilon", epsilon, "(0, 700]", "stochastic_t")
     _check_sizes(records, smallest, "stochastic_t")
-    with working_precision(STARTING_BITS):
-        factor = ball(exact).exp()
-        return round_up((smallest + (records - smallest) * factor) / records)
+    return above(lambda: (smallest + (records - smallest) * ball(exact).exp()) / records)
 
 
 def stochastic_epsilon(t: Number, *, records: int, smallest: int) -> float:
@@ -107,21 +99,18 @@ def stochastic_epsilon(t: Number, *, records: int, smallest: int) -> float:
     >>> stochastic_t(epsilon, records=1000, smallest=5) <= 2
     True
     """
-    arguments = Arguments("stochastic_epsilon")
-    exact = arguments.rational("t", t, "(1, inf)")
-    arguments.finish()
+    exact = _rational("t", t, "(1, inf)", "stochastic_epsilon")
     _check_sizes(records, smallest, "stochastic_epsilon")
     if smallest == records:
         raise ParameterError(
             "`smallest` of `stochastic_epsilon` must be below `records`: a single class is 1-close whatever epsilon is."
         )
-    with working_precision(STARTING_BITS):
-        return round_down(ball((exact * records - smallest) / (records - smallest)).log())
+    return below(lambda: ball((exact * records - smallest) / (records - smallest)).log())
 
 
-def _epsilon(epsilon: Number, owner: str) -> Fraction:
+def _rational(name: str, value: Number, interval: str, owner: str) -> Fraction:
     arguments = Arguments(owner)
-    exact = arguments.rational("epsilon", epsilon, "(0, 700]")
+    exact = arguments.rational(name, value, interval)
     arguments.finish()
     return exact
 
