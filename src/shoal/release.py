@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,7 +32,7 @@ from shoal.methods.base import DATA, Made
 from shoal.methods.brief import Brief
 from shoal.report import REPORT, Plots, attention, gather, listed, render_html, render_text, summary
 from shoal.schema.rules import text
-from shoal.tables import Table
+from shoal.tables import Site, Table
 from shoal.verification import read_key, verify, write_signature
 from shoal.writing import staged
 
@@ -97,6 +97,9 @@ class Release(Made):
         as the risk before. ``sign`` names the file of a private key, with which ``signature.json`` is made: see
         :func:`shoal.sign`. Before the folder appears, it is verified as anybody would.
 
+        A table on a Spark cluster is written by the executors, which must see the folder: ``data.parquet`` is then a
+        folder of parts, in the order of their names, and so is ``data.csv``.
+
         Raises
         ------
         OutputError
@@ -110,26 +113,26 @@ class Release(Made):
         return Path(folder)
 
     def _write(self, folder: Path, *, csv: bool, key: Ed25519PrivateKey | None) -> None:
+        site = tables.site_of(self._tables.values())
         with staged(folder) as staging:
-            written = {part.file: part.table for part in self.parts} or {DATA: self.table}
-            for name, table in written.items():
-                tables.write(table, staging / name)
-                if csv:
-                    tables.write(tables.reread(staging / name), (staging / name).with_suffix(".csv"))
+            known: dict[str, File] = {}
+            for name, table in self._tables.items():
+                found = site.write(table, staging / name, csv=csv)
+                known |= {file: File(name=file, sha256=sha256, bytes=size) for file, (sha256, size) in found.items()}
             for name, text in self.notes.items():
-                (staging / name).write_text(text, encoding="utf-8")
-            plan, placed = self._write_plan(staging), self._write_hierarchies(staging)
+                (staging / name).write_text(self._naming(text, staging), encoding="utf-8")
+            opened = {name: site.open(staging / name) for name in self._tables}
+            plan, placed = self._write_plan(staging), self._write_hierarchies(staging, opened)
             if self.population is not None:
                 pq.write_table(self.population.replace_schema_metadata(None), staging / POPULATION, store_schema=False)
-            certificate = self._certificate(plan, tuple(_fingerprints(staging)), placed)
-            document = gather(staging, certificate)
+            certificate = self._certificate(plan, _fingerprints(staging, known), placed)
+            document = gather(staging, certificate, opened)
             (staging / SUMMARY).write_text(render_text(document), encoding="utf-8")
-            certificate = certificate.model_copy(update={"files": tuple(_fingerprints(staging))})
+            certificate = _listing(certificate, staging)
             page = render_html(document.model_copy(update={"files": listed(certificate)}))
             (staging / REPORT).write_text(page, encoding="utf-8")
-            certificate = certificate.model_copy(update={"files": tuple(_fingerprints(staging))})
-            (staging / CERTIFICATE).write_text(certificate.to_json(), encoding="utf-8")
-            _check(staging)
+            (staging / CERTIFICATE).write_text(_listing(certificate, staging).to_json(), encoding="utf-8")
+            _check(staging, site)
             if key is not None:
                 write_signature(staging, key)
 
@@ -153,8 +156,12 @@ class Release(Made):
     @property
     def released(self) -> Released:
         """The released records for analysis: ordered labels, ends of intervals, other formats."""
-        parts = {part.file: part.table for part in self.parts} or {DATA: self.table}
-        return Released(tables=parts, schema=self.plan.schema)
+        return Released(tables=self._tables, schema=self.plan.schema)
+
+    @property
+    def _tables(self) -> dict[str, Table]:
+        """The released tables, by file."""
+        return {part.file: part.table for part in self.parts} or {DATA: self.table}
 
     def estimate(self) -> Estimates:
         """Read the tables of a release of method ``truthful-tables`` together; see :func:`shoal.estimate`."""
@@ -193,6 +200,12 @@ class Release(Made):
             measures={} if self.private is None else dict(self.measures),
         )
 
+    def _naming(self, text: str, staging: Path) -> str:
+        """Return a text that names released tables, with the names under which DuckDB finds them."""
+        for name in self._tables:
+            text = text.replace(f"'{name}'", f"'{tables.scanned(staging / name)}'")
+        return text
+
     def _write_plan(self, staging: Path) -> Brief:
         """Write the plan and the hierarchy files that it names, so that it can be run from the release folder."""
         attributes = []
@@ -209,7 +222,7 @@ class Release(Made):
         (staging / PLAN).write_text(plan.dumps(), encoding="utf-8")
         return plan
 
-    def _write_hierarchies(self, staging: Path) -> dict[str, str]:
+    def _write_hierarchies(self, staging: Path, opened: Mapping[str, Table]) -> dict[str, str]:
         """Write down the hierarchies that checkers need."""
         needed = {
             name
@@ -224,18 +237,10 @@ class Release(Made):
             name = f"{HIERARCHIES}/sensitive-{number}.csv"
             (staging / HIERARCHIES).mkdir(exist_ok=True)
             # the leaves may have been read off the data, and then name values of suppressed records, too
-            only = self._released_values(staging, hierarchy.attribute)
+            only = _values(opened.values(), hierarchy.attribute)
             hierarchies.write_arx(hierarchy, staging / name, only=only)
             placed[hierarchy.attribute] = name
         return placed
-
-    def _released_values(self, staging: Path, column: str) -> set[str | None]:
-        found: set[str | None] = set()
-        for file in [part.file for part in self.parts] or [DATA]:
-            table = tables.reread(staging / file)
-            if column in table.columns:
-                found |= set(text(tables.distinct_values(table, column)).to_pylist())
-        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -320,9 +325,15 @@ def _file_stem(column: str, number: int) -> str:
     return f"{number}-{re.sub('[^a-z0-9_]+', '-', column.casefold())[:60]}".rstrip("-")
 
 
-def _check(folder: Path) -> None:
+def _values(released: Iterable[Table], name: str) -> set[str | None]:
+    """Return the values of a column in all tables that have it."""
+    having = [table for table in released if name in table.columns]
+    return {value for table in having for value in text(tables.distinct_values(table, name)).to_pylist()}
+
+
+def _check(folder: Path, site: Site) -> None:
     """Refuse to publish what would not verify; this never happens unless Shoal or the disk is broken."""
-    found = verify(folder, rendered=False)
+    found = verify(folder, rendered=False, spark=site.session)
     if not found.passed:
         failed = [f"{check.subject}: {check.detail}" for check in found.checks if not check.passed]
         raise ShoalError(
@@ -331,6 +342,14 @@ def _check(folder: Path) -> None:
         )
 
 
-def _fingerprints(folder: Path) -> list[File]:
+def _listing(certificate: Certificate, folder: Path) -> Certificate:
+    """Return the certificate with the files that have come to the folder since."""
+    known = {file.name: file for file in certificate.files}
+    return certificate.model_copy(update={"files": _fingerprints(folder, known)})
+
+
+def _fingerprints(folder: Path, known: Mapping[str, File]) -> tuple[File, ...]:
+    """Return the fingerprints of all files, each taken once."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    return [fingerprint(path, path.relative_to(folder).as_posix()) for path in paths]
+    names = [(path, path.relative_to(folder).as_posix()) for path in paths]
+    return tuple(known.get(name) or fingerprint(path, name) for path, name in names)

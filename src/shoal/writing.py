@@ -8,6 +8,7 @@ that writes there removes it and says so.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import logging
 import os
 import re
@@ -20,7 +21,7 @@ from pathlib import Path
 from shoal import stopping
 from shoal.errors import OutputError, reason
 
-__all__ = ["SCRATCH", "Scratch", "check_destination", "replacing", "staged", "write_file"]
+__all__ = ["SCRATCH", "Scratch", "check_destination", "digest", "replacing", "staged", "write_file"]
 
 #: how the names of scratch folders begin
 SCRATCH = "shoal-scratch-"
@@ -121,6 +122,12 @@ class Scratch:
     def remove(self) -> None:
         """Remove the folder and all in it."""
         self._stack.close()
+
+
+def digest(path: Path) -> tuple[str, int]:
+    """Return the SHA-256 of a file, in hexadecimal, and its size in bytes."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest(), path.stat().st_size
 
 
 def _temporary_place() -> Path:

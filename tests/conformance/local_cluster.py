@@ -1,55 +1,195 @@
-"""A release from a Spark cluster of two executors, each a process of its own; run by `test_local_cluster.py`."""
+"""Releases from a Spark cluster of two executors, each a process of its own; run by `test_local_cluster.py`.
+
+Executors are killed in every phase, by their own tasks: whatever reads a table passes through :func:`_deadly`, and the
+first task that finds the word of the phase takes it and kills the process of its executor.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import signal
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import shoal
-from shoal.schema import Attribute, Role, Schema
-from shoal.tables import _spark
+from shoal import release
+from shoal.errors import ShoalError
+from shoal.schema import Attribute, Kind, Role, Schema
+from shoal.tables import _sites, _spread
+from shoal.tables._spark import SparkEngine
 
-ROWS = 30_000
+ROWS = 40_000
+PHASES = ("encode", "sort", "write", "copy", "figures", "verify")
 
 
 def main(folder: Path) -> None:
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    # 140 kilobytes come at a time, no more than 256 may, and all are 840
-    _spark.PART = 5_000
-    session = (
-        SparkSession.builder.master("local-cluster[2,1,512]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-        .config("spark.executor.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.driver.maxResultSize", "256k")
-        .config("spark.executor.memory", "512m")
-        .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
-        .config("spark.log.level", "ERROR")
-        .getOrCreate()
-    )
-    # one town has nine records of ten, and every record a text of its own
-    rows = pa.table(
+    _spread.FETCHED = 1_000
+    session = _session(folder)
+    try:
+        told = _released(session, folder)
+    finally:
+        session.stop()
+    (folder / "told.json").write_text(json.dumps(told), encoding="utf-8")
+
+
+def _released(session: Any, folder: Path) -> dict[str, Any]:
+    rows, schema = _rows(), _schema()
+    (folder / "rows").mkdir()
+    for part in range(2):
+        shoal.tables.write(shoal.read(rows.slice(part * ROWS // 2, ROWS // 2)), folder / "rows" / f"{part}.parquet")
+    source = session.read.parquet((folder / "rows").as_uri())
+    asked = shoal.KAnonymity(100)
+    release_here = shoal.anonymize(shoal.read(rows, schema=schema), asked, method=shoal.Generalize())
+    release_here.write(folder / "duckdb")
+    told: dict[str, Any] = {}
+    deaths = _Deaths(folder / "deaths")
+    deaths.arm("encode")
+    made = shoal.anonymize(shoal.read(source, schema=schema), asked, method=shoal.Generalize())
+    told["through the driver"] = _error(made.table.to_arrow)
+    told["unshared"] = _error(lambda: _unshared(made, folder / "unshared"))
+    made.write(folder / "spark", csv=True)
+    deaths.arm("verify")
+    told["verified"] = shoal.verify(folder / "spark", spark=session).passed
+    told["deaths"] = deaths.happened()
+    return told
+
+
+def _session(folder: Path) -> Any:
+    plain = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.extraJavaOptions": plain,
+        "spark.executor.extraJavaOptions": plain,
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "2",
+        # parts stay apart, however small, and a query is one job
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.files.openCostInBytes": "128m",
+        "spark.driver.maxResultSize": "512k",
+        "spark.executor.memory": "512m",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.local.dir": str(folder / "local"),
+        "spark.log.level": "ERROR",
+    }
+    builder = SparkSession.builder.master("local-cluster[2,1,512]")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def _rows() -> pa.Table:
+    """Return records of which nine in ten have one town; each has a text and a number of its own."""
+    return pa.table(
         {
             "town": [f"town {i % 7 if i % 10 == 0 else 0}" for i in range(ROWS)],
-            "age": [str(20 + i % 50) for i in range(ROWS)],
             "note": [f"{i * 2654435761 % 2**32:08x}" for i in range(ROWS)],
+            "pay": [(i * 7919 % ROWS) / 8 for i in range(ROWS)],
+            "share": [(i % 6) * 1e-5 for i in range(ROWS)],
         }
     )
-    roles = {"town": Role.QUASI_IDENTIFIER, "age": Role.QUASI_IDENTIFIER, "note": Role.SENSITIVE}
-    schema = Schema(attributes=tuple(Attribute(name=name, role=role) for name, role in roles.items()))
-    rows_path = folder / "rows.parquet"
-    shoal.tables.write(shoal.read(rows), rows_path)
-    for name, source in (("duckdb", rows), ("spark", session.read.parquet(rows_path.as_uri()))):
-        table = shoal.read(source, schema=schema)
-        shoal.anonymize(table, shoal.KAnonymity(100), method=shoal.Generalize()).write(folder / name)
-    session.stop()
+
+
+def _schema() -> Schema:
+    known, secret = Role.QUASI_IDENTIFIER, Role.SENSITIVE
+    return Schema(
+        attributes=(
+            Attribute(name="town", role=known),
+            Attribute(name="note", role=secret),
+            Attribute(name="pay", role=secret, kind=Kind.NUMERIC),
+            Attribute(name="share", role=Role.INSENSITIVE, kind=Kind.NUMERIC),
+        )
+    )
+
+
+def _error(ask: Callable[[], object]) -> str | None:
+    try:
+        ask()
+    except ShoalError as error:
+        return str(error)
+    return None
+
+
+def _unshared(made: Any, folder: Path) -> None:
+    """Write where executors find a folder of the same name that is another one."""
+    attempts = _sites._attempts
+
+    @contextmanager
+    def elsewhere(parent: Path) -> Iterator[tuple[Path, str]]:
+        with attempts(parent) as (place, _):
+            yield place, "the word of another folder"
+
+    _sites._attempts = elsewhere
+    try:
+        made.write(folder)
+    finally:
+        _sites._attempts = attempts
+
+
+class _Deaths:
+    """Arm phases one after the other, and see which took their victim."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.folder.mkdir()
+        place, kill, arm = str(self.folder), _kill, self.arm
+        view, write_part, copy = SparkEngine.view, _sites._write_part, _sites._write_csv
+        gather, write = release.gather, _sites.Executors.write
+
+        def deadly(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for number, batch in enumerate(batches):
+                if not number:
+                    kill(place, "encode", "sort", "figures", "verify")
+                yield batch
+
+        def written(attempts: str, token: str, batches: Iterator[pa.RecordBatch]) -> Any:
+            said = write_part(attempts, token, batches)
+            kill(place, "write")
+            return said
+
+        def copied(part: str) -> Any:
+            said = copy(part)
+            kill(place, "copy")
+            return said
+
+        def sorting(self: Any, table: Any, path: Path, *, csv: bool) -> Any:
+            for phase in ("sort", "write", "copy") if csv else ():
+                arm(phase)
+            return write(self, table, path, csv=csv)
+
+        def figures(*given: Any) -> Any:
+            arm("figures")
+            return gather(*given)
+
+        SparkEngine.view = lambda self, frame: view(self, frame.mapInArrow(deadly, frame.schema))
+        _sites._write_part, _sites._write_csv = written, copied
+        _sites.Executors.write, release.gather = sorting, figures
+
+    def arm(self, phase: str) -> None:
+        (self.folder / phase).touch()
+
+    def happened(self) -> list[str]:
+        return [phase for phase in PHASES if (self.folder / f"{phase}.done").exists()]
+
+
+def _kill(place: str, *phases: str) -> None:
+    """Kill the executor of this task if nobody has died in a phase that is armed."""
+    for phase in phases:
+        try:
+            Path(place, phase).rename(Path(place, f"{phase}.done"))
+        except FileNotFoundError:
+            continue
+        # the worker's parent is a daemon of Python, and its parent the executor
+        told = Path(f"/proc/{os.getppid()}/stat").read_text(encoding="ascii")
+        os.kill(int(told.rpartition(")")[2].split()[1]), signal.SIGKILL)
 
 
 if __name__ == "__main__":

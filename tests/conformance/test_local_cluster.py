@@ -1,13 +1,17 @@
-"""Spark with executors that are processes of their own and share nothing but the input with the driver."""
+"""Spark with executors that are processes of their own, and are killed in every phase of a release."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
@@ -16,14 +20,49 @@ import shoal
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
-def test_a_release_larger_than_what_the_driver_may_hold_is_the_same_as_on_one_machine(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """Return the folder with the releases that `local_cluster.py` made, and what it told."""
     pytest.importorskip("pyspark.sql", reason="needs pyspark")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         pytest.skip("needs a Java runtime")
+    folder = tmp_path_factory.mktemp("cluster")
     # a process of its own: a process has one Spark session, which the other tests share
     script = Path(__file__).with_name("local_cluster.py")
-    done = subprocess.run([sys.executable, script, tmp_path], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, script, folder], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
-    spark, duckdb = (pq.read_table(tmp_path / engine / "data.parquet").to_pydict() for engine in ("spark", "duckdb"))
-    assert spark == duckdb
-    assert shoal.verify(tmp_path / "spark").passed
+    return folder, json.loads((folder / "told.json").read_text(encoding="utf-8"))
+
+
+def test_a_release_comes_out_whole_though_an_executor_dies_in_every_phase(
+    cluster: tuple[Path, dict[str, Any]],
+) -> None:
+    folder, told = cluster
+    assert told["deaths"] == ["encode", "sort", "write", "copy", "figures", "verify"]
+    assert told["verified"]
+    assert shoal.verify(folder / "spark").passed  # by DuckDB, report and summary included
+    spark, duckdb = (pq.read_table(folder / engine / "data.parquet") for engine in ("spark", "duckdb"))
+    assert spark.to_pydict() == duckdb.to_pydict()
+    names = [path.relative_to(folder / "spark").as_posix() for path in sorted((folder / "spark").rglob("*"))]
+    assert [name for name in names if "data" in name] == [
+        "data.csv",
+        "data.csv/part-00000.csv",
+        "data.csv/part-00001.csv",
+        "data.parquet",
+        "data.parquet/part-00000.parquet",
+        "data.parquet/part-00001.parquet",
+    ]
+    text = pa.concat_tables(pa.csv.read_csv(folder / "spark" / name) for name in names if name.endswith(".csv"))
+    assert text["pay"].to_pylist() == duckdb["pay"].to_pylist()
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def test_the_release_could_not_have_passed_through_the_driver(cluster: tuple[Path, dict[str, Any]]) -> None:
+    _, told = cluster
+    assert "the engine failed" in told["through the driver"]
+
+
+def test_executors_that_do_not_see_the_folder_write_nothing(cluster: tuple[Path, dict[str, Any]]) -> None:
+    folder, told = cluster
+    assert "the executors of Spark do not see the folder" in told["unshared"]
+    assert not (folder / "unshared").exists()

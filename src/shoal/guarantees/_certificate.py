@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from shoal.errors import VerificationError
 from shoal.guarantees._promise import Guarantee, Neighbours, Promise, Strength
 from shoal.schema import Attribute, Kind, Provenance, Role
+from shoal.writing import digest
 
 __all__ = ["CERTIFICATE", "Certificate", "Column", "DomainOrigin", "File", "certify", "fingerprint", "load"]
 
@@ -178,6 +179,10 @@ class Certificate(_Part):
         """All released tables."""
         return (self.data, *self.further_data)
 
+    def parts(self, name: str) -> tuple[str, ...]:
+        """Return the files that hold a released table: the one of its name, or those in a folder of its name."""
+        return tuple(file.name for file in self.files if name in (file.name, file.name.partition("/")[0]))
+
     @property
     def same_wording(self) -> bool:
         """Whether its sentences are those of this version of Shoal, so that they can be compared with what it says."""
@@ -238,9 +243,8 @@ def load(path: Path) -> Certificate:
 
 def fingerprint(path: Path, name: str) -> File:
     """Return the SHA-256 of a file and its size."""
-    with path.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return File(name=name, sha256=digest, bytes=path.stat().st_size)
+    sha256, size = digest(path)
+    return File(name=name, sha256=sha256, bytes=size)
 
 
 def column(attribute: Attribute, *, hierarchy: str | None = None) -> Column:

@@ -8,12 +8,11 @@ import sys
 from collections.abc import Sequence
 from typing import Literal
 
-import numpy as np
 import pyarrow as pa
 
 from shoal.report._document import Bar, ColumnFigures
 from shoal.schema import Role
-from shoal.tables import Table, count_values
+from shoal.tables import Numbers, Table, count_values, numbers_of
 from shoal.utility import Bin, Distribution
 
 __all__ = ["column_figures", "compared_column"]
@@ -34,12 +33,12 @@ def column_figures(table: Table, name: str, role: Role, records: int) -> ColumnF
     """Count the values of a released column.
 
     Numbers with many values become a histogram of equal widths; other columns with many values show the commonest.
-    Cost: O(records), on the engine; numbers with many values are fetched once per distinct value.
+    Cost: O(records), on the engine.
     """
     counted = count_values(table, name)
     distinct, held = counted.distinct, counted.present
     if distinct > _FEW and counted.numeric:
-        bars = _histogram(counted.every(), records)
+        bars = _histogram(numbers_of(counted), records)
     else:
         found = counted.commonest(_FEW if distinct <= _FEW else _COMMON, length=_LENGTH)
         bars = _bars(found, records, in_order=distinct <= _FEW)
@@ -68,27 +67,19 @@ def _natural(text: str) -> list[tuple[int, float, str]]:
     return [(0, float(part), "") if number % 2 else (1, 0.0, part) for number, part in enumerate(parts)]
 
 
-def _histogram(found: pa.Table, records: int) -> list[Bar]:
+def _histogram(found: Numbers, records: int) -> list[Bar]:
     """Return bars of equal width with round ends; the last one takes the long tail that many amounts have."""
-    values = np.asarray(found["value"].cast(pa.float64(), safe=False).to_pylist(), dtype=np.float64)
-    counts = np.asarray(found["records"].to_pylist(), dtype=np.int64)
-    finite = np.isfinite(values)
-    aside = int(counts[~finite].sum())
-    values, counts = values[finite], counts[finite]
-    order = np.argsort(values, kind="stable")
-    values, counts = values[order], counts[order]
-    most = float(values[np.searchsorted(np.cumsum(counts), _MOST * counts.sum())])
-    whole = bool((values == np.round(values)).all())
-    step = _round_step(most / _COMMON - float(values[0]) / _COMMON, whole=whole)
-    first = math.floor(values[0] / step)
-    number = np.minimum(np.floor(values / step) - first, math.floor(most / step) - first).astype(np.int64)
-    held = np.bincount(number, weights=counts).astype(np.int64)
-    ends = [(first + place) * step for place in range(len(held))]
-    labels = [_between(low, low + step, whole=whole) for low in ends]
-    if values[-1] >= ends[-1] + step:
+    extent = found.extent()
+    most = found.reaching(_MOST, extent)
+    step = _round_step(most / _COMMON - extent.least / _COMMON, whole=extent.whole)
+    held = found.binned(step, most)
+    ends = [place * step for place in range(min(held), max(held) + 1)]
+    labels = [_between(low, low + step, whole=extent.whole) for low in ends]
+    if extent.greatest >= ends[-1] + step:
         labels[-1] = f"{_end(ends[-1])} or more"
-    bars = [_bar(label, int(count), records) for label, count in zip(labels, held, strict=True)]
-    return [*bars, _bar("not finite", aside, records, kind="rest")] if aside else bars
+    counts = [held.get(place, 0) for place in range(min(held), max(held) + 1)]
+    bars = [_bar(label, count, records) for label, count in zip(labels, counts, strict=True)]
+    return [*bars, _bar("not finite", extent.aside, records, kind="rest")] if extent.aside else bars
 
 
 def _round_step(width: float, *, whole: bool) -> float:

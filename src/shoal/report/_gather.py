@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,10 +59,15 @@ def public_report(folder: str | Path) -> Document:
     return gather(folder, load(folder / CERTIFICATE))
 
 
-def gather(folder: Path, certificate: Certificate) -> Document:
-    """Return the public report on the released tables in ``folder``, which ``certificate`` speaks of."""
+def gather(folder: Path, certificate: Certificate, opened: Mapping[str, Table] | None = None) -> Document:
+    """Return the public report on the released tables in ``folder``, which ``certificate`` speaks of.
+
+    ``opened`` are the tables by file, where somebody has opened them already.
+    """
+    if opened is None:
+        opened = {data.file: tables.reread(folder / data.file) for data in certificate.tables}
     shown = tuple(
-        _counted(certificate, data, _table(tables.reread(folder / data.file), data, _hidden_among(certificate, data)))
+        _counted(certificate, data, _table(opened[data.file], data, _hidden_among(certificate, data)))
         for data in certificate.tables
     )
     # of the whole release: randomising one column promises something about that column alone
@@ -91,18 +96,20 @@ def gather(folder: Path, certificate: Certificate) -> Document:
         tables=shown,
         # where there is noise or differential privacy, the certified measures are functions of the release
         measures=dict(certificate.measures) if private or _noisy(certificate) else {},
-        attention=() if private or plan is None else _attention(folder, certificate, plan, shown),
+        attention=() if private or plan is None else _attention(opened, certificate, plan, shown),
         limitations=tuple(limitations(certificate)),
         files=listed(certificate),
     )
 
 
-def _attention(folder: Path, certificate: Certificate, plan: Brief, shown: Sequence[TableFigures]) -> tuple[str, ...]:
+def _attention(
+    opened: Mapping[str, Table], certificate: Certificate, plan: Brief, shown: Sequence[TableFigures]
+) -> tuple[str, ...]:
     """Return what the one table of a release shows, where its values are those of its records."""
     mixed = shown[0].hidden_among is not None or not certificate.randomness.startswith(NO_RANDOMNESS)
     if len(shown) > 1 or mixed or _noisy(certificate):
         return ()
-    return noticed(tables.read(folder / certificate.data.file), plan.schema, certificate.data.records)
+    return noticed(opened[certificate.data.file], plan.schema, certificate.data.records)
 
 
 def _plan(folder: Path) -> Brief | None:

@@ -62,6 +62,13 @@ from ._people import repeated_identifiers as repeated_identifiers
 from ._profile import profile as profile
 from ._record_store import RecordStore as RecordStore
 from ._record_store import Selection as Selection
+from ._sites import Site as Site
+from ._sites import part_name as part_name
+from ._sites import scanned as scanned
+from ._sites import site_of as site_of
+from ._sites import site_of_session as site_of_session
+from ._spread import Numbers as Numbers
+from ._spread import numbers_of as numbers_of
 from ._table import Source as Source
 from ._table import Table as Table
 from ._table import numbered as numbered

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.kernels import Counts, Floats
+from shoal.tables._duckdb import DuckDBEngine
 from shoal.tables._engine import ROW, key, quiet
 from shoal.tables._table import Table, numbered
 
@@ -148,15 +149,28 @@ class ValueCounts:
             first = self.fetched.sort_by([("records", "descending"), ("value", "ascending")]).slice(0, number)
             return first.set_column(0, "value", pc.utf8_slice_codeunits(first["value"], 0, length))
         value, records = self.counts["value"], self.counts["records"]
-        shown = self.counts.select(value=value.cast("string").substr(0, length), records=records, whole=value)
+        texts = value.type().is_string() or isinstance(self.table.engine, DuckDBEngine)
+        text = value.cast("string").substr(0, length) if texts else value
+        shown = self.counts.select(value=text, records=records, whole=value)
         ordered = shown.order_by([shown["records"].desc(), "whole"]).select("value", "records")
         with quiet(self.table.source.name):
-            return self.table.engine.fetch(ordered.limit(number))
+            found = self.table.engine.fetch(ordered.limit(number))
+        return found if texts else _spelt(found, length)
+
+
+def _spelt(found: pa.Table, length: int) -> pa.Table:
+    """Return values as the texts that DuckDB makes of them: engines spell numbers and days differently."""
+    engine = DuckDBEngine()
+    try:
+        rows = engine.stage(found)
+        return engine.fetch(rows.select(value=rows["value"].cast("string").substr(0, length), records=rows["records"]))
+    finally:
+        engine.close()
 
 
 def count_values(table: Table, name: str) -> ValueCounts:
     """Count the values of a column. Cost: O(records), on the engine; one pass where the values are few."""
-    values = table.expression.select(value=table.expression[name])
+    values = table.expression.select(value=key(table.expression[name]))
     counts = values.group_by("value").aggregate(records=values.count())
     known = counts.filter(counts["value"].notnull())
     with quiet(table.source.name):

@@ -62,6 +62,11 @@ class SparkEngine:
         """The engine's name and version."""
         return f"Spark {self.session.version}"
 
+    @property
+    def spread(self) -> bool:
+        """Whether the executors run elsewhere, so that records would have to travel to this machine."""
+        return re.fullmatch(r"local(\[.*\])?", self.session.conf.get("spark.master", "")) is None
+
     def view(self, frame: Any) -> ir.Table:
         """Return a frame as an expression."""
         name = f"shoal_{uuid.uuid4().hex}"
@@ -169,10 +174,10 @@ class SparkEngine:
         engine = DuckDBEngine()
         try:
             parts = engine.folder / "parts"
-            if re.fullmatch(r"local(\[.*\])?", self.session.conf.get("spark.master", "")):
-                self.frame(expression).write.parquet(parts.as_uri())
-            else:
+            if self.spread:
                 self._collect(expression, parts)
+            else:
+                self.frame(expression).write.parquet(parts.as_uri())
             return engine, engine.view(f"SELECT * FROM read_parquet({literal(str(parts / '*.parquet'))})")  # noqa: S608
         except BaseException:
             engine.close()

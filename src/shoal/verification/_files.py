@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,36 +15,48 @@ from pyarrow import csv
 
 from shoal import tables
 from shoal.errors import ShoalError, lacking, says_nothing
-from shoal.guarantees import CERTIFICATE, POPULATION, Certificate, Check, Evidence, File, fingerprint
+from shoal.guarantees import CERTIFICATE, POPULATION, Certificate, Check, Evidence, File
 from shoal.methods.brief import Brief
 from shoal.schema.rules import text
+from shoal.tables import Site
+from shoal.writing import digest
 
-__all__ = ["JOINED", "PLAN", "REPORT", "SIGNATURE", "SUMMARY", "allowed_files", "check_copies", "check_files", "hidden"]
+__all__ = ["JOINED", "PLAN", "REPORT", "SIGNATURE", "SUMMARY", "allowed_files", "check_copies", "check_files"]
 
 
 PLAN, SUMMARY, REPORT, JOINED, SIGNATURE = "plan.toml", "summary.txt", "report.html", "joined.sql", "signature.json"
 _BATCH = 1_000_000
 
 
-def check_files(folder: Path, certificate: Certificate, allowed: set[str]) -> list[Check]:
+def check_files(folder: Path, certificate: Certificate, allowed: set[str], site: Site) -> list[Check]:
     """Compare every file with its fingerprint, and refuse whatever a release does not have."""
-    checks = [_check_file(folder, entry, allowed) for entry in certificate.files]
     names = [entry.name for entry in certificate.files]
+    seen = _look(folder, sorted({name for name in names if name in allowed and (folder / name).is_file()}), site)
+    checks = [_check_file(entry, allowed, seen.get(entry.name)) for entry in certificate.files]
+    checks += [check for data in certificate.tables for check in _check_parts(certificate.parts(data.file), seen)]
     checks += [_failed(name, "the certificate lists it twice") for name in sorted({*names}) if names.count(name) > 1]
+    folders = {"hierarchies", *(name.partition("/")[0] for name in names if name in allowed and "/" in name)}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.is_symlink():
             checks.append(_failed(name, "a link to somewhere else; a release holds its files itself"))
         elif not path.is_dir() and name not in {CERTIFICATE, SIGNATURE, *names}:
             checks.append(_failed(name, "not part of the release; keep it elsewhere"))
-        elif path.is_dir() and name != "hierarchies":
+        elif path.is_dir() and name not in folders:
             checks.append(_failed(name, "not a folder of a release"))
     return checks
 
 
 def allowed_files(plan: Brief, certificate: Certificate) -> set[str]:
-    """Return the names of all files that the release of a plan may have."""
-    data = plan.method.files(plan.schema)
+    """Return the names of all files that the release of a plan may have.
+
+    A table may lie in a folder of its name, in parts that are numbered one after the other, and its copy likewise.
+    """
+    data = list(plan.method.files(plan.schema))
+    data += [Path(name).with_suffix(".csv").name for name in data]
+    parts = [
+        f"{name}/{tables.part_name(i, Path(name).suffix)}" for name in data for i in range(len(certificate.parts(name)))
+    ]
     named = [each.hierarchy.file for each in plan.schema if each.hierarchy is not None]
     placed = [column.hierarchy for table in certificate.tables for column in table.columns]
     return {
@@ -50,44 +64,73 @@ def allowed_files(plan: Brief, certificate: Certificate) -> set[str]:
         SUMMARY,
         REPORT,
         *data,
-        *(Path(name).with_suffix(".csv").name for name in data),
+        *parts,
         *(str(name) for name in (*named, *placed) if name is not None),
         *([POPULATION] if any(model.capabilities.population for model in plan.class_models) else []),
         *([JOINED] if any(table.class_column is not None for table in certificate.tables) else []),
     }
 
 
-def check_copies(evidence: Evidence) -> list[Check]:
+def check_copies(evidence: Evidence, site: Site) -> list[Check]:
     """Compare data files that are written in a second format, record by record."""
-    listed = {entry.name for entry in evidence.certificate.files}
     checks = []
     for data in evidence.certificate.tables:
         copy = Path(data.file).with_suffix(".csv").name
-        if copy == data.file or copy not in listed:
+        parts = evidence.certificate.parts(copy)
+        if copy == data.file or not parts:
             continue
-        try:
-            original = evidence.tables[data.file].to_arrow()
-            same = _same(original, (tables.reread_csv if len(original) else csv.read_csv)(evidence.folder / copy))
-        except (ShoalError, pa.ArrowInvalid) as error:
-            if says_nothing(error):
-                raise
-            same = False
+        whole = {*map(_original, parts)} == {*evidence.certificate.parts(data.file)}
+        present = whole and all((evidence.folder / part).is_file() for part in parts)
+        same = present and all(each["same"] for each in site.each(compared, [evidence.folder / part for part in parts]))
         detail = f"the same records as {data.file}" if same else f"not the records of {data.file}"
         checks.append(Check(subject=copy, passed=same, detail=detail))
     return checks
 
 
-def _check_file(folder: Path, entry: File, allowed: set[str]) -> Check:
-    path = folder / entry.name
+def compared(copy: str) -> dict[str, bool]:
+    """Say whether a CSV file holds the records of the Parquet file that it is a copy of."""
+    try:
+        original = tables.reread(Path(_original(copy))).to_arrow()
+        return {"same": _same(original, (tables.reread_csv if len(original) else csv.read_csv)(Path(copy)))}
+    except (ShoalError, pa.ArrowInvalid) as error:
+        if says_nothing(error):
+            raise
+        return {"same": False}
+
+
+def _original(copy: str) -> str:
+    """Return the file that one is a copy of; where a table is in parts, the folder has the ending, too."""
+    path = Path(copy)
+    folder = path.parent.with_suffix(".parquet") if path.parent.suffix == ".csv" else path.parent
+    return str(folder / path.with_suffix(".parquet").name)
+
+
+def _look(folder: Path, names: Sequence[str], site: Site) -> dict[str, Mapping[str, Any]]:
+    """Look at the files of a release, parts of tables where they are looked at best."""
+    parts = [name for name in names if "/" in name and not name.startswith("hierarchies/")]
+    found = dict(zip(parts, site.each(looked_at, [folder / name for name in parts]), strict=True))
+    return found | {name: looked_at(str(folder / name)) for name in names if name not in found}
+
+
+def _check_file(entry: File, allowed: set[str], seen: Mapping[str, Any] | None) -> Check:
     if entry.name not in allowed:
         return _failed(entry.name, "not a file that the release of such a plan has")
-    if not path.is_file():
+    if seen is None:
         return _failed(entry.name, "the file is missing")
-    if fingerprint(path, entry.name) != entry:
+    if (seen["sha256"], seen["bytes"]) != (entry.sha256, entry.bytes):
         return _failed(entry.name, "the file was changed after the release was made")
-    if path.suffix == ".parquet" and (found := hidden(path)):
-        return _failed(entry.name, f"it holds more than records: {found}")
+    if seen.get("hidden"):
+        return _failed(entry.name, f"it holds more than records: {seen['hidden']}")
     return Check(subject=entry.name, passed=True, detail="unchanged since the release was made")
+
+
+def _check_parts(parts: Sequence[str], seen: Mapping[str, Mapping[str, Any]]) -> list[Check]:
+    """Compare the columns of the parts of a table: readers take those of one part for all."""
+    columns = {name: seen[name].get("columns") for name in parts if name in seen}
+    first = next(iter(columns.values()), None)
+    return [
+        _failed(name, "its columns are not those of the other parts") for name in columns if columns[name] != first
+    ]
 
 
 def _same(original: pa.Table, copy: pa.Table) -> bool:
@@ -120,7 +163,27 @@ _WRITER = re.compile(r"(DuckDB|parquet-cpp-arrow|parquet-mr) version [\w.+-]{1,4
 _MAGIC = b"PAR1"
 
 
-def hidden(path: Path) -> str | None:
+def looked_at(name: str) -> dict[str, Any]:
+    """Return the fingerprint of a file; of a Parquet file also its columns, and what it holds besides records."""
+    path = Path(name)
+    sha256, size = digest(path)
+    found: dict[str, Any] = {"sha256": sha256, "bytes": size}
+    if path.suffix == ".parquet":
+        found |= {"hidden": _hidden(path), "columns": _columns(path)}
+    return found
+
+
+def _columns(path: Path) -> list[list[str]] | None:
+    """Return names and types, in their order; None where they cannot be read."""
+    try:
+        return [[field.name, str(field.type)] for field in pq.read_schema(path)]
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        if lacking(error) is not None:
+            raise
+        return None
+
+
+def _hidden(path: Path) -> str | None:
     """Return what a Parquet file holds besides its records and their types; None if that is nothing.
 
     What stands inside the compressed pages of a column of numbers, and no reader shows, is not looked at.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 from shoal import tables
@@ -10,6 +9,7 @@ from shoal.errors import ShoalError, VerificationError, says_nothing
 from shoal.guarantees import Check, Verification, checked
 from shoal.masking import RECORD, MaskingRecord, MaskingStep, StepEntry
 from shoal.tables import Table
+from shoal.writing import digest
 
 __all__ = ["verify_masked"]
 
@@ -52,9 +52,7 @@ def _file(place: Path, record: MaskingRecord) -> tuple[bool, str]:
     file = place.with_name(record.file)
     if not file.is_file() or file.is_symlink():
         return False, "it is missing"
-    with file.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    same = digest == record.sha256 and file.stat().st_size == record.bytes
+    same = digest(file) == (record.sha256, record.bytes)
     return same, "unchanged since it was masked" if same else "not the file that was masked"
 
 

@@ -23,7 +23,7 @@ def check_rendered(evidence: Evidence) -> list[Check]:
         detail = "written by an older version of Shoal: not compared"
         return [Check(subject=name, passed=True, detail=detail, shown=False) for name in (SUMMARY, REPORT)]
     try:
-        document = gather(evidence.folder, evidence.certificate)
+        document = gather(evidence.folder, evidence.certificate, evidence.tables)
         made = {SUMMARY: render_text(document), REPORT: render_html(document)}
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
         detail = "the certificate does not say what is needed to make it again"
@@ -60,7 +60,8 @@ def _check_view(evidence: Evidence, linked: list[Data]) -> Check:
     """Compare the view that joins the tables with the one that belongs to them."""
     identifying, confidential = linked[0], linked[-1]
     link, columns = str(identifying.class_column), tuple(_unlinked(confidential))
-    text = joined_view(identifying.file, confidential.file, columns, link) + "\n"
+    people, values = (tables.scanned(evidence.folder / data.file) for data in (identifying, confidential))
+    text = joined_view(people, values, columns, link) + "\n"
     return _compared(evidence.folder / JOINED, text)
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from shoal import tables
 from shoal.errors import InputError, ShoalError, Undecided, VerificationError, lacking, says_nothing
@@ -24,7 +25,7 @@ from shoal.guarantees import (
 )
 from shoal.methods import promises
 from shoal.methods.brief import Brief
-from shoal.tables import Table
+from shoal.tables import Site, Table
 from shoal.verification._files import PLAN, allowed_files, check_copies, check_files
 from shoal.verification._masked import verify_masked
 from shoal.verification._plan import check_plan
@@ -34,7 +35,9 @@ from shoal.verification._signature import check_signature, read_key, read_signer
 __all__ = ["on_trust", "sign", "verify"]
 
 
-def verify(folder: str | Path, *, signer: str | Path | None = None, rendered: bool = True) -> Verification:
+def verify(
+    folder: str | Path, *, signer: str | Path | None = None, rendered: bool = True, spark: Any | None = None
+) -> Verification:
     """Check every promise of the release in ``folder``; or a masked file against its record.
 
     A certificate is rebuilt, not read: from plan.toml and the data follow the columns, roles, kinds, orders of values,
@@ -54,6 +57,9 @@ def verify(folder: str | Path, *, signer: str | Path | None = None, rendered: bo
     rendered
         Whether to make the summary and the report again and to compare them; False saves that time where they were made
         a moment ago.
+    spark
+        A Spark session: its executors, which must see the folder, then read, fingerprint and count tables that a
+        cluster wrote in parts. Without, this machine does.
 
     Raises
     ------
@@ -62,7 +68,7 @@ def verify(folder: str | Path, *, signer: str | Path | None = None, rendered: bo
     Undecided
         If the machine does not let the check be completed: too little memory, a full disk, a disk that cannot be read.
     InputError
-        If ``signer`` is no public key.
+        If ``signer`` is no public key, or the executors of ``spark`` do not see the folder.
     """
     folder, public = Path(folder), None if signer is None else read_signer(signer)
     with _completed():
@@ -70,7 +76,10 @@ def verify(folder: str | Path, *, signer: str | Path | None = None, rendered: bo
             return verify_masked(folder)
         if not folder.is_dir():
             raise VerificationError(f"there is no release folder `{folder.name}`")
-        checks = [*_checks(folder, rendered=rendered), check_signature(folder, public)]
+        checks = [
+            *_checks(folder, rendered=rendered, site=tables.site_of_session(spark)),
+            check_signature(folder, public),
+        ]
         return Verification(folder=folder, checks=tuple(checks))
 
 
@@ -104,7 +113,8 @@ def sign(folder: str | Path, key: str | Path) -> str:
     if not folder.is_dir():
         raise VerificationError(f"there is no release folder `{folder.name}`")
     with _completed():
-        failed = [f"{check.subject}: {check.detail}" for check in _checks(folder, rendered=True) if not check.passed]
+        found = _checks(folder, rendered=True, site=tables.site_of_session(None))
+    failed = [f"{check.subject}: {check.detail}" for check in found if not check.passed]
     if failed:
         raise VerificationError(["the release does not verify; it was not signed", *failed])
     return write_signature(folder, secret)
@@ -125,7 +135,7 @@ def _completed() -> Iterator[None]:
         ) from None
 
 
-def _checks(folder: Path, *, rendered: bool) -> list[Check]:
+def _checks(folder: Path, *, rendered: bool, site: Site) -> list[Check]:
     """Check all but the signature."""
     certificate = load(folder / CERTIFICATE)
     checks = [_check_text(folder, certificate)]
@@ -133,13 +143,13 @@ def _checks(folder: Path, *, rendered: bool) -> list[Check]:
     if plan is None:
         checks.append(Check(subject=PLAN, passed=False, detail="it is missing, or not a plan as Shoal writes it"))
         return checks
-    checks += check_files(folder, certificate, allowed_files(plan, certificate))
+    checks += check_files(folder, certificate, allowed_files(plan, certificate), site)
     opened: dict[str, Table] = {}
     for data in certificate.tables:
-        checks.extend(_open(folder, data, certificate, opened))
+        checks.extend(_open(folder, data, certificate, opened, site))
     if len(opened) == len(certificate.tables):
         evidence = Evidence(folder=folder, certificate=certificate, tables=opened, plan=plan)
-        checks.extend(_check_content(plan, evidence, rendered=rendered))
+        checks.extend(_check_content(plan, evidence, rendered=rendered, site=site))
     return checks
 
 
@@ -176,11 +186,11 @@ def _plan(folder: Path, certificate: Certificate) -> Brief | None:
     return plan if plan.dumps() == (folder / PLAN).read_text(encoding="utf-8") else None
 
 
-def _check_content(plan: Brief, evidence: Evidence, *, rendered: bool) -> list[Check]:
+def _check_content(plan: Brief, evidence: Evidence, *, rendered: bool, site: Site) -> list[Check]:
     """Check what the files say, once they are there and can be read."""
     try:
         checks = [
-            *check_copies(evidence),
+            *check_copies(evidence, site),
             *check_plan(plan, evidence),
             *check_links(evidence),
             *check_hierarchies(plan, evidence),
@@ -224,16 +234,16 @@ def _unknown(entry: PromiseEntry) -> Check:
     )
 
 
-def _open(folder: Path, data: Data, certificate: Certificate, opened: dict[str, Table]) -> list[Check]:
+def _open(folder: Path, data: Data, certificate: Certificate, opened: dict[str, Table], site: Site) -> list[Check]:
     """Read a data file, and add it to those opened if its columns are the certified ones."""
     checks = []
     if data.file in opened:
         return [Check(subject=data.file, passed=False, detail="the certificate lists it twice")]
-    if data.file not in {entry.name for entry in certificate.files}:
+    if not certificate.parts(data.file):
         checks.append(Check(subject=data.file, passed=False, detail="the certificate does not fingerprint it"))
     suffix = "" if data is certificate.data else f" of {data.file}"
     try:
-        table = tables.reread(folder / data.file)
+        table = site.open(folder / data.file)
         checks.append(_check_columns(table, data, suffix))
         if checks[-1].passed:
             checks.append(_check_records(table, data, suffix))
