@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -9,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pytest
@@ -17,6 +18,9 @@ import pytest
 from shoal.tables import Table, read
 
 Load = Callable[[pa.Table], Table]
+
+#: an engine of somebody's own, as ``module:function``: the function takes Arrow records and returns a table on it
+OWN = os.environ.get("SHOAL_ENGINE")
 
 SPARK = pytest.param("spark", marks=[pytest.mark.spark])
 
@@ -48,9 +52,12 @@ def spark() -> Iterator[Any]:
         session.stop()
 
 
-@pytest.fixture(params=["duckdb", SPARK])
+@pytest.fixture(params=[OWN] if OWN else ["duckdb", SPARK])
 def load(request: pytest.FixtureRequest) -> Load:
     """Return a function that puts an Arrow table onto the engine."""
+    if OWN:
+        module, _, name = OWN.partition(":")
+        return cast("Load", getattr(importlib.import_module(module), name))
     if request.param == "duckdb":
         return read
     session = request.getfixturevalue("spark")
