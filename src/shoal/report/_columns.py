@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from shoal.report._document import Bar, ColumnFigures
 from shoal.schema import Role
-from shoal.tables import Numbers, Table, count_values, numbers_of
+from shoal.tables import NumberSpread, Table, count_values, numbers_of
 from shoal.utility import Bin, Distribution
 
 __all__ = ["column_figures", "compared_column"]
@@ -67,7 +67,7 @@ def _natural(text: str) -> list[tuple[int, float, str]]:
     return [(0, float(part), "") if number % 2 else (1, 0.0, part) for number, part in enumerate(parts)]
 
 
-def _histogram(found: Numbers, records: int) -> list[Bar]:
+def _histogram(found: NumberSpread, records: int) -> list[Bar]:
     """Return bars of equal width with round ends; the last one takes the long tail that many amounts have."""
     extent = found.extent()
     most = found.reaching(_MOST, extent)

@@ -67,7 +67,7 @@ from ._sites import part_name as part_name
 from ._sites import scanned as scanned
 from ._sites import site_of as site_of
 from ._sites import site_of_session as site_of_session
-from ._spread import Numbers as Numbers
+from ._spread import NumberSpread as NumberSpread
 from ._spread import numbers_of as numbers_of
 from ._table import Source as Source
 from ._table import Table as Table

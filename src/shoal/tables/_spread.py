@@ -16,7 +16,7 @@ from shoal.tables._engine import quiet
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["Extent", "Numbers", "numbers_of"]
+__all__ = ["Extent", "NumberSpread", "numbers_of"]
 
 FETCHED = 100_000
 """Distinct values that come from the engine at most."""
@@ -39,7 +39,7 @@ class Extent:
     aside: int
 
 
-class Numbers(Protocol):
+class NumberSpread(Protocol):
     """The numbers of a column."""
 
     def extent(self) -> Extent:
@@ -55,27 +55,27 @@ class Numbers(Protocol):
         ...
 
 
-def numbers_of(counted: ValueCounts) -> Numbers:
+def numbers_of(counted: ValueCounts) -> NumberSpread:
     """Return the numbers of a column: fetched where the distinct ones are few, else counted on the engine."""
     if counted.distinct <= FETCHED:
         return _fetched(counted.every())
     values = counted.counts["value"].cast("float64")
     counts = counted.counts.select(value=values, records=counted.counts["records"])
-    return _Counted(
+    return _SpreadOnEngine(
         counted=counted, counts=counts, finite=counts.filter(~(counts.value.isnan() | counts.value.isinf()))
     )
 
 
-def _fetched(rows: pa.Table) -> _Fetched:
+def _fetched(rows: pa.Table) -> _SpreadHere:
     values = np.asarray(rows["value"].cast(pa.float64(), safe=False).to_pylist(), dtype=np.float64)
     counts = np.asarray(rows["records"].to_pylist(), dtype=np.int64)
     finite = np.isfinite(values)
     order = np.argsort(values[finite], kind="stable")
-    return _Fetched(values=values[finite][order], counts=counts[finite][order], aside=int(counts[~finite].sum()))
+    return _SpreadHere(values=values[finite][order], counts=counts[finite][order], aside=int(counts[~finite].sum()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Fetched:
+class _SpreadHere:
     """Numbers, ascending, and how many records have each."""
 
     values: Floats
@@ -105,7 +105,7 @@ class _Fetched:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Counted:
+class _SpreadOnEngine:
     """Numbers that stay on the engine."""
 
     counted: ValueCounts
