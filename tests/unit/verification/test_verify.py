@@ -56,7 +56,7 @@ def test_a_promise_whose_check_was_stopped_is_not_one_that_fails(
         ("shoal.tables._duckdb.DuckDBEngine._interruptible", duckdb.IOException("No space left on device"), "is full"),
         ("shoal.verification._files._occurring", pa.ArrowMemoryError("malloc of size 64 failed"), "not enough memory"),
         ("shoal.models.KAnonymity.keep", pa.ArrowMemoryError("malloc of size 64 failed"), "not enough memory"),
-        ("shoal.verification._parquet.digest", OSError(errno.EIO, "Input/output error"), "input/output error"),
+        ("shoal.verification._files.digest", OSError(errno.EIO, "Input/output error"), "input/output error"),
         ("shoal.methods.brief.Path.read_text", OSError(errno.EMFILE, "Too many open files"), "too many open files"),
     ],
 )
