@@ -128,9 +128,7 @@ def _check_parts(parts: Sequence[str], seen: Mapping[str, Mapping[str, Any]]) ->
     """Compare the columns of the parts of a table: readers take those of one part for all."""
     columns = {name: seen[name].get("columns") for name in parts if name in seen}
     first = next(iter(columns.values()), None)
-    return [
-        _failed(name, "its columns are not those of the other parts") for name in columns if columns[name] != first
-    ]
+    return [_failed(name, "its columns are not those of the other parts") for name in columns if columns[name] != first]
 
 
 def _same(original: pa.Table, copy: pa.Table) -> bool:
