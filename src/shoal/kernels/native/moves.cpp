@@ -96,6 +96,26 @@ class Node {
             }
     }
 
+    // Sum up what is suppressed with one attribute at each level from `lowest` up to its own, the others as they are,
+    // and what that adds to the cost of this attribute alone if a suppressed record pays `dearest` for it.
+    //
+    // Rows are told apart by their codes inside a class, never by the keys: were two classes to agree by accident, they
+    // would look larger than they are, and what is suppressed would be too little, never too much.
+    void outlook(const int32_t *lowest, const double *dearest, int64_t *suppressed, double *already, double *excess) {
+        for (const Class &group : classes_) (group.size < smallest_ ? small_classes_ : large_).push_back(group);
+        pieces_.resize(rows_ + 1);
+        for (size_t j = 0; j < attributes_.size(); ++j) {
+            const int32_t levels = attributes_[j].levels;
+            std::fill(suppressed, suppressed + levels, 0);
+            std::fill(excess, excess + levels, 0.0);
+            suppress_small(j, lowest[j], dearest[j], suppressed, excess);
+            std::copy(excess, excess + levels, already);
+            if (lowest[j] < levels_[j])
+                for (const Class &group : large_) split(group, j, lowest[j], dearest[j], suppressed, excess);
+            suppressed += levels, already += levels, excess += levels;
+        }
+    }
+
   private:
     int32_t leaf(size_t j, int32_t row) const { return attributes_[j].column[row]; }
     double cost(size_t j, int32_t level, int32_t row) const {
@@ -177,6 +197,62 @@ class Node {
         return true;
     }
 
+    // The classes that are too small already are suppressed whatever the level.
+    void suppress_small(size_t j, int32_t lowest, double dearest, int64_t *suppressed, double *excess) {
+        const Attribute &attribute = attributes_[j];
+        sizes_.assign(attribute.size, 0);
+        int64_t all = 0;
+        for (const Class &group : small_classes_) {
+            all += group.size;
+            for (int32_t i = group.start; i < group.end; ++i) sizes_[leaf(j, order_[i])] += counts_[order_[i]];
+        }
+        for (int32_t level = lowest; level <= levels_[j]; ++level) {
+            const double *costs = attribute.costs + level * attribute.size;
+            suppressed[level] += all;
+            for (int64_t value = 0; value < attribute.size; ++value)
+                excess[level] += static_cast<double>(sizes_[value]) * (dearest - costs[value]);
+        }
+        sizes_.assign(*std::max_element(attribute.widths, attribute.widths + attribute.levels), 0);
+    }
+
+    // The parts of a class that are too small at each level; `sizes_` is all zeros before and after.
+    void split(const Class &group, size_t j, int32_t lowest, double dearest, int64_t *suppressed, double *excess) {
+        const Attribute &attribute = attributes_[j];
+        const int32_t *codes = attribute.codes + lowest * attribute.size;
+        size_t number = 0;
+        for (int32_t i = group.start; i < group.end; ++i) {
+            const int32_t row = order_[i], value = attribute.column[row];
+            int64_t &size = sizes_[codes[value]];
+            pieces_[number].value = value;
+            number += size == 0;
+            size += counts_[row];
+        }
+        for (int32_t level = lowest;; codes += attribute.size) {
+            const double *costs = attribute.costs + level * attribute.size;
+            bool all = true;
+            for (size_t i = 0; i < number; ++i) {
+                Piece &piece = pieces_[i];
+                int64_t &size = sizes_[codes[piece.value]];
+                piece.size = size, size = 0;
+                if (piece.size >= smallest_) continue;
+                all = false;
+                suppressed[level] += piece.size;
+                excess[level] += static_cast<double>(piece.size) * (dearest - costs[piece.value]);
+            }
+            if (all || ++level == levels_[j]) return; // where all are large enough, so they are at the levels above
+            const int32_t *above = codes + attribute.size;
+            size_t joined = 0;
+            for (size_t i = 0; i < number; ++i) {
+                const Piece piece = pieces_[i];
+                int64_t &size = sizes_[above[piece.value]];
+                pieces_[joined].value = piece.value;
+                joined += size == 0;
+                size += piece.size;
+            }
+            number = joined;
+        }
+    }
+
     const int64_t rows_;
     const std::vector<Attribute> attributes_;
     const int64_t *counts_;
@@ -184,23 +260,22 @@ class Node {
     const int64_t smallest_, allowed_;
     const double loss_, most_;
     Numbering numbering_;
-    std::vector<Class> classes_, large_;
+    std::vector<Class> classes_, large_, small_classes_;
     Sum small_;
     std::vector<int32_t> order_, parts_;
     std::vector<int64_t> sizes_;
     std::vector<double> joined_;
+    struct Piece {
+        int32_t value; // any of its leaves
+        int64_t size;
+    };
+    std::vector<Piece> pieces_;
 };
 
-} // namespace
-
-// `shape` holds the number of levels and of leaves of every attribute; `codes`, `keys` and `costs` hold one table of
-// levels times leaves after the other, `widths` the number of values of every level. `sums` holds the keys of the rows
-// at the levels `before`; both are brought to `levels`. Counts are positive. `totals` receives one entry per attribute
-// and level: infinity where the move is not wanted, suppresses more than `allowed` records or costs more than `most`.
-SHOAL_API void shoal_moves(int64_t rows, int32_t attributes, int64_t smallest, int64_t allowed, double loss, double most,
-                           const int32_t *columns, const int64_t *counts, const int64_t *shape, const int32_t *codes,
-                           const uint64_t *keys, const double *costs, const int64_t *widths, const int32_t *levels,
-                           const uint8_t *wanted, int32_t *before, uint64_t *sums, double *totals) {
+// Describe the attributes and bring the keys of the rows from the levels `before` to `levels`.
+std::vector<Attribute> described(int64_t rows, int32_t attributes, const int32_t *columns, const int64_t *shape,
+                                 const int32_t *codes, const uint64_t *keys, const double *costs, const int64_t *widths,
+                                 const int32_t *levels, int32_t *before, uint64_t *sums) {
     std::vector<Attribute> found;
     for (int32_t j = 0; j < attributes; ++j) {
         const int64_t size = shape[2 * j + 1], table = shape[2 * j] * size;
@@ -213,7 +288,34 @@ SHOAL_API void shoal_moves(int64_t rows, int32_t attributes, int64_t smallest, i
         }
         codes += table, keys += table, costs += table, widths += shape[2 * j];
     }
+    return found;
+}
+
+} // namespace
+
+// `shape` holds the number of levels and of leaves of every attribute; `codes`, `keys` and `costs` hold one table of
+// levels times leaves after the other, `widths` the number of values of every level. `sums` holds the keys of the rows
+// at the levels `before`; both are brought to `levels`. Counts are positive. `totals` receives one entry per attribute
+// and level: infinity where the move is not wanted, suppresses more than `allowed` records or costs more than `most`.
+SHOAL_API void shoal_moves(int64_t rows, int32_t attributes, int64_t smallest, int64_t allowed, double loss, double most,
+                           const int32_t *columns, const int64_t *counts, const int64_t *shape, const int32_t *codes,
+                           const uint64_t *keys, const double *costs, const int64_t *widths, const int32_t *levels,
+                           const uint8_t *wanted, int32_t *before, uint64_t *sums, double *totals) {
+    auto found = described(rows, attributes, columns, shape, codes, keys, costs, widths, levels, before, sums);
     Node node(rows, std::move(found), counts, levels, smallest, allowed, loss, most);
     node.gather(sums);
     node.value(wanted, totals);
+}
+
+// Likewise, for every attribute at every level from `lowest` up to `levels`: how many records are suppressed and what
+// they add to what the attribute costs, `dearest` being its part of what a suppressed record costs.
+SHOAL_API void shoal_outlook(int64_t rows, int32_t attributes, int64_t smallest, const int32_t *columns,
+                             const int64_t *counts, const int64_t *shape, const int32_t *codes, const uint64_t *keys,
+                             const double *costs, const int64_t *widths, const int32_t *levels, const int32_t *lowest,
+                             const double *dearest, int32_t *before, uint64_t *sums, int64_t *suppressed,
+                             double *already, double *excess) {
+    auto found = described(rows, attributes, columns, shape, codes, keys, costs, widths, levels, before, sums);
+    Node node(rows, std::move(found), counts, levels, smallest, 0, 0.0, 0.0);
+    node.gather(sums);
+    node.outlook(lowest, dearest, suppressed, already, excess);
 }

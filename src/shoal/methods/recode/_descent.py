@@ -12,6 +12,7 @@ from shoal.kernels import Floats
 from shoal.kernels.moves import Moves
 from shoal.methods.recode._judge import Judge
 from shoal.methods.recode._lattice import Levels, by_size
+from shoal.methods.recode._outlook import moves_above
 from shoal.quality import CellObjective
 
 __all__ = ["Descent", "Place"]
@@ -75,19 +76,9 @@ class Descent:
 
     def _prepared(self, cells: CellObjective) -> Moves:
         """Prepare the kernel for the nodes above the lowest levels that are of interest."""
-        lattice, low = self._judge.lattice, self._low
-        node = lattice.node(low)
-        occupied = node.counts[0] > 0
-        ends = [(j, least, height) for j, (least, height) in enumerate(zip(low, lattice.heights, strict=True))]
-        return Moves(
-            node.columns[: len(low), occupied],
-            node.counts[0, occupied],
-            [[lattice.mapping(j, low, max(low, k)) for k in range(height + 1)] for j, low, height in ends],
-            [[cells.tables[j][max(low, k)] for k in range(height + 1)] for j, low, height in ends],
-            smallest=self._judge.smallest,
-            allowed=min(self._judge.limits.suppressed, self._judge.records - 1),
-            loss=cells.loss,
-        )
+        judge = self._judge
+        allowed = min(judge.limits.suppressed, judge.records - 1)
+        return moves_above(judge.lattice, cells, self._low, judge.smallest, allowed)
 
     def run(self) -> None:
         """Search until nothing better was found for long, or it is time to stop."""
