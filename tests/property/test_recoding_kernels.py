@@ -14,7 +14,16 @@ from reference import recoding as reference
 from shoal.kernels import _library, recoding
 from shoal.kernels.moves import Moves
 from shoal.kernels.partition import AttributeCover, Splitting, partition_native, partition_numpy
-from shoal.kernels.walk import BoxAttribute, Proportions, Start, score_native, score_numpy, screen_native, screen_numpy
+from shoal.kernels.walk import (
+    BoxAttribute,
+    Proportions,
+    Screening,
+    Start,
+    score_native,
+    score_numpy,
+    screen_native,
+    screen_numpy,
+)
 from shoal.tables import Frequencies
 
 QUICK = settings(max_examples=60)
@@ -177,12 +186,14 @@ def test_compiled_screening_is_that_of_numpy(
         function(
             start,
             floors,
-            smallest=smallest,
-            allowed=allowed,
-            loss=float(len(floors)),
-            scale=float(frequencies.records),
-            best=best,
-            orders=orders,
+            Screening(
+                smallest=smallest,
+                allowed=allowed,
+                loss=float(len(floors)),
+                scale=float(frequencies.records),
+                best=best,
+                orders=orders,
+            ),
         )
         for function in (screen_native, screen_numpy)
     )

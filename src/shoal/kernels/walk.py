@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from shoal.kernels._library import Codes, Floats, Integers, Keys, compiled, library, pointers
 
-__all__ = ["BoxAttribute", "Order", "Proportions", "Start", "score", "screen"]
+__all__ = ["BoxAttribute", "Order", "Proportions", "Screening", "Start", "score", "screen"]
 
 
 Mask = npt.NDArray[np.bool_]
@@ -85,6 +85,36 @@ class Proportions(NamedTuple):
 Order = Sequence[Proportions]
 
 
+class Screening(NamedTuple):
+    """Which nodes are found: those whose value may be at most ``best``.
+
+    The value is ``(sum over records of their cost, or of loss where suppressed) / scale``.
+
+    Attributes
+    ----------
+    smallest
+        Smaller classes are suppressed.
+    allowed
+        Nodes that suppress more records are left out.
+    loss
+        What a suppressed record costs.
+    scale
+        What the total cost is divided by.
+    best
+        The value to compare with.
+    orders
+        Classes whose sensitive values do not have the proportions asked for, among the classes that are large enough
+        and left, are suppressed, in one of these orders. A node is found if one of them may do.
+    """
+
+    smallest: int
+    allowed: int
+    loss: float
+    scale: float
+    best: float
+    orders: Sequence[Order] = ((),)
+
+
 def score(start: Start, gains: Floats, *, slope: float, base: float = 1.0, best_value: bool = False) -> Floats:
     """Score every node: the sum over its classes of ``gain(size) * (base - cost)``.
 
@@ -112,20 +142,8 @@ def score(start: Start, gains: Floats, *, slope: float, base: float = 1.0, best_
     return implementation(start, gains, slope=slope, base=base, best_value=best_value)
 
 
-def screen(
-    start: Start,
-    floors: Sequence[Floats],
-    *,
-    smallest: int,
-    allowed: int,
-    loss: float,
-    scale: float,
-    best: float,
-    orders: Sequence[Order] = ((),),
-) -> tuple[Integers, Floats]:
-    """Find the nodes whose value may be at most ``best``, and a lower bound on the value of each.
-
-    The value is ``(sum over records of their cost, or of loss where suppressed) / scale``.
+def screen(start: Start, floors: Sequence[Floats], asked: Screening) -> tuple[Integers, Floats]:
+    """Find the nodes whose value may be at most ``asked.best``, and a lower bound on the value of each.
 
     Parameters
     ----------
@@ -133,32 +151,12 @@ def screen(
         The box.
     floors
         ``floors[axis][step]``: what all records cost together on the axis.
-    smallest
-        Smaller classes are suppressed.
-    allowed
-        Nodes that suppress more records are left out.
-    loss
-        What a suppressed record costs.
-    scale
-        What the total cost is divided by.
-    best
-        The value to compare with.
-    orders
-        Classes whose sensitive values do not have the proportions asked for, among the classes that are large enough
-        and left, are suppressed, in one of these orders. A node is found if one of them may do.
+    asked
+        Which nodes, and how their values are computed.
     """
     # kernels that were built from older sources do not have it
     implementation = screen_native if hasattr(library(), "shoal_screen_orders") else screen_numpy
-    return implementation(
-        start,
-        floors,
-        smallest=smallest,
-        allowed=allowed,
-        loss=loss,
-        scale=scale,
-        best=best,
-        orders=orders,
-    )
+    return implementation(start, floors, asked)
 
 
 class _Level(NamedTuple):
@@ -226,18 +224,9 @@ def score_numpy(start: Start, gains: Floats, *, slope: float, base: float = 1.0,
     return np.array(scores)
 
 
-def screen_numpy(
-    start: Start,
-    floors: Sequence[Floats],
-    *,
-    smallest: int,
-    allowed: int,
-    loss: float,
-    scale: float,
-    best: float,
-    orders: Sequence[Order] = ((),),
-) -> tuple[Integers, Floats]:
+def screen_numpy(start: Start, floors: Sequence[Floats], asked: Screening) -> tuple[Integers, Floats]:
     """Screen with NumPy; see :func:`screen`."""
+    smallest, allowed, loss, scale, best, orders = asked
 
     def floor_of(steps: tuple[int, ...]) -> float:
         lowest = (0,) * (len(floors) - len(steps))
@@ -356,17 +345,7 @@ def _narrow_last(start: Start) -> tuple[list[int], Start]:
     return order, Start(keys[rows], start.counts[rows], tuple(reversed(axes)))
 
 
-def screen_native(
-    start: Start,
-    floors: Sequence[Floats],
-    *,
-    smallest: int,
-    allowed: int,
-    loss: float,
-    scale: float,
-    best: float,
-    orders: Sequence[Order] = ((),),
-) -> tuple[Integers, Floats]:
+def screen_native(start: Start, floors: Sequence[Floats], asked: Screening) -> tuple[Integers, Floats]:
     """Screen with the compiled kernel; see :func:`screen`."""
     nodes = int(np.prod([len(axis.costs) for axis in start.axes]))
     found, bounds = np.empty(nodes, dtype=np.int64), np.empty(nodes)
@@ -376,15 +355,15 @@ def screen_native(
         ctypes.c_int64(len(start.keys)),
         ctypes.c_int32(len(start.axes)),
         ctypes.c_int32(start.target),
-        ctypes.c_int32(len(orders)),
-        ctypes.c_int64(smallest),
-        ctypes.c_int64(allowed),
-        ctypes.c_double(loss),
-        ctypes.c_double(scale),
-        ctypes.c_double(best),
+        ctypes.c_int32(len(asked.orders)),
+        ctypes.c_int64(asked.smallest),
+        ctypes.c_int64(asked.allowed),
+        ctypes.c_double(asked.loss),
+        ctypes.c_double(asked.scale),
+        ctypes.c_double(asked.best),
         *pointers(
-            np.array([len(order) for order in orders], dtype=np.int32),
-            np.array([*itertools.chain.from_iterable(orders), Proportions()], dtype=np.float64),
+            np.array([len(order) for order in asked.orders], dtype=np.int32),
+            np.array([*itertools.chain.from_iterable(asked.orders), Proportions()], dtype=np.float64),
             *_described(start),
             np.concatenate([*floors, np.zeros(0)]),
         ),

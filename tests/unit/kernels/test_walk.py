@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from shoal.kernels import _library, walk
-from shoal.kernels.walk import BoxAttribute, Proportions, Start
+from shoal.kernels.walk import BoxAttribute, Proportions, Screening, Start
 
 compiled = pytest.mark.skipif(_library.library() is None, reason="the compiled kernels are not built")
 SCORES = [walk.score_numpy, pytest.param(walk.score_native, marks=compiled)]
@@ -33,10 +33,14 @@ def test_the_best_value_of_a_class_counts_once(score: object) -> None:
 @pytest.mark.parametrize("screen", SCREENS)
 def test_a_node_is_left_out_if_its_classes_are_too_small(screen: object) -> None:
     floors = [np.array([0.0, 10.0])]
-    found, bounds = screen(two_values([2, 2, 3, 3]), floors, smallest=5, allowed=10, loss=1.0, scale=10.0, best=0.5)
+    found, bounds = screen(
+        two_values([2, 2, 3, 3]), floors, Screening(smallest=5, allowed=10, loss=1.0, scale=10.0, best=0.5)
+    )
     assert found.tolist() == [0]
     assert bounds.tolist() == [0.4]
-    assert not len(screen(two_values([2, 2, 3, 3]), floors, smallest=5, allowed=3, loss=1.0, scale=10.0, best=0.5)[0])
+    assert not len(
+        screen(two_values([2, 2, 3, 3]), floors, Screening(smallest=5, allowed=3, loss=1.0, scale=10.0, best=0.5))[0]
+    )
 
 
 @pytest.mark.parametrize("screen", SCREENS)
@@ -54,12 +58,7 @@ def test_a_class_with_other_proportions_is_lost(screen: object, asked: Proportio
     found, bounds = screen(
         two_values([4, 0, 1, 3]),
         [np.array([0.0, 8.0])],
-        smallest=1,
-        allowed=8,
-        loss=1.0,
-        scale=8.0,
-        best=1.0,
-        orders=[[asked]],
+        Screening(smallest=1, allowed=8, loss=1.0, scale=8.0, best=1.0, orders=[[asked]]),
     )
     assert bounds[found.tolist().index(0)] == lost / 8
 
@@ -80,16 +79,16 @@ def test_distances_that_are_carried_along_decide_as_those_computed_anew(seed: in
     floors = [np.arange(5) / 8 * int(start.counts.sum())] * 2
     t = (0.1, 0.2, 0.35, 0.6)[seed % 4]
     stages = [Proportions(surplus=min(factor * t, 1.0), exact=True) for factor in (27 / 8, 9 / 4, 3 / 2, 1)]
-    asked = {
-        "smallest": 5 + seed,
-        "allowed": int(start.counts.sum()),
-        "loss": 1.0,
-        "scale": float(start.counts.sum()),
-        "best": 0.9,
-        "orders": [stages[-1:], stages],
-    }
-    found, bounds = walk.screen_native(start, floors, **asked)
-    expected, wanted = walk.screen_numpy(start, floors, **asked)
+    asked = Screening(
+        smallest=5 + seed,
+        allowed=int(start.counts.sum()),
+        loss=1.0,
+        scale=float(start.counts.sum()),
+        best=0.9,
+        orders=[stages[-1:], stages],
+    )
+    found, bounds = walk.screen_native(start, floors, asked)
+    expected, wanted = walk.screen_numpy(start, floors, asked)
     assert len(found)
     assert found.tolist() == expected.tolist()
     assert bounds == pytest.approx(wanted, abs=1e-12)

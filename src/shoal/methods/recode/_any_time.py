@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from shoal import stopping
-from shoal.kernels.walk import Proportions, screen
+from shoal.kernels.walk import Proportions, Screening, screen
 from shoal.methods.base import Watch
 from shoal.methods.recode._descent import Descent, Place
 from shoal.methods.recode._judge import Judge, Limits
@@ -189,12 +189,14 @@ class BranchAndBound:
         found, bounds = screen(
             box.start,
             [objective.floors[j][low[j] : high[j] + 1] for j in box.order],
-            smallest=self._smallest,
-            allowed=self._limits.suppressed,
-            loss=objective.loss,
-            scale=objective.scale,
-            best=self._judge.to_beat,
-            orders=self._screen[1],
+            Screening(
+                smallest=self._smallest,
+                allowed=self._limits.suppressed,
+                loss=objective.loss,
+                scale=objective.scale,
+                best=self._judge.to_beat,
+                orders=self._screen[1],
+            ),
         )
         for bound, number in sorted(zip(bounds.tolist(), found.tolist(), strict=True)):
             if not self._judge.beaten(bound):
