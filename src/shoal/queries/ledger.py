@@ -34,8 +34,7 @@ from shoal.queries._accounts import (
     token_entry,
     written_entry,
 )
-from shoal.queries._chain import Chain, Row
-from shoal.queries._checkpoint import CheckpointFile
+from shoal.queries._chain import Chain, CheckpointFile, Row
 from shoal.queries._conditions import EVERYBODY, Region
 from shoal.queries._loss import Loss
 from shoal.queries._store import (
@@ -162,7 +161,7 @@ class Ledger:
     ) -> Self:
         """Open a ledger after checking every entry; ``expect`` is a head that was written down before.
 
-        What entries before the last checkpoint add up to is read from it (`shoal.queries._checkpoint`); `check` adds
+        What entries before the last checkpoint add up to is read from it (`shoal.queries._chain`); `check` adds
         everything up again.
         """
         path = Path(path)

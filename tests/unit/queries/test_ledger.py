@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from shoal.errors import BudgetSpent, LedgerError, ParameterError
-from shoal.queries import _chain, _checkpoint
+from shoal.queries import _chain
 from shoal.queries._accounts import WHOLE
-from shoal.queries._checkpoint import Checkpoint, CheckpointFile
+from shoal.queries._chain import Checkpoint, CheckpointFile
 from shoal.queries._conditions import FIRST, Ranges, Region, Texts
 from shoal.queries._loss import Loss
 from shoal.queries._store import canonical, parsed
@@ -596,7 +596,7 @@ class TestCheckpoints:
     def test_one_of_another_version_is_not_used(
         self, ledger: Ledger, path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(_checkpoint, "_TITLE", "shoal ledger accounts 2")
+        monkeypatch.setattr(_chain, "_TITLE", "shoal ledger accounts 2")
         assert ledger._chain._usable() is None
 
     def test_one_of_other_entries_is_not_used(self, ledger: Ledger, path: Path, tmp_path: Path) -> None:
