@@ -348,7 +348,7 @@ def test_records_that_say_something_else_are_refused(tmp_path: Path) -> None:
     for key, value in (("records", 5), ("columns", ["age"]), ("steps", []), ("sha256", "0"), ("file", "other.csv")):
         assert not write(json.loads(text) | {key: value})
     for key, value in (("notice", "anonymous"), ("extra", 1)):
-        with pytest.raises(shoal.errors.VerificationError, match="no record"):
+        with pytest.raises(shoal.errors.VerificationError, match="not a record"):
             write(json.loads(text) | {key: value})
     # the data itself contradicts the steps
     for old, new in ((">=80", "95"), ("<=20", "19")):
