@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from shoal.mechanisms import ExponentialMechanism, PermuteAndFlip, SeededSource, Selection, binomial
+from shoal.mechanisms import ExponentialMechanism, PermuteAndFlip, SeededSource, Selection, binomial, discrete_gaussians
+from shoal.methods.truthful._sets_split import Split
 from shoal.methods.truthful.parameters import Definition, Parameters, parameters
 from shoal.testing.audit import Audit, audit
 
@@ -57,6 +59,32 @@ def test_a_k_that_is_too_small_is_caught() -> None:
     found = parameters(1, "1e-6")
     assert audit_operator(operator(found, k=3), 3).refutes(2)
     assert audit_operator(operator(found, k=10), 11).refutes(1)
+
+
+def tables_of_a_record(split: Split, tables: int, trials: int) -> Callable[[int], Hashable]:
+    """Return how many records all tables together show of the class of one record, n in each; drawn ahead."""
+    source = SeededSource(29)
+    streams: dict[int, Iterator[int]] = {}
+
+    def run(n: int) -> int:
+        if n not in streams:
+            noise = discrete_gaussians(split.variance, 3 * trials * tables, source=source).reshape(-1, tables)
+            left = n - split.m - noise[(noise >= -split.m).all(axis=1)]
+            streams[n] = iter(np.where(left >= 1, left, 0).sum(axis=1).tolist())
+        return next(streams[n])
+
+    return run
+
+
+def test_many_tables_pass_and_tables_that_each_spend_the_whole_budget_are_caught() -> None:
+    tables, trials = 100, 2000
+    sound, alone = (Split.of(Fraction(2), Fraction("0.001"), declared=each, pairs=0) for each in (tables, 1))
+    results = [
+        audit(tables_of_a_record(split, tables, trials), 400, 401, delta=0.001, trials=trials)
+        for split in (sound, alone)
+    ]
+    assert not results[0].refutes(2)
+    assert results[1].refutes(4)
 
 
 @pytest.mark.parametrize("mechanism", [ExponentialMechanism, PermuteAndFlip])

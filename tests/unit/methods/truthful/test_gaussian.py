@@ -104,6 +104,27 @@ def test_less_noise_than_the_split_gives_breaks_the_promise() -> None:
     )
 
 
+@pytest.mark.parametrize(("epsilon", "delta"), [("1", "0.00001"), ("2", "0.001")])
+@pytest.mark.parametrize("tables", [2, 4, 10])
+def test_a_table_that_is_not_counted_or_half_of_the_noise_breaks_the_promise(
+    epsilon: str, delta: str, tables: int
+) -> None:
+    """Exact: what large classes show in all tables together. The sound twin has margin; the broken ones have none."""
+
+    def reached(split: Split, variance: float) -> float:
+        noise = np.arange(-split.m, int(14 * math.sqrt(variance)) + 60)
+        weights = np.exp(-noise * noise / (2 * variance))
+        total = functools.reduce(np.convolve, [weights / weights.sum()] * tables)
+        smaller, larger = np.pad(total, (tables, 0)), np.pad(total, (0, tables))
+        factor = math.exp(float(epsilon))
+        return max(np.maximum(0.0, p - factor * q).sum() for p, q in ((smaller, larger), (larger, smaller)))
+
+    sound, alone = (Split.of(Fraction(epsilon), Fraction(delta), declared=each, pairs=0) for each in (tables, 1))
+    assert reached(sound, float(sound.variance)) < float(delta) / 2
+    assert reached(alone, float(alone.variance)) > 3 * float(delta)
+    assert reached(sound, float(sound.variance) / 4) > 3 * float(delta)
+
+
 def _product(parts: list[dict[int, float]]) -> dict[object, float]:
     found: dict[object, float] = {(): 1.0}
     for part in parts:
