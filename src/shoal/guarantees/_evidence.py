@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -64,6 +64,7 @@ class Evidence:
     certificate: Certificate
     tables: Mapping[str, Table]
     plan: Asked
+    _counted: dict[tuple[str, ...], Frequencies] = field(default_factory=dict, init=False, repr=False)
 
     def data(self, entry: PromiseEntry) -> Data:
         """Return what the certificate says of the table that a promise is about."""
@@ -121,7 +122,14 @@ class Evidence:
         return tables.encode(table, sensitive=tuple(sensitive)).frequencies
 
     def counted(self, data: Data, names: Sequence[str]) -> Frequencies:
-        """Count the distinct combinations of some columns, as they stand."""
+        """Count the distinct combinations of some columns, as they stand; those asked for last are kept."""
+        asked = (data.file, *names)
+        if asked not in self._counted:
+            self._counted.clear()
+            self._counted[asked] = self._count(data, names)
+        return self._counted[asked]
+
+    def _count(self, data: Data, names: Sequence[str]) -> Frequencies:
         attributes = tuple(
             Attribute(
                 name=column.name,
