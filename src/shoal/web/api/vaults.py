@@ -27,6 +27,8 @@ Name = Annotated[str, Field(min_length=1, max_length=100)]
 #: entries of the ledger that are shown at a time
 _LAST = 200
 _VAULT, _DATA, _WHOLE = "vault", "data.parquet", "*"
+#: of vaults with a budget of their own
+_PAID_ALONE: dict[str, Any] = {"account": None}
 
 
 class Amounts(BaseModel):
@@ -65,7 +67,7 @@ class Dismissal(BaseModel):
 @router.get("/vaults", response_model=list[VaultAnswer])
 def every_vault(here: Here) -> list[dict[str, Any]]:
     """List the vaults, the newest first."""
-    return list(here.store.vaults.all())
+    return [_PAID_ALONE | about for about in here.store.vaults.all()]
 
 
 @router.post("/tables/{table}/vaults", status_code=201, response_model=VaultAnswer)
@@ -106,7 +108,7 @@ def one_vault(here: Here, vault: str, before: Before = None) -> dict[str, Any]:
     """Return the budget, the analysts and a page of the ledger, which is checked from its first entry."""
     from shoal.queries import entry_text
 
-    about = here.store.vaults.about(vault)
+    about = _PAID_ALONE | here.store.vaults.about(vault)
     with _ledger(here, vault) as ledger:
         known, able = ledger.standings(), set(ledger.tokens().values())
         entries, head, unit = ledger.entries(last=_LAST, before=before), ledger.head, ledger.unit
