@@ -17,6 +17,7 @@ import pytest
 
 import shoal
 
+RELEASE = "spark, 1 % [ü] y=1"
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
@@ -40,10 +41,10 @@ def test_a_release_comes_out_whole_though_an_executor_dies_in_every_phase(
     folder, told = cluster
     assert told["deaths"] == ["encode", "sort", "write", "copy", "figures", "verify"]
     assert told["verified"]
-    assert shoal.verify(folder / "spark").passed  # by DuckDB, report and summary included
-    spark, duckdb = (pq.read_table(folder / engine / "data.parquet") for engine in ("spark", "duckdb"))
+    assert shoal.verify(folder / RELEASE).passed  # by DuckDB, report and summary included
+    spark, duckdb = (pq.read_table(folder / engine / "data.parquet") for engine in (RELEASE, "duckdb"))
     assert spark.to_pydict() == duckdb.to_pydict()
-    names = [path.relative_to(folder / "spark").as_posix() for path in sorted((folder / "spark").rglob("*"))]
+    names = [path.relative_to(folder / RELEASE).as_posix() for path in sorted((folder / RELEASE).rglob("*"))]
     assert [name for name in names if "data" in name] == [
         "data.csv",
         "data.csv/part-00000.csv",
@@ -52,7 +53,7 @@ def test_a_release_comes_out_whole_though_an_executor_dies_in_every_phase(
         "data.parquet/part-00000.parquet",
         "data.parquet/part-00001.parquet",
     ]
-    text = pa.concat_tables(pa.csv.read_csv(folder / "spark" / name) for name in names if name.endswith(".csv"))
+    text = pa.concat_tables(pa.csv.read_csv(folder / RELEASE / name) for name in names if name.endswith(".csv"))
     assert text["pay"].to_pylist() == duckdb["pay"].to_pylist()
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
 

@@ -172,7 +172,7 @@ def calibrated_weights(folder: str | Path, original: Table) -> Calibration:
         If the release has no weights, or the original not the columns of its plan.
     """
     folder = Path(folder)
-    if not (folder / DATA).is_file() or not (folder / PLAN).is_file():
+    if not (folder / DATA).exists() or not (folder / PLAN).is_file():
         raise InputError(f"there is no release of one table in `{folder.name}`")
     load(folder / CERTIFICATE)
     schema = Brief.load(folder / PLAN).schema

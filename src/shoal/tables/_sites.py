@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shoal.errors import InputError, OutputError
+from shoal.errors import InputError, OutputError, ParameterError
 from shoal.tables._engine import quiet, sorted_by_values
 from shoal.tables._files import reread, write
 from shoal.tables._spark import SparkEngine
@@ -121,7 +122,7 @@ class Executors:
         """Read the parts of a table where they lie; a table in one file, on this machine."""
         if not path.is_dir():
             return reread(path)
-        parts = [part.absolute().as_uri() for part in sorted(path.glob("*.parquet"))]
+        parts = [_address(part) for part in sorted(path.glob("*.parquet"))]
         with quiet(path.name):
             expression = self.engine.view(self.engine.session.read.parquet(*parts))
         return Table(expression=expression, engine=self.engine, source=Source(kind="spark", name=path.name, path=path))
@@ -150,7 +151,14 @@ def site_of(tables: Iterable[Table]) -> Site:
 
 def site_of_session(session: Any | None) -> Site:
     """Return the executors of a Spark session; this machine where there is none."""
+    if session is not None and not hasattr(session, "catalog"):
+        raise ParameterError("`spark` must be a Spark session.")
     return Here() if session is None else Executors(SparkEngine(session))
+
+
+def _address(path: Path) -> str:
+    """Return the address of a file for Spark, which takes some signs for patterns, and percent signs as they are."""
+    return "file://" + re.sub(r"([{}\[\]*?\\])", r"\\\1", str(path.absolute()))
 
 
 def part_name(number: int, suffix: str) -> str:

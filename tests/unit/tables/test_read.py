@@ -31,6 +31,15 @@ def test_a_folder_of_parquet_files_is_read(tmp_path: Path) -> None:
     assert read(tmp_path / "parts").count() == 6
 
 
+@pytest.mark.parametrize("name", ["a.parquet", "parts"])
+def test_the_names_of_folders_above_are_no_columns(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "year=2024"
+    (folder / "parts").mkdir(parents=True)
+    for path in (folder / "a.parquet", folder / "parts" / "1.parquet"):
+        pq.write_table(ROWS, path)
+    assert read(folder / name).to_arrow().equals(ROWS)
+
+
 def test_a_file_name_is_not_a_pattern(tmp_path: Path) -> None:
     pq.write_table(ROWS, tmp_path / "a[1]*'?.parquet")
     pq.write_table(ROWS, tmp_path / "a1.parquet")

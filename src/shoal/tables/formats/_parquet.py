@@ -49,7 +49,7 @@ class Parquet(FileFormat):
         taken = {name.lower() for name in names} & {"file_row_number", "file_index"}
         engine = DuckDBEngine()
         with quiet(path.name):
-            expression = engine.view(_scan(files, numbered=not taken))
+            expression = engine.view(_scan(files, numbered=not taken, partitioned=_partitioned(path, files)))
         first = 1 if len(files) == 1 and not taken else None
         source = Source(kind=self.name, name=path.name, path=path, first_row=first)
         return Table(expression=expression, engine=engine, source=source)
@@ -105,8 +105,14 @@ def _parts(folder: Path) -> Iterator[Path]:
             yield from _parts(path)
 
 
-def _scan(files: list[str], *, numbered: bool) -> str:
+def _partitioned(path: Path, files: list[str]) -> bool:
+    """Return whether the names of folders inside `path` hold values; those above it are none of the table's."""
+    return path.is_dir() and any(Path(file).parent != path for file in files)
+
+
+def _scan(files: list[str], *, numbered: bool, partitioned: bool) -> str:
     """Return a query for all records; `*` takes the column's own name where a file has one called file_row_number."""
     row = f", (file_index::BIGINT * {_FILE_STRIDE} + file_row_number) AS {quoted(ROW)}" if numbered else ""
     listed = ", ".join(literal(glob.escape(file)) for file in files)
-    return f"SELECT *{row} FROM read_parquet([{listed}], hive_types_autocast = false)"  # noqa: S608
+    hive = "hive_types_autocast = false" if partitioned else "hive_partitioning = false"
+    return f"SELECT *{row} FROM read_parquet([{listed}], {hive})"  # noqa: S608
