@@ -83,6 +83,7 @@ class BranchAndBound:
         self._records = self._judge.records
         self._bases: dict[Levels, float] = {}
         self._boxes: list[tuple[float, int, Levels, Levels, float]] = []
+        self._entering: list[tuple[float, Levels, Levels]] = []
         self._made = 0
         self._ruled_out = 0
         self._checked = 0
@@ -157,18 +158,19 @@ class BranchAndBound:
     def _split(self, bound: float, low: Levels, high: Levels, excess: float) -> None:
         free = [j for j, (least, most) in enumerate(zip(low, high, strict=True)) if least < most]
         if not free:
-            return
+            return None
         if self._outlooks is None:
             chosen = max(free, key=lambda j: (self._range(j, low, high), high[j] - low[j]))
         else:
             narrowed = self._narrowed(self._outlooks, bound, low, high)
             if narrowed is None or narrowed.low == high:
-                return
+                return self._enter_all()
             low, chosen = narrowed.low, narrowed.chosen
         lower = (*high[:chosen], high[chosen] - 1, *high[chosen + 1 :])
         higher = (*low[:chosen], high[chosen], *low[chosen + 1 :])
         self._enter(bound, low, lower)
         self._push(bound, higher, high, excess)
+        return self._enter_all()
 
     def _sweep(self, low: Levels, high: Levels) -> bool:
         """Refute the nodes of a box all at once where the bounds of boxes do not see what a model asks for."""
@@ -219,13 +221,20 @@ class BranchAndBound:
         return difference if math.isfinite(difference) else 0.0
 
     def _enter(self, bound: float, low: Levels, high: Levels) -> None:
-        """Check ``high`` and keep the box unless it is ruled out."""
-        self._checked += 1
-        excess = 0.0 if self._refuted(low, high) else self._examined(low, high)
-        if excess is None:
-            self._ruled_out += _volume(low, high) - 1
-        else:
-            self._push(bound, low, high, excess)
+        """Check ``high`` and keep the box unless it is ruled out, or else what it is narrowed to."""
+        self._entering.append((bound, low, high))
+        self._enter_all()
+
+    def _enter_all(self) -> None:
+        """Enter the boxes that wait for it: narrowing one may make another, as often as there are levels."""
+        while self._entering:
+            bound, low, high = self._entering.pop()
+            self._checked += 1
+            excess = 0.0 if self._refuted(low, high) else self._examined(low, high)
+            if excess is None:
+                self._ruled_out += _volume(low, high) - 1
+            else:
+                self._push(bound, low, high, excess)
 
     def _refuted(self, low: Levels, high: Levels) -> bool:
         """Return whether ``high`` is seen to be of no interest without forming its classes."""
@@ -273,14 +282,14 @@ class BranchAndBound:
             heapq.heappush(self._boxes, (bound, -self._made, low, high, excess))
 
     def _narrowed(self, outlooks: Outlooks, bound: float, low: Levels, high: Levels) -> Narrowed | None:
-        """Leave out what cannot be better; None if nothing is left, or a box with a new highest node, entered here."""
+        """Leave out what cannot be better; None if nothing is left, or a box with a new highest node, to be entered."""
         narrowed = outlooks.at(low, high).narrowed(low, high, self._judge.to_beat)
         left = 1 if narrowed is None else _volume(narrowed.low, narrowed.high)
         self._ruled_out += _volume(low, high) - left
         if narrowed is None or narrowed.high == high:
             return narrowed
         self._ruled_out -= 1  # what was the highest node is checked
-        self._enter(max(bound, narrowed.bound), narrowed.low, narrowed.high)
+        self._entering.append((max(bound, narrowed.bound), narrowed.low, narrowed.high))
         return None
 
     def _base(self, low: Levels) -> float:
