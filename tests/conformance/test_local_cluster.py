@@ -53,7 +53,9 @@ def test_a_release_comes_out_whole_though_an_executor_dies_in_every_phase(
         "data.parquet/part-00000.parquet",
         "data.parquet/part-00001.parquet",
     ]
-    text = pa.concat_tables(pa.csv.read_csv(folder / RELEASE / name) for name in names if name.endswith(".csv"))
+    text = pa.concat_tables(
+        pa.csv.read_csv(folder / RELEASE / name) for name in names if "/" in name and name.endswith(".csv")
+    )
     assert text["pay"].to_pylist() == duckdb["pay"].to_pylist()
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
 
