@@ -161,6 +161,59 @@ def verified(folder: Path) -> None:
         raise SystemExit(1)
 
 
+def wide_draft(folder: Path) -> None:
+    import shoal
+
+    shoal.draft(shoal.read(folder / "wide.csv"))
+
+
+def wide_release(folder: Path) -> None:
+    import shoal
+    from shoal.schema import Attribute, Role, Schema
+    from shoal.tables import write
+
+    names = [f"c{i}" for i in range(190)]
+    schema = Schema(attributes=tuple(Attribute(name=name, role=Role.QUASI_IDENTIFIER) for name in names))
+    table = shoal.read(folder / "wide.csv").select(*names).with_schema(schema)
+    method = shoal.Generalize(suppression_limit=1, time_limit=1)
+    write(shoal.anonymize(table, shoal.KAnonymity(5), method=method).table, folder / "wide.parquet", overwrite=True)
+
+
+def vault_counts(folder: Path) -> None:
+    """Ask for 200 counts, each with another filter, of records that stay on the engine."""
+    import shoal
+    from shoal.queries import Session
+    from shoal.schema import Attribute, Domain, Kind, Schema
+
+    age = Attribute(name="age", kind=Kind.NUMERIC, domain=Domain(minimum=0, maximum=100))
+    sex = Attribute(name="sex", domain=Domain(values=("F", "M")))
+    people = shoal.read(folder / "vault.parquet", schema=Schema(attributes=(age, sex)))
+    session = Session(people, 10**6, in_memory=False)
+    for number in range(200):
+        session.count(f'age >= {number % 100} and sex = "{"FM"[number % 2]}"', epsilon="0.0001")
+
+
+def long_ledger(folder: Path) -> None:
+    """Open a ledger of 100,000 spendings and read its last page; the first time it is made and added up."""
+    from contextlib import closing
+
+    from shoal.queries import Ledger, Loss
+    from shoal.queries._accounts import spend_entry
+    from shoal.queries._conditions import EVERYBODY
+
+    path = folder / f"long-{os.getpid()}.ledger"
+    if not path.exists():
+        with closing(Ledger.create(path, budget=Loss.of(10**6))) as ledger:
+            ledger.set_budget("a", Loss.of(10**6))
+            with ledger._lock, ledger._writing() as append:
+                for _ in range(100_000):
+                    append(spend_entry("a", Loss.of("0.0001"), EVERYBODY, "count"))
+            ledger._anchor.sync()
+        Ledger.open(path).close()
+    with closing(Ledger.open(path)) as ledger:
+        ledger.entries(last=100)
+
+
 def grown(folder: Path) -> str:
     import pyarrow.parquet as pq
 
@@ -185,6 +238,10 @@ JOBS: dict[str, Callable[[Path], str | None]] = {
     "microaggregate k=10, 5,000 x 4": mdav,
     "truthful, epsilon 1": truthful,
     "verify (the first time: and write)": verified,
+    "draft 1,000 columns x 10,000": wide_draft,
+    "recode and write 190 columns": wide_release,
+    "vault: 200 counts of 1,000,000": vault_counts,
+    "vault: open 100,000 entries": long_ledger,
 }
 # rows, columns, values of a column, k
 GROWTH: dict[str, list[tuple[int, int, int, int]]] = {
@@ -208,6 +265,11 @@ def prepare(folder: Path) -> None:
 
     numbers = np.random.default_rng(1)
     pq.write_table(pa.table({f"x{i}": numbers.gamma(2, 10, 5_000) for i in range(4)}), folder / "points.parquet")
+    texts = np.array([f"value {i}" for i in range(12)])
+    wide = {f"c{i}": texts[numbers.integers(0, 2 + i % 11, 10_000)] for i in range(1000)}
+    pyarrow.csv.write_csv(pa.table(wide), folder / "wide.csv")
+    vault = {"age": numbers.integers(0, 100, 1_000_000), "sex": np.array(["F", "M"])[numbers.integers(0, 2, 1_000_000)]}
+    pq.write_table(pa.table(vault), folder / "vault.parquet")
     if not ADULT.is_dir():
         shutil.copytree(HOSPITAL, folder, dirs_exist_ok=True)
         for ending in (".csv", ".schema.toml"):

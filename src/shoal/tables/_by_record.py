@@ -134,7 +134,7 @@ def encode_records(table: Table, *, sensitive: Sequence[str], by: Sequence[str] 
         places=places,
         sensitive=attributes,
         sensitive_codes=confidential,
-        **{f"{role}s": _column(role, fetched[role], ones).indices for role in keys},
+        **{f"{role}s": _column(role, fetched[role], ones).indices.astype(np.int64) for role in keys},
     )
 
 

@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 Words = npt.NDArray[np.int64]
+_TEXT = 1 << 30  # bytes; one array of Arrow's smaller type of text holds twice as many
 _BITS = 62  # of a word; signed 64-bit integers are what all engines have
 
 
@@ -41,7 +42,7 @@ class TupleColumn:
 
     name: str
     values: pa.Array
-    indices: Counts
+    indices: npt.NDArray[np.integer]
     counts: Counts
 
     @property
@@ -55,9 +56,28 @@ def distinct_tuples(table: Table, names: tuple[str, ...]) -> tuple[list[TupleCol
     records = table.expression
     keys = {f"c{i}": key(records[name]) for i, name in enumerate(names)}
     with quiet(table.source.name):
-        rows = table.engine.fetch(records.group_by(**keys).aggregate(records=records.count()))
+        rows = table.engine.fetch_encoded(records.group_by(**keys).aggregate(records=records.count()))
     counts = rows["records"].to_numpy().astype(np.int64)
-    return [_column(name, rows[f"c{i}"], counts) for i, name in enumerate(names)], counts
+    return [_tuple_column(name, rows[f"c{i}"], counts) for i, name in enumerate(names)], counts
+
+
+def _tuple_column(name: str, values: pa.ChunkedArray, counts: Counts) -> TupleColumn:
+    """Join the dictionaries of a column's chunks, in the order in which values first occur."""
+    if not pa.types.is_dictionary(values.type):
+        return _column(name, values, counts)
+    parts = [chunk.dictionary for chunk in values.chunks] or [pa.array([], values.type.value_type)]
+    if sum(part.nbytes for part in parts) > _TEXT:
+        parts = [part.cast(pa.large_string()) for part in parts]
+    every = pa.concat_arrays(parts)
+    distinct = pc.unique(every)
+    places = pc.index_in(every, value_set=distinct).to_numpy(zero_copy_only=False).astype(np.int32)
+    indices, start = np.empty(len(values), dtype=np.int32), 0
+    for chunk in values.chunks:
+        own, places = places[: len(chunk.dictionary)], places[len(chunk.dictionary) :]
+        indices[start : start + len(chunk)] = own[chunk.indices.to_numpy()]
+        start += len(chunk)
+    records = np.bincount(indices, weights=counts, minlength=len(distinct)).astype(np.int64)
+    return TupleColumn(name=name, values=distinct, indices=indices, counts=records)
 
 
 def _column(name: str, values: pa.ChunkedArray, counts: Counts) -> TupleColumn:
@@ -67,7 +87,7 @@ def _column(name: str, values: pa.ChunkedArray, counts: Counts) -> TupleColumn:
     if isinstance(encoded, pa.ChunkedArray):  # Arrow leaves chunks where one array would overflow
         encoded = pa.concat_arrays([chunk.cast(pa.large_string()) for chunk in encoded.chunks])
     encoded = pc.dictionary_encode(encoded, null_encoding="encode")
-    indices = encoded.indices.to_numpy().astype(np.int64)
+    indices = encoded.indices.to_numpy().astype(np.int32)
     records = np.bincount(indices, weights=counts, minlength=len(encoded.dictionary)).astype(np.int64)
     return TupleColumn(name=name, values=encoded.dictionary, indices=indices, counts=records)
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import ParameterError
-from shoal.tables._engine import ROW, builtin
+from shoal.tables._engine import ROW, builtin, encoded_texts
 from shoal.writing import Scratch
 
 if TYPE_CHECKING:
@@ -123,6 +123,11 @@ class DuckDBEngine:
     def fetch(self, expression: ir.Table) -> pa.Table:
         """Compute a (small) expression."""
         return self._interruptible(lambda: self.batches(expression).read_all())
+
+    @_alone
+    def fetch_encoded(self, expression: ir.Table) -> pa.Table:
+        """Compute an expression of many rows; texts come as dictionaries, one for each batch."""
+        return self._interruptible(lambda: _encoded(self.batches(expression)))
 
     def batches(self, expression: ir.Table) -> pa.RecordBatchReader:
         """Compute an expression and hand its records out in batches; nothing else may run before the last one."""
@@ -247,6 +252,10 @@ def without_collations(expression: ir.Table) -> dict[str, ir.StringValue]:
     encode, decode = builtin("encode", ("string",), "binary"), builtin("decode", ("binary",), "string")
     names = [name for name, kind in expression.schema().items() if kind.is_string()]
     return {name: decode(encode(expression[name])) for name in names}
+
+
+def _encoded(reader: pa.RecordBatchReader) -> pa.Table:
+    return encoded_texts(reader, reader.schema)
 
 
 def _listed(values: pa.Array) -> str:

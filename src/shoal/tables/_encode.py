@@ -109,8 +109,9 @@ def _holders(
     """Return who has records of which tuple, and who lives where if that is known; None where nobody is named."""
     if whose is None:
         return None
-    found = Holders.of(places, whose.indices, counts, len(whose.values))
-    return found if homes is None else found.living(whose.indices, homes.indices)
+    persons = whose.indices.astype(np.int64)
+    found = Holders.of(places, persons, counts, len(whose.values))
+    return found if homes is None else found.living(persons, homes.indices.astype(np.int64))
 
 
 def _population(

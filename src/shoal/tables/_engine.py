@@ -7,13 +7,14 @@ import functools
 import logging
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.errors import Cancelled, DataError, Exhausted, Problems, ShoalError
 from shoal.writing import SCRATCH
@@ -21,7 +22,18 @@ from shoal.writing import SCRATCH
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["LONGEST", "OURS", "ROW", "Engine", "builtin", "check_names", "key", "quiet", "sorted_by_values"]
+__all__ = [
+    "LONGEST",
+    "OURS",
+    "ROW",
+    "Engine",
+    "builtin",
+    "check_names",
+    "encoded_texts",
+    "key",
+    "quiet",
+    "sorted_by_values",
+]
 
 #: How the names of hidden columns begin; those of sources never do.
 OURS = "__shoal_"
@@ -63,6 +75,10 @@ class Engine(Protocol):
 
     def fetch(self, expression: ir.Table) -> pa.Table:
         """Compute a (small) expression."""
+        ...
+
+    def fetch_encoded(self, expression: ir.Table) -> pa.Table:
+        """Compute an expression of many rows; texts come as dictionaries, which take a fraction of their memory."""
         ...
 
     def batches(self, expression: ir.Table) -> pa.RecordBatchReader:
@@ -208,6 +224,22 @@ def _alike(names: Sequence[str]) -> list[list[str]]:
     for name in dict.fromkeys(names):
         groups.setdefault(name.lower(), []).append(name)
     return [group for group in groups.values() if len(group) > 1]
+
+
+def encoded_texts(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
+    """Return batches as a table whose texts are dictionaries, one for each batch, of the values that occur in it."""
+    columns: list[list[pa.Array]] = [[] for _ in schema]
+    for batch in batches:
+        for column, values in zip(columns, batch.columns, strict=True):
+            # enumerations of DuckDB come as dictionaries, of all their values
+            plain = values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
+            text = pa.types.is_string(plain.type) or pa.types.is_large_string(plain.type)
+            column.append(pc.dictionary_encode(plain, null_encoding="encode") if text else plain)
+    chunked = [
+        pa.chunked_array(column, column[0].type if column else field.type)
+        for column, field in zip(columns, schema, strict=True)
+    ]
+    return pa.table(chunked, names=schema.names)
 
 
 def key(column: ir.Value) -> ir.Value:

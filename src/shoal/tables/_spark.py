@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from shoal.errors import MissingExtraError
 from shoal.tables._duckdb import DuckDBEngine, literal
-from shoal.tables._engine import ROW, builtin, sorted_by_values
+from shoal.tables._engine import ROW, builtin, encoded_texts, sorted_by_values
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -85,6 +85,11 @@ class SparkEngine:
     def fetch(self, expression: ir.Table) -> pa.Table:
         """Compute a (small) expression."""
         return self.frame(expression).toArrow()
+
+    def fetch_encoded(self, expression: ir.Table) -> pa.Table:
+        """Compute an expression of many rows; texts come as dictionaries, one for each batch."""
+        rows = self.fetch(expression)
+        return encoded_texts(rows.to_batches(), rows.schema)
 
     def batches(self, expression: ir.Table) -> pa.RecordBatchReader:
         """Compute an expression on the cluster and hand its records out in batches."""
