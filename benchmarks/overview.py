@@ -36,11 +36,14 @@ def main() -> None:
     arguments.add_argument("--only", choices=SECTIONS)
     arguments.add_argument("--job", nargs=2, help=argparse.SUPPRESS)
     given = arguments.parse_args()
+    if given.job and given.job[0] == "prepare":
+        return prepare(Path(given.job[1]))
     if given.job:
         return work(given.job[0], Path(given.job[1]))
     with tempfile.TemporaryDirectory(prefix="shoal-overview-") as name:
         folder = Path(name)
-        prepare(folder)
+        # in a process of its own: those that this one starts would begin with the peak of its memory
+        subprocess.run([sys.executable, __file__, "--job", "prepare", str(folder)], check=True)
         if given.only in (None, "jobs"):
             jobs(folder, given.rounds, given.against)
         if given.only in (None, "growth"):

@@ -38,7 +38,10 @@ def test_no_tuples_are_in_order() -> None:
 
 def test_texts_that_come_in_batches_are_encoded_as_those_that_come_at_once() -> None:
     parts = [["b", None, "b"], [], ["a", "b"], [None, "c", "a"]]
-    batches = [pa.record_batch({"t": pa.array(part, pa.string()), "n": pa.array(range(len(part)))}) for part in parts]
+    batches = [
+        pa.record_batch({"t": pa.array(part, pa.string()), "n": pa.array(range(len(part)), pa.int64())})
+        for part in parts
+    ]
     rows = encoded_texts(batches, batches[0].schema)
     counts = np.arange(1, 9)
     found = _columns._tuple_column("t", rows["t"], counts)
