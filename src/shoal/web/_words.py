@@ -176,7 +176,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "target": ("Column to predict", ""),
     "operator": ("How records are left out", "Trim keeps far more than sampling."),
     "tables": ("Tables", "One per column, or pairs of columns too, or also one of all columns."),
-    "pairs": ("Pairs of columns", "Empty: four times the number of columns."),
+    "pairs": ("Pairs of columns", "Empty: four times the number of columns, fewer where epsilon is below 1."),
     "noise": ("Noise", "Auto takes the one with the least error."),
     "sets": ("Columns averaged together", ""),
     "split": ("How epsilon is shared out", ""),

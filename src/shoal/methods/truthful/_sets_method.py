@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,7 +40,8 @@ class TruthfulTables(Method):
         privately with their levels. ``pairs+joint``: these, and a table of all columns, whose values are generalised as
         far as a privately drawn scheme says. Or a list of lists of columns: these tables.
     pairs
-        How many pairs are chosen; by default four times the number of columns, or all.
+        How many pairs are chosen; by default four times the number of columns, or all. Where epsilon is
+        below 1, that number times its square root: fewer tables with less noise each tell more.
     levels
         Columns that are generalised to this level at least, decided without looking at the data; 0 for all others.
     chosen
@@ -119,13 +121,14 @@ class TruthfulTables(Method):
             return tuple((name,) for name in names)
         return tuple(tuple(name for name in names if name in table) for table in self.tables)
 
-    def pairs_of(self, schema: Schema) -> int:
-        """Return how many pairs of columns are chosen."""
+    def pairs_of(self, schema: Schema, epsilon: Fraction) -> int:
+        """Return how many pairs of columns are chosen with ``epsilon`` for a record, or were."""
         if self.tables not in _WITH_PAIRS:
             return 0
         columns = len(released(schema))
-        wanted = 4 * columns if self.pairs is None else self.pairs
-        return min(wanted, columns * (columns - 1) // 2)
+        by_rule = max(1, math.isqrt(math.floor((4 * columns) ** 2 * min(epsilon, Fraction(1)))))
+        number = by_rule if self.chosen is None else len(self.chosen)
+        return min(number if self.pairs is None else self.pairs, columns * (columns - 1) // 2)
 
     def joint(self, schema: Schema) -> tuple[str, ...]:
         """Return the columns of the table of all columns; none without such a table."""
@@ -133,13 +136,14 @@ class TruthfulTables(Method):
 
     def split(self, schema: Schema, wanted: DifferentialPrivacy) -> Split:
         """Return what every table and every choice may spend."""
+        per_person = wanted.records_per_person or 1
         return Split.of(
             wanted.total,
             Fraction(wanted.delta),
             declared=len(self.declared(schema)),
-            pairs=self.pairs_of(schema),
+            pairs=self.pairs_of(schema, wanted.total / per_person),
             joint=bool(self.joint(schema)),
-            per_person=wanted.records_per_person or 1,
+            per_person=per_person,
         )
 
     def files(self, schema: Schema) -> dict[str, tuple[str, ...]]:

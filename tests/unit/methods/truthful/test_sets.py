@@ -61,6 +61,21 @@ def folder(people: shoal.Table, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return release.write(tmp_path_factory.mktemp("sets") / "release")
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "pairs", "number"),
+    [("3", None, 36), ("1", None, 36), ("1/10", None, 11), ("1/10", 36, 36), ("1/1000", None, 1)],
+)
+def test_a_small_epsilon_is_not_spread_over_many_pairs(epsilon: str, pairs: int | None, number: int) -> None:
+    schema = shoal.Schema(attributes=tuple(shoal.Attribute(name=f"c{i}", role="quasi-identifier") for i in range(9)))
+    private, method = shoal.DifferentialPrivacy(epsilon=epsilon, delta="1e-5"), shoal.TruthfulTables(pairs=pairs)
+    split = method.split(schema, private)
+    assert split.pairs == number
+    assert split.holds()
+    # a release says which pairs it has, by whatever rule their number was found
+    made = replace(method, pairs=None, chosen=tuple({f"c{i}": 0, f"c{i + 1}": 0} for i in range(5)))
+    assert made.split(schema, private).pairs == 5
+
+
 def test_a_release_without_any_record_is_refused(people: shoal.Table) -> None:
     assert people.schema is not None
     schema = shoal.Schema(attributes=(people.schema["age"], people.schema["ill"]))
