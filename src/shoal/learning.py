@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal import tables
-from shoal.errors import DataError, MissingExtraError, ParameterError
+from shoal.errors import DataError, MissingExtraError, ParameterError, counted
 from shoal.hierarchies import TOP, Hierarchy, build, leaf_codes
 from shoal.methods.recode import Generalize
 from shoal.models import KAnonymity
@@ -92,7 +92,8 @@ class Generalizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         rows = tables.in_order(table)
         if table.left_out:
             raise DataError(
-                f"{table.left_out:,} records lack a value, and the schema drops such records; a step must keep all.",
+                f"{counted(table.left_out, 'record')} without a value, and the schema drops such records; a step must "
+                "keep all.",
                 hint='declare `missing = "category"` for these columns',
             )
         for name in self.levels_:

@@ -181,11 +181,11 @@ def test_an_interrupt_while_writing_leaves_nothing_behind(tmp_path: Path, name: 
     data = _write(tmp_path)
     code = (
         "import sys, time\n"
-        "import shoal.release as release\n"
-        "write = release.tables.write\n"
+        "import shoal.tables._sites as sites\n"
+        "write = sites.write\n"
         "def slow(*arguments, **options):\n"
         "    write(*arguments, **options); print('writing', flush=True); time.sleep(60)\n"
-        "release.tables.write = slow\n"
+        "sites.write = slow\n"
         f"sys.argv = ['shoal', 'anonymize', {str(data)!r}, '--k', '2', '--output', {str(tmp_path / 'release')!r}]\n"
         "from shoal.cli import main\nmain()"
     )

@@ -422,7 +422,7 @@ def test_k_beyond_the_table_is_refused(people: shoal.Table) -> None:
 def test_values_that_are_missing_cannot_be_randomised() -> None:
     rows = _people().set_column(3, "illness", pa.array([None, *(["flu"] * (RECORDS - 1))]))
     table = shoal.read(rows).with_schema(SCHEMA)
-    with pytest.raises(DataError, match="1 records miss"):
+    with pytest.raises(DataError, match="1 record without a value"):
         shoal.anonymize(table, K, method=shoal.StochasticCloseness(epsilon=1))
 
 

@@ -272,7 +272,7 @@ def test_a_missing_number_needs_something_that_stands_for_it() -> None:
     rows[3]["age"] = rows[4]["age"] = rows[5]["pain"] = None
     with pytest.raises(DataError) as caught:
         release(pa.Table.from_pylist(rows), k=9)
-    assert sum("lack a value" in problem and "fill" in problem for problem in caught.value.problems) == 2
+    assert sum("without a value" in problem and "fill" in problem for problem in caught.value.problems) == 2
     assert "2 records" in caught.value.problems[0]
     filled = release(pa.Table.from_pylist(rows), k=9, fill={"age": 40, "pain": "mild"})
     rows[3]["age"] = rows[4]["age"] = 40

@@ -10,7 +10,7 @@ from typing import ClassVar, get_args
 
 import pyarrow as pa
 
-from shoal.errors import DataError
+from shoal.errors import DataError, counted
 from shoal.exact import Arguments, Number, fraction, one_of, optional, plain, within
 from shoal.kernels import Codes
 from shoal.methods._preparation import drafted
@@ -158,7 +158,8 @@ def _values(attribute: SensitiveAttribute, codes: Codes) -> list[str]:
     known = [label for label in labels if label is not None]
     if len(known) < len(labels):
         raise DataError(
-            f"column `{attribute.name}`: {len(labels) - len(known):,} records lack a value, which cannot be randomised",
+            f"column `{attribute.name}`: {counted(len(labels) - len(known), 'record')} without a value, which cannot "
+            "be randomised",
             hint='leave these records out: missing = "drop" in the schema',
         )
     return known

@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal import tables
-from shoal.errors import DataError, ParameterError, Problems
+from shoal.errors import DataError, ParameterError, Problems, counted
 from shoal.guarantees import DomainOrigin, Dropped, Event, Guarantee, Ordered, column, randomness
 from shoal.mechanisms import RandomSource
 from shoal.methods._preparation import bounded, bounded_steps, file_hash
@@ -147,9 +147,9 @@ def _filled(
     stands = number.place(method.fill[number.name]) if number.name in method.fill else None
     if stands is None:
         problems.add(
-            f"column `{number.name}`: {int(missing.sum()):,} records lack a value, which has no mean; declare what "
-            f"stands for it (the option `fill` of `{method.title}`, such as fill={{{number.name}=...}}), or leave "
-            'these records out (missing = "drop" in the schema)'
+            f"column `{number.name}`: {counted(int(missing.sum()), 'record')} without a value, which has no mean; "
+            f"declare what stands for it (the option `fill` of `{method.title}`, such as fill={{{number.name}=...}}), "
+            'or leave these records out (missing = "drop" in the schema)'
         )
         return found
     return np.where(missing, stands, found)
