@@ -41,7 +41,7 @@ types: .venv/tested ## mypy --strict
 	$(BIN)/mypy
 
 explore: .venv/tested ## the property tests with examples that no run has tried before
-	$(BIN)/python -m pytest -q -n 2 --hypothesis-profile=explore $(QUICK)
+	$(BIN)/python -m pytest -q -n 2 --hypothesis-profile=explore tests/unit tests/property
 
 large: .venv/tested ## a million records in a real browser, with the time of each step
 	SHOAL_LARGE=1 $(BIN)/python -m pytest -q -s tests/e2e/test_tables.py

@@ -85,6 +85,7 @@ def test_bucketised_classes_keep_t_and_k(
     assert closeness(partition, buckets.numbers)["t"] == found
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     table=tables(),

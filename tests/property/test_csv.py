@@ -125,6 +125,7 @@ def test_where_a_block_ends_does_not_matter(
         assert outcome() == whole
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=150)
 def test_where_arrow_splits_the_file_does_not_matter(folder: Path, data: st.DataObject) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +25,7 @@ def _exact_weights(scores: list[float] | list[Fraction], rate: Fraction) -> list
     return [Fraction(exponential(max(rate * (Fraction(score) - best), Fraction(-5000)))) for score in scores]
 
 
+@pytest.mark.slow
 @QUICK
 @given(
     scores=st.one_of(
@@ -51,6 +53,7 @@ def test_binomial_draws_are_within_their_counts(counts: list[int], steps: int, s
     assert ((drawn >= 0) & (drawn <= counts)).all()
 
 
+@pytest.mark.slow
 @QUICK
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=10), st.integers(1, 2**64 - 1), st.integers(0, 10**6))
 def test_a_count_of_zero_takes_no_bits(counts: list[int], steps: int, seed: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
@@ -149,6 +150,7 @@ def test_swapping_leaves_every_marginal_as_it_was(case: tuple[np.ndarray, int], 
         assert sorted(column[rows].tolist()) == sorted(column.tolist())
 
 
+@pytest.mark.slow
 @QUICK
 @given(matrices(25, whole=True), st.integers(0, 5))
 def test_record_linkage_is_the_slow_reference(case: tuple[np.ndarray, int], seed: int) -> None:

@@ -45,6 +45,7 @@ def test_any_fixed_sequence_of_total_orders_is_insensitive(case, priorities: lis
     assert all(reference.differ_in_one(a, b) for a, b in zip(*found, strict=True))
 
 
+@pytest.mark.slow
 @QUICK
 @given(
     neighbours(st.tuples(st.integers(0, 4), st.integers(0, 4), st.sampled_from([3, 4, 5]))),

@@ -197,6 +197,7 @@ def test_distances_of_counts_near_two_to_the_sixty_two_are_decided_exactly(
     assert model.keep(release.classes(), release.mask).tolist() == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.data(), st.integers(40, 400), st.sampled_from([1, 10**7, 10**13]))
 def test_ordered_closeness_of_classes_with_few_of_many_values(data: st.DataObject, size: int, scale: int) -> None:
@@ -233,6 +234,7 @@ def test_models_of_the_release_keep_a_part_that_satisfies_them_and_suppress_no_m
     assert sum(group.size for group in part.released) == reference.best_subset(model, release)
 
 
+@pytest.mark.slow
 @QUICK
 @given(st.data(), releases(complete=True))
 def test_the_achieved_parameters_hold_and_nothing_stronger_does(data: st.DataObject, release: Release) -> None:
@@ -331,6 +333,7 @@ def test_removing_other_classes_does_not_matter_where_that_is_declared(data: st.
     assert model.keep(classes, fewer).tolist() == (model.keep(classes, release.mask) & fewer).tolist()
 
 
+@pytest.mark.slow
 @QUICK
 @given(st.data(), releases())
 def test_no_class_below_the_declared_minimal_size_is_kept(data: st.DataObject, release: Release) -> None:
@@ -339,6 +342,7 @@ def test_no_class_below_the_declared_minimal_size_is_kept(data: st.DataObject, r
     assert np.all(classes.sizes[model.keep(classes, release.mask)] >= model.capabilities.minimal_class_size)
 
 
+@pytest.mark.slow
 @QUICK
 @given(st.data(), releases(whole=True))
 def test_several_models_together_leave_a_release_that_satisfies_all_of_them(
@@ -355,6 +359,7 @@ def test_several_models_together_leave_a_release_that_satisfies_all_of_them(
         assert kept.tolist() == best
 
 
+@pytest.mark.slow
 @QUICK
 @given(st.data(), releases())
 def test_parameters_are_plain_values_that_give_the_same_model_back(data: st.DataObject, release: Release) -> None:

@@ -6,6 +6,7 @@ import itertools
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +20,7 @@ from shoal.quality import CellObjective
 from shoal.tables import Frequencies
 
 
+@pytest.mark.slow
 @given(reference.tables(attributes=4, sensitive=1), st.integers(1, 6), st.booleans(), st.floats(0, 1), st.data())
 @settings(max_examples=150)
 def test_no_node_is_better_than_the_bound_of_its_box(

@@ -111,6 +111,7 @@ def test_classes_count_persons_and_give_each_one_vote(given_: tuple[Frequencies,
         assert votes == reference.votes(found, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [4, 40])
 @given(data=st.data())
 @examples(80)
@@ -146,6 +147,7 @@ def test_models_of_a_population_compare_persons_with_it(residents: bool, data: s
     assert {label: bool(kept[label]) for label in occupied} == expected
 
 
+@pytest.mark.slow
 @given(data=st.data(), limit=numbers([Fraction(0), Fraction(1, 5), Fraction(1)]), several=st.booleans())
 @examples(40)
 def test_the_search_counts_the_residents_of_a_population_once(
@@ -167,6 +169,7 @@ def test_the_search_counts_the_residents_of_a_population_once(
         assert reference.holds(model, frequencies, found.recoding.classes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS, ids=repr)
 @given(data=st.data())
 @examples(20)
@@ -183,6 +186,7 @@ def test_every_recoding_keeps_its_promise_to_persons(method: Recode, data: st.Da
     assert found.suppressed == recoding.suppressed(frequencies, found.recoding)
 
 
+@pytest.mark.slow
 @given(frequencies=reference.tables(), k=st.integers(1, 4), limit=numbers([Fraction(0), Fraction(1, 2), Fraction(1)]))
 @examples(80)
 def test_kept_links_find_the_best_node_at_which_k_persons_share_all_records(
@@ -202,6 +206,7 @@ def test_kept_links_find_the_best_node_at_which_k_persons_share_all_records(
     assert reference.holds(KAnonymity(k), found.released.frequencies, found.released.recoding.classes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [Iterate, Specialize, Mondrian, Subtree])
 @given(frequencies=reference.tables(), k=st.integers(1, 4), limit=numbers([Fraction(1, 2), Fraction(1)]))
 @examples(25)
@@ -232,6 +237,7 @@ def test_local_recodings_that_keep_links_let_k_persons_share_all_records(
     assert reference.holds(KAnonymity(k), released.frequencies, released.recoding.classes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["merge-first", "closeness-first", "best"])
 @given(data=st.data())
 @examples(40)
@@ -261,6 +267,7 @@ def test_clusters_are_merged_until_they_keep_the_promise_to_persons(strategy: St
     assert all(reference.holds(model, frequencies, found.labels.tolist()) for model in models)
 
 
+@pytest.mark.slow
 @given(data=st.data(), limit=numbers([Fraction(0), Fraction(1, 5), Fraction(1)]))
 @examples(30)
 def test_the_search_finds_what_brute_force_finds(data: st.DataObject, limit: Fraction) -> None:
@@ -278,6 +285,7 @@ def test_the_search_finds_what_brute_force_finds(data: st.DataObject, limit: Fra
     assert found.value == pytest.approx(expected[1], rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS, ids=repr)
 @given(data=st.data())
 @examples(10)

@@ -246,6 +246,7 @@ def judged(name: str, tables: range) -> Iterator[list[str]]:
         yield [text for labels, values in made for text in wrong(visits, labels, values, models, shown=shown)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*CLASSED, *RECODED])
 def test_a_plain_count_agrees_with_every_method(name: str) -> None:
     tables = seeds(name)
@@ -292,6 +293,7 @@ def nothing_is_merged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shoal.methods.classes._t_microaggregate.merged", lambda points, partition, verdict: partition)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("broken", "names"),
     [

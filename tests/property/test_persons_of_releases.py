@@ -65,6 +65,7 @@ def crowds_of_slices(inner: str) -> Iterator[tuple[int, list[int]]]:
         yield k, fewest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inner", ["generalize", "mdav"])
 def test_every_slice_hides_everybody_among_k_persons(inner: str) -> None:
     found = [*crowds_of_slices(inner)]
@@ -102,6 +103,7 @@ def used(seed: int, operator: str) -> tuple[shoal.Release, pd.Series, pd.Series]
     return release, most, release.table.to_pandas().groupby("ward").size()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", ["trim", "sampling"])
 def test_nobody_has_more_records_in_a_private_release_than_was_declared(operator: str) -> None:
     shown = 0

@@ -49,6 +49,7 @@ def draw_kept(data: st.DataObject, number: int) -> np.ndarray:
     return np.array(data.draw(st.lists(st.booleans(), min_size=number, max_size=number)), dtype=np.bool_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @EXAMPLES
 @given(data=st.data(), table=tables())
@@ -63,6 +64,7 @@ def test_a_measure_is_what_its_definition_says(name: str, data: st.DataObject, t
     assert measure.value(recoding, table.frequencies()) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @EXAMPLES
 @given(data=st.data(), table=tables())

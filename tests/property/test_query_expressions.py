@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ibis import _
@@ -47,6 +48,7 @@ expressions = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(reference.records, st.lists(expressions, min_size=4, max_size=4))
 @settings(max_examples=25)
 def test_a_filter_means_what_ibis_means(records: list[reference.Record], wheres: list[Any]) -> None:

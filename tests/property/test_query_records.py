@@ -7,6 +7,7 @@ import random
 from fractions import Fraction
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +20,7 @@ from shoal.queries._records import Scale
 from shoal.schema import Attribute, Kind, Schema
 
 
+@pytest.mark.slow
 @given(reference.records, st.none() | reference.conditions)
 @settings(max_examples=12)
 def test_figures_are_the_same_everywhere(records: list[reference.Record], where: Condition | None) -> None:

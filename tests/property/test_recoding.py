@@ -127,6 +127,7 @@ def test_the_search_for_k_anonymity_finds_what_brute_force_finds(
     check_optimum(frequencies, [model], InformationLoss(), limit)
 
 
+@pytest.mark.slow
 @given(reference.tables(sensitive=1), sensitive_models(), limits, st.integers(0, 200))
 @QUICK
 def test_the_search_under_sensitive_models_finds_what_brute_force_finds(
@@ -159,6 +160,7 @@ def uneven(seed: int) -> Frequencies:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [
@@ -183,6 +185,7 @@ def test_both_orders_of_removal_are_tried_at_every_node(model: Model, monkeypatc
     assert better, "the worst first never lost less: this would test nothing"
 
 
+@pytest.mark.slow
 @given(reference.tables(sensitive=2), sensitive_models(), st.integers(1, 3), limits)
 @QUICK
 def test_several_sensitive_attributes_are_searched_under_at_once(
@@ -197,6 +200,7 @@ def test_the_search_reads_the_population(frequencies: Frequencies, k: int, risk:
     check_optimum(frequencies, [KMap(k), *([AverageRisk(0.3)] if risk else [])], InformationLoss(), limit)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(MEASURES) - {"classification"}))
 @given(frequencies=reference.tables(rows=12), model=k_anonymity, limit=limits, balance=st.sampled_from([0.1, 0.5, 0.8]))
 @FEW
@@ -207,6 +211,7 @@ def test_every_measure_is_minimised(
     check_optimum(frequencies, [model], MEASURES[name](balance=0.5 if fixed else balance), limit)
 
 
+@pytest.mark.slow
 @given(reference.tables(), k_anonymity, st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=3, max_size=3))
 @QUICK
 def test_weights_of_attributes_are_heeded(frequencies: Frequencies, model: KAnonymity, weights: list[float]) -> None:
@@ -228,6 +233,7 @@ def test_a_search_that_stops_early_says_how_far_it_is_from_the_best(
     check_release(frequencies, found.recoding, [model])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", LOCAL, ids=repr)
 @given(frequencies=reference.tables(attributes=4), model=k_anonymity)
 @FEW
@@ -246,6 +252,7 @@ def test_local_recoding_keeps_k_and_never_loses_more_than_the_best_node(
     assert found.suppressed == reference.suppressed(frequencies, found.recoding)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", LOCAL, ids=repr)
 @given(frequencies=reference.tables(sensitive=1), models=sensitive_models())
 @FEW

@@ -97,6 +97,7 @@ def test_rows_that_agree_after_mapping_are_gathered(roll_up: object, drawn: tupl
             assert found.costs[number] == sum(table[code] for table, code in zip(costs, entry, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choose", CHOICES)
 @given(lengths=st.lists(st.integers(1, 4), max_size=8), data=st.data())
 @QUICK

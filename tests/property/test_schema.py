@@ -18,12 +18,14 @@ few = settings(max_examples=60)
 any_name = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12)
 
 
+@pytest.mark.slow
 @few
 @given(strategies.schemas(names=any_name, files=True))
 def test_a_schema_survives_its_file(schema):
     assert loads(dumps(schema)) == schema
 
 
+@pytest.mark.slow
 @few
 @given(strategies.schemas(files=True))
 def test_writing_is_stable(schema):
@@ -64,6 +66,7 @@ def read_or_refuse(document):
         return error
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(st.dictionaries(st.sampled_from(["shoal", "guessed", "columns", "colums"]), documents))
 def test_any_document_is_read_or_refused(document):
@@ -71,6 +74,7 @@ def test_any_document_is_read_or_refused(document):
     assert isinstance(found, Schema) or found.problems
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(st.dictionaries(words, documents, max_size=5))
 def test_any_table_of_a_column_is_read_or_refused_in_the_name_of_the_column(table):

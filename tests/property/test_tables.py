@@ -104,6 +104,7 @@ def identity(encoded: Encoded, *, unchanged: bool) -> Recoding:
     )
 
 
+@pytest.mark.slow
 @given(tables())
 @settings(max_examples=25)
 def test_frequencies_are_counts_of_tuples(drawn: tuple[pa.Table, Schema]) -> None:
@@ -117,6 +118,7 @@ def test_frequencies_are_counts_of_tuples(drawn: tuple[pa.Table, Schema]) -> Non
     assert every == sorted(every)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unchanged", [True, False])
 @given(drawn=tables())
 @settings(max_examples=15)
@@ -133,6 +135,7 @@ def test_recoding_to_the_values_themselves_changes_nothing(drawn: tuple[pa.Table
         assert Counter(map(str, texts(result.to_arrow()))) == Counter(map(str, texts(kept)))
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=40)
 def test_any_recoding_is_applied_as_in_plain_python(data: st.DataObject) -> None:
@@ -162,6 +165,7 @@ def test_any_recoding_is_applied_as_in_plain_python(data: st.DataObject) -> None
     assert released(result) == expected
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=10)
 def test_the_order_of_records_leaves_no_trace(data: st.DataObject) -> None:
@@ -176,6 +180,7 @@ def test_the_order_of_records_leaves_no_trace(data: st.DataObject) -> None:
     assert found[0].to_pylist() == found[1].to_pylist()
 
 
+@pytest.mark.slow
 @given(tables(), st.floats(0, 1))
 @settings(max_examples=10)
 def test_a_sample_is_drawn_as_in_plain_python(drawn: tuple[pa.Table, Schema], probability: float) -> None:
@@ -184,6 +189,7 @@ def test_a_sample_is_drawn_as_in_plain_python(drawn: tuple[pa.Table, Schema], pr
     assert released(bernoulli(load(drawn), probability, KEY)) == Counter(map(multiset_key, kept))
 
 
+@pytest.mark.slow
 @given(tables())
 @settings(max_examples=10)
 def test_columns_come_out_sorted(drawn: tuple[pa.Table, Schema]) -> None:

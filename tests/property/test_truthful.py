@@ -70,6 +70,7 @@ def expected_scores(
     return sum(reference.worth(score.worth, size) * SCALE for size in sizes.values())
 
 
+@pytest.mark.slow
 @QUICK
 @given(tables(), st.sampled_from(["granularity", "intensity", "group-size"]), operators())
 def test_scores_of_all_nodes_are_those_of_brute_force(
@@ -90,6 +91,7 @@ def phi(sizes: list[int], suppressed: int, records: int) -> float:
     return sum(size**2 for size in sizes) / records + suppressed
 
 
+@pytest.mark.slow
 @QUICK
 @given(tables(), operators())
 def test_published_scores_are_those_of_their_definitions(
@@ -142,6 +144,7 @@ def test_the_sensitivity_is_what_a_checker_expects_of_the_score(
     assert high <= 2 * low or name == "group-size" or operator.name == "trim"
 
 
+@pytest.mark.slow
 @QUICK
 @given(tables(), operators(), st.data())
 def test_a_record_more_changes_no_classification_score_by_more_than_the_sensitivity(

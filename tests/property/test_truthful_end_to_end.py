@@ -51,6 +51,7 @@ SETTINGS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wanted", SETTINGS, ids=repr)
 @pytest.mark.parametrize("least", [1, 3])
 @pytest.mark.parametrize("scheme", [reference.full_domain, reference.multi_dimensional])

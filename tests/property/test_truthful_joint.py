@@ -37,6 +37,7 @@ def neighbours(seed: int) -> tuple[list[Record], list[Record]]:
     return records, [*records, (0, draw.randrange(2))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "delta"), [("3", "0.1"), ("1", "0.4")])
 @pytest.mark.parametrize("labels", [None, LABELS])
 def test_all_tables_together_stay_within_epsilon_and_delta(

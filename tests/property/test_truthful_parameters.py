@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -37,6 +38,7 @@ def _assume_permitted(beta: Fraction, epsilon: Fraction) -> None:
     assume(float(beta) < -math.expm1(-epsilon) - 1e-9)
 
 
+@pytest.mark.slow
 @QUICK
 @given(k=st.integers(1, 8), beta=sixteenths, epsilon=tenths, definition=definitions)
 def test_delta_is_the_maximum_of_the_definition_over_all_classes(

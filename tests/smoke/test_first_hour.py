@@ -169,6 +169,7 @@ SHAPES: list[tuple[Callable[[random.Random], tuple[list[str], Rows]], str, set[s
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shape", "delimiter", "risky"), SHAPES, ids=lambda each: getattr(each, "__name__", ""))
 def test_no_table_ends_in_a_dead_end(shape, delimiter: str, risky: set[str], tmp_path: Path) -> None:
     header, rows = shape(random.Random(7))

@@ -22,6 +22,7 @@ def test_there_is_a_case_of_every_method() -> None:
     assert {*FIRST} == {*methods.names()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", methods.names())
 def test_a_release_is_written_and_verifies(method: str, tmp_path: Path) -> None:
     case = CASES[FIRST[method]]

@@ -66,6 +66,7 @@ def test_counts_and_proportions_are_near_the_truth(estimates: shoal.Estimates, o
         assert estimates.proportion(**conditions).value == pytest.approx(truth / ROWS, abs=0.03)
 
 
+@pytest.mark.slow
 def test_a_cross_table_has_every_combination_and_adds_up(estimates: shoal.Estimates) -> None:
     table = estimates.table("town", "ill")
     assert len(table) == 8

@@ -153,6 +153,7 @@ class TestRefusals:
         for file in vault.folder.iterdir():
             assert token.encode() not in file.read_bytes()
 
+    @pytest.mark.slow
     def test_a_dismissed_analyst_is_refused(self, vault: Vault, client: Client) -> None:
         client.count(epsilon="0.1")
         vault.dismiss("alice")
@@ -362,6 +363,7 @@ class TestTLS:
         answer = Client(address, token, certificate=certificate[0]).count(epsilon="0.5")
         assert answer.cost == Loss.of("0.5")
 
+    @pytest.mark.slow
     def test_a_client_that_does_not_know_it_sends_nothing(
         self, vault: Vault, token: str, serve: Serve, certificate: tuple[Path, Path]
     ) -> None:

@@ -36,6 +36,7 @@ def test_risk_is_what_the_release_adds(success: int, baseline: int, risk: float)
     assert made.risk == pytest.approx(risk)
 
 
+@pytest.mark.slow
 def test_all_attacks_become_one_value_that_is_json() -> None:
     import dataclasses
 

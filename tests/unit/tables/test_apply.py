@@ -161,6 +161,7 @@ def generalized(encoded: Encoded, dropped: int) -> Recoding:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dropped", [-1, 2])
 def test_lists_joins_and_repeated_records_give_the_same_file(many, dropped, monkeypatch, tmp_path) -> None:
     encoded = encode(many, sensitive=())

@@ -14,6 +14,7 @@ from shoal.tables import read
 from shoal.tables._duckdb import DuckDBEngine, literal, quoted
 
 
+@pytest.mark.slow
 def test_the_private_folder_goes_with_the_engine() -> None:
     engine = DuckDBEngine()
     folder = engine.folder

@@ -116,6 +116,7 @@ def test_every_class_releases_the_aggregate_of_its_original_values(aggregates: d
     assert release.after.smallest >= 5
 
 
+@pytest.mark.slow
 def test_classes_that_look_the_same_after_aggregation_are_one() -> None:
     table = pa.table({"age": [1, 3, 12, 12, 11, 13], "ill": list("xyxyxy")})
     described = Schema(

@@ -150,6 +150,7 @@ def test_a_plan_with_a_chosen_pair_exchanged_for_another_level_is_refused(folder
     assert not shoal.verify(forged).passed
 
 
+@pytest.mark.slow
 def test_a_plan_that_is_run_again_chooses_anew(people: shoal.Table, folder: Path) -> None:
     again = shoal.Plan.load(folder / "plan.toml").run(people)
     assert again.guarantee.budget.epsilon == 2
@@ -166,6 +167,7 @@ def test_declared_sets_and_single_columns(people: shoal.Table, tmp_path: Path) -
     assert "table-01-age.parquet" in {part.file for part in columns.parts}
 
 
+@pytest.mark.slow
 def test_what_is_spent_is_what_is_promised(folder: Path) -> None:
     content = json.loads((folder / CERTIFICATE).read_text())
     assert content["budget"] == {"epsilon": "2", "delta": "1/10000"}
@@ -239,6 +241,7 @@ def test_a_table_of_all_columns_verifies_and_a_changed_figure_does_not(joint: Pa
     assert not shoal.verify(plain, rendered=False).passed
 
 
+@pytest.mark.slow
 def test_a_table_of_all_columns_is_read_together_with_the_others(people: shoal.Table, joint: Path) -> None:
     original = people.to_arrow().to_pandas()
     estimates = shoal.estimate(joint, size=20_000)
