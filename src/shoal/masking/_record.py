@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from shoal.masking._recode import BottomCode, GlobalRecode, RoundTo, TopCode
 from shoal.masking._record_swap import RecordSwap
 from shoal.masking._shuffle import Shuffle
 from shoal.masking._step import MaskingStep
+from shoal.writing import digest
 
 __all__ = ["RECORD", "STEPS", "MaskingRecord", "StepEntry"]
 
@@ -90,12 +90,11 @@ class MaskingRecord:
     @classmethod
     def of(cls, path: Path, records: int, columns: Sequence[str], steps: Sequence[StepEntry]) -> MaskingRecord:
         """Write down what is true of a file."""
-        with path.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        sha256, size = digest(path)
         return cls(
             file=path.name,
-            sha256=digest,
-            bytes=path.stat().st_size,
+            sha256=sha256,
+            bytes=size,
             records=records,
             columns=tuple(columns),
             steps=tuple(steps),

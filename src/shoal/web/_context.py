@@ -15,11 +15,12 @@ from fastapi import Depends, Request
 
 from shoal.web._jobs import Jobs, set_aside, status
 from shoal.web._store import Changed, NotFound, Store, now
+from shoal.writing import digest
 
 if TYPE_CHECKING:
     from shoal import Schema, Table
 
-__all__ = ["Context", "Here", "OpenTables", "digest_of", "receive"]
+__all__ = ["Context", "Here", "OpenTables", "receive"]
 
 SCHEMA = "schema.toml"
 
@@ -73,7 +74,7 @@ class Context:
         """Return what a table is recognised by when the same file is opened again."""
         about = self.store.tables.about(identity)
         # tables that were opened by older versions have no note of it
-        return str(about.get("content") or digest_of(self.store.tables.path(identity) / about["file"]))
+        return str(about.get("content") or digest(self.store.tables.path(identity) / about["file"])[0])
 
     def schema(self, identity: str) -> Schema:
         """Return the schema of an uploaded table."""
@@ -142,12 +143,6 @@ def _context(request: Request) -> Context:
 
 
 Here = Annotated[Context, Depends(_context)]
-
-
-def digest_of(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 async def receive(request: Request, path: Path) -> int:

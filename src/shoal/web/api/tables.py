@@ -22,9 +22,10 @@ from starlette.concurrency import run_in_threadpool
 from shoal.errors import DataError, InputError
 from shoal.schema import date_pattern
 from shoal.tables import Table, readable, uploadable
-from shoal.web._context import SCHEMA, Context, Here, digest_of, receive
+from shoal.web._context import SCHEMA, Context, Here, receive
 from shoal.web._store import now, read_json, write_json
 from shoal.web.api.answers import RecordsAnswer, TableAnswer, ValuesAnswer
+from shoal.writing import digest
 
 __all__ = ["kept_risk", "risk", "router"]
 
@@ -290,7 +291,7 @@ def _draft(
     schema.save(chosen, folder / SCHEMA)
     about = source | {
         "created": now(),
-        "content": digest_of(folder / file),
+        "content": digest(folder / file)[0],
         "records": profiles[0].records,
         "read_as": notes,
         "columns": [_profile(each) | {"reason": drafted.reasons[each.name]} for each in profiles],
