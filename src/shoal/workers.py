@@ -42,14 +42,9 @@ class WorkFailed(ShoalError):
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """A job that was handed to a pool: its answer is to come, and it can be stopped.
+    """A job that was handed to a pool: its answer is to come, and it can be stopped."""
 
-    Parameters
-    ----------
-    answer
-        What the work returned, or the error that it raised: always a :class:`ShoalError`.
-    """
-
+    #: What the work returned, or the error that it raised: always a :class:`ShoalError`.
     answer: Future[Any] = field(default_factory=Future)
     stopped: bool = False
     _begun: bool = False

@@ -33,25 +33,17 @@ _LEARN = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What all points of a comparison share.
+    """What all points of a comparison share."""
 
-    Parameters
-    ----------
-    data, train, test
-        The Parquet files of the table and, to measure prediction, of its two parts.
-    target
-        The column to predict, or None.
-    learn
-        Whether to train classifiers.
-    seed
-        Of all draws of the measurements.
-    """
-
+    #: The Parquet files of the table and, to measure prediction, of its two parts.
     data: Path
     train: Path | None = None
     test: Path | None = None
+    #: The column to predict, or None.
     target: str | None = None
+    #: Whether to train classifiers.
     learn: bool = True
+    #: Of all draws of the measurements.
     seed: int = 0
 
 
@@ -206,21 +198,14 @@ _LIKELY, _STANDS_FOR = "shoal: probability", "shoal: stands for"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinedRecords:
-    """Released records in memory.
+    """Released records in memory."""
 
-    Parameters
-    ----------
-    table
-        The records; of two tables, every person with values of the class, and two columns: how likely it is, and
-        how many values of the class it stands for.
-    separated
-        Whether they were in two tables.
-    counted
-        The records with the number of records that each stands for, where some were left out at random.
-    """
-
+    #: The records; of two tables, every person with values of the class, and two columns: how likely it is, and how
+    #: many values of the class it stands for.
     table: Table
+    #: Whether they were in two tables.
     separated: bool = False
+    #: The records with the number of records that each stands for, where some were left out at random.
     counted: Table | None = None
 
     def pairs(self, original: Pair) -> tuple[Pair, Pair]:

@@ -34,21 +34,6 @@ class Candidate:
 class Grid:
     """Which plans to compare: every method with every combination of the parameters that it keeps.
 
-    Parameters
-    ----------
-    k
-        Values of k for k-anonymity.
-    l, t
-        For sensitive columns, values of l for distinct l-diversity and of t for t-closeness.
-    epsilon, delta
-        Values of epsilon for differential privacy, and its delta.
-    methods
-        Names of methods; where not given, all that keep what is asked for.
-    always
-        Promises by name and parameters that every class-based plan makes besides.
-    suppression_limit
-        For the methods that have one.
-
     Examples
     --------
     >>> from shoal.schema import Attribute, Role
@@ -57,13 +42,19 @@ class Grid:
     ['k = 2', 'k = 5']
     """
 
+    #: Values of k for k-anonymity.
     k: Sequence[int] = ()
+    #: For sensitive columns, values of l for distinct l-diversity and of t for t-closeness.
     l: Mapping[str, Sequence[float]] = field(default_factory=dict)  # noqa: E741
     t: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    #: Values of epsilon for differential privacy, and its delta.
     epsilon: Sequence[float] = ()
     delta: float = DELTA
+    #: Names of methods; where not given, all that keep what is asked for.
     methods: Sequence[str] | None = None
+    #: Promises by name and parameters that every class-based plan makes besides.
     always: Sequence[tuple[str, Mapping[str, object]]] = ()
+    #: For the methods that have one.
     suppression_limit: float | None = None
 
     def __post_init__(self) -> None:

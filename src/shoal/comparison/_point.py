@@ -15,26 +15,17 @@ __all__ = ["RISKS", "UTILITIES", "Figure", "Point", "describe", "strengths"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A figure that points are compared by; lower is better for all.
+    """A figure that points are compared by; lower is better for all."""
 
-    Parameters
-    ----------
-    name
-        How it is asked for.
-    title
-        What a picture calls it.
-    sentence
-        What a value means, with ``{}`` in place of the value as a percentage.
-    short
-        What a sentence calls it, for utilities.
-    usual
-        For risks, the limit of a recommendation that was asked for without one.
-    """
-
+    #: How it is asked for.
     name: str
+    #: What a picture calls it.
     title: str
+    #: What a value means, with ``{}`` in place of the value as a percentage.
     sentence: str
+    #: What a sentence calls it, for utilities.
     short: str = ""
+    #: For risks, the limit of a recommendation that was asked for without one.
     usual: float = 1.0
 
 
@@ -131,49 +122,33 @@ UTILITIES: Mapping[str, Figure] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """One plan, and the risk and the utility of the release that it made.
+    """One plan, and the risk and the utility of the release that it made."""
 
-    Parameters
-    ----------
-    number
-        Its number in the comparison, from 1.
-    method
-        The name of the method.
-    promises
-        What is promised, in short words.
-    plan
-        The plan, as the text of a plan file.
-    key
-        A fingerprint of the plan, the input and the settings, under which the point is kept.
-    seconds
-        How long the release took.
-    records
-        The number of released records.
-    private
-        Whether it promises differential privacy.
-    strengths
-        The numbers of its promises by symbol, such as ``{"k": 5, "t(diagnosis)": 0.2}``.
-    shows_members
-        Whether quasi-identifiers are released as they were, as by Anatomy and swapping, which hide sensitive values
-        among those of a class instead: anybody then sees who is in the table.
-    risk, utility
-        Figures by name, lower being better for both; None where a figure is not defined.
-    failure
-        Why there is no release, or None.
-    """
-
+    #: Its number in the comparison, from 1.
     number: int
+    #: The name of the method.
     method: str
+    #: What is promised, in short words.
     promises: str
+    #: The plan, as the text of a plan file.
     plan: str = field(repr=False)
+    #: A fingerprint of the plan, the input and the settings, under which the point is kept.
     key: str
+    #: How long the release took.
     seconds: float = 0.0
+    #: The number of released records.
     records: int = 0
+    #: Whether it promises differential privacy.
     private: bool = False
+    #: The numbers of its promises by symbol, such as ``{"k": 5, "t(diagnosis)": 0.2}``.
     strengths: Mapping[str, float] = field(default_factory=dict)
+    #: Whether quasi-identifiers are released as they were, as by Anatomy and swapping, which hide sensitive values
+    #: among those of a class instead: anybody then sees who is in the table.
     shows_members: bool = False
+    #: Figures by name, lower being better for both; None where a figure is not defined.
     risk: Mapping[str, float | None] = field(default_factory=dict)
     utility: Mapping[str, float | None] = field(default_factory=dict)
+    #: Why there is no release, or None.
     failure: str | None = None
 
     @property

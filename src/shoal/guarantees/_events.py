@@ -143,18 +143,12 @@ class LeftOut(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounded(Event):
-    """At most so many records of every person were kept, drawn at random among that person's own.
-
-    Parameters
-    ----------
-    column
-        The column that says whose record it is.
-    records
-        The most that is kept of a person.
-    """
+    """At most so many records of every person were kept, drawn at random among that person's own."""
 
     name: ClassVar[str] = "bounded"
+    #: The column that says whose record it is.
     column: str
+    #: The most that is kept of a person.
     records: int
 
     def describe(self) -> str:
@@ -186,27 +180,19 @@ class Generalized(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemeChosen(Event):
-    """A generalisation scheme was chosen by private selections.
-
-    Parameters
-    ----------
-    search
-        ``draw`` over all nodes of the lattice, ``tree``: a draw over all trees of specialisations, ``split walk``,
-        ``published walk`` (whose last step no proof covers), or ``fixed``: nothing was chosen.
-    score, sensitivity
-        What was maximised, and how much one record can change it.
-    selections, candidates
-        The number of selections, and of nodes of the lattice.
-    epsilon_spent
-        By all selections together.
-    """
+    """A generalisation scheme was chosen by private selections."""
 
     name: ClassVar[str] = "scheme-chosen"
+    #: ``draw`` over all nodes of the lattice, ``tree``: a draw over all trees of specialisations, ``split walk``,
+    #: ``published walk`` (whose last step no proof covers), or ``fixed``: nothing was chosen.
     search: str
+    #: What was maximised, and how much one record can change it.
     score: str
     sensitivity: Fraction
+    #: The number of selections, and of nodes of the lattice.
     selections: int
     candidates: int
+    #: By all selections together.
     epsilon_spent: Fraction
 
     def describe(self) -> str:
@@ -225,21 +211,14 @@ class SchemeChosen(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampled(Event):
-    """Records were sampled, and tuples that were sampled too few times were left out.
-
-    Parameters
-    ----------
-    beta
-        The probability with which each record was sampled.
-    k
-        Tuples that were sampled fewer times were left out.
-    epsilon_spent, delta_spent, definition
-        What that promises, given the scheme.
-    """
+    """Records were sampled, and tuples that were sampled too few times were left out."""
 
     name: ClassVar[str] = "sampled"
+    #: The probability with which each record was sampled.
     beta: Fraction
+    #: Tuples that were sampled fewer times were left out.
     k: int
+    #: What that promises, given the scheme.
     epsilon_spent: Fraction
     delta_spent: Fraction
     definition: str
@@ -255,21 +234,14 @@ class Sampled(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trimmed(Event):
-    """A random number of records of every class was left out, and classes with too few left.
-
-    Parameters
-    ----------
-    m
-        How many records a class lost on average.
-    least
-        Classes with fewer records left were left out.
-    epsilon_spent, delta_spent, definition
-        What that promises, given the scheme.
-    """
+    """A random number of records of every class was left out, and classes with too few left."""
 
     name: ClassVar[str] = "trimmed"
+    #: How many records a class lost on average.
     m: int
+    #: Classes with fewer records left were left out.
     least: int
+    #: What that promises, given the scheme.
     epsilon_spent: Fraction
     delta_spent: Fraction
     definition: str
@@ -311,19 +283,13 @@ class Suppressed(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeated(Event):
-    """Identifiers have the same value in several records, which every promise counts one by one.
-
-    Parameters
-    ----------
-    columns, values
-        The identifiers, and how many different values each has.
-    records
-        The records that were read.
-    """
+    """Identifiers have the same value in several records, which every promise counts one by one."""
 
     name: ClassVar[str] = "repeated"
+    #: The identifiers, and how many different values each has.
     columns: tuple[str, ...]
     values: tuple[int, ...]
+    #: The records that were read.
     records: int
 
     def describe(self) -> str:
@@ -337,33 +303,23 @@ class Repeated(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counted(Event):
-    """The persons of the released records were counted.
-
-    Parameters
-    ----------
-    column
-        The column that says whose record it is.
-    records, persons
-        The released records, and the persons that they are of.
-    memberships
-        The persons of every class, added up: somebody with records in two classes counts twice.
-    smallest, fewest
-        The records of the class with the fewest records, and the persons of the class with the fewest persons.
-    hidden
-        Where quasi-identifiers are released as they are, so that anybody sees how many records of a class are of whom:
-        nobody has more than one in so many of the records of a class. None where the records of a class look alike.
-    columns
-        The columns whose values make the classes, where they are not all quasi-identifiers; empty where they are.
-    """
+    """The persons of the released records were counted."""
 
     name: ClassVar[str] = "counted"
+    #: The column that says whose record it is.
     column: str
+    #: The released records, and the persons that they are of.
     records: int
     persons: int
+    #: The persons of every class, added up: somebody with records in two classes counts twice.
     memberships: int
+    #: The records of the class with the fewest records, and the persons of the class with the fewest persons.
     smallest: int
     fewest: int
+    #: Where quasi-identifiers are released as they are, so that anybody sees how many records of a class are of whom:
+    #: nobody has more than one in so many of the records of a class. None where the records of a class look alike.
     hidden: int | None = field(default=None, metadata=UNLESS_DEFAULT)
+    #: The columns whose values make the classes, where they are not all quasi-identifiers; empty where they are.
     columns: tuple[str, ...] = field(default=(), metadata=UNLESS_DEFAULT)
 
     def __post_init__(self) -> None:

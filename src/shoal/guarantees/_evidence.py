@@ -46,23 +46,15 @@ class Asked(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Evidence:
-    """The files of a release, opened.
+    """The files of a release, opened."""
 
-    Parameters
-    ----------
-    folder
-        Where they are.
-    certificate
-        What is said.
-    tables
-        The released tables by file.
-    plan
-        What plan.toml asks for.
-    """
-
+    #: Where they are.
     folder: Path
+    #: What is said.
     certificate: Certificate
+    #: The released tables by file.
     tables: Mapping[str, Table]
+    #: What plan.toml asks for.
     plan: Asked
     _counted: dict[tuple[str, ...], Frequencies] = field(default_factory=dict, init=False, repr=False)
 

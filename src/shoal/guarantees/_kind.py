@@ -22,26 +22,17 @@ __all__ = ["CLASSES", "PromiseKind", "Requirement", "Words"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """How a release speaks of the records that hide each other, so that nobody edits a sentence afterwards.
+    """How a release speaks of the records that hide each other, so that nobody edits a sentence afterwards."""
 
-    Parameters
-    ----------
-    group
-        What such a set of records is called: a class, or a cluster.
-    alike
-        Whether its records share their released quasi-identifiers; else they are only said to be in the same group.
-    columns
-        The quasi-identifiers that the promise is about; empty for all of them.
-    person
-        The column that says whose record it is, where persons are counted; None where every record is a person.
-    linked
-        Whether a pseudonym links the records of a person.
-    """
-
+    #: What such a set of records is called: a class, or a cluster.
     group: str = "class"
+    #: Whether its records share their released quasi-identifiers; else they are only said to be in the same group.
     alike: bool = True
+    #: The quasi-identifiers that the promise is about; empty for all of them.
     columns: tuple[str, ...] = ()
+    #: The column that says whose record it is, where persons are counted; None where every record is a person.
     person: str | None = None
+    #: Whether a pseudonym links the records of a person.
     linked: bool = False
 
     @property

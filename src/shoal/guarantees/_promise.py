@@ -55,36 +55,24 @@ class Neighbours(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
-    """What a release promises.
+    """What a release promises."""
 
-    Parameters
-    ----------
-    model, parameters
-        The privacy model by its name in plan files, and its parameters.
-    strength
-        See :class:`Strength`.
-    statement
-        The promise in plain words.
-    assumptions
-        What must hold for the promise to mean what it says. A conditional promise has at least one.
-    neighbours
-        For differential privacy, the neighbour relation.
-    unit
-        Whose privacy is meant: a record, of which a person may have several, or a person with all records.
-    exact
-        Quantities the promise was computed with, as text where they are exact rationals.
-    file
-        The data file that the promise is about, where a release has several; the first one if None.
-    """
-
+    #: The privacy model by its name in plan files, and its parameters.
     model: str
     parameters: Mapping[str, object]
+    #: See :class:`Strength`.
     strength: Strength
+    #: The promise in plain words.
     statement: str
+    #: What must hold for the promise to mean what it says. A conditional promise has at least one.
     assumptions: tuple[str, ...] = ()
+    #: For differential privacy, the neighbour relation.
     neighbours: Neighbours | None = None
+    #: Whose privacy is meant: a record, of which a person may have several, or a person with all records.
     unit: str = "record"
+    #: Quantities the promise was computed with, as text where they are exact rationals.
     exact: Mapping[str, object] = field(default_factory=dict)
+    #: The data file that the promise is about, where a release has several; the first one if None.
     file: str | None = None
 
     def __post_init__(self) -> None:

@@ -30,41 +30,30 @@ class Hierarchy:
     Leaves are numbered so that the code at every level is non-decreasing in the leaf code: one sort of the leaves
     then sorts every level.
 
-    Parameters
-    ----------
-    attribute
-        The column's name.
-    labels
-        ``labels[level][code]`` is the released value; None is the missing value.
-    codes
-        ``codes[level][leaf]`` is the code of the leaf's ancestor at that level; ``codes[0]`` is the identity.
-    shares
-        ``shares[level][code]`` is the part of the domain that the value covers: 0 for a single value (and for a
-        missing one, which tells nothing less than before), 1 for the top.
-    leaves
-        ``leaves[level][code]`` is the number of leaves below the value.
-    provenance
-        Whether the levels *and the domain* were declared, or inferred from the data.
-    source
-        What the leaves were taken from, as messages call it: "its hierarchy `zip.csv`".
-    positions
-        Where each leaf of an ordered attribute (numbers, days, ordinal values) stands in its domain, strictly
-        ascending in [0, 1]: an interval of leaves covers the difference of its ends. None where the attribute has no
-        order, where the order of the tree is another one, or where there is a missing leaf.
-
     Notes
     -----
     Shares of attributes with a value list are ``(leaves - 1) / (all leaves - 1)``; of numeric and date attributes
     the width of the interval over the width of the domain.
     """
 
+    #: The column's name.
     attribute: str
+    #: ``labels[level][code]`` is the released value; None is the missing value.
     labels: tuple[tuple[str | None, ...], ...]
+    #: ``codes[level][leaf]`` is the code of the leaf's ancestor at that level; ``codes[0]`` is the identity.
     codes: tuple[Codes, ...]
+    #: ``shares[level][code]`` is the part of the domain that the value covers: 0 for a single value (and for a missing
+    #: one, which tells nothing less than before), 1 for the top.
     shares: tuple[Floats, ...]
+    #: ``leaves[level][code]`` is the number of leaves below the value.
     leaves: tuple[Integers, ...]
+    #: Whether the levels *and the domain* were declared, or inferred from the data.
     provenance: Provenance
+    #: What the leaves were taken from, as messages call it: "its hierarchy `zip.csv`".
     source: str = "its hierarchy"
+    #: Where each leaf of an ordered attribute (numbers, days, ordinal values) stands in its domain, strictly ascending
+    #: in [0, 1]: an interval of leaves covers the difference of its ends. None where the attribute has no order, where
+    #: the order of the tree is another one, or where there is a missing leaf.
     positions: Floats | None = None
 
     def __post_init__(self) -> None:

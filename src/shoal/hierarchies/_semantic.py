@@ -125,17 +125,6 @@ class Concepts:
     Concepts are codes 0, 1, ... in alphabetical order, since ties go to the lowest code. Make them with :meth:`of`,
     `from_parents`, `from_ancestors` or `flat`.
 
-    Parameters
-    ----------
-    ancestors
-        A square Boolean matrix: row a marks φ(a).
-    domain
-        The codes that may occur as values, Dom(A); the concepts without descendants where not given.
-    labels
-        What the concepts are called, where they have names; None is the missing value.
-    leaves
-        The concept of each leaf of the hierarchy that they were taken from.
-
     Notes
     -----
     ``distances`` are those of :func:`semantic_distances`, in [0, 1]. The marginality of a concept a in a multiset S of
@@ -158,9 +147,13 @@ class Concepts:
     #: what marginalities are whole multiples of, turned over
     scale: ClassVar[int] = 2**32
 
+    #: A square Boolean matrix: row a marks φ(a).
     ancestors: Marks = field(repr=False)
+    #: The codes that may occur as values, Dom(A); the concepts without descendants where not given.
     domain: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32), repr=False)
+    #: What the concepts are called, where they have names; None is the missing value.
     labels: tuple[str | None, ...] = field(default=(), repr=False)
+    #: The concept of each leaf of the hierarchy that they were taken from.
     leaves: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32), repr=False)
     distances: Floats = field(init=False, repr=False)
     fixed_point: Integers = field(init=False, repr=False)

@@ -32,21 +32,14 @@ MANY = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AttributeCover:
-    """How the values of an attribute are covered by one released value, and what that costs a record.
+    """How the values of an attribute are covered by one released value, and what that costs a record."""
 
-    Parameters
-    ----------
-    codes
-        ``codes[level, leaf]``, non-decreasing in the leaf; one value at the last level.
-    costs
-        ``costs[level, leaf]`` of the leaf's ancestor at the level; of an ordered attribute one row of positions, whose
-        difference is the cost of an interval.
-    ordered
-        Whether regions release intervals.
-    """
-
+    #: ``codes[level, leaf]``, non-decreasing in the leaf; one value at the last level.
     codes: Codes
+    #: ``costs[level, leaf]`` of the leaf's ancestor at the level; of an ordered attribute one row of positions, whose
+    #: difference is the cost of an interval.
     costs: Floats
+    #: Whether regions release intervals.
     ordered: bool = False
 
     def level(self, low: int, high: int) -> int:

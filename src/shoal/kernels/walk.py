@@ -27,21 +27,14 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BoxAttribute:
-    """One attribute of the box.
+    """One attribute of the box."""
 
-    Parameters
-    ----------
-    shift, bits
-        The attribute's field in the keys.
-    maps
-        ``maps[s][code]`` is the code one level up, where step ``s`` starts.
-    costs
-        ``costs[s][code]`` is what the code costs a record after ``s`` steps; one more than there are maps.
-    """
-
+    #: The attribute's field in the keys.
     shift: int
     bits: int
+    #: ``maps[s][code]`` is the code one level up, where step ``s`` starts.
     maps: tuple[Codes, ...]
+    #: ``costs[s][code]`` is what the code costs a record after ``s`` steps; one more than there are maps.
     costs: tuple[Floats, ...]
 
 

@@ -32,13 +32,6 @@ _SURE = 2.0**-30
 class DiscreteGaussian:
     """Discrete Gaussian noise for whole numbers, under zero-concentrated differential privacy.
 
-    Parameters
-    ----------
-    sensitivity : integer, at least 1
-        The most that one record changes the numbers by: the root of the sum of the squares of the changes.
-    rho : number, above 0
-        What the release costs.
-
     Guarantee
     ---------
     rho-zero-concentrated differential privacy with the parameter s^2 = sensitivity^2 / (2 rho), an exact rational
@@ -51,7 +44,9 @@ class DiscreteGaussian:
     (Fraction(100, 1), 20)
     """
 
+    #: The most that one record changes the numbers by: the root of the sum of the squares of the changes.
     sensitivity: int
+    #: What the release costs.
     rho: Number
 
     def __post_init__(self) -> None:

@@ -56,11 +56,6 @@ class NoiseGrid:
     Noise is drawn as a whole number of steps, by integer arithmetic, so no low-order bits of a float can betray the
     true answer (Mironov, "On significance of the least significant bits", 2012).
 
-    Parameters
-    ----------
-    step : number, above 0
-        A float means what it prints: 0.1 is one tenth.
-
     Examples
     --------
     >>> grid = NoiseGrid("0.01")
@@ -68,6 +63,7 @@ class NoiseGrid:
     (314, 3.14, 3)
     """
 
+    #: A float means what it prints: 0.1 is one tenth.
     step: Fraction
 
     def __init__(self, step: Number) -> None:

@@ -29,20 +29,13 @@ __all__ = ["Rings"]
 
 @dataclass(frozen=True, slots=True)
 class Rings:
-    """A density that falls by e^-epsilon from ring to ring.
+    """A density that falls by e^-epsilon from ring to ring."""
 
-    Parameters
-    ----------
-    sides
-        a_j, the sides of box 0: lengths, or numbers of grid points.
-    growths
-        c_j, what each side gains from box to box.
-    epsilon
-        The privacy loss from ring to ring.
-    """
-
+    #: a_j, the sides of box 0: lengths, or numbers of grid points.
     sides: tuple[Fraction, ...]
+    #: c_j, what each side gains from box to box.
     growths: tuple[Fraction, ...]
+    #: The privacy loss from ring to ring.
     epsilon: Fraction
 
     @property

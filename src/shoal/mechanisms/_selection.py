@@ -22,24 +22,16 @@ __all__ = ["ExponentialMechanism", "PermuteAndFlip", "Selection"]
 
 @dataclass(frozen=True, slots=True, init=False)
 class Selection(ABC):
-    """Choose one of many candidates by their scores, privately.
+    """Choose one of many candidates by their scores, privately."""
 
-    Parameters
-    ----------
-    epsilon : number, above 0
-        The privacy cost of one selection. A float means what it prints: 0.1 is one tenth.
-    sensitivity : number, above 0
-        Delta: a bound on the change of every score between neighbours, all read as they print. If the scores are
-        float sums, add a bound on their rounding error.
-    monotone
-        Whether adding a record never lowers (or never raises) any score. The exponent may then be twice as large.
-    neighbours : "add/remove" or "replace"
-        The neighbour relation that the sensitivity is about.
-    """
-
+    #: The privacy cost of one selection. A float means what it prints: 0.1 is one tenth.
     epsilon: Fraction
+    #: Delta: a bound on the change of every score between neighbours, all read as they print. If the scores are float
+    #: sums, add a bound on their rounding error.
     sensitivity: Fraction
+    #: Whether adding a record never lowers (or never raises) any score. The exponent may then be twice as large.
     monotone: bool
+    #: The neighbour relation that the sensitivity is about.
     neighbours: Neighbours
 
     def __init__(

@@ -56,54 +56,37 @@ class Progress(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keeps:
-    """What a method keeps and shows: asked by plans, releases, reports, the command line and the app.
+    """What a method keeps and shows: asked by plans, releases, reports, the command line and the app."""
 
-    Parameters
-    ----------
-    crowd
-        The promise that a plain k stands for.
-    private
-        The promise of differential privacy that the method keeps, by its name in plan files; it then asks for exactly
-        one. None: it keeps none.
-    other
-        Further promises that are no models and that no other method keeps, by name.
-    models
-        Whether the method keeps privacy models, alone or beside the promise of differential privacy.
-    as_asked
-        Whether the release promises just the models that were asked for; else the method puts promises of its own in
-        their place.
-    population
-        Whether the method can compare with a population table.
-    pseudonyms
-        Whether identifiers can be released as pseudonyms.
-    several_tables
-        Whether the release may be several tables.
-    shared_columns
-        Whether several tables may have columns in common, because a promise covers all of them together.
-    persons
-        Whether the method can count persons where the table holds several records of some; others refuse such a table.
-    generalizes
-        Whether values become coarser and nothing is drawn at random: a second look costs nothing, and one level per
-        column is another way to keep the same promises.
-    steps
-        Names of steps that every release of the method has.
-    measures
-        Names of the figures that a certificate may state, because the release alone tells them; ``{column}`` stands
-        for each column that a step names.
-    """
-
+    #: The promise that a plain k stands for.
     crowd: str = "k-anonymity"
+    #: The promise of differential privacy that the method keeps, by its name in plan files; it then asks for exactly
+    #: one. None: it keeps none.
     private: str | None = None
+    #: Further promises that are no models and that no other method keeps, by name.
     other: tuple[str, ...] = ()
+    #: Whether the method keeps privacy models, alone or beside the promise of differential privacy.
     models: bool = True
+    #: Whether the release promises just the models that were asked for; else the method puts promises of its own in
+    #: their place.
     as_asked: bool = False
+    #: Whether the method can compare with a population table.
     population: bool = False
+    #: Whether identifiers can be released as pseudonyms.
     pseudonyms: bool = True
+    #: Whether the release may be several tables.
     several_tables: bool = False
+    #: Whether several tables may have columns in common, because a promise covers all of them together.
     shared_columns: bool = False
+    #: Whether the method can count persons where the table holds several records of some; others refuse such a table.
     persons: bool = False
+    #: Whether values become coarser and nothing is drawn at random: a second look costs nothing, and one level per
+    #: column is another way to keep the same promises.
     generalizes: bool = False
+    #: Names of steps that every release of the method has.
     steps: tuple[str, ...] = ("ordered",)
+    #: Names of the figures that a certificate may state, because the release alone tells them; ``{column}`` stands for
+    #: each column that a step names.
     measures: tuple[str, ...] = ()
 
     @property
@@ -250,29 +233,19 @@ class Watch:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Work:
-    """What a method is given.
+    """What a method is given."""
 
-    Parameters
-    ----------
-    plan
-        What was asked for.
-    table
-        The records.
-    watch
-        Who wants to know how far the work is, and may stop it.
-    source
-        Random numbers; any but the system's are for tests.
-    key
-        The secret for pseudonyms.
-    population
-        Everybody whom an intruder may think of.
-    """
-
+    #: What was asked for.
     plan: Brief
+    #: The records.
     table: Table
+    #: Who wants to know how far the work is, and may stop it.
     watch: Watch
+    #: Random numbers; any but the system's are for tests.
     source: RandomSource
+    #: The secret for pseudonyms.
     key: bytes | None = None
+    #: Everybody whom an intruder may think of.
     population: Table | None = None
 
     @property
@@ -288,22 +261,15 @@ class Work:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Part:
-    """One released table of several, or one whose columns are not those of the schema.
+    """One released table of several, or one whose columns are not those of the schema."""
 
-    Parameters
-    ----------
-    file, table, records
-        Its file in the release folder, what it holds, and how many records.
-    columns
-        What a checker must know of its columns.
-    class_column
-        The column that numbers the classes and links it with other parts, if any.
-    """
-
+    #: Its file in the release folder, what it holds, and how many records.
     file: str
     table: Table
     records: int
+    #: What a checker must know of its columns.
     columns: tuple[Column, ...]
+    #: The column that numbers the classes and links it with other parts, if any.
     class_column: str | None = None
 
     def data(self, placed: Mapping[str, str]) -> Data:
@@ -320,23 +286,16 @@ class PrivateReport:
     """What the publisher may want to know of a differentially private run, and nobody else may see.
 
     It was computed from the input without any protection: publishing it, or any figure of it, breaks the promise.
-
-    Parameters
-    ----------
-    records, left_out
-        Records of the input, and those that a missing value left out before.
-    released
-        Records of the release.
-    loss
-        The loss of the release with respect to the input, records that were not released counted as lost.
-    before
-        Re-identification risk of the input.
     """
 
+    #: Records of the input, and those that a missing value left out before.
     records: int
     left_out: int
+    #: Records of the release.
     released: int
+    #: The loss of the release with respect to the input, records that were not released counted as lost.
     loss: float
+    #: Re-identification risk of the input.
     before: Reidentification
 
     def to_json(self) -> str:
@@ -350,53 +309,35 @@ class PrivateReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Made:
-    """What a method made; a release is this, ready to be written.
+    """What a method made; a release is this, ready to be written."""
 
-    Parameters
-    ----------
-    plan
-        What was asked for, with everything spelt out.
-    table
-        The released records; lazy until it is written or looked at.
-    guarantee
-        What is promised and how it came about.
-    measures
-        The quality measures that the plan asked for; under differential privacy, what the release alone tells.
-    before, after
-        Re-identification risk of the input (None under differential privacy, which keeps it back) and of the release.
-    people
-        The risk of persons and of their records taken together, of the input and of the release; None where nobody has
-        several records, or where the release does not hide who is in it.
-    records
-        The number of released records.
-    domains
-        Where the domains of the quasi-identifiers came from.
-    sensitive_hierarchies
-        Hierarchies of sensitive attributes that a checker needs to decide a promise again.
-    population
-        The released classes with their number of people in the population, where one was given.
-    search
-        What the search found.
-    private
-        Under differential privacy, what must stay with the publisher; never written with the release.
-    parts
-        The released tables, where they are several or their columns are not those of the schema; else empty.
-    notes
-        Texts that are written beside the data, by file name.
-    """
-
+    #: What was asked for, with everything spelt out.
     plan: Brief
+    #: The released records; lazy until it is written or looked at.
     table: Table
+    #: What is promised and how it came about.
     guarantee: Guarantee
+    #: The quality measures that the plan asked for; under differential privacy, what the release alone tells.
     measures: Mapping[str, float | None]
+    #: Re-identification risk of the input (None under differential privacy, which keeps it back) and of the release.
     before: Reidentification | None = None
     after: Reidentification
+    #: The risk of persons and of their records taken together, of the input and of the release; None where nobody has
+    #: several records, or where the release does not hide who is in it.
     people: tuple[PeopleRisk, PeopleRisk] | None = None
+    #: The number of released records.
     records: int
+    #: Where the domains of the quasi-identifiers came from.
     domains: tuple[DomainOrigin, ...]
+    #: Hierarchies of sensitive attributes that a checker needs to decide a promise again.
     sensitive_hierarchies: tuple[Hierarchy, ...] = ()
+    #: The released classes with their number of people in the population, where one was given.
     population: pa.Table | None = None
+    #: What the search found.
     search: SearchResult | None = None
+    #: Under differential privacy, what must stay with the publisher; never written with the release.
     private: PrivateReport | None = field(default=None, repr=False)
+    #: The released tables, where they are several or their columns are not those of the schema; else empty.
     parts: tuple[Part, ...] = ()
+    #: Texts that are written beside the data, by file name.
     notes: Mapping[str, str] = field(default_factory=dict)

@@ -67,55 +67,38 @@ class Scope(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What a search may rely on; a method reads these and never asks which model it got.
+    """What a search may rely on; a method reads these and never asks which model it got."""
 
-    Parameters
-    ----------
-    monotone_generalization
-        Merging classes that satisfy the model gives a class that satisfies it. For a model of scope ``RELEASE``: if a
-        release satisfies the model, so does every full-domain generalisation of it.
-    minimal_class_size
-        No smaller class can satisfy the model.
-    scope
-        What the verdict on a class depends on.
-    sensitive
-        The sensitive attributes whose histograms the model reads.
-    hierarchy
-        Whether the model reads the hierarchy of its sensitive attribute.
-    codes
-        Whether the model reads the generalised quasi-identifiers of the classes.
-    population
-        Whether the model reads the population counts of the classes.
-    estimated_population
-        Whether the model speaks of people of the population who fit a class without counting them: classes must then be
-        made by generalisation, so that it is known who fits.
-    population_share
-        Whether the model bounds the share of the population that is in a class. This takes classes that cover no person
-        twice, and the number of all people whom they cover.
-    decided_by_size
-        Whether every class of at least ``minimal_class_size`` records satisfies the model.
-    factor
-        The most by which the probability of a sensitive value may differ between a class and the release, as a factor;
-        None where the model bounds none. For constructions that meet it.
-    earth_mover
-        The greatest earth mover's distance between a class and the release; None where the model bounds none.
-    linkage
-        Whether the model bounds the probability of finding a record and nothing else, so that exchanging values at
-        random inside classes keeps it.
-    """
-
+    #: Merging classes that satisfy the model gives a class that satisfies it. For a model of scope ``RELEASE``: if a
+    #: release satisfies the model, so does every full-domain generalisation of it.
     monotone_generalization: bool
+    #: No smaller class can satisfy the model.
     minimal_class_size: int = 1
+    #: What the verdict on a class depends on.
     scope: Scope = Scope.CLASS
+    #: The sensitive attributes whose histograms the model reads.
     sensitive: tuple[str, ...] = ()
+    #: Whether the model reads the hierarchy of its sensitive attribute.
     hierarchy: bool = False
+    #: Whether the model reads the generalised quasi-identifiers of the classes.
     codes: bool = False
+    #: Whether the model reads the population counts of the classes.
     population: bool = False
+    #: Whether the model speaks of people of the population who fit a class without counting them: classes must then be
+    #: made by generalisation, so that it is known who fits.
     estimated_population: bool = False
+    #: Whether the model bounds the share of the population that is in a class. This takes classes that cover no person
+    #: twice, and the number of all people whom they cover.
     population_share: bool = False
+    #: Whether every class of at least ``minimal_class_size`` records satisfies the model.
     decided_by_size: bool = False
+    #: The most by which the probability of a sensitive value may differ between a class and the release, as a factor;
+    #: None where the model bounds none. For constructions that meet it.
     factor: Fraction | None = None
+    #: The greatest earth mover's distance between a class and the release; None where the model bounds none.
     earth_mover: Fraction | None = None
+    #: Whether the model bounds the probability of finding a record and nothing else, so that exchanging values at
+    #: random inside classes keeps it.
     linkage: bool = False
 
     @property

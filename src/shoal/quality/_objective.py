@@ -115,30 +115,21 @@ class CellObjective(ClassObjective):
 
     The cost of a class is ``size * sum over attributes of tables[attribute][level][code]``; a suppressed record
     costs :attr:`loss`; the value is the total over the number of records.
-
-    Parameters
-    ----------
-    tables
-        Costs of released values, ``tables[attribute][level][code]``, attribute weights included.
-    loss
-        The cost of a suppressed record.
-    scale
-        The number of records.
-    marginals
-        ``marginals[attribute][level][code]`` is the number of records with the value.
-    monotone
-        Whether no value costs less than one that it generalises. Then ``min(cost, loss)`` per record is a superadditive
-        cost that bounds the value from below, even where some values cost more than suppression.
-    floors
-        ``floors[attribute][level]``: the least that any level from this one up can cost over all records.
     """
 
+    #: Costs of released values, ``tables[attribute][level][code]``, attribute weights included.
     tables: Tables
+    #: The cost of a suppressed record.
     loss: float
+    #: The number of records.
     scale: float
+    #: ``marginals[attribute][level][code]`` is the number of records with the value.
     marginals: tuple[tuple[npt.NDArray[np.int64], ...], ...]
+    #: Whether no value costs less than one that it generalises. Then ``min(cost, loss)`` per record is a superadditive
+    #: cost that bounds the value from below, even where some values cost more than suppression.
     monotone: bool
     superadditive: bool
+    #: ``floors[attribute][level]``: the least that any level from this one up can cost over all records.
     floors: tuple[Costs, ...]
     reads_classes: bool
 

@@ -21,53 +21,35 @@ Value = int | float | str | Mapping[str, int] | Mapping[str, int | float | str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accuracy:
-    """How far the true figure may be from the answer; computed without looking at the data.
+    """How far the true figure may be from the answer; computed without looking at the data."""
 
-    Parameters
-    ----------
-    statement
-        In words.
-    low, high
-        The true figure lies in [low, high] with this confidence, where the answer is one number.
-    confidence
-        A probability over the noise.
-    """
-
+    #: In words.
     statement: str
+    #: The true figure lies in [low, high] with this confidence, where the answer is one number.
     low: float | int | str | None = None
     high: float | int | str | None = None
+    #: A probability over the noise.
     confidence: float = CONFIDENCE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The answer to one query.
+    """The answer to one query."""
 
-    Parameters
-    ----------
-    value
-        A number, a text, or numbers by their labels.
-    accuracy
-        See :class:`Accuracy`.
-    cost
-        What this answer was charged; disjoint groups of people may add less than this to what is spent.
-    spent, left
-        How the account stands after it.
-    query
-        What was asked, as it stands in the ledger.
-    entry
-        The number of the ledger's entry; None where the ledger is not durable.
-    test_only
-        True if the random bits came from a seed: such an answer protects nobody.
-    """
-
+    #: A number, a text, or numbers by their labels.
     value: Value
+    #: See :class:`Accuracy`.
     accuracy: Accuracy
+    #: What this answer was charged; disjoint groups of people may add less than this to what is spent.
     cost: Loss
+    #: How the account stands after it.
     spent: Loss
     left: Loss
+    #: What was asked, as it stands in the ledger.
     query: str
+    #: The number of the ledger's entry; None where the ledger is not durable.
     entry: int | None
+    #: True if the random bits came from a seed: such an answer protects nobody.
     test_only: bool = False
 
     def __str__(self) -> str:
@@ -98,23 +80,15 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quotation:
-    """What is known of an answer before it is asked for.
+    """What is known of an answer before it is asked for."""
 
-    Parameters
-    ----------
-    cost
-        What it would be charged.
-    left
-        What the account has left now.
-    query
-        What would be asked, as it would stand in the ledger.
-    expected
-        How far the answer may be from the true figure, in words; None where only the answer tells.
-    """
-
+    #: What it would be charged.
     cost: Loss
+    #: What the account has left now.
     left: Loss
+    #: What would be asked, as it would stand in the ledger.
     query: str
+    #: How far the answer may be from the true figure, in words; None where only the answer tells.
     expected: str | None
 
     def to_json(self) -> dict[str, Any]:

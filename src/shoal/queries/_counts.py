@@ -29,18 +29,6 @@ __all__ = ["Count", "Histogram"]
 class Count(Query):
     """How many records are there?
 
-    Parameters
-    ----------
-    scale : number, above 0
-        Instead of ``epsilon``: the scale of the Laplace noise, so that the cost is sensitivity / scale [SC13 Protocol
-        1].
-    rho : number, above 0
-        Instead of ``epsilon``, where the budget counts rho: Gaussian noise of the variance 1 / (2 rho).
-    prior
-        What is believed about the number; the answer then refines it [SC13 Protocol 2] instead of adding noise.
-    delta : number in [0, 1)
-        With a prior only: see :class:`~shoal.mechanisms.Refinement`.
-
     Guarantee
     ---------
     epsilon-differential privacy for neighbours that add or remove one record: the count changes by at most 1, and
@@ -48,9 +36,14 @@ class Count(Query):
     """
 
     name: ClassVar[str] = "count"
+    #: Instead of ``epsilon``: the scale of the Laplace noise, so that the cost is sensitivity / scale [SC13 Protocol
+    #: 1].
     scale: Number | None = None
+    #: Instead of ``epsilon``, where the budget counts rho: Gaussian noise of the variance 1 / (2 rho).
     rho: Number | None = None
+    #: What is believed about the number; the answer then refines it [SC13 Protocol 2] instead of adding noise.
     prior: NumericPrior | None = None
+    #: With a prior only: see :class:`~shoal.mechanisms.Refinement`.
     delta: Number = 0
 
     def prepare(self, schema: Schema, unit: Unit = RECORD) -> Prepared:
@@ -94,17 +87,6 @@ LARGEST_BINS = 4096
 class Histogram(Query):
     """How many records have each value, or lie between each two edges?
 
-    Parameters
-    ----------
-    column
-        A categorical or ordinal column with declared values, or any numeric or date column.
-    edges
-        For numbers and dates: ascending; a bin holds its lower edge and not its upper one.
-    scale : number, above 0
-        Instead of ``epsilon``: the scale of the Laplace noise of every bin.
-    rho : number, above 0
-        Instead of ``epsilon``, where the budget counts rho: Gaussian noise of the variance 1 / (2 rho) in every bin.
-
     Guarantee
     ---------
     epsilon-differential privacy for neighbours that add or remove one record: a record is in one bin at most, so all
@@ -112,9 +94,13 @@ class Histogram(Query):
     """
 
     name: ClassVar[str] = "histogram"
+    #: A categorical or ordinal column with declared values, or any numeric or date column.
     column: str
+    #: For numbers and dates: ascending; a bin holds its lower edge and not its upper one.
     edges: tuple[float | int | str, ...] = ()
+    #: Instead of ``epsilon``: the scale of the Laplace noise of every bin.
     scale: Number | None = None
+    #: Instead of ``epsilon``, where the budget counts rho: Gaussian noise of the variance 1 / (2 rho) in every bin.
     rho: Number | None = None
 
     def prepare(self, schema: Schema, unit: Unit = RECORD) -> Prepared:

@@ -35,19 +35,6 @@ __all__ = ["LookUp"]
 class LookUp(Query):
     """Which values has the person with this identifier?
 
-    Parameters
-    ----------
-    identifier
-        A column with the role identifier.
-    person
-        The identifier's value.
-    columns
-        The columns to ask for; they share epsilon equally.
-    priors
-        What is believed about a column; by default every declared value is equally likely.
-    delta : number in [0, 1)
-        See :class:`~shoal.mechanisms.Refinement`.
-
     Guarantee
     ---------
     (epsilon, delta)-differential privacy for neighbours that add or remove the person's record [SC13 Prop. 3 and
@@ -61,10 +48,15 @@ class LookUp(Query):
     """
 
     name: ClassVar[str] = "look-up"
+    #: A column with the role identifier.
     identifier: str
+    #: The identifier's value.
     person: str
+    #: The columns to ask for; they share epsilon equally.
     columns: tuple[str, ...]
+    #: What is believed about a column; by default every declared value is equally likely.
     priors: Mapping[str, Prior] = field(default_factory=dict)
+    #: See :class:`~shoal.mechanisms.Refinement`.
     delta: Number = 0
 
     def prepare(self, schema: Schema, unit: Unit = RECORD) -> Prepared:

@@ -23,23 +23,15 @@ _STEP = Fraction(1, 10**6)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prospect:
-    """How well counts can be answered within a budget.
+    """How well counts can be answered within a budget."""
 
-    Parameters
-    ----------
-    measure
-        What is added up.
-    each
-        What each of them may cost.
-    deviation
-        The standard deviation of the noise.
-    margin
-        The true count is within so much of the answer, with a confidence of 95 %.
-    """
-
+    #: What is added up.
     measure: Measure
+    #: What each of them may cost.
     each: Loss
+    #: The standard deviation of the noise.
     deviation: float
+    #: The true count is within so much of the answer, with a confidence of 95 %.
     margin: float
 
 

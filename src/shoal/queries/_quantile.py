@@ -28,15 +28,6 @@ LARGEST_CANDIDATES = 40_000
 class Quantile(Query):
     """Which number has a given share of the records below it?
 
-    Parameters
-    ----------
-    column
-        A numeric or date column with declared bounds.
-    share : number in (0, 1)
-        0.5 for the median.
-    grid : number, above 0
-        The candidates' distance; by default a power of ten that gives at least 1,000 of them.
-
     Guarantee
     ---------
     epsilon-differential privacy for neighbours that add or remove one record. A candidate c has the score -abs((1 -
@@ -45,8 +36,11 @@ class Quantile(Query):
     """
 
     name: ClassVar[str] = "quantile"
+    #: A numeric or date column with declared bounds.
     column: str
+    #: 0.5 for the median.
     share: Number = "0.5"
+    #: The candidates' distance; by default a power of ten that gives at least 1,000 of them.
     grid: Number | None = None
 
     def prepare(self, schema: Schema, unit: Unit = RECORD) -> Prepared:

@@ -54,18 +54,12 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query(ABC):
-    """Something to ask.
-
-    Parameters
-    ----------
-    epsilon : number, above 0
-        What the answer costs; amounts are read as they are written, see :class:`~shoal.queries.Loss`.
-    where
-        A filter such as ``age >= 40 and sex = "F"``; all records by default.
-    """
+    """Something to ask."""
 
     name: ClassVar[str]
+    #: What the answer costs; amounts are read as they are written, see :class:`~shoal.queries.Loss`.
     epsilon: Number | None = None
+    #: A filter such as ``age >= 40 and sex = "F"``; all records by default.
     where: str | None = None
 
     @abstractmethod

@@ -26,19 +26,6 @@ Noise = Literal["laplace", "optimal"]
 class Sum(Query):
     """What is the sum of a numeric column?
 
-    Parameters
-    ----------
-    column
-        A numeric column with declared bounds.
-    noise : "laplace" or "optimal"
-        The optimal noise has the smaller variance.
-    scale : number, above 0
-        Instead of ``epsilon``, for Laplace noise.
-    rho : number, above 0
-        Instead of ``epsilon``, where the budget counts rho: Gaussian noise.
-    grid : number, above 0
-        What values are rounded to; by default about a millionth of the declared range.
-
     Guarantee
     ---------
     epsilon-differential privacy for neighbours that add or remove one record: values are clamped to the declared
@@ -47,10 +34,15 @@ class Sum(Query):
     """
 
     name: ClassVar[str] = "sum"
+    #: A numeric column with declared bounds.
     column: str
+    #: The optimal noise has the smaller variance.
     noise: Noise = "laplace"
+    #: Instead of ``epsilon``, for Laplace noise.
     scale: Number | None = None
+    #: Instead of ``epsilon``, where the budget counts rho: Gaussian noise.
     rho: Number | None = None
+    #: What values are rounded to; by default about a millionth of the declared range.
     grid: Number | None = None
 
     def prepare(self, schema: Schema, unit: Unit = RECORD) -> Prepared:

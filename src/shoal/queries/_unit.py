@@ -22,16 +22,6 @@ __all__ = ["RECORD", "Unit"]
 class Unit:
     """What neighbouring tables differ by.
 
-    Parameters
-    ----------
-    column
-        The column that says whose record it is; None: every record is a person of its own.
-    records
-        The most records of a person that answers look at, drawn at random among that person's own.
-    replaced
-        Whether neighbours replace a record or person by another, so that their number is public. What is computed for
-        neighbours that add or remove one then counts about twice: see :class:`shoal.guarantees.Cost`.
-
     Guarantee
     ---------
     An answer that costs (epsilon, delta) is computed at (epsilon / records, delta (e^(epsilon / records) - 1) /
@@ -54,8 +44,12 @@ class Unit:
     one person (`patient`), of whom at most 3 records are used
     """
 
+    #: The column that says whose record it is; None: every record is a person of its own.
     column: str | None = None
+    #: The most records of a person that answers look at, drawn at random among that person's own.
     records: int = 1
+    #: Whether neighbours replace a record or person by another, so that their number is public. What is computed for
+    #: neighbours that add or remove one then counts about twice: see :class:`shoal.guarantees.Cost`.
     replaced: bool = False
 
     @classmethod

@@ -189,22 +189,15 @@ class Account:
 
 @dataclass(slots=True, eq=False)
 class Bill:
-    """One release and its cost: paid for once, before any random bit is drawn.
+    """One release and its cost: paid for once, before any random bit is drawn."""
 
-    Parameters
-    ----------
-    account, loss, unit
-        Where it is paid from, how much, and whose loss it is.
-    text
-        What stands in the history.
-    receipt
-        The entry, once it is paid.
-    """
-
+    #: Where it is paid from, how much, and whose loss it is.
     account: Account
     loss: Loss
     unit: Unit
+    #: What stands in the history.
     text: str
+    #: The entry, once it is paid.
     receipt: Receipt | None = field(default=None, init=False)
 
     def pay(self) -> None:

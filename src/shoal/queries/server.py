@@ -40,21 +40,14 @@ LARGEST_BODY = 4_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateLimits:
-    """How often analysts may ask.
+    """How often analysts may ask."""
 
-    Parameters
-    ----------
-    rate
-        Answers per second and analyst, in the long run.
-    burst
-        How many may come at once.
-    pace
-        Seconds; responses to queries leave at whole multiples of it after their request, so that computing times do
-        not show. 0 for at once.
-    """
-
+    #: Answers per second and analyst, in the long run.
     rate: float = 20.0
+    #: How many may come at once.
     burst: int = 40
+    #: Seconds; responses to queries leave at whole multiples of it after their request, so that computing times do not
+    #: show. 0 for at once.
     pace: float = 0.0
 
 

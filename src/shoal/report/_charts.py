@@ -28,26 +28,18 @@ _MORE = 70
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
-    """A picture and the figures that it shows.
+    """A picture and the figures that it shows."""
 
-    Parameters
-    ----------
-    name
-        What it is called on the command line.
-    title, note
-        What it shows.
-    width, height, content
-        The drawing, without the ``svg`` element around it.
-    header, rows
-        The same as a table.
-    """
-
+    #: What it is called on the command line.
     name: str
+    #: What it shows.
     title: str
     note: str = ""
+    #: The drawing, without the ``svg`` element around it.
     width: int = _WIDTH
     height: int
     content: Html
+    #: The same as a table.
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 

@@ -29,30 +29,20 @@ _LETTER = 6.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dot:
-    """One choice: its risk, what it costs, and how to draw it.
+    """One choice: its risk, what it costs, and how to draw it."""
 
-    Parameters
-    ----------
-    number
-        What stands beside it; nothing where it is empty.
-    label
-        What it is.
-    group
-        Its method, which has a form and a colour of its own.
-    risk, cost
-        Where it stands; lower is better for both.
-    best
-        Whether no other is better in both.
-    chosen
-        Whether it is the one that is taken or recommended.
-    """
-
+    #: What stands beside it; nothing where it is empty.
     number: str = ""
+    #: What it is.
     label: str
+    #: Its method, which has a form and a colour of its own.
     group: str = ""
+    #: Where it stands; lower is better for both.
     risk: float
     cost: float
+    #: Whether no other is better in both.
     best: bool = False
+    #: Whether it is the one that is taken or recommended.
     chosen: bool = False
 
 

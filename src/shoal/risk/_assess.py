@@ -29,26 +29,17 @@ _TOGETHER = 20_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Separation:
-    """How well one quasi-identifier tells records apart.
+    """How well one quasi-identifier tells records apart."""
 
-    Parameters
-    ----------
-    column
-        Its name.
-    distinct
-        Its number of distinct values (a missing value counts as one).
-    distinction
-        Distinct values over records, in (0, 1].
-    separation
-        The share of pairs of records that differ in it, in [0, 1].
-    unique_without
-        The records that would still be unique if the column were removed.
-    """
-
+    #: Its name.
     column: str
+    #: Its number of distinct values (a missing value counts as one).
     distinct: int
+    #: Distinct values over records, in (0, 1].
     distinction: float
+    #: The share of pairs of records that differ in it, in [0, 1].
     separation: float
+    #: The records that would still be unique if the column were removed.
     unique_without: int
 
 

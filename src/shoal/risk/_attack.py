@@ -49,29 +49,19 @@ class Rate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attack:
-    """The outcome of one attack.
+    """The outcome of one attack."""
 
-    Parameters
-    ----------
-    name
-        What the attack is called.
-    question
-        What it tries to find out, in a sentence.
-    success
-        How often it was right.
-    baseline
-        How often the same intruder is right without looking at the records of the release.
-    columns
-        The columns that it is about, where it is not about all.
-    risk
-        What the release adds, computed: (success - baseline) / (1 - baseline), at least 0.
-    """
-
+    #: What the attack is called.
     name: str
+    #: What it tries to find out, in a sentence.
     question: str
+    #: How often it was right.
     success: Rate
+    #: How often the same intruder is right without looking at the records of the release.
     baseline: Rate
+    #: The columns that it is about, where it is not about all.
     columns: tuple[str, ...] = ()
+    #: What the release adds, computed: (success - baseline) / (1 - baseline), at least 0.
     risk: float = field(init=False)
 
     def __post_init__(self) -> None:

@@ -14,36 +14,24 @@ __all__ = ["AttributeDisclosure", "attribute_disclosure"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeDisclosure:
-    """How much the classes of a table tell about one sensitive column.
+    """How much the classes of a table tell about one sensitive column."""
 
-    Parameters
-    ----------
-    column
-        Its name.
-    level
-        The level of its hierarchy at which values count as the same; 0 is the value itself.
-    values
-        The number of distinct values at that level.
-    baseline
-        The share of records that the best guess without quasi-identifiers gets right: the commonest value.
-    guess
-        The share of records that the best guess from the class gets right: the commonest value of each class.
-    highest
-        The highest chance of a right guess in any class.
-    certain
-        The number of records in classes that hold a single value, which is thereby disclosed with certainty.
-    gain
-        The share of the guesses that are wrong at first and right with the class, computed: (guess - baseline) / (1 -
-        baseline).
-    """
-
+    #: Its name.
     column: str
+    #: The level of its hierarchy at which values count as the same; 0 is the value itself.
     level: int
+    #: The number of distinct values at that level.
     values: int
+    #: The share of records that the best guess without quasi-identifiers gets right: the commonest value.
     baseline: float
+    #: The share of records that the best guess from the class gets right: the commonest value of each class.
     guess: float
+    #: The highest chance of a right guess in any class.
     highest: float
+    #: The number of records in classes that hold a single value, which is thereby disclosed with certainty.
     certain: int
+    #: The share of the guesses that are wrong at first and right with the class, computed: (guess - baseline) / (1 -
+    #: baseline).
     gain: float = field(init=False)
 
     def __post_init__(self) -> None:

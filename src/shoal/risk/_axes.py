@@ -21,31 +21,21 @@ Labels = tuple[str | None, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ColumnAxis:
-    """One column of a table and of its release.
+    """One column of a table and of its release."""
 
-    Parameters
-    ----------
-    attribute
-        What the schema says of the column.
-    labels
-        The leaves of the column (see :class:`~shoal.hierarchies.Hierarchy`), then the values that only the release
-        holds: noise, means, new words. None is the missing value.
-    leaves
-        The number of leaves.
-    places
-        Where each label stands: its number, its day since 1970, its rank; not a number where it is missing. None for
-        categorical columns.
-    hierarchy
-        How the leaves generalise, where the schema says so.
-    tight
-        The ranges that were released as ``[a, b]``, a and b values of the column: their ends are people's values.
-    """
-
+    #: What the schema says of the column.
     attribute: Attribute
+    #: The leaves of the column (see :class:`~shoal.hierarchies.Hierarchy`), then the values that only the release
+    #: holds: noise, means, new words. None is the missing value.
     labels: Labels
+    #: The number of leaves.
     leaves: int
+    #: Where each label stands: its number, its day since 1970, its rank; not a number where it is missing. None for
+    #: categorical columns.
     places: Floats | None = None
+    #: How the leaves generalise, where the schema says so.
     hierarchy: Hierarchy | None = None
+    #: The ranges that were released as ``[a, b]``, a and b values of the column: their ends are people's values.
     tight: frozenset[tuple[int, int]] = frozenset()
 
     @classmethod

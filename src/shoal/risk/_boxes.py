@@ -24,18 +24,12 @@ Rows = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Boxes:
-    """Distinct boxes with the number of records of each.
+    """Distinct boxes with the number of records of each."""
 
-    Parameters
-    ----------
-    low, high
-        The first and the last leaf of every column, shape ``(boxes, columns)``.
-    counts
-        Records per box.
-    """
-
+    #: The first and the last leaf of every column, shape ``(boxes, columns)``.
     low: Codes
     high: Codes
+    #: Records per box.
     counts: Counts
 
     @classmethod

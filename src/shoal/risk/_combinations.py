@@ -26,36 +26,23 @@ _WORK = 20_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crowds:
-    """How records hide among those that agree with them in some columns.
+    """How records hide among those that agree with them in some columns."""
 
-    Parameters
-    ----------
-    unique
-        The records that agree with no other.
-    smallest
-        The fewest records that agree; 0 without records.
-    average
-        The share of records that an intruder finds who knows these columns of everybody: groups over records.
-    """
-
+    #: The records that agree with no other.
     unique: int
+    #: The fewest records that agree; 0 without records.
     smallest: int
+    #: The share of records that an intruder finds who knows these columns of everybody: groups over records.
     average: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Combination:
-    """The risk from some columns, in a table and in its release.
+    """The risk from some columns, in a table and in its release."""
 
-    Parameters
-    ----------
-    columns
-        What the intruder knows.
-    original, released
-        How records hide before and after; a released value is what is written, so records agree in ``[20, 30)``.
-    """
-
+    #: What the intruder knows.
     columns: tuple[str, ...]
+    #: How records hide before and after; a released value is what is written, so records agree in ``[20, 30)``.
     original: Crowds
     released: Crowds
 
@@ -109,27 +96,18 @@ _MOST = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CombinationRisk:
-    """What an intruder who knows some columns of everybody can do.
+    """What an intruder who knows some columns of everybody can do."""
 
-    Parameters
-    ----------
-    columns
-        The columns that are known.
-    unique
-        The records that are alone with their values of these columns.
-    below
-        The records in classes of fewer than ``k``.
-    k
-        The size that ``below`` counts against.
-    linked
-        The expected number of records that are linked correctly: with the table itself, one of each class; with the
-        population where the schema names a sampling weight, the sum of the individual risks.
-    """
-
+    #: The columns that are known.
     columns: tuple[str, ...]
+    #: The records that are alone with their values of these columns.
     unique: int
+    #: The records in classes of fewer than ``k``.
     below: int
+    #: The size that ``below`` counts against.
     k: int
+    #: The expected number of records that are linked correctly: with the table itself, one of each class; with the
+    #: population where the schema names a sampling weight, the sum of the individual risks.
     linked: float
 
 

@@ -21,25 +21,17 @@ __all__ = ["Duplication", "ExtremeValue", "clustered", "extreme_values", "k_dupl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtremeValue:
-    """The smallest or largest value of a column, and what a release shows of it.
+    """The smallest or largest value of a column, and what a release shows of it."""
 
-    Parameters
-    ----------
-    column, end
-        The column, and ``smallest`` or ``largest``.
-    people
-        The number of original records that hold it.
-    exposed
-        Whether it can be read off the release exactly: as a value, or as the end of a range that was drawn around
-        the records of a class.
-    crowd
-        The records of the release that show it.
-    """
-
+    #: The column, and ``smallest`` or ``largest``.
     column: str
     end: str
+    #: The number of original records that hold it.
     people: int
+    #: Whether it can be read off the release exactly: as a value, or as the end of a range that was drawn around the
+    #: records of a class.
     exposed: bool
+    #: The records of the release that show it.
     crowd: int
 
     @property
@@ -134,24 +126,16 @@ def _ranges(column: pa.ChunkedArray, group: np.typing.NDArray[np.int64]) -> pa.A
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duplication:
-    """What k-duplication gives away although it keeps the letter of k-anonymity on *all* columns.
+    """What k-duplication gives away although it keeps the letter of k-anonymity on *all* columns."""
 
-    Parameters
-    ----------
-    k
-        What the release keeps: its smallest class on all columns.
-    records, released
-        Records of the table and of the release.
-    unchanged
-        People whose whole record is in the release as it is.
-    reidentified
-        Those of them whom nobody else resembles: the k equal records can only be theirs.
-    """
-
+    #: What the release keeps: its smallest class on all columns.
     k: int
+    #: Records of the table and of the release.
     records: int
     released: int
+    #: People whose whole record is in the release as it is.
     unchanged: int
+    #: Those of them whom nobody else resembles: the k equal records can only be theirs.
     reidentified: int
 
     @property

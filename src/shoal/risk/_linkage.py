@@ -16,30 +16,20 @@ __all__ = ["Knowledge", "linkage"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knowledge:
-    """What an intruder achieves who knows this many quasi-identifiers of a person.
+    """What an intruder achieves who knows this many quasi-identifiers of a person."""
 
-    Parameters
-    ----------
-    known
-        The number of columns known.
-    subsets, targets
-        How many sets of that many columns, and how many people, were tried.
-    fits
-        The share of attempts in which at least one released record fits; the others were suppressed or left out.
-    single
-        The share of attempts in which exactly one released record fits.
-    linked
-        The expected share of attempts that end with the right record: 1 over the number that fit.
-    worst_linked, worst_columns
-        The same for the most telling set of columns.
-    """
-
+    #: The number of columns known.
     known: int
+    #: How many sets of that many columns, and how many people, were tried.
     subsets: int
     targets: int
+    #: The share of attempts in which at least one released record fits; the others were suppressed or left out.
     fits: float
+    #: The share of attempts in which exactly one released record fits.
     single: float
+    #: The expected share of attempts that end with the right record: 1 over the number that fit.
     linked: float
+    #: The same for the most telling set of columns.
     worst_linked: float
     worst_columns: tuple[str, ...]
 

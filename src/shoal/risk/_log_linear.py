@@ -19,20 +19,13 @@ _CELLS, _ROUNDS, _NEAR = 2_000_000, 200, 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogLinearRisk:
-    """What a log-linear model says about the unique records of a sample.
+    """What a log-linear model says about the unique records of a sample."""
 
-    Parameters
-    ----------
-    effects
-        1 for main effects (columns taken as independent), 2 for all interactions of two columns.
-    unique
-        The expected number of unique records that are unique in the population: tau_1.
-    found
-        The expected number of unique records that an intruder links correctly with the population: tau_2.
-    """
-
+    #: 1 for main effects (columns taken as independent), 2 for all interactions of two columns.
     effects: int
+    #: The expected number of unique records that are unique in the population: tau_1.
     unique: float
+    #: The expected number of unique records that an intruder links correctly with the population: tau_2.
     found: float
 
 

@@ -28,20 +28,13 @@ _MANY = 20_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Pair:
-    """The records of a table and of its release as boxes of the same leaves.
+    """The records of a table and of its release as boxes of the same leaves."""
 
-    Parameters
-    ----------
-    axes
-        The columns that both have, quasi-identifiers first.
-    original
-        The distinct records of the table: points.
-    released
-        The distinct records of the release.
-    """
-
+    #: The columns that both have, quasi-identifiers first.
     axes: tuple[ColumnAxis, ...]
+    #: The distinct records of the table: points.
     original: Boxes
+    #: The distinct records of the release.
     released: Boxes
 
     @classmethod

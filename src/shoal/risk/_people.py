@@ -20,21 +20,14 @@ _MANY = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitRisk:
-    """How likely records, persons or households are found.
+    """How likely records, persons or households are found."""
 
-    Parameters
-    ----------
-    number
-        How many there are.
-    highest, mean
-        The highest risk of one, and that of all on average.
-    certain
-        How many are found for certain: they are, or hold, the only person of a class.
-    """
-
+    #: How many there are.
     number: int
+    #: The highest risk of one, and that of all on average.
     highest: float
     mean: float
+    #: How many are found for certain: they are, or hold, the only person of a class.
     certain: int
 
 
@@ -46,27 +39,19 @@ class PeopleRisk:
     found with the probability 1 / (persons of its class). A *person* is found if any record is: 1 - product over the
     classes that hold records of the person of (1 - 1 / persons of the class). A *household* is found if any member is:
     the same product over all its members.
-
-    Parameters
-    ----------
-    records, persons
-        The risk of a record, and of a person.
-    households
-        The risk of a household; None where the schema names no household column.
-    trajectories
-        The persons whose records, taken together, nobody else has: the multiset of their quasi-identifiers is shared
-        with no other person. Whoever sees all records of a person as such, by a pseudonym, finds these.
-    column
-        The column that says whose record it is; None where every record counts as a person of its own.
-    most
-        The records of the person who has most.
     """
 
+    #: The risk of a record, and of a person.
     records: UnitRisk
     persons: UnitRisk
+    #: The risk of a household; None where the schema names no household column.
     households: UnitRisk | None
+    #: The persons whose records, taken together, nobody else has: the multiset of their quasi-identifiers is shared
+    #: with no other person. Whoever sees all records of a person as such, by a pseudonym, finds these.
     trajectories: int
+    #: The column that says whose record it is; None where every record counts as a person of its own.
     column: str | None = None
+    #: The records of the person who has most.
     most: int = 1
 
     @property

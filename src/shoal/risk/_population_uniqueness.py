@@ -31,38 +31,27 @@ _AT_ONCE = 2000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PopulationUniqueness:
-    """Estimated shares of the population that nobody else resembles on the quasi-identifiers.
+    """Estimated shares of the population that nobody else resembles on the quasi-identifiers."""
 
-    Parameters
-    ----------
-    sampling_fraction, population
-        The share of the population that the table holds, and so the number of people in it.
-    sample
-        The share of the *records* that are unique in the table: what one would see with the whole population.
-    pitman, zayatz, snb
-        The share of people who are unique in the population by three models; None where a model has no solution.
-    chosen, share, people
-        The model that Dankar's decision rule takes, its estimate, and that estimate as a number of people.
-    reidentifications
-        The expected number of records that an intruder who links every record with the population links correctly, by
-        the chosen model; never less than ``share`` times the records, and never more than ``at_most``.
-    at_most
-        The number of classes of the table: an intruder links at most one record of each correctly, on average.
-    errs
-        Which way the estimate of ``reidentifications`` tends to err.
-    """
-
+    #: The share of the population that the table holds, and so the number of people in it.
     sampling_fraction: float
     population: int
+    #: The share of the *records* that are unique in the table: what one would see with the whole population.
     sample: float
+    #: The share of people who are unique in the population by three models; None where a model has no solution.
     pitman: float | None
     zayatz: float
     snb: float | None
+    #: The model that Dankar's decision rule takes, its estimate, and that estimate as a number of people.
     chosen: str
     share: float
     people: float
+    #: The expected number of records that an intruder who links every record with the population links correctly, by
+    #: the chosen model; never less than ``share`` times the records, and never more than ``at_most``.
     reidentifications: float
+    #: The number of classes of the table: an intruder links at most one record of each correctly, on average.
     at_most: int
+    #: Which way the estimate of ``reidentifications`` tends to err.
     errs: str
 
 

@@ -31,23 +31,15 @@ CELLS = 1 << 22  # distances held at a time
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordLinkage:
-    """How many masked records lead back to their originals.
+    """How many masked records lead back to their originals."""
 
-    Parameters
-    ----------
-    records
-        The number of records.
-    linked
-        The expected share that is linked correctly: RL / 100 of [SC13, section 6.4.2].
-    guessed
-        The share that a blind guess links: 1 over the number of records.
-    columns
-        The columns that were compared.
-    """
-
+    #: The number of records.
     records: int
+    #: The expected share that is linked correctly: RL / 100 of [SC13, section 6.4.2].
     linked: float
+    #: The share that a blind guess links: 1 over the number of records.
     guessed: float
+    #: The columns that were compared.
     columns: tuple[str, ...]
 
 

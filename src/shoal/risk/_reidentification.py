@@ -32,41 +32,29 @@ class ClassSizes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reidentification:
-    """How likely an intruder who knows the quasi-identifiers finds a person's record.
+    """How likely an intruder who knows the quasi-identifiers finds a person's record."""
 
-    Parameters
-    ----------
-    records, classes
-        The size of the table and its number of equivalence classes.
-    smallest, largest
-        The smallest and the largest class; 0 for an empty table.
-    unique
-        Records that are alone in their class.
-    prosecutor
-        The highest risk of one record when the intruder knows that the person is in the table: 1 / smallest class.
-    journalist
-        The highest risk when the intruder does not know that: 1 / smallest class *of the population* among the
-        classes of the table. None without a population; it is then at most the prosecutor's.
-    marketer
-        The share of records that an intruder who links everybody is expected to link correctly: the mean over
-        records of 1 / class size (of the population where one is given).
-    sizes
-        The distribution of class sizes.
-    fewest
-        The persons of the class that has the fewest, where persons are counted. Risks are then those of persons, whose
-        crowd is the persons of a class; ``unique`` are the records in classes of one person, and the mean is over the
-        persons of all classes. None where every record is a person of its own.
-    """
-
+    #: The size of the table and its number of equivalence classes.
     records: int
     classes: int
+    #: The smallest and the largest class; 0 for an empty table.
     smallest: int
     largest: int
+    #: Records that are alone in their class.
     unique: int
+    #: The highest risk of one record when the intruder knows that the person is in the table: 1 / smallest class.
     prosecutor: float
+    #: The highest risk when the intruder does not know that: 1 / smallest class *of the population* among the classes
+    #: of the table. None without a population; it is then at most the prosecutor's.
     journalist: float | None
+    #: The share of records that an intruder who links everybody is expected to link correctly: the mean over records of
+    #: 1 / class size (of the population where one is given).
     marketer: float
+    #: The distribution of class sizes.
     sizes: tuple[ClassSizes, ...]
+    #: The persons of the class that has the fewest, where persons are counted. Risks are then those of persons, whose
+    #: crowd is the persons of a class; ``unique`` are the records in classes of one person, and the mean is over the
+    #: persons of all classes. None where every record is a person of its own.
     fewest: int | None = None
 
     def below(self, k: int) -> int:
@@ -149,23 +137,15 @@ def _bands(sizes: npt.NDArray[np.int64], times: npt.NDArray[np.int64]) -> list[C
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PopulationMap:
-    """A release against the population that its people come from.
+    """A release against the population that its people come from."""
 
-    Parameters
-    ----------
-    k
-        Every released record that fits anybody fits at least k people of the population; 0 for an empty release.
-    people
-        The number of people in the population.
-    unmatched
-        Released records that fit nobody of the population: it is not complete, or the values were perturbed.
-    reidentification
-        The risk, with the journalist's and the marketer's figures against the population.
-    """
-
+    #: Every released record that fits anybody fits at least k people of the population; 0 for an empty release.
     k: int
+    #: The number of people in the population.
     people: int
+    #: Released records that fit nobody of the population: it is not complete, or the values were perturbed.
     unmatched: int
+    #: The risk, with the journalist's and the marketer's figures against the population.
     reidentification: Reidentification
 
 

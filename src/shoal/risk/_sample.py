@@ -15,24 +15,16 @@ __all__ = ["Sample", "sample"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sample:
-    """The records of a table, in the order of the source.
+    """The records of a table, in the order of the source."""
 
-    Parameters
-    ----------
-    keys
-        The quasi-identifiers.
-    codes
-        One row per record, one column per key; -1 stands for a missing value.
-    weights
-        How many people of the population each record stands for; None where the schema names no weight, or somebody
-        has several records: a weight is that of a person.
-    homes
-        A number per record that says whose household it is; None where the schema names no household.
-    """
-
+    #: The quasi-identifiers.
     keys: tuple[str, ...]
+    #: One row per record, one column per key; -1 stands for a missing value.
     codes: Codes
+    #: How many people of the population each record stands for; None where the schema names no weight, or somebody has
+    #: several records: a weight is that of a person.
     weights: Floats | None = None
+    #: A number per record that says whose household it is; None where the schema names no household.
     homes: Counts | None = None
 
     def __len__(self) -> int:

@@ -37,51 +37,35 @@ class SpecialUniques:
     A *minimal sample unique* of a record is a set of columns on which no other record resembles it, while on each of
     its proper subsets some record does. A record that is unique on few columns is special: it is likely to be unique in
     the population too.
-
-    Parameters
-    ----------
-    records, scored
-        The number of records, and of those with a score above 0.
-    by_size
-        The number of minimal sample uniques of 1, 2, ... columns.
-    score, highest
-        The sum of all scores, and the highest one.
-    intrusions
-        The sum of the scores on the DIS scale; see :func:`special_uniques`.
-    columns
-        The part of each column, the largest first.
     """
 
+    #: The number of records, and of those with a score above 0.
     records: int
     scored: int
+    #: The number of minimal sample uniques of 1, 2, ... columns.
     by_size: tuple[int, ...]
+    #: The sum of all scores, and the highest one.
     score: float
     highest: float
+    #: The sum of the scores on the DIS scale; see :func:`special_uniques`.
     intrusions: float
+    #: The part of each column, the largest first.
     columns: tuple[ColumnContribution, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RecordScores:
-    """The special uniques of every record.
+    """The special uniques of every record."""
 
-    Parameters
-    ----------
-    keys
-        The columns.
-    rows, sets
-        Pairs of a record and a minimal set on which it is unique: bit j stands for column j.
-    scores, intrusions
-        The score of every record, and the same on the DIS scale, in [0, 1].
-    contributions
-        Per column, the sum over all records of the scores from sets that hold it.
-    """
-
+    #: The columns.
     keys: tuple[str, ...]
+    #: Pairs of a record and a minimal set on which it is unique: bit j stands for column j.
     rows: Counts
     sets: np.typing.NDArray[np.uint64]
+    #: The score of every record, and the same on the DIS scale, in [0, 1].
     scores: Floats
     intrusions: Floats
+    #: Per column, the sum over all records of the scores from sets that hold it.
     contributions: Floats
 
     def smallest(self) -> dict[int, tuple[str, ...]]:

@@ -24,44 +24,30 @@ _RISKS = (0.5, 0.2, 0.1, 0.05, 0.01)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurveyRisk:
-    """How likely an intruder finds the people of a survey in the population, estimated with its sampling weights.
+    """How likely an intruder finds the people of a survey in the population, estimated with its sampling weights."""
 
-    Parameters
-    ----------
-    weight
-        The column that says how many people a record stands for.
-    records, population
-        The number of records, and of the people that they stand for: the sum of the weights.
-    expected
-        The expected number of records that an intruder who links every record with the population links correctly: the
-        sum of all individual risks (Benedetti and Franconi). Errs low, often by much.
-    highest
-        The highest individual risk of a record.
-    above
-        Pairs of a risk and the number of records with a higher individual risk.
-    log_linear
-        What log-linear models of main effects, and of all pairs of columns, say about the unique records; the second is
-        left out where the columns have too many combinations.
-    fewest
-        The estimated people of the class of the table that has the fewest in the population: the sum of its weights.
-    crowds
-        Pairs of a number k and the records in classes of fewer than k people by the same estimate.
-    households
-        The risk of households, each found if any member is; None where the schema names no household.
-    members
-        The expected number of people in households that are found; None as well.
-    """
-
+    #: The column that says how many people a record stands for.
     weight: str
+    #: The number of records, and of the people that they stand for: the sum of the weights.
     records: int
     population: float
+    #: The expected number of records that an intruder who links every record with the population links correctly: the
+    #: sum of all individual risks (Benedetti and Franconi). Errs low, often by much.
     expected: float
+    #: The highest individual risk of a record.
     highest: float
+    #: Pairs of a risk and the number of records with a higher individual risk.
     above: tuple[tuple[float, int], ...]
+    #: What log-linear models of main effects, and of all pairs of columns, say about the unique records; the second is
+    #: left out where the columns have too many combinations.
     log_linear: tuple[LogLinearRisk, ...]
+    #: The estimated people of the class of the table that has the fewest in the population: the sum of its weights.
     fewest: float
+    #: Pairs of a number k and the records in classes of fewer than k people by the same estimate.
     crowds: tuple[tuple[int, int], ...]
+    #: The risk of households, each found if any member is; None where the schema names no household.
     households: UnitRisk | None = None
+    #: The expected number of people in households that are found; None as well.
     members: float | None = None
 
 

@@ -32,32 +32,22 @@ TEXT = (Kind.CATEGORICAL, Kind.ORDINAL)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RuledColumn:
-    """What a rule is applied to.
+    """What a rule is applied to."""
 
-    Parameters
-    ----------
-    name, kind, domain
-        What the schema says of the column.
-    values
-        Distinct values without null, ascending: the declared ones where the schema declares them, else the
-        observed ones that lie in the declared bounds.
-    leaves
-        The text of each of the ``values``.
-    counts
-        Records per value; 1 each where they are not known.
-    source
-        The type of the observed values, which decides how the texts of a hierarchy file are read.
-    folder
-        Where relative paths start.
-    """
-
+    #: What the schema says of the column.
     name: str
     kind: Kind
     domain: Domain | None
+    #: Distinct values without null, ascending: the declared ones where the schema declares them, else the observed ones
+    #: that lie in the declared bounds.
     values: pa.Array = field(repr=False)
+    #: The text of each of the ``values``.
     leaves: pa.StringArray = field(repr=False)
+    #: Records per value; 1 each where they are not known.
     counts: Integers = field(repr=False)
+    #: The type of the observed values, which decides how the texts of a hierarchy file are read.
     source: pa.DataType
+    #: Where relative paths start.
     folder: Path = Path()
 
     @property
@@ -112,20 +102,13 @@ def _number(bound: float | dt.date) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Level:
-    """One level above the values.
+    """One level above the values."""
 
-    Parameters
-    ----------
-    groups
-        The group of every leaf, any integers ``0..len(labels)-1``.
-    labels
-        The label of every group.
-    shares
-        The part of the domain that every group covers; None for ``(leaves - 1) / (all leaves - 1)``.
-    """
-
+    #: The group of every leaf, any integers ``0..len(labels)-1``.
     groups: Integers
+    #: The label of every group.
     labels: pa.StringArray
+    #: The part of the domain that every group covers; None for ``(leaves - 1) / (all leaves - 1)``.
     shares: Floats | None = None
 
 

@@ -144,21 +144,14 @@ def _unpacked(table: Table, ordered: ir.Table, packing: Packing, position: int, 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReleasedColumn:
-    """What one quasi-identifier becomes.
-
-    Parameters
-    ----------
-    labels
-        The released values in ascending order, the missing one last.
-    of_value
-        The label of every distinct value (-1: no kept record has it), where the value alone decides; else None.
-    of_tuple
-        The label of every kept tuple, where the whole tuple decides; else None.
-    """
+    """What one quasi-identifier becomes."""
 
     name: str
+    #: The released values in ascending order, the missing one last.
     labels: pa.Array
+    #: The label of every distinct value (-1: no kept record has it), where the value alone decides; else None.
     of_value: Codes | None
+    #: The label of every kept tuple, where the whole tuple decides; else None.
     of_tuple: Codes | None
 
     @property
@@ -169,19 +162,13 @@ class ReleasedColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Lookup:
-    """The small tables that the records of a table are joined with.
-
-    Parameters
-    ----------
-    released
-        The quasi-identifiers that are looked up, by their number; others pass through as they are.
-    tuples
-        Positions of the kept tuples, one for each combination of quasi-identifiers; None where none is suppressed
-        and no column depends on the whole tuple.
-    """
+    """The small tables that the records of a table are joined with."""
 
     encoded: Encoded
+    #: The quasi-identifiers that are looked up, by their number; others pass through as they are.
     released: dict[int, ReleasedColumn]
+    #: Positions of the kept tuples, one for each combination of quasi-identifiers; None where none is suppressed and no
+    #: column depends on the whole tuple.
     tuples: Codes | None
 
     @classmethod

@@ -74,20 +74,13 @@ Block = int | Plane
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Blocks:
-    """The records of a table on Spark as numbers that can be divided into blocks.
+    """The records of a table on Spark as numbers that can be divided into blocks."""
 
-    Parameters
-    ----------
-    table
-        The table, with numbers on its records.
-    names
-        The columns that are numbers here: numbers, days since 1970 and ranks.
-    numbers
-        The records: their number and ``v0``, ``v1``, ..., null where missing.
-    """
-
+    #: The table, with numbers on its records.
     table: Table
+    #: The columns that are numbers here: numbers, days since 1970 and ranks.
     names: tuple[str, ...]
+    #: The records: their number and ``v0``, ``v1``, ..., null where missing.
     numbers: ir.Table = field(repr=False)
 
     def moments(self) -> tuple[int, list[ColumnMoments]]:

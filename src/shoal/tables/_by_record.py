@@ -27,34 +27,23 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class EncodedRecords:
-    """The codes of every record, in memory.
+    """The codes of every record, in memory."""
 
-    Parameters
-    ----------
-    table
-        The table, with numbers on its records.
-    rows
-        The number of each record, which leads back to it.
-    hierarchies, dictionaries
-        One per quasi-identifier: its levels, and its distinct values with their leaves.
-    places
-        ``places[i, j]`` is the value of record i in dictionary j.
-    sensitive, sensitive_codes
-        The sensitive attributes asked for, and their codes, one row per record.
-    persons
-        The person of every record, from 0 on; None where nobody has several.
-    homes
-        The household of every record, from 0 on; None where the schema names none.
-    """
-
+    #: The table, with numbers on its records.
     table: Table
+    #: The number of each record, which leads back to it.
     rows: Numbers
+    #: One per quasi-identifier: its levels, and its distinct values with their leaves.
     hierarchies: tuple[Hierarchy, ...]
     dictionaries: tuple[Dictionary, ...]
+    #: ``places[i, j]`` is the value of record i in dictionary j.
     places: Numbers
+    #: The sensitive attributes asked for, and their codes, one row per record.
     sensitive: tuple[SensitiveAttribute, ...]
     sensitive_codes: npt.NDArray[np.int32]
+    #: The person of every record, from 0 on; None where nobody has several.
     persons: Numbers | None = None
+    #: The household of every record, from 0 on; None where the schema names none.
     homes: Numbers | None = None
 
     def __len__(self) -> int:

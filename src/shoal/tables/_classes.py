@@ -45,37 +45,25 @@ class SensitiveAttribute:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Frequencies:
-    """Distinct combinations of quasi-identifier leaves and sensitive values, each with its number of records.
+    """Distinct combinations of quasi-identifier leaves and sensitive values, each with its number of records."""
 
-    Parameters
-    ----------
-    hierarchies
-        One per quasi-identifier, in the order of the columns of ``codes``.
-    codes
-        Leaf codes, one row per distinct tuple; shape ``(tuples, quasi-identifiers)``, column-major.
-    counts
-        Records per tuple; at least 1, or 0 for a tuple that only the population holds.
-    sensitive, sensitive_codes
-        The sensitive attributes and their codes, shape ``(tuples, sensitive attributes)``.
-    population
-        People per tuple of the population table, where one was given.
-    residents
-        Whose records those of the population are, where somebody has several; None where each is of one person.
-    holders
-        Whose records they are, where a person may have several; None where every record is of a person of its own.
-    households
-        The pairs of tuple and household, where every record is of a person of its own and that was asked for; else
-        ``holders`` know who lives where.
-    """
-
+    #: One per quasi-identifier, in the order of the columns of ``codes``.
     hierarchies: tuple[Hierarchy, ...]
+    #: Leaf codes, one row per distinct tuple; shape ``(tuples, quasi-identifiers)``, column-major.
     codes: npt.NDArray[np.int32]
+    #: Records per tuple; at least 1, or 0 for a tuple that only the population holds.
     counts: npt.NDArray[np.int64]
+    #: The sensitive attributes and their codes, shape ``(tuples, sensitive attributes)``.
     sensitive: tuple[SensitiveAttribute, ...] = ()
     sensitive_codes: npt.NDArray[np.int32]
+    #: People per tuple of the population table, where one was given.
     population: npt.NDArray[np.int64] | None = None
+    #: Whose records those of the population are, where somebody has several; None where each is of one person.
     residents: Holders | None = None
+    #: Whose records they are, where a person may have several; None where every record is of a person of its own.
     holders: Holders | None = None
+    #: The pairs of tuple and household, where every record is of a person of its own and that was asked for; else
+    #: ``holders`` know who lives where.
     households: Holders | None = None
 
     @property
@@ -159,33 +147,22 @@ class ClassHistogram:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Classes:
-    """The equivalence classes of a (generalised) table.
+    """The equivalence classes of a (generalised) table."""
 
-    Parameters
-    ----------
-    sizes
-        Records per class, each at least 1.
-    sensitive
-        A histogram per sensitive attribute that a model asks for.
-    codes
-        The generalised quasi-identifiers of each class, for models that look at combinations of attributes.
-    population
-        People per class of the population table, where one was given.
-    persons
-        Persons per class; None where every record is of a person of its own.
-    vote
-        What the whole vote of a person counts in the ``votes`` of histograms.
-    costs
-        What a record of each class costs if it is released, where a search knows that: of classes that a model may
-        remove as well as others, those go first that cost most.
-    """
-
+    #: Records per class, each at least 1.
     sizes: Counts
+    #: A histogram per sensitive attribute that a model asks for.
     sensitive: Mapping[str, ClassHistogram] = field(default_factory=dict)
+    #: The generalised quasi-identifiers of each class, for models that look at combinations of attributes.
     codes: npt.NDArray[np.int32] | None = None
+    #: People per class of the population table, where one was given.
     population: Counts | None = None
+    #: Persons per class; None where every record is of a person of its own.
     persons: Counts | None = None
+    #: What the whole vote of a person counts in the ``votes`` of histograms.
     vote: int = 1
+    #: What a record of each class costs if it is released, where a search knows that: of classes that a model may
+    #: remove as well as others, those go first that cost most.
     costs: npt.NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
@@ -322,35 +299,24 @@ class Recoding:
 
     Full-domain, iterated, multi-dimensional and subtree recodings all have this form, so they are applied, measured and
     checked by the same code.
-
-    Parameters
-    ----------
-    attributes
-        The quasi-identifiers, in the order of :class:`Frequencies`.
-    classes
-        The class of every tuple of the frequencies, ``-1`` where it is suppressed. Tuples that agree on all
-        quasi-identifiers have the same class.
-    codes
-        ``codes[c, j]`` is the position in ``labels[j]`` of the value that class ``c`` releases for attribute ``j``.
-    labels
-        ``labels[j]`` are the released values of attribute ``j`` as text; None is the missing value.
-    shares
-        ``shares[j][i]`` is the part of the domain that ``labels[j][i]`` covers (see :class:`Hierarchy`).
-    depths
-        ``depths[j][i]`` is level over height of ``labels[j][i]``, in [0, 1]; 0 is an unchanged value, 1 is ``*``.
-    unchanged
-        Whether attribute ``j`` is released as it was read, in its own type.
-    levels
-        The levels of a full-domain recoding, for display; None for local ones.
     """
 
+    #: The quasi-identifiers, in the order of :class:`Frequencies`.
     attributes: tuple[str, ...]
+    #: The class of every tuple of the frequencies, ``-1`` where it is suppressed. Tuples that agree on all
+    #: quasi-identifiers have the same class.
     classes: npt.NDArray[np.int32]
+    #: ``codes[c, j]`` is the position in ``labels[j]`` of the value that class ``c`` releases for attribute ``j``.
     codes: npt.NDArray[np.int32]
+    #: ``labels[j]`` are the released values of attribute ``j`` as text; None is the missing value.
     labels: tuple[tuple[str | None, ...], ...]
+    #: ``shares[j][i]`` is the part of the domain that ``labels[j][i]`` covers (see :class:`Hierarchy`).
     shares: tuple[npt.NDArray[np.float64], ...]
+    #: ``depths[j][i]`` is level over height of ``labels[j][i]``, in [0, 1]; 0 is an unchanged value, 1 is ``*``.
     depths: tuple[npt.NDArray[np.float64], ...]
+    #: Whether attribute ``j`` is released as it was read, in its own type.
     unchanged: tuple[bool, ...]
+    #: The levels of a full-domain recoding, for display; None for local ones.
     levels: tuple[int, ...] | None = None
 
     @property
@@ -373,18 +339,11 @@ class Dictionary:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Encoded:
-    """Frequencies, and what is needed to find the tuple of a record again.
+    """Frequencies, and what is needed to find the tuple of a record again."""
 
-    Parameters
-    ----------
-    frequencies
-        The distinct tuples with counts, ascending by codes (quasi-identifiers first).
-    dictionaries
-        One per quasi-identifier, in the order of the frequencies.
-    persons
-        The key of every person, where persons have several records.
-    """
-
+    #: The distinct tuples with counts, ascending by codes (quasi-identifiers first).
     frequencies: Frequencies
+    #: One per quasi-identifier, in the order of the frequencies.
     dictionaries: tuple[Dictionary, ...]
+    #: The key of every person, where persons have several records.
     persons: pa.Array | None = field(default=None, repr=False)

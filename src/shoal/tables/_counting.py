@@ -117,22 +117,15 @@ def class_sizes(table: Table, names: Sequence[str]) -> tuple[Counts, Counts]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ValueCounts:
-    """How often the values of a column occur; missing values are not among them.
-
-    Parameters
-    ----------
-    distinct
-        The number of distinct values.
-    present
-        The number of records that have a value.
-    numeric
-        Whether the values are numbers.
-    """
+    """How often the values of a column occur; missing values are not among them."""
 
     table: Table
     counts: ir.Table
+    #: The number of distinct values.
     distinct: int
+    #: The number of records that have a value.
     present: int
+    #: Whether the values are numbers.
     numeric: bool
     fetched: pa.Table | None
 

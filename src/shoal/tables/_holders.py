@@ -26,25 +26,17 @@ class Holders:
 
     The number of persons of a class is not the sum over its tuples, as a person may hold several of them; but it is
     decided by the pairs.
-
-    Parameters
-    ----------
-    tuples
-        The tuple of every pair, ascending.
-    persons
-        The person of every pair, in ``[0, number)``.
-    counts
-        Records per pair, at least 1.
-    number
-        The number of persons.
-    homes
-        The household of every person, from 0 on, where that was asked for.
     """
 
+    #: The tuple of every pair, ascending.
     tuples: Counts
+    #: The person of every pair, in ``[0, number)``.
     persons: Counts
+    #: Records per pair, at least 1.
     counts: Counts
+    #: The number of persons.
     number: int
+    #: The household of every person, from 0 on, where that was asked for.
     homes: Counts | None = None
 
     @classmethod
@@ -117,25 +109,17 @@ class Holders:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ballot:
-    """One vote for every person of every class: a person with r records in a class gives 1/r to the value of each.
+    """One vote for every person of every class: a person with r records in a class gives 1/r to the value of each."""
 
-    Parameters
-    ----------
-    persons
-        The number of persons of every class.
-    unit
-        What a whole vote counts, so that all votes are whole numbers: the least common multiple of all r.
-    owners, tuples, counts
-        Pairs of tuple and person: the class, the tuple and the number of records.
-    records
-        The r of every pair: all records that its person has in the class.
-    """
-
+    #: The number of persons of every class.
     persons: Counts
+    #: What a whole vote counts, so that all votes are whole numbers: the least common multiple of all r.
     unit: int
+    #: Pairs of tuple and person: the class, the tuple and the number of records.
     owners: Counts
     tuples: Counts
     counts: Counts
+    #: The r of every pair: all records that its person has in the class.
     records: Counts
 
     def votes(self, values: npt.NDArray[np.int32], size: int, keys: Counts) -> Votes:

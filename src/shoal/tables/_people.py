@@ -18,23 +18,15 @@ __all__ = ["People", "only_persons", "people", "person_of", "repeated_identifier
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class People:
-    """The numbers of records, of the persons that they are of, and of these persons' households.
+    """The numbers of records, of the persons that they are of, and of these persons' households."""
 
-    Parameters
-    ----------
-    records
-        The number of records.
-    persons
-        The number of persons; that of the records where the schema names no person column.
-    households
-        The number of households, or None where the schema names no household column.
-    column
-        The column that says whose record it is, or None where every record counts as a person of its own.
-    """
-
+    #: The number of records.
     records: int
+    #: The number of persons; that of the records where the schema names no person column.
     persons: int
+    #: The number of households, or None where the schema names no household column.
     households: int | None = None
+    #: The column that says whose record it is, or None where every record counts as a person of its own.
     column: str | None = None
 
     @property

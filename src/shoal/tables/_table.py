@@ -22,27 +22,18 @@ __all__ = ["Source", "Table", "numbered"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Where a table came from, for messages and certificates.
+    """Where a table came from, for messages and certificates."""
 
-    Parameters
-    ----------
-    kind
-        ``csv``, ``parquet``, ``arrow``, ``pandas``, ``polars``, ``duckdb``, ``postgresql`` or ``spark``.
-    name
-        The name of the file or table, without folders, hosts or passwords.
-    path
-        The file or folder, where there is one.
-    details
-        What was detected or decided while reading: encoding, delimiter, decimal mark.
-    first_row
-        The number that messages give to the first record, or None where records have no order: 2 for a CSV file,
-        whose header is row 1.
-    """
-
+    #: ``csv``, ``parquet``, ``arrow``, ``pandas``, ``polars``, ``duckdb``, ``postgresql`` or ``spark``.
     kind: str
+    #: The name of the file or table, without folders, hosts or passwords.
     name: str
+    #: The file or folder, where there is one.
     path: Path | None = None
+    #: What was detected or decided while reading: encoding, delimiter, decimal mark.
     details: tuple[tuple[str, str], ...] = ()
+    #: The number that messages give to the first record, or None where records have no order: 2 for a CSV file, whose
+    #: header is row 1.
     first_row: int | None = None
 
     def __str__(self) -> str:

@@ -21,33 +21,22 @@ Input = TypeVar("Input")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """What an audit found.
+    """What an audit found."""
 
-    Parameters
-    ----------
-    epsilon : float, at least 0
-        The mechanism is not (epsilon', delta)-differentially private for any epsilon' < epsilon, with ``confidence``.
-    delta : float
-        What was granted to the mechanism.
-    confidence : float
-        Probability that the statement is true, over the mechanism's coins.
-    trials : int
-        Runs on each input that count; as many again chose the event.
-    likely, unlikely : int
-        How often the event occurred among the trials, on the input that makes it likely and on the other.
-    reversed : bool
-        Whether the second input is the one that makes the event likely.
-    event : frozenset
-        The outcomes that form the event; only with outcomes of neighbouring toy inputs should it be shown.
-    """
-
+    #: The mechanism is not (epsilon', delta)-differentially private for any epsilon' < epsilon, with ``confidence``.
     epsilon: float
+    #: What was granted to the mechanism.
     delta: float
+    #: Probability that the statement is true, over the mechanism's coins.
     confidence: float
+    #: Runs on each input that count; as many again chose the event.
     trials: int
+    #: How often the event occurred among the trials, on the input that makes it likely and on the other.
     likely: int
     unlikely: int
+    #: Whether the second input is the one that makes the event likely.
     reversed: bool
+    #: The outcomes that form the event; only with outcomes of neighbouring toy inputs should it be shown.
     event: frozenset[Hashable]
 
     def refutes(self, epsilon: float) -> bool:

@@ -23,26 +23,18 @@ _DENSE, _ROWS = 1 << 22, 1 << 15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Associations:
-    """The association of every pair of columns in a table and in its release.
+    """The association of every pair of columns in a table and in its release."""
 
-    Parameters
-    ----------
-    columns
-        Their names, in the order of rows and columns of the matrices.
-    original, released
-        The matrices: Pearson's correlation in [-1, 1] where both columns are ordered, Cramér's V in [0, 1] otherwise;
-        1 on the diagonal, None where a column is constant.
-    difference
-        The mean absolute difference over all pairs that are defined in both; what is defined in the original only
-        counts as 0 in the release.
-    largest, pair
-        The largest absolute difference, and the columns that it is about.
-    """
-
+    #: Their names, in the order of rows and columns of the matrices.
     columns: tuple[str, ...]
+    #: The matrices: Pearson's correlation in [-1, 1] where both columns are ordered, Cramér's V in [0, 1] otherwise; 1
+    #: on the diagonal, None where a column is constant.
     original: Square
     released: Square
+    #: The mean absolute difference over all pairs that are defined in both; what is defined in the original only counts
+    #: as 0 in the release.
     difference: float
+    #: The largest absolute difference, and the columns that it is about.
     largest: float
     pair: tuple[str, str] | None
 

@@ -21,23 +21,15 @@ _WIDE, _LOW = 100, 0.8
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Group:
-    """Labels of a column that are shown together.
+    """Labels of a column that are shown together."""
 
-    Parameters
-    ----------
-    labels
-        Their positions.
-    place
-        Where the group stands on the axis: empty bins leave gaps.
-    edges
-        The ends of a bin of numbers.
-    rest
-        Whether these are all values that have no group of their own.
-    """
-
+    #: Their positions.
     labels: npt.NDArray[np.int64]
+    #: Where the group stands on the axis: empty bins leave gaps.
     place: int
+    #: The ends of a bin of numbers.
     edges: tuple[float, float] | None = None
+    #: Whether these are all values that have no group of their own.
     rest: bool = False
 
 

@@ -22,22 +22,15 @@ Shares = tuple[tuple[float, ...], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrossTable:
-    """The shares of records with both of two values.
+    """The shares of records with both of two values."""
 
-    Parameters
-    ----------
-    columns
-        The names of the two columns.
-    rows, across
-        The values of the first and of the second column, or groups of them, in their natural order. These are values of
-        the original table.
-    original, released
-        The shares of the table and of its release, a row for each of ``rows``.
-    """
-
+    #: The names of the two columns.
     columns: tuple[str, str]
+    #: The values of the first and of the second column, or groups of them, in their natural order. These are values of
+    #: the original table.
     rows: tuple[str, ...] = field(repr=False)
     across: tuple[str, ...] = field(repr=False)
+    #: The shares of the table and of its release, a row for each of ``rows``.
     original: Shares
     released: Shares
 

@@ -37,27 +37,18 @@ class Bin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distribution:
-    """How far the distribution of one column moved; each figure is 0 for no change and 1 for the worst.
+    """How far the distribution of one column moved; each figure is 0 for no change and 1 for the worst."""
 
-    Parameters
-    ----------
-    column
-        Its name.
-    total_variation
-        The share of records that would have to change their value: half the sum of the differences.
-    hellinger
-        sqrt(1 - sum of sqrt(p q)); heavier on rare values.
-    wasserstein
-        How far, on average, values moved, over the width of the column; None for categorical columns. Missing values
-        are left out.
-    bins
-        The distributions themselves, for pictures.
-    """
-
+    #: Its name.
     column: str
+    #: The share of records that would have to change their value: half the sum of the differences.
     total_variation: float
+    #: sqrt(1 - sum of sqrt(p q)); heavier on rare values.
     hellinger: float
+    #: How far, on average, values moved, over the width of the column; None for categorical columns. Missing values are
+    #: left out.
     wasserstein: float | None
+    #: The distributions themselves, for pictures.
     bins: tuple[Bin, ...] = field(repr=False)
 
 

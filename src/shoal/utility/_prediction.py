@@ -28,32 +28,22 @@ _CLASSES = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """How well one kind of model predicts a column of held-out original records.
+    """How well one kind of model predicts a column of held-out original records."""
 
-    Parameters
-    ----------
-    target
-        The column.
-    model
-        ``tree``, ``linear`` (logistic or ridge regression) or ``boosting``.
-    task, score
-        ``classification`` by ``accuracy``, in [0, 1], or ``regression`` by ``r2``, at most 1.
-    zero
-        The score of ZeroR, which knows only the commonest value or the mean of the original training records.
-    original, released
-        The score when trained on the originals, and when trained on their release.
-    relative
-        (released - zero) / (original - zero): 1 for a release as good as the originals, 0 for one that teaches nothing.
-        None where even the originals teach nothing.
-    """
-
+    #: The column.
     target: str
+    #: ``tree``, ``linear`` (logistic or ridge regression) or ``boosting``.
     model: str
+    #: ``classification`` by ``accuracy``, in [0, 1], or ``regression`` by ``r2``, at most 1.
     task: str
     score: str
+    #: The score of ZeroR, which knows only the commonest value or the mean of the original training records.
     zero: float
+    #: The score when trained on the originals, and when trained on their release.
     original: float
     released: float
+    #: (released - zero) / (original - zero): 1 for a release as good as the originals, 0 for one that teaches nothing.
+    #: None where even the originals teach nothing.
     relative: float | None
 
 

@@ -19,31 +19,21 @@ Classifier = Literal["tree", "logistic"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Propensity:
-    """How well original and released records can be told apart.
+    """How well original and released records can be told apart."""
 
-    Parameters
-    ----------
-    model
-        The classifier.
-    pmse
-        The mean squared difference of the classifier's probability and the share of released records among all, c. In
-        [0, c (1 - c)].
-    null
-        The pmse of the same classifier when original and released labels are shuffled: what chance gives.
-    ratio
-        pmse / null: 1 for a release that cannot be told apart; None where the null is 0.
-    distinguishable
-        (pmse - null) / (c (1 - c) - null), at least 0: 0 for a release that cannot be told apart, 1 for one that always
-        can.
-    records
-        The number of records looked at.
-    """
-
+    #: The classifier.
     model: str
+    #: The mean squared difference of the classifier's probability and the share of released records among all, c. In
+    #: [0, c (1 - c)].
     pmse: float
+    #: The pmse of the same classifier when original and released labels are shuffled: what chance gives.
     null: float
+    #: pmse / null: 1 for a release that cannot be told apart; None where the null is 0.
     ratio: float | None
+    #: (pmse - null) / (c (1 - c) - null), at least 0: 0 for a release that cannot be told apart, 1 for one that always
+    #: can.
     distinguishable: float
+    #: The number of records looked at.
     records: int
 
 

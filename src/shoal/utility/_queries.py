@@ -19,18 +19,12 @@ _SANITY = 0.001
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryError:
-    """How wrong random counts are on a release.
+    """How wrong random counts are on a release."""
 
-    Parameters
-    ----------
-    queries
-        How many were asked.
-    median, mean, ninth
-        The median, the mean and the 90 % quantile of the error |estimate - count| / max(estimate, count, 0.1 % of the
-        records), in [0, 1]: 0.5 is half or twice the count.
-    """
-
+    #: How many were asked.
     queries: int
+    #: The median, the mean and the 90 % quantile of the error |estimate - count| / max(estimate, count, 0.1 % of the
+    #: records), in [0, 1]: 0.5 is half or twice the count.
     median: float
     mean: float
     ninth: float

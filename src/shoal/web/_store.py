@@ -40,17 +40,11 @@ def now() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """Folders of one sort, each found by a random id.
+    """Folders of one sort, each found by a random id."""
 
-    Parameters
-    ----------
-    folder
-        Where they lie.
-    thing
-        What messages call one of them.
-    """
-
+    #: Where they lie.
     folder: Path
+    #: What messages call one of them.
     thing: str
 
     def new(self) -> str:

@@ -195,17 +195,11 @@ class _InStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class QuotaBlock:
-    """Records and the classes that they fill exactly.
+    """Records and the classes that they fill exactly."""
 
-    Parameters
-    ----------
-    rows
-        The records of each bucket.
-    first, last
-        For every bucket that classes emphasise, the range of classes: ``first[i] <= class < last[i]``.
-    """
-
+    #: The records of each bucket.
     rows: tuple[Integers, ...]
+    #: For every bucket that classes emphasise, the range of classes: ``first[i] <= class < last[i]``.
     first: Integers
     last: Integers
 

@@ -24,26 +24,17 @@ __all__ = ["Bridge", "Statement", "bridge"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """One promise in the words of another.
+    """One promise in the words of another."""
 
-    Parameters
-    ----------
-    text
-        The statement, in plain words.
-    strength
-        What it rests on.
-    assumptions
-        What must hold for it.
-    quantities
-        The numbers in it by name.
-    source
-        Where it is proved.
-    """
-
+    #: The statement, in plain words.
     text: str
+    #: What it rests on.
     strength: Strength
+    #: What must hold for it.
     assumptions: tuple[str, ...]
+    #: Where it is proved.
     source: str
+    #: The numbers in it by name.
     quantities: Mapping[str, object] = field(default_factory=dict)
 
     def __str__(self) -> str:

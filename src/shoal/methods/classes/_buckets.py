@@ -25,17 +25,11 @@ LISTED = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Buckets:
-    """The bucket of every record, and what is released in place of its values.
+    """The bucket of every record, and what is released in place of its values."""
 
-    Parameters
-    ----------
-    numbers
-        The bucket of each record: 0, 1, ...; none is empty.
-    labels
-        ``labels[a][i]`` is what attribute a releases for bucket i: an interval, a concept or a set of values.
-    """
-
+    #: The bucket of each record: 0, 1, ...; none is empty.
     numbers: Integers
+    #: ``labels[a][i]`` is what attribute a releases for bucket i: an interval, a concept or a set of values.
     labels: tuple[tuple[str, ...], ...]
 
     @property

@@ -39,22 +39,15 @@ RANGE = 1e100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockTask:
-    """Cluster a block and replace its quasi-identifiers by the middle of each cluster.
+    """Cluster a block and replace its quasi-identifiers by the middle of each cluster."""
 
-    Parameters
-    ----------
-    method, k
-        How to cluster, and the least size.
-    attributes, deviations
-        The quasi-identifiers, and the standard deviation of each over all records.
-    axes
-        The coordinates of the records, on the scale of all blocks.
-    """
-
+    #: How to cluster, and the least size.
     method: Microaggregation
     k: int
+    #: The quasi-identifiers, and the standard deviation of each over all records.
     attributes: tuple[Attribute, ...]
     deviations: tuple[float, ...]
+    #: The coordinates of the records, on the scale of all blocks.
     axes: tuple[Coordinate, ...]
 
     def cluster(self, rows: pa.Table) -> pa.Table:

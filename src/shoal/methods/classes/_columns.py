@@ -45,22 +45,15 @@ NUMBERS = 40_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class QuasiIdentifier:
-    """One quasi-identifier of all records.
+    """One quasi-identifier of all records."""
 
-    Parameters
-    ----------
-    attribute, hierarchy
-        What it is and how it generalises.
-    values, leaves
-        Its distinct values, null included where there is one, and the leaf of each.
-    places
-        The value of each record.
-    """
-
+    #: What it is and how it generalises.
     attribute: Attribute
     hierarchy: Hierarchy
+    #: Its distinct values, null included where there is one, and the leaf of each.
     values: pa.Array
     leaves: NDArray[np.int32]
+    #: The value of each record.
     places: Integers
 
     def points(self, dimensions: int | None = None) -> Floats:
@@ -166,24 +159,16 @@ def quasi_identifiers(schema: Schema, encoded: EncodedRecords) -> tuple[QuasiIde
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class HeldRecords:
-    """The records of a table, in memory.
+    """The records of a table, in memory."""
 
-    Parameters
-    ----------
-    quasi_identifiers
-        What an intruder may know.
-    sensitive, codes
-        The confidential attributes that models look at, and their codes, one row per record.
-    persons
-        The person of every record, from 0 on; None where nobody has several.
-    shown
-        Whether quasi-identifiers are released as they are.
-    """
-
+    #: What an intruder may know.
     quasi_identifiers: tuple[QuasiIdentifier, ...]
+    #: The confidential attributes that models look at, and their codes, one row per record.
     sensitive: tuple[SensitiveAttribute, ...]
     codes: Codes
+    #: The person of every record, from 0 on; None where nobody has several.
     persons: Integers | None = None
+    #: Whether quasi-identifiers are released as they are.
     shown: bool = False
     points: Floats = field(init=False)
 

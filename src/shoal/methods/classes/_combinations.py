@@ -23,21 +23,14 @@ _NEVER = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Combinations:
-    """The distinct combinations of values, how many records must look alike, and what suppressing costs.
+    """The distinct combinations of values, how many records must look alike, and what suppressing costs."""
 
-    Parameters
-    ----------
-    codes, counts
-        One row per combination, and its records.
-    k
-        The least number of records that look alike.
-    weights
-        What a suppressed cell of each column costs, a whole number from 1 on; None where none may be suppressed.
-    """
-
+    #: One row per combination, and its records.
     codes: Codes
     counts: Counts
+    #: The least number of records that look alike.
     k: int
+    #: What a suppressed cell of each column costs, a whole number from 1 on; None where none may be suppressed.
     weights: tuple[int | None, ...]
 
     @property

@@ -45,24 +45,17 @@ class Bucketized(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellsSuppressed(Event):
-    """Single cells of quasi-identifiers became ``*``.
-
-    Parameters
-    ----------
-    columns, cells
-        The quasi-identifiers, and how many cells of each were suppressed.
-    records, touched
-        The released records, and those that lost a cell.
-    k, fewer
-        Where suppressed cells were counted as wildcards: the least number, and the records that look like fewer than
-        ``k - 1`` others if a suppressed cell is a value of its own. Else both are 0.
-    """
+    """Single cells of quasi-identifiers became ``*``."""
 
     name: ClassVar[str] = "cells-suppressed"
+    #: The quasi-identifiers, and how many cells of each were suppressed.
     columns: tuple[str, ...]
     cells: tuple[int, ...]
+    #: The released records, and those that lost a cell.
     records: int
     touched: int
+    #: Where suppressed cells were counted as wildcards: the least number, and the records that look like fewer than ``k
+    #: - 1`` others if a suppressed cell is a value of its own. Else both are 0.
     k: int
     fewer: int
 

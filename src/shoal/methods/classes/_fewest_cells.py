@@ -28,18 +28,12 @@ _Offer = tuple[float, int, Columns, list[int], list[int]]
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Gathered:
-    """Records that will look alike: all of some rare combinations, and some of frequent ones.
+    """Records that will look alike: all of some rare combinations, and some of frequent ones."""
 
-    Parameters
-    ----------
-    columns, weight
-        What its records lose, and what that costs each.
-    members, lent
-        The records of rare combinations, and those of frequent ones, by combination.
-    """
-
+    #: What its records lose, and what that costs each.
     columns: Columns
     weight: int
+    #: The records of rare combinations, and those of frequent ones, by combination.
     members: dict[int, int] = field(default_factory=dict)
     lent: dict[int, int] = field(default_factory=dict)
 

@@ -42,20 +42,14 @@ BLOCK = 125_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clustering(PartitionMethod):
-    """What methods have in common that cluster records by their quasi-identifiers.
+    """What methods have in common that cluster records by their quasi-identifiers."""
 
-    Parameters
-    ----------
-    block
-        Tables of more records are divided into blocks of at most so many, at least 40,000, each clustered on its own;
-        0: never.
-    strategy
-        How promises about sensitive values are kept: ``"merge-first"`` merges failing clusters with their neighbours;
-        ``"closeness-first"`` gives every class its share of the sensitive values from the beginning, where t-closeness
-        is promised; ``"best"`` does both and keeps what loses less.
-    """
-
+    #: Tables of more records are divided into blocks of at most so many, at least 40,000, each clustered on its own; 0:
+    #: never.
     block: int = BLOCK
+    #: How promises about sensitive values are kept: ``"merge-first"`` merges failing clusters with their neighbours;
+    #: ``"closeness-first"`` gives every class its share of the sensitive values from the beginning, where t-closeness
+    #: is promised; ``"best"`` does both and keeps what loses less.
     strategy: Strategy = field(default="merge-first", metadata=one_of(*get_args(Strategy)))
     #: whether records are exchanged between clusters after blocks were clustered
     repairs: ClassVar[bool] = True
@@ -122,18 +116,12 @@ def mdav_clusters(people: HeldRecords, places: Floats, k: int, *, block: int, co
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Microaggregation(Clustering):
-    """What methods have in common that replace quasi-identifiers by the middle of their cluster.
+    """What methods have in common that replace quasi-identifiers by the middle of their cluster."""
 
-    Parameters
-    ----------
-    groups
-        Sets of quasi-identifiers AS_1, ..., AS_m, each clustered and replaced on its own; every quasi-identifier is in
-        one of them. Without, all are clustered together.
-    decimals
-        To how many decimals means are rounded, in [0, 12]; not at all where not given.
-    """
-
+    #: Sets of quasi-identifiers AS_1, ..., AS_m, each clustered and replaced on its own; every quasi-identifier is in
+    #: one of them. Without, all are clustered together.
     groups: Sequence[Sequence[str]] | None = None
+    #: To how many decimals means are rounded, in [0, 12]; not at all where not given.
     decimals: int | None = None
 
     def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:

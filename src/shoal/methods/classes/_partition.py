@@ -20,11 +20,6 @@ __all__ = ["Partition", "cluster_means", "merged", "permutation_within", "requir
 class Partition:
     """Which cluster each record belongs to.
 
-    Parameters
-    ----------
-    labels
-        The cluster of each record: 0, 1, ..., none of them empty.
-
     Examples
     --------
     >>> partition = Partition([0, 1, 0, 1, 1])
@@ -34,6 +29,7 @@ class Partition:
     [[0, 2], [1, 3, 4]]
     """
 
+    #: The cluster of each record: 0, 1, ..., none of them empty.
     labels: NDArray[np.int32]
     sizes: NDArray[np.int64] = field(init=False)
 

@@ -27,20 +27,13 @@ SEVERAL = "It counts once for every record: with r records of a person, epsilon 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ViewPrivacy(ClassPromise):
-    """Multiplicative closeness as differential privacy of what an intruder sees [DFSC15 Prop. 3].
+    """Multiplicative closeness as differential privacy of what an intruder sees [DFSC15 Prop. 3]."""
 
-    Parameters
-    ----------
-    columns
-        The confidential columns whose joint distribution is close.
-    t
-        The greatest factor, in [1, inf).
-    epsilon
-        The one with t = exp(epsilon / 2), rounded up; computed where not given, and refused where it is another.
-    """
-
+    #: The confidential columns whose joint distribution is close.
     columns: tuple[str, ...] = field(metadata=COLUMNS)
+    #: The greatest factor, in [1, inf).
     t: Fraction = field(metadata=within("[1, inf)"))
+    #: The one with t = exp(epsilon / 2), rounded up; computed where not given, and refused where it is another.
     epsilon: float = math.nan
     name: ClassVar[str] = "view-differential-privacy"
     neighbours: ClassVar[Neighbours | None] = Neighbours.REPLACE
@@ -113,20 +106,13 @@ def _joint_factor(entry: PromiseEntry, evidence: Evidence, columns: Sequence[str
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class HiddenClasses(ClassPromise):
-    """Values were exchanged inside classes that are close and that nobody publishes.
+    """Values were exchanged inside classes that are close and that nobody publishes."""
 
-    Parameters
-    ----------
-    columns
-        The confidential columns whose joint distribution is close.
-    k
-        The size of the smallest class.
-    t
-        The greatest factor, in [1, inf).
-    """
-
+    #: The confidential columns whose joint distribution is close.
     columns: tuple[str, ...] = field(metadata=COLUMNS)
+    #: The size of the smallest class.
     k: int = field(metadata=WHOLE)
+    #: The greatest factor, in [1, inf).
     t: Fraction = field(metadata=within("[1, inf)"))
     name: ClassVar[str] = "hidden-classes"
 

@@ -29,17 +29,11 @@ __all__ = ["OfAttributeSet", "OfClusters"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class OfAttributeSet(ClassPromise):
-    """A model of the classes that some quasi-identifiers form on their own.
+    """A model of the classes that some quasi-identifiers form on their own."""
 
-    Parameters
-    ----------
-    columns
-        These quasi-identifiers.
-    model
-        What their classes keep.
-    """
-
+    #: These quasi-identifiers.
     columns: tuple[str, ...] = field(metadata=COLUMNS)
+    #: What their classes keep.
     model: Model
     name: ClassVar[str] = "attribute-set"
     strength: ClassVar[Strength] = Strength.SYNTACTIC

@@ -32,21 +32,14 @@ Intruder = Literal["uninformed", "informed"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Exchanged(ClassPromise):
-    """Probabilistic k-anonymity by an exchange of values inside clusters [SC13 Def. 5, section 3.3].
+    """Probabilistic k-anonymity by an exchange of values inside clusters [SC13 Def. 5, section 3.3]."""
 
-    Parameters
-    ----------
-    k
-        The least size of a cluster.
-    intruder
-        ``"uninformed"``: knows the quasi-identifiers, and all other columns were exchanged together. ``"informed"``:
-        knows everything but one sensitive column, and each of these was exchanged on its own.
-    columns
-        The exchanged columns.
-    """
-
+    #: The least size of a cluster.
     k: int = field(metadata=WHOLE)
+    #: ``"uninformed"``: knows the quasi-identifiers, and all other columns were exchanged together. ``"informed"``:
+    #: knows everything but one sensitive column, and each of these was exchanged on its own.
     intruder: Intruder = field(metadata=one_of(*get_args(Intruder)))
+    #: The exchanged columns.
     columns: tuple[str, ...] = field(metadata=COLUMNS)
     name: ClassVar[str] = ProbabilisticKAnonymity.name
     shown: ClassVar[bool] = False

@@ -46,17 +46,11 @@ _MECHANISMS = ("randomized-response", "refinement", "noise")
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class LocalPrivacy(ClassPromise):
-    """Differential privacy of confidential values that were randomised record by record.
+    """Differential privacy of confidential values that were randomised record by record."""
 
-    Parameters
-    ----------
-    columns
-        The confidential columns, all together.
-    epsilon
-        What randomising them spends, above 0.
-    """
-
+    #: The confidential columns, all together.
     columns: tuple[str, ...] = field(metadata=COLUMNS)
+    #: What randomising them spends, above 0.
     epsilon: Fraction = field(metadata=within("(0, 700]"))
     name: ClassVar[str] = "local-differential-privacy"
     neighbours: ClassVar[Neighbours | None] = Neighbours.REPLACE
@@ -117,17 +111,11 @@ class LocalPrivacy(ClassPromise):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class DrawnCloseness(ClassPromise):
-    """Stochastic closeness of randomised confidential attributes [DFSC15 Prop. 1].
+    """Stochastic closeness of randomised confidential attributes [DFSC15 Prop. 1]."""
 
-    Parameters
-    ----------
-    epsilon
-        The differential privacy of all confidential attributes of a record together.
-    t
-        What follows from it, the number of records and the smallest class; see `stochastic_t`.
-    """
-
+    #: The differential privacy of all confidential attributes of a record together.
     epsilon: Fraction = field(metadata=within("(0, 700]"))
+    #: What follows from it, the number of records and the smallest class; see `stochastic_t`.
     t: Fraction = field(metadata=within("[1, inf)"))
     name: ClassVar[str] = "stochastic-closeness"
 

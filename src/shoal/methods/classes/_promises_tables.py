@@ -25,29 +25,21 @@ _CROWDS = (KAnonymity.name, PSensitive.name, ProbabilisticKAnonymity.name, Hidde
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Composition(ClassPromise):
-    """What an intruder gets who uses all tables of a release.
+    """What an intruder gets who uses all tables of a release."""
 
-    Parameters
-    ----------
-    tables
-        How many there are, at least 2.
-    k
-        Every table hides a person among so many of its own records, so a record of any of them is found with
-        probability at most 1/k; None where one of them says nothing about that.
-    t
-        The factor by which beliefs about all confidential values together change, where the distribution of all
-        confidential columns of every table *together* is close (that of each alone says nothing of how they go together
-        in a class): an intruder who takes the groups as independent, as nothing released says otherwise, believes the
-        product of the class distributions where the product of the distributions in the tables was believed before.
-        The factors multiply, and the epsilons of `ViewPrivacy` add.
-    local_epsilon
-        Values that were randomised in different tables belong to the same people, so the epsilons of `LocalPrivacy` add
-        (sequential composition).
-    """
-
+    #: How many there are, at least 2.
     tables: int = field(metadata=WHOLE)
+    #: Every table hides a person among so many of its own records, so a record of any of them is found with probability
+    #: at most 1/k; None where one of them says nothing about that.
     k: int | None = field(default=None, metadata=optional(WHOLE))
+    #: The factor by which beliefs about all confidential values together change, where the distribution of all
+    #: confidential columns of every table *together* is close (that of each alone says nothing of how they go together
+    #: in a class): an intruder who takes the groups as independent, as nothing released says otherwise, believes the
+    #: product of the class distributions where the product of the distributions in the tables was believed before. The
+    #: factors multiply, and the epsilons of `ViewPrivacy` add.
     t: Fraction | None = field(default=None, metadata=optional(within("[1, inf)")))
+    #: Values that were randomised in different tables belong to the same people, so the epsilons of `LocalPrivacy` add
+    #: (sequential composition).
     local_epsilon: Fraction | None = field(default=None, metadata=optional(within("(0, inf)")))
     name: ClassVar[str] = "composition"
 

@@ -27,17 +27,11 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Quotas:
-    """What every class takes.
+    """What every class takes."""
 
-    Parameters
-    ----------
-    counts
-        ``counts[c, j]`` records of bucket j go to class c.
-    emphasis
-        The bucket that class c emphasises: the one of which it takes more than its share. Ascending.
-    """
-
+    #: ``counts[c, j]`` records of bucket j go to class c.
     counts: Counts
+    #: The bucket that class c emphasises: the one of which it takes more than its share. Ascending.
     emphasis: Counts
 
     def __len__(self) -> int:

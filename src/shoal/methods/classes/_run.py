@@ -53,47 +53,31 @@ which they differ become ``*``.
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Classified:
-    """The class of every record.
+    """The class of every record."""
 
-    Parameters
-    ----------
-    partition
-        The classes.
-    buckets
-        The buckets that are released in place of confidential values; None where these stay as they are.
-    events, details
-        What was done before the classes were made, and what there is to say of them afterwards.
-    decimals
-        To how many decimals means are rounded; None: they are not.
-    """
-
+    #: The classes.
     partition: Partition
+    #: The buckets that are released in place of confidential values; None where these stay as they are.
     buckets: Buckets | None = None
     bucketized: tuple[str, ...] = ()
+    #: What was done before the classes were made, and what there is to say of them afterwards.
     events: tuple[Event, ...] = ()
     details: tuple[Event, ...] = ()
+    #: To how many decimals means are rounded; None: they are not.
     decimals: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Formed:
-    """The columns to release and the classes as anybody will see them.
+    """The columns to release and the classes as anybody will see them."""
 
-    Parameters
-    ----------
-    columns
-        New values of columns, one per record; columns that are not here are released as they are.
-    partition
-        The released classes: those that the same quasi-identifiers make the same are one.
-    measures
-        What the quasi-identifiers lost, by the names of measures.
-    errors
-        The sums of squares that the measures of means come from.
-    """
-
+    #: New values of columns, one per record; columns that are not here are released as they are.
     columns: dict[str, pa.Array]
+    #: The released classes: those that the same quasi-identifiers make the same are one.
     partition: Partition
+    #: What the quasi-identifiers lost, by the names of measures.
     measures: dict[str, float] = field(default_factory=dict)
+    #: The sums of squares that the measures of means come from.
     errors: Errors = field(default_factory=Errors)
 
 

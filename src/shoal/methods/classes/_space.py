@@ -36,22 +36,15 @@ class Space:
 
     a_b and a_t the boundaries of the attribute's domain: for concepts the semantic distance (6.6) over the distance of
     the most marginal value and the value farthest from it; numbers are given on a scale of their own already.
-
-    Parameters
-    ----------
-    numeric
-        The scaled numbers.
-    codes
-        The codes of the concepts.
-    concepts
-        The taxonomy of each categorical attribute.
-    tables
-        For each categorical attribute the scaled squared distances of all pairs of concepts.
     """
 
+    #: The scaled numbers.
     numeric: Floats
+    #: The codes of the concepts.
     codes: NDArray[np.int32]
+    #: The taxonomy of each categorical attribute.
     concepts: tuple[Concepts, ...]
+    #: For each categorical attribute the scaled squared distances of all pairs of concepts.
     tables: tuple[Floats, ...]
 
     @classmethod

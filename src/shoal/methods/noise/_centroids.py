@@ -34,33 +34,22 @@ __all__ = ["Clustering", "DPRelease", "NoisyCentroids", "dp_microaggregate"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NoisyCentroids:
-    """The release of one set of attributes.
+    """The release of one set of attributes."""
 
-    Parameters
-    ----------
-    attributes
-        Which columns of the records these are.
-    centroids
-        One record per cluster, with noise, inside the declared domain.
-    sizes
-        How many records each stands for.
-    labels
-        The cluster of each input row, where the target lets it be known; else None.
-    scales
-        For each numeric attribute how far off the noise puts the mean of each cluster on average: the scale of Laplace
-        noise.
-    kind
-        The noise of the numbers.
-    clustering
-        How the clusters were found; ``"natural order"`` is insensitive and of one number.
-    """
-
+    #: Which columns of the records these are.
     attributes: AttributeSet
+    #: One record per cluster, with noise, inside the declared domain.
     centroids: Records
+    #: How many records each stands for.
     sizes: NDArray[np.int64]
+    #: The cluster of each input row, where the target lets it be known; else None.
     labels: NDArray[np.int32] | None
+    #: For each numeric attribute how far off the noise puts the mean of each cluster on average: the scale of Laplace
+    #: noise.
     scales: NDArray[np.float64]
+    #: The noise of the numbers.
     kind: NoiseKind
+    #: How the clusters were found; ``"natural order"`` is insensitive and of one number.
     clustering: Clustering
 
 

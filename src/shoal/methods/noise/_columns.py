@@ -137,20 +137,14 @@ class ConceptColumn:
     """A categorical column: all concepts of its hierarchy, values and what they generalise to.
 
     A concept that stands alone under one of the same label is one concept with it, so the missing value is one, too.
-
-    Parameters
-    ----------
-    attribute, hierarchy
-        What it is and how it generalises; all leaves are declared.
-    labels
-        What a concept is called in a release, in alphabetical order; None is the missing value.
-    leaves
-        The concept of each leaf.
     """
 
+    #: What it is and how it generalises; all leaves are declared.
     attribute: Attribute
     hierarchy: Hierarchy = field(repr=False)
+    #: What a concept is called in a release, in alphabetical order; None is the missing value.
     labels: tuple[str | None, ...] = field(repr=False)
+    #: The concept of each leaf.
     leaves: NDArray[np.int32] = field(repr=False)
     taxonomy: Concepts = field(repr=False)
 

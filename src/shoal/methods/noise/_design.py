@@ -37,28 +37,19 @@ class NoiseCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """Everything about the noise that depends on the plan and the number of records alone.
+    """Everything about the noise that depends on the plan and the number of records alone."""
 
-    Parameters
-    ----------
-    target, sets
-        What is protected, and which attributes are clustered together.
-    records, k
-        The number of records and the least size of a cluster.
-    costs
-        Of each attribute, numbers first, all records of a person together.
-    delta
-        What the release spends of delta: 0 unless noise is Gaussian.
-    pure
-        The noise where it is not Gaussian: box noise where several means move together, or Laplace throughout.
-    """
-
+    #: What is protected, and which attributes are clustered together.
     target: Target
     sets: tuple[AttributeSet, ...]
+    #: The number of records and the least size of a cluster.
     records: int
     k: int
+    #: Of each attribute, numbers first, all records of a person together.
     costs: tuple[NoiseCost, ...] = field(repr=False)
+    #: What the release spends of delta: 0 unless noise is Gaussian.
     delta: Fraction
+    #: The noise where it is not Gaussian: box noise where several means move together, or Laplace throughout.
     pure: NoiseKind
 
     @property

@@ -38,30 +38,21 @@ _NOISES: dict[NoiseKind, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clustered(Event):
-    """Records were put into clusters by some columns.
-
-    Parameters
-    ----------
-    target, variant
-        What is protected, and what the papers call it, if they do.
-    columns, clustering
-        What the clusters were found by, and how.
-    records, k
-        The number of records and the least size of a cluster, from which all sizes follow but under ``partition``.
-    sizes
-        How many clusters there are of each size: pairs of a size and a number.
-    file
-        The data file that holds the columns.
-    """
+    """Records were put into clusters by some columns."""
 
     name: ClassVar[str] = "clustered"
+    #: What is protected, and what the papers call it, if they do.
     target: Target
     variant: str | None
+    #: What the clusters were found by, and how.
     columns: tuple[str, ...]
     clustering: Clustering
+    #: The number of records and the least size of a cluster, from which all sizes follow but under ``partition``.
     records: int
     k: int
+    #: How many clusters there are of each size: pairs of a size and a number.
     sizes: tuple[tuple[int, int], ...]
+    #: The data file that holds the columns.
     file: str
 
     def describe(self) -> str:
@@ -184,24 +175,16 @@ class Noised(_Spending):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConceptsDrawn(_Spending):
-    """For every cluster one concept of a column was drawn by the exponential mechanism.
-
-    Parameters
-    ----------
-    concepts
-        How many there are to choose from.
-    missing
-        Whether the missing value is one of them.
-    sensitivity
-        By how much one record can change the marginality of a concept.
-    choice
-        The epsilon of each choice: all of the share, or its part where one record may change every cluster.
-    """
+    """For every cluster one concept of a column was drawn by the exponential mechanism."""
 
     name: ClassVar[str] = "concepts-drawn"
+    #: How many there are to choose from.
     concepts: int
+    #: Whether the missing value is one of them.
     missing: bool
+    #: By how much one record can change the marginality of a concept.
     sensitivity: Fraction
+    #: The epsilon of each choice: all of the share, or its part where one record may change every cluster.
     choice: Fraction
 
     def describe(self) -> str:
@@ -215,18 +198,12 @@ class ConceptsDrawn(_Spending):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Concentrated(Event):
-    """What all columns lose together under Gaussian noise, as one epsilon and delta.
-
-    Parameters
-    ----------
-    rho
-        The sum of the parts of all columns: zero-concentrated differential privacy.
-    epsilon_spent, delta_spent
-        What that is at most.
-    """
+    """What all columns lose together under Gaussian noise, as one epsilon and delta."""
 
     name: ClassVar[str] = "concentrated"
+    #: The sum of the parts of all columns: zero-concentrated differential privacy.
     rho: Fraction
+    #: What that is at most.
     epsilon_spent: Fraction
     delta_spent: Fraction
 

@@ -82,15 +82,6 @@ class BoxMeans(OptimalBoxNoise):
 class GaussianMeans:
     """Independent discrete Gaussian noise; pays for the square root of the sum of the squares of all moves.
 
-    Parameters
-    ----------
-    square
-        The most that the squares of the moves of all means add up to between neighbours, in units of the column.
-    rho
-        What the noise costs: it is rho-zero-concentrated differentially private.
-    grid
-        Noise and means are multiples of its step.
-
     Guarantee
     ---------
     P[noise = i steps] is exactly proportional to exp(-i^2 / 2v) with v = square / (2 rho step^2), so the Renyi
@@ -104,8 +95,11 @@ class GaussianMeans:
     29.0
     """
 
+    #: The most that the squares of the moves of all means add up to between neighbours, in units of the column.
     square: Fraction
+    #: What the noise costs: it is rho-zero-concentrated differentially private.
     rho: Fraction
+    #: Noise and means are multiples of its step.
     grid: NoiseGrid
 
     @property

@@ -160,21 +160,14 @@ def _filled(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Perturbed:
-    """What was drawn.
+    """What was drawn."""
 
-    Parameters
-    ----------
-    columns, release
-        The columns, and their noisy centroids.
-    events
-        The steps.
-    files
-        The released tables by the name of their file, each sorted by its values.
-    """
-
+    #: The columns, and their noisy centroids.
     columns: Columns
     release: DPRelease
+    #: The steps.
     events: tuple[Event, ...]
+    #: The released tables by the name of their file, each sorted by its values.
     files: dict[str, pa.Table]
 
 

@@ -131,29 +131,19 @@ class EpsilonBudget(Requirement):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class NoisyCentroidsPrivacy(PromiseKind):
-    """What a release of noisy centroids promises; one subclass for each target.
+    """What a release of noisy centroids promises; one subclass for each target."""
 
-    Parameters
-    ----------
-    epsilon
-        What all columns spend together.
-    target
-        What is protected: see `dp_microaggregate`.
-    k
-        The least size of a cluster.
-    delta
-        What the factor does not cover; 0 unless noise is Gaussian.
-    left_out
-        Columns that left out records which miss a value of them. The schema tells, so certificates do not list them.
-    records_per_person
-        The most records of a person that are used, where the promise is one to persons.
-    """
-
+    #: What all columns spend together.
     epsilon: Number = field(metadata=within("(0, inf)"))
+    #: What is protected: see `dp_microaggregate`.
     target: Target
+    #: The least size of a cluster.
     k: int = field(metadata=WHOLE)
+    #: Columns that left out records which miss a value of them. The schema tells, so certificates do not list them.
     left_out: tuple[str, ...] = ()
+    #: The most records of a person that are used, where the promise is one to persons.
     records_per_person: int | None = field(default=None, metadata=optional(WHOLE))
+    #: What the factor does not cover; 0 unless noise is Gaussian.
     delta: Number = field(default=0, metadata=within("[0, 1)"))
     protects: ClassVar[Target]
     sentence: ClassVar[str]

@@ -23,17 +23,6 @@ Scaling = Literal["z-score", "domain"]
 class Records:
     """Records of p numeric and q categorical attributes, row by row.
 
-    Parameters
-    ----------
-    numeric
-        A matrix of n x p finite numbers.
-    codes
-        A matrix of n x q codes of concepts.
-    taxonomies
-        One per column of ``codes``.
-    lower, upper
-        The declared bounds of the numeric attributes, both or none; every number lies within.
-
     Examples
     --------
     >>> people = Records(numeric=[[31, 2.5], [47, 3.0]], codes=[[0], [1]], taxonomies=[Concepts.flat(2)])
@@ -41,9 +30,13 @@ class Records:
     Records(2 records, 2 numeric and 1 categorical attributes)
     """
 
+    #: A matrix of n x p finite numbers.
     numeric: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+    #: A matrix of n x q codes of concepts.
     codes: NDArray[np.int32] = field(default_factory=lambda: np.empty((0, 0), np.int32))
+    #: One per column of ``codes``.
     taxonomies: tuple[Concepts, ...] = ()
+    #: The declared bounds of the numeric attributes, both or none; every number lies within.
     lower: NDArray[np.float64] | None = None
     upper: NDArray[np.float64] | None = None
 

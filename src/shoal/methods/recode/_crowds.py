@@ -19,22 +19,15 @@ class Crowd:
     The persons of a merged class are not the sum of those of its parts. But as soon as one part has enough, so has the
     class; and where none has, the persons of all parts are known, and so are those of the class. So nodes are rolled up
     from each other as with records, exactly, and the less there is to keep the higher they are.
-
-    Parameters
-    ----------
-    enough
-        The number of persons that is asked for.
-    full
-        Which classes have as many.
-    keys
-        ``class * number + person`` of the persons of all other classes, ascending.
-    number
-        The number of all persons.
     """
 
+    #: The number of persons that is asked for.
     enough: int
+    #: Which classes have as many.
     full: Mask
+    #: ``class * number + person`` of the persons of all other classes, ascending.
     keys: Counts
+    #: The number of all persons.
     number: int
 
     @classmethod

@@ -76,20 +76,13 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OccupiedTuples:
-    """The distinct quasi-identifiers that hold records, whatever their sensitive values.
+    """The distinct quasi-identifiers that hold records, whatever their sensitive values."""
 
-    Parameters
-    ----------
-    columns
-        Leaf codes, shape ``(attributes, tuples)``, in lexicographic order.
-    counts
-        Records per tuple.
-    labels
-        The tuple of every row of the frequencies; -1 where it holds no records.
-    """
-
+    #: Leaf codes, shape ``(attributes, tuples)``, in lexicographic order.
     columns: Codes
+    #: Records per tuple.
     counts: Counts
+    #: The tuple of every row of the frequencies; -1 where it holds no records.
     labels: Codes
 
     @classmethod

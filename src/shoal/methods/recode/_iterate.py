@@ -92,20 +92,13 @@ class Iterate(LocalMethod):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prices:
-    """What a suppressed record costs in each round: little at first, as it has more rounds ahead.
+    """What a suppressed record costs in each round: little at first, as it has more rounds ahead."""
 
-    Parameters
-    ----------
-    first
-        The price of the first round, in (0, 1]; 1 is the cost of a record of which everything is ``*``.
-    growth
-        What the price is multiplied by when no node saves enough, in (1, inf). The last price is 1.
-    saving
-        The share of the price of all remaining records that a node must save, in [0, 1).
-    """
-
+    #: The price of the first round, in (0, 1]; 1 is the cost of a record of which everything is ``*``.
     first: float = 0.05
+    #: What the price is multiplied by when no node saves enough, in (1, inf). The last price is 1.
     growth: float = 1.5
+    #: The share of the price of all remaining records that a node must save, in [0, 1).
     saving: float = 0.02
 
     def note(self, problems: Problems, title: str) -> None:

@@ -161,34 +161,23 @@ class Lattice:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Node:
-    """The distinct tuples of a node in lexicographic order, sensitive values last; its classes are runs of them.
-
-    Parameters
-    ----------
-    maps
-        The codes of the leaves of every quasi-identifier.
-    columns
-        Codes of the quasi-identifiers at ``levels``, then of the sensitive attributes; one column per row.
-    counts
-        Records per tuple; in a second row those of the population, where there is one.
-    starts
-        The first tuple of every class.
-    totals
-        The sums of the counts of every class, likewise.
-    costs
-        What a record of every class costs, where the lattice knows costs.
-    crowd
-        The persons of the classes, where persons have several records.
-    """
+    """The distinct tuples of a node in lexicographic order, sensitive values last; its classes are runs of them."""
 
     frequencies: Frequencies
     levels: Levels
+    #: The codes of the leaves of every quasi-identifier.
     maps: tuple[Codes, ...]
+    #: Codes of the quasi-identifiers at ``levels``, then of the sensitive attributes; one column per row.
     columns: Codes
+    #: Records per tuple; in a second row those of the population, where there is one.
     counts: Counts
+    #: The first tuple of every class.
     starts: Counts
+    #: The sums of the counts of every class, likewise.
     totals: Counts
+    #: What a record of every class costs, where the lattice knows costs.
     costs: Floats
+    #: The persons of the classes, where persons have several records.
     crowd: Crowd | None = None
 
     @property

@@ -33,24 +33,16 @@ _NODES = 200_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Linked:
-    """What is released of whom.
+    """What is released of whom."""
 
-    Parameters
-    ----------
-    kept
-        The persons that are released.
-    whole
-        The recoding of the tuples, for the records of these persons.
-    frequencies, recoding
-        Every tuple twice, the records of the released persons and those of the others, and what becomes of each.
-    suppressed
-        The records of the others.
-    """
-
+    #: The persons that are released.
     kept: Mask
+    #: The recoding of the tuples, for the records of these persons.
     whole: Recoding
+    #: Every tuple twice, the records of the released persons and those of the others, and what becomes of each.
     frequencies: Frequencies
     recoding: Recoding
+    #: The records of the others.
     suppressed: int
 
     @classmethod

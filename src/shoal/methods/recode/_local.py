@@ -46,31 +46,23 @@ class LocalMethod(Recode):
     What a method makes is compared with full-domain recoding: a search looks for a node that loses less, which takes
     little as it only has to look at nodes that may (at most 5,000 of them, fewer in large tables), and the better of
     the two is released. The result says whether all other nodes were ruled out.
-
-    Parameters
-    ----------
-    quality
-        What to minimise: a measure, its name, or its name and parameters as in a plan file. The method itself is
-        guided by the cost of single cells where the measure has one, else by loss.
-    suppression_limit
-        The greatest share of records that may be suppressed, in [0, 1]; compared exactly, 0.05 being 1/20.
-    weights, balance
-        Of the measure, where ``quality`` is a name (see :class:`~shoal.quality.Measure`).
-    time_limit
-        Seconds after which the method makes do with what it has; the last step may take a little longer. None waits
-        until it is done.
-    links
-        ``"kept"``: the pseudonym of the person is released, which links all records of a person. k persons then share
-        all their records, as a multiset of released quasi-identifiers, and whoever does not is suppressed with all
-        records; the method is run for larger and larger crowds, each with its own ``time_limit``, and compared with
-        full-domain recoding. By default links are ``"cut"``: such a pseudonym is not released.
     """
 
+    #: What to minimise: a measure, its name, or its name and parameters as in a plan file. The method itself is guided
+    #: by the cost of single cells where the measure has one, else by loss.
     quality: str | Mapping[str, object] | Measure = "loss"
+    #: The greatest share of records that may be suppressed, in [0, 1]; compared exactly, 0.05 being 1/20.
     suppression_limit: Number = 0.05
+    #: Of the measure, where ``quality`` is a name (see :class:`~shoal.quality.Measure`).
     weights: Mapping[str, float] = field(default_factory=dict)
     balance: float = 0.5
+    #: Seconds after which the method makes do with what it has; the last step may take a little longer. None waits
+    #: until it is done.
     time_limit: float | None = None
+    #: ``"kept"``: the pseudonym of the person is released, which links all records of a person. k persons then share
+    #: all their records, as a multiset of released quasi-identifiers, and whoever does not is suppressed with all
+    #: records; the method is run for larger and larger crowds, each with its own ``time_limit``, and compared with
+    #: full-domain recoding. By default links are ``"cut"``: such a pseudonym is not released.
     links: Literal["cut", "kept"] | None = None
 
     def __post_init__(self) -> None:

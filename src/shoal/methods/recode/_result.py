@@ -16,20 +16,13 @@ __all__ = ["ExploredLattice", "SearchResult", "Solution"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solution:
-    """A node of the lattice that keeps the promise.
+    """A node of the lattice that keeps the promise."""
 
-    Parameters
-    ----------
-    levels
-        One level per quasi-identifier.
-    value
-        The measure of its release; lower is better.
-    suppressed
-        The number of records that it suppresses.
-    """
-
+    #: One level per quasi-identifier.
     levels: tuple[int, ...]
+    #: The measure of its release; lower is better.
     value: float
+    #: The number of records that it suppresses.
     suppressed: int
 
     @property
@@ -45,18 +38,12 @@ class Solution:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ExploredLattice:
-    """The nodes that a search looked at, as arrays of one row per node, for display.
+    """The nodes that a search looked at, as arrays of one row per node, for display."""
 
-    Parameters
-    ----------
-    heights
-        The top level of every quasi-identifier.
-    levels, values, suppressed
-        The nodes checked, the measure of their releases and their suppressed records. The value is infinite where the
-        node does not keep the promise within the suppression limit.
-    """
-
+    #: The top level of every quasi-identifier.
     heights: tuple[int, ...]
+    #: The nodes checked, the measure of their releases and their suppressed records. The value is infinite where the
+    #: node does not keep the promise within the suppression limit.
     levels: npt.NDArray[np.int32]
     values: npt.NDArray[np.float64]
     suppressed: npt.NDArray[np.int64]
@@ -64,49 +51,34 @@ class ExploredLattice:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SearchResult:
-    """A recoding and what is known about its quality.
+    """A recoding and what is known about its quality."""
 
-    Parameters
-    ----------
-    recoding
-        What was decided for every distinct tuple.
-    measure
-        What was minimised.
-    value
-        The measure of the recoding; lower is better.
-    bound
-        No node has a lower value if its classes are removed by the ``rule``: proved by the search. None for local
-        methods, which prove nothing.
-    rule
-        How classes are chosen for removal at a node, where the promises leave a choice. Nothing is proved of other
-        choices. None where they leave none.
-    records, suppressed
-        The number of records of the table, and of those that the recoding suppresses.
-    checked, pruned, nodes
-        Of all ``nodes`` of the lattice, how many were checked and how many were ruled out by bounds.
-    solutions
-        The best nodes that were checked, best first; empty for local methods.
-    lattice
-        The nodes that were checked, for display; None for local methods.
-    notes
-        What else was decided on the way, one sentence each.
-    released
-        What is released instead of the recoding that was searched for, where columns become aggregates of classes.
-    """
-
+    #: What was decided for every distinct tuple.
     recoding: Recoding
+    #: What was minimised.
     measure: Measure
+    #: The measure of the recoding; lower is better.
     value: float
+    #: No node has a lower value if its classes are removed by the ``rule``: proved by the search. None for local
+    #: methods, which prove nothing.
     bound: float | None = None
+    #: How classes are chosen for removal at a node, where the promises leave a choice. Nothing is proved of other
+    #: choices. None where they leave none.
     rule: str | None = None
+    #: The number of records of the table, and of those that the recoding suppresses.
     records: int
     suppressed: int
+    #: Of all ``nodes`` of the lattice, how many were checked and how many were ruled out by bounds.
     checked: int = 0
     pruned: int = 0
     nodes: int = 0
+    #: The best nodes that were checked, best first; empty for local methods.
     solutions: tuple[Solution, ...] = ()
+    #: The nodes that were checked, for display; None for local methods.
     lattice: ExploredLattice | None = None
+    #: What else was decided on the way, one sentence each.
     notes: tuple[str, ...] = field(default=())
+    #: What is released instead of the recoding that was searched for, where columns become aggregates of classes.
     released: Recoding | None = None
 
     @property

@@ -38,24 +38,16 @@ OperatorName = Literal["trim", "sampling"]
 
 @dataclass(frozen=True, kw_only=True)
 class Operator(ABC):
-    """What happens to the classes of a scheme, with the promise that this keeps.
+    """What happens to the classes of a scheme, with the promise that this keeps."""
 
-    Parameters
-    ----------
-    epsilon, delta
-        What is promised, given the scheme.
-    definition
-        What (epsilon, delta) means; see `shoal.methods.truthful.parameters.parameters`.
-    exact_delta
-        The smallest delta that is attained, rounded up to a float.
-    per_person
-        How many records a person has at most; (epsilon, delta) is what such a person is promised.
-    """
-
+    #: What is promised, given the scheme.
     epsilon: Fraction
     delta: Fraction
+    #: The smallest delta that is attained, rounded up to a float.
     exact_delta: float
+    #: What (epsilon, delta) means; see `shoal.methods.truthful.parameters.parameters`.
     definition: Definition = "probabilistic"
+    #: How many records a person has at most; (epsilon, delta) is what such a person is promised.
     per_person: int = 1
     name: ClassVar[OperatorName]
     doing: ClassVar[str]
@@ -134,19 +126,14 @@ class Operator(ABC):
 class Trimming(Operator):
     """Show X = c - M of the c records of a class if that is at least ``least``, nothing otherwise.
 
-    Parameters
-    ----------
-    m
-        What a class loses on average: M = m + L, L discrete Laplace conditioned on L >= -m.
-    smallest
-        The smallest class that is shown.
-
     Guarantee
     ---------
     (epsilon, delta)-differential privacy in both senses, given the scheme: see `shoal.methods.truthful.trimming`.
     """
 
+    #: What a class loses on average: M = m + L, L discrete Laplace conditioned on L >= -m.
     m: int
+    #: The smallest class that is shown.
     smallest: int = 1
     name: ClassVar[OperatorName] = "trim"
     doing: ClassVar[str] = "trimming"

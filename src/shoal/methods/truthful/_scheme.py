@@ -50,28 +50,19 @@ SCORES: dict[str, Callable[[Setting], Score]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Searched:
-    """How a scheme was chosen. But for the private choice itself, nothing in it was read off the data.
+    """How a scheme was chosen. But for the private choice itself, nothing in it was read off the data."""
 
-    Parameters
-    ----------
-    how
-        ``draw``, ``split walk``, ``published walk``, ``tree`` or ``fixed``.
-    score, sensitivity
-        What was maximised, and how much one record can change it.
-    epsilon
-        What the choice spent.
-    selections, candidates
-        How many selections were made; the number of nodes of the lattice.
-    levels
-        The chosen level of every column; None for a multi-dimensional scheme.
-    """
-
+    #: ``draw``, ``split walk``, ``published walk``, ``tree`` or ``fixed``.
     how: str
+    #: What was maximised, and how much one record can change it.
     score: str
     sensitivity: Fraction
+    #: What the choice spent.
     epsilon: Fraction
+    #: How many selections were made; the number of nodes of the lattice.
     selections: int
     candidates: int
+    #: The chosen level of every column; None for a multi-dimensional scheme.
     levels: Levels | None
 
     @property
@@ -82,21 +73,14 @@ class Searched:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Drawn:
-    """What a run of the method gives.
+    """What a run of the method gives."""
 
-    Parameters
-    ----------
-    tuples
-        The released tuples with their numbers of copies.
-    searched, operator
-        How the scheme was chosen, and what happened to its classes.
-    scheme
-        The tuples of the whole table under the scheme, before the operator. *Never to be published*, unlike the others.
-    """
-
+    #: The released tuples with their numbers of copies.
     tuples: Tuples
+    #: How the scheme was chosen, and what happened to its classes.
     searched: Searched
     operator: Operator
+    #: The tuples of the whole table under the scheme, before the operator. *Never to be published*, unlike the others.
     scheme: Tuples = field(repr=False)
 
 

@@ -63,24 +63,16 @@ class Shows(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Setting:
-    """What a score is made for.
+    """What a score is made for."""
 
-    Parameters
-    ----------
-    frequencies
-        The table; with a target, that is its only sensitive attribute, else there is none.
-    low, high
-        The schemes to choose from: the nodes between these two.
-    operator
-        What will happen to the classes of the scheme.
-    weights
-        Importance of attributes; 1 for those not named.
-    """
-
+    #: The table; with a target, that is its only sensitive attribute, else there is none.
     frequencies: Frequencies
+    #: The schemes to choose from: the nodes between these two.
     low: Levels
     high: Levels
+    #: What will happen to the classes of the scheme.
     operator: Shows
+    #: Importance of attributes; 1 for those not named.
     weights: Mapping[str, float]
 
     @property

@@ -20,20 +20,13 @@ LARGEST_LATTICE = 10**6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """A node, and how it was chosen.
+    """A node, and how it was chosen."""
 
-    Parameters
-    ----------
-    levels
-        The node.
-    selections
-        How many selections were made.
-    candidates
-        How many nodes there were to choose from; known without the data.
-    """
-
+    #: The node.
     levels: Levels
+    #: How many selections were made.
     selections: int
+    #: How many nodes there were to choose from; known without the data.
     candidates: int
 
 

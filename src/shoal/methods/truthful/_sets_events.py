@@ -14,23 +14,16 @@ __all__ = ["Composed", "JointTrimmed", "PairsChosen", "TablesTrimmed"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TablesTrimmed(Event):
-    """Tables over some columns each were made, and a random number of records of every class was left out.
-
-    Parameters
-    ----------
-    tables, levels
-        The columns of each table, and the level that each of them was generalised to.
-    m, variance
-        How many records a class lost on average, and the variance of that number.
-    rho
-        What all these tables lose together.
-    """
+    """Tables over some columns each were made, and a random number of records of every class was left out."""
 
     name: ClassVar[str] = "tables-trimmed"
+    #: The columns of each table, and the level that each of them was generalised to.
     tables: tuple[tuple[str, ...], ...]
     levels: tuple[tuple[int, ...], ...]
+    #: How many records a class lost on average, and the variance of that number.
     m: int
     variance: Fraction
+    #: What all these tables lose together.
     rho: Fraction
 
     def describe(self) -> str:
@@ -43,22 +36,15 @@ class TablesTrimmed(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairsChosen(Event):
-    """Pairs of columns, and how far each is generalised, were chosen privately, one after the other.
-
-    Parameters
-    ----------
-    pairs, levels
-        What was chosen, in that order.
-    candidates
-        How many pairs with their levels there were to choose from; known without the data.
-    epsilon_each, rho
-        The epsilon of each choice, and what all of them lose together.
-    """
+    """Pairs of columns, and how far each is generalised, were chosen privately, one after the other."""
 
     name: ClassVar[str] = "pairs-chosen"
+    #: What was chosen, in that order.
     pairs: tuple[tuple[str, ...], ...]
     levels: tuple[tuple[int, ...], ...]
+    #: How many pairs with their levels there were to choose from; known without the data.
     candidates: int
+    #: The epsilon of each choice, and what all of them lose together.
     epsilon_each: Fraction
     rho: Fraction
 
@@ -73,26 +59,18 @@ class PairsChosen(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointTrimmed(Event):
-    """A table of all columns was made by a scheme that was drawn privately, and trimmed like the others.
-
-    Parameters
-    ----------
-    columns, levels
-        Its columns, and the lowest level of each; values of one column may be generalised differently.
-    epsilon_scheme
-        The epsilon of drawing the scheme.
-    m, variance
-        How many records a class lost on average, and the variance of that number.
-    rho
-        What the scheme and the table lose together.
-    """
+    """A table of all columns was made by a scheme that was drawn privately, and trimmed like the others."""
 
     name: ClassVar[str] = "joint-trimmed"
+    #: Its columns, and the lowest level of each; values of one column may be generalised differently.
     columns: tuple[str, ...]
     levels: tuple[int, ...]
+    #: The epsilon of drawing the scheme.
     epsilon_scheme: Fraction
+    #: How many records a class lost on average, and the variance of that number.
     m: int
     variance: Fraction
+    #: What the scheme and the table lose together.
     rho: Fraction
 
     def describe(self) -> str:

@@ -43,13 +43,6 @@ _LARGEST_TABLE = 1 << 24
 class Survival:
     """The worth of a class by its number of records.
 
-    Parameters
-    ----------
-    table
-        ``table[c]`` for c up to the last entry: integers (as floats, which hold them exactly), never falling.
-    slope
-        What every record beyond the last entry adds; an integer, at least 0.
-
     Examples
     --------
     >>> worth = Survival(table=np.array([0.0, 0.0, 5.0]), slope=2)
@@ -57,7 +50,9 @@ class Survival:
     ([0.0, 5.0, 9.0], 5)
     """
 
+    #: ``table[c]`` for c up to the last entry: integers (as floats, which hold them exactly), never falling.
     table: Floats
+    #: What every record beyond the last entry adds; an integer, at least 0.
     slope: int
 
     def __post_init__(self) -> None:

@@ -73,18 +73,12 @@ UNIT_BITS = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cells:
-    """The cells of a drawn tree; those of which nothing can be released may be missing.
+    """The cells of a drawn tree; those of which nothing can be released may be missing."""
 
-    Parameters
-    ----------
-    levels, codes
-        One row per cell, one column per attribute: the level of its value, and its code at that level.
-    owners
-        The cell of every distinct tuple of the lattice's lowest node; -1 where nothing can be released.
-    """
-
+    #: One row per cell, one column per attribute: the level of its value, and its code at that level.
     levels: npt.NDArray[np.int32]
     codes: npt.NDArray[np.int32]
+    #: The cell of every distinct tuple of the lattice's lowest node; -1 where nothing can be released.
     owners: Integers
 
 

@@ -25,21 +25,14 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tuples:
-    """Distinct tuples of generalised values, each with a number of records.
+    """Distinct tuples of generalised values, each with a number of records."""
 
-    Parameters
-    ----------
-    hierarchies
-        One per column.
-    levels, codes
-        One row per tuple, one column per column: the level of the value and its code at that level.
-    counts
-        Records per tuple.
-    """
-
+    #: One per column.
     hierarchies: tuple[Hierarchy, ...]
+    #: One row per tuple, one column per column: the level of the value and its code at that level.
     levels: Codes
     codes: Codes
+    #: Records per tuple.
     counts: Integers
 
     def __len__(self) -> int:

@@ -16,14 +16,6 @@ __all__ = ["UncertainPrivacy", "compose"]
 class UncertainPrivacy:
     """(beta, epsilon, delta)-UDP: sampling with probability beta, then the algorithm, is (epsilon, delta)-private.
 
-    Parameters
-    ----------
-    beta : number in (0, 1]
-        1 says that the algorithm is (epsilon, delta)-differentially private without sampling.
-    epsilon : number, at least 0
-    delta : number in [0, 1)
-    definition : "probabilistic" or "standard"
-
     Guarantee
     ---------
     [LQS10 Def. 4] (seed 002), add/remove neighbours.
@@ -35,6 +27,7 @@ class UncertainPrivacy:
     0.1586
     """
 
+    #: 1 says that the algorithm is (epsilon, delta)-differentially private without sampling.
     beta: Fraction
     epsilon: Fraction
     delta: Fraction

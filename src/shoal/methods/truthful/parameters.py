@@ -50,29 +50,19 @@ SAMPLER_BITS = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
-    """A sampling rate and a threshold, with the promise they keep.
+    """A sampling rate and a threshold, with the promise they keep."""
 
-    Parameters
-    ----------
-    epsilon : Fraction in (0, 40]
-        Exactly what was asked for.
-    delta : Fraction in (0, 1)
-        Exactly what was asked for.
-    beta : Fraction in (0, 1 - exp(-epsilon)]
-        The rate at which the sampler really samples, a multiple of 2^-64.
-    k : int, at least 1
-        Tuples that appear fewer times in the sample are suppressed.
-    exact_delta : float
-        The smallest delta that (k, beta, epsilon) attains, rounded up to a float.
-    definition : "probabilistic" or "standard"
-        What (epsilon, delta) means, see `parameters`.
-    """
-
+    #: Exactly what was asked for.
     epsilon: Fraction
+    #: Exactly what was asked for.
     delta: Fraction
+    #: The rate at which the sampler really samples, a multiple of 2^-64.
     beta: Fraction
+    #: Tuples that appear fewer times in the sample are suppressed.
     k: int
+    #: The smallest delta that (k, beta, epsilon) attains, rounded up to a float.
     exact_delta: float
+    #: What (epsilon, delta) means, see `parameters`.
     definition: Definition = "probabilistic"
 
     def __post_init__(self) -> None:

@@ -52,23 +52,15 @@ _COMPOUND = re.compile(r"(?:patient|pasient|versichert|proband|klient|klant|kund
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """What a name is about.
+    """What a name is about."""
 
-    Parameters
-    ----------
-    key
-        Its name in the table of words.
-    role
-        What a column of this topic is drafted as.
-    means
-        How a draft calls it.
-    nominal
-        Whether numbers are codes that name something, not quantities.
-    """
-
+    #: Its name in the table of words.
     key: str
+    #: What a column of this topic is drafted as.
     role: Role
+    #: How a draft calls it.
     means: str
+    #: Whether numbers are codes that name something, not quantities.
     nominal: bool = False
 
 

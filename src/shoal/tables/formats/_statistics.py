@@ -161,17 +161,11 @@ ANY = "*"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Codebook:
-    """What a file says of its columns.
+    """What a file says of its columns."""
 
-    Parameters
-    ----------
-    labels
-        The label of every code, by column.
-    titles
-        What columns are called at length.
-    """
-
+    #: The label of every code, by column.
     labels: Mapping[str, Mapping[Code, str]] = field(default_factory=dict)
+    #: What columns are called at length.
     titles: Mapping[str, str] = field(default_factory=dict)
 
     def coded(self, name: str, values: Sequence[str | None], *, texts: bool) -> Coded | None:
