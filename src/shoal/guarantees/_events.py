@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar
+from string import Formatter
+from typing import Any, ClassVar, dataclass_transform
 
 from shoal.errors import counted, quoted
 from shoal.schema import Schema
@@ -38,11 +38,21 @@ UNLESS_DEFAULT: dict[str, bool] = {_UNLESS_DEFAULT: True}
 """The metadata of a field that a certificate states only where it is not the default."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event(ABC):
-    """Something that a step did; one that spends privacy budget has fields ``epsilon_spent`` and ``delta_spent``."""
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """Something that a step did; one that spends privacy budget has fields ``epsilon_spent`` and ``delta_spent``.
+
+    Every kind of event is a frozen dataclass by inheritance. It is said in one sentence: ``sentence`` with the fields
+    in their places, or what ``describe`` returns where that is not enough.
+    """
 
     name: ClassVar[str]
+    #: ``{columns!q}`` lists names in backticks, ``{columns!n:,}`` is how many there are, ``{rho!f:.4g}`` is a float
+    sentence: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, kw_only=True)(cls)
 
     @property
     def epsilon(self) -> Fraction:
@@ -54,9 +64,10 @@ class Event(ABC):
         """The delta that this step spends."""
         return Fraction(getattr(self, "delta_spent", 0))
 
-    @abstractmethod
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return _SENTENCES.vformat(self.sentence, (), fields)
 
     def to_json(self) -> dict[str, object]:
         """Return the event as it stands in a certificate."""
@@ -75,7 +86,7 @@ class Event(ABC):
         kinds: list[type[Event]] = [cls]
         for kind in kinds:
             kinds += kind.__subclasses__()
-        known = {getattr(kind, "name", ""): kind for kind in kinds}[str(step["step"])]
+        known = {kind.name: kind for kind in kinds if hasattr(kind, "name")}[str(step["step"])]
         given = {
             field.name: (field.type, step[field.name])
             for field in dataclasses.fields(known)
@@ -89,11 +100,10 @@ class Event(ABC):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Dropped(Event):
     """Columns were removed: identifiers, and those that the schema leaves out though they name nobody."""
 
-    name: ClassVar[str] = "dropped"
+    name = "dropped"
     columns: tuple[str, ...]
     left_out: tuple[str, ...] = field(default=(), metadata=UNLESS_DEFAULT)
 
@@ -112,11 +122,10 @@ class Dropped(Event):
         return f"{removed} {left_out}".strip()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Pseudonymized(Event):
     """Identifiers were replaced by keyed pseudonyms; who holds the key can link them back."""
 
-    name: ClassVar[str] = "pseudonymized"
+    name = "pseudonymized"
     columns: tuple[str, ...]
     algorithm: str = "HMAC-SHA-256"
 
@@ -128,11 +137,10 @@ class Pseudonymized(Event):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut(Event):
     """Records that miss a value of a column with ``missing = "drop"`` were left out."""
 
-    name: ClassVar[str] = "left-out"
+    name = "left-out"
     records: int
     columns: tuple[str, ...]
 
@@ -141,11 +149,10 @@ class LeftOut(Event):
         return f"Left out {counted(self.records, 'record')} with missing values in {_columns(self.columns)}."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Bounded(Event):
     """At most so many records of every person were kept, drawn at random among that person's own."""
 
-    name: ClassVar[str] = "bounded"
+    name = "bounded"
     #: The column that says whose record it is.
     column: str
     #: The most that is kept of a person.
@@ -157,11 +164,10 @@ class Bounded(Event):
         return f"Kept {kept} of every person (`{self.column}`), drawn at random among that person's records."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Generalized(Event):
     """Quasi-identifiers were generalised; ``levels`` are those of a full-domain recoding, else empty."""
 
-    name: ClassVar[str] = "generalized"
+    name = "generalized"
     method: str
     columns: tuple[str, ...]
     levels: tuple[int, ...] = ()
@@ -178,11 +184,10 @@ class Generalized(Event):
         return f"Generalised every value of a column to one level of its hierarchy (level/top): {chosen}."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SchemeChosen(Event):
     """A generalisation scheme was chosen by private selections."""
 
-    name: ClassVar[str] = "scheme-chosen"
+    name = "scheme-chosen"
     #: ``draw`` over all nodes of the lattice, ``tree``: a draw over all trees of specialisations, ``split walk``,
     #: ``published walk`` (whose last step no proof covers), or ``fixed``: nothing was chosen.
     search: str
@@ -209,11 +214,10 @@ class SchemeChosen(Event):
         return f"Chose the generalisation scheme by {chosen} (score: {self.score}; epsilon {_number(self.epsilon)})."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Sampled(Event):
     """Records were sampled, and tuples that were sampled too few times were left out."""
 
-    name: ClassVar[str] = "sampled"
+    name = "sampled"
     #: The probability with which each record was sampled.
     beta: Fraction
     #: Tuples that were sampled fewer times were left out.
@@ -222,21 +226,16 @@ class Sampled(Event):
     epsilon_spent: Fraction
     delta_spent: Fraction
     definition: str
-
-    def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
-        return (
-            f"Sampled every record with probability {float(self.beta):.6g} and left out every combination of values "
-            f"that was sampled fewer than {self.k:,} times (epsilon {_number(self.epsilon)}, delta "
-            f"{_number(self.delta)})."
-        )
+    sentence = (
+        "Sampled every record with probability {beta!f:.6g} and left out every combination of values that was sampled "
+        "fewer than {k:,} times (epsilon {epsilon_spent!f:.6g}, delta {delta_spent!f:.6g})."
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Trimmed(Event):
     """A random number of records of every class was left out, and classes with too few left."""
 
-    name: ClassVar[str] = "trimmed"
+    name = "trimmed"
     #: How many records a class lost on average.
     m: int
     #: Classes with fewer records left were left out.
@@ -256,36 +255,27 @@ class Trimmed(Event):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Filtered(Event):
     """Drawn classes that violate a model were left out; what is left depends on nothing but the drawn classes."""
 
-    name: ClassVar[str] = "filtered"
+    name = "filtered"
     models: tuple[str, ...]
-
-    def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
-        return f"Left out classes that violate {quoted(self.models)}."
+    sentence = "Left out classes that violate {models!q}."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Suppressed(Event):
     """Records of classes that no promise allows were removed."""
 
-    name: ClassVar[str] = "suppressed"
+    name = "suppressed"
     records: int
     of: int
-
-    def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
-        return f"Suppressed {self.records:,} of {self.of:,} records."
+    sentence = "Suppressed {records:,} of {of:,} records."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Repeated(Event):
     """Identifiers have the same value in several records, which every promise counts one by one."""
 
-    name: ClassVar[str] = "repeated"
+    name = "repeated"
     #: The identifiers, and how many different values each has.
     columns: tuple[str, ...]
     values: tuple[int, ...]
@@ -301,11 +291,10 @@ class Repeated(Event):
         return f"{'; '.join(told)}: promises count records (the role `person` makes them count people)."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Counted(Event):
     """The persons of the released records were counted."""
 
-    name: ClassVar[str] = "counted"
+    name = "counted"
     #: The column that says whose record it is.
     column: str
     #: The released records, and the persons that they are of.
@@ -357,16 +346,12 @@ class Counted(Event):
         return self.fewest if self.hidden is None else self.hidden
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Ordered(Event):
     """Records were put in an order that holds nothing of the input's order."""
 
-    name: ClassVar[str] = "ordered"
+    name = "ordered"
     by: str = "the released values"
-
-    def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
-        return f"Ordered the records by {self.by}, so that their order tells nothing more."
+    sentence = "Ordered the records by {by}, so that their order tells nothing more."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -390,6 +375,16 @@ def budget(events: Iterable[Event]) -> Budget:
         epsilon=sum((step.epsilon for step in steps), Fraction(0)),
         delta=sum((step.delta for step in steps), Fraction(0)),
     )
+
+
+class _Sentences(Formatter):
+    _conversions: ClassVar[dict[str | None, Callable[[Any], object]]] = {"q": quoted, "n": len, "f": float}
+
+    def convert_field(self, value: object, conversion: str | None) -> object:
+        return self._conversions[conversion](value) if conversion else value
+
+
+_SENTENCES = _Sentences()
 
 
 def _tuples(value: object) -> object:

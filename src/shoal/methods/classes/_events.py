@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
 
 from shoal.errors import counted, quoted
 from shoal.guarantees import Event
@@ -29,25 +27,20 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Bucketized(Event):
     """Confidential values were replaced by buckets; ``sizes`` are the records of each."""
 
-    name: ClassVar[str] = "bucketized"
+    name = "bucketized"
     columns: tuple[str, ...]
     buckets: int
     sizes: tuple[int, ...]
-
-    def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
-        return f"Replaced the values of {quoted(self.columns)} by {self.buckets:,} buckets of near values."
+    sentence = "Replaced the values of {columns!q} by {buckets:,} buckets of near values."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CellsSuppressed(Event):
     """Single cells of quasi-identifiers became ``*``."""
 
-    name: ClassVar[str] = "cells-suppressed"
+    name = "cells-suppressed"
     #: The quasi-identifiers, and how many cells of each were suppressed.
     columns: tuple[str, ...]
     cells: tuple[int, ...]
@@ -72,11 +65,10 @@ class CellsSuppressed(Event):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Classed(Event):
     """Records were put into classes."""
 
-    name: ClassVar[str] = "classed"
+    name = "classed"
     method: str
     form: str
     columns: tuple[str, ...]
@@ -98,54 +90,38 @@ class Classed(Event):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Permuted(Event):
     """The values of some columns changed places inside their classes, at random; the classes are not published."""
 
-    name: ClassVar[str] = "permuted"
+    name = "permuted"
     columns: tuple[str, ...]
-
-    def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
-        return f"Exchanged the values of {quoted(self.columns)} between the records of each class, at random."
+    sentence = "Exchanged the values of {columns!q} between the records of each class, at random."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Separated(Event):
     """Columns were released in two tables that only the class links."""
 
-    name: ClassVar[str] = "separated"
+    name = "separated"
     identifying: tuple[str, ...]
     confidential: tuple[str, ...]
     class_column: str
-
-    def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
-        return (
-            f"Released {quoted(self.identifying)} and {quoted(self.confidential)} as two tables, linked by "
-            f"`{self.class_column}` alone."
-        )
+    sentence = "Released {identifying!q} and {confidential!q} as two tables, linked by `{class_column}` alone."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Randomized(Event):
     """A confidential attribute of every record was randomised on its own."""
 
-    name: ClassVar[str] = "randomized"
+    name = "randomized"
     column: str
     mechanism: str
     epsilon_spent: Fraction
-
-    def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
-        return f"Randomised `{self.column}` of every record by {self.mechanism} (epsilon {float(self.epsilon):.6g})."
+    sentence = "Randomised `{column}` of every record by {mechanism} (epsilon {epsilon_spent!f:.6g})."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Sliced(Event):
     """Groups of columns were anonymised apart and released as separate tables, each in an order of its own."""
 
-    name: ClassVar[str] = "sliced"
+    name = "sliced"
     groups: tuple[tuple[str, ...], ...]
 
     def describe(self) -> str:
@@ -154,11 +130,10 @@ class Sliced(Event):
         return f"Anonymised {len(self.groups):,} groups of columns apart, as tables that nothing links: {listed}."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Compared(Event):
     """Records were compared; ``scaled`` are numbers, days and ranks, ``concepts`` are categories."""
 
-    name: ClassVar[str] = "measured"
+    name = "measured"
     scaled: tuple[str, ...]
     concepts: tuple[str, ...]
     distance: str
@@ -175,11 +150,10 @@ class Compared(Event):
         return f"Compared records by {' and '.join(how)}{', times their weights' if self.weighted else ''}."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Blocked(Event):
     """Records were divided into blocks, each clustered on its own."""
 
-    name: ClassVar[str] = "blocked"
+    name = "blocked"
     blocks: int
     largest: int
     repaired: bool
@@ -190,11 +164,10 @@ class Blocked(Event):
         return f"Divided the records into {self.blocks:,} blocks of at most {self.largest:,} before clustering{after}."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Averaged(Event):
     """What stands for a class: how the typical value of every column is made."""
 
-    name: ClassVar[str] = "averaged"
+    name = "averaged"
     means: tuple[str, ...] = ()
     days: tuple[str, ...] = ()
     medians: tuple[str, ...] = ()
@@ -216,11 +189,10 @@ class Averaged(Event):
         return f"Typical values of a class are: {said}.{missing}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Ranked(Event):
     """Records were ranked by one column, whose values changed places at random inside clusters of near ranks."""
 
-    name: ClassVar[str] = "ranked"
+    name = "ranked"
     column: str
     clusters: int
     smallest: int

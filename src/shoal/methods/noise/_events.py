@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
-from typing import ClassVar
 
 from shoal.errors import counted, quoted
 from shoal.exact import plain
@@ -36,11 +35,10 @@ _NOISES: dict[NoiseKind, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Clustered(Event):
     """Records were put into clusters by some columns."""
 
-    name: ClassVar[str] = "clustered"
+    name = "clustered"
     #: What is protected, and what the papers call it, if they do.
     target: Target
     variant: str | None
@@ -64,10 +62,9 @@ class Clustered(Event):
 
     def to_json(self) -> dict[str, object]:
         """Return the event as it stands in a certificate."""
-        return {**Event.to_json(self), "sizes": [list(pair) for pair in self.sizes]}
+        return {**super().to_json(), "sizes": [list(pair) for pair in self.sizes]}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Spending(Event):
     """A step that has a part of epsilon: one column of all clusters.
 
@@ -96,14 +93,13 @@ class _Spending(Event):
     def to_json(self) -> dict[str, object]:
         """Return the event as it stands in a certificate."""
         spent = {"epsilon_spent": str(self.epsilon)} if self.epsilon else {}
-        return {**Event.to_json(self), **spent}
+        return {**super().to_json(), **spent}
 
     def _cost(self) -> str:
         number = f"rho {float(self.rho):.4g}" if self.rho else f"epsilon {float(self.share):.6g}"
         return f"{number} for the query of one record" if self.target == "record-query" else number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Noised(_Spending):
     """The means of a column got noise.
 
@@ -125,7 +121,7 @@ class Noised(_Spending):
         What released numbers are rounded to.
     """
 
-    name: ClassVar[str] = "noised"
+    name = "noised"
     width: Fraction
     sizes: tuple[int, ...]
     natural_order: bool
@@ -168,16 +164,15 @@ class Noised(_Spending):
         """Return the event as it stands in a certificate, with the noise of each size."""
         noises = [(size, _noise(self, size)) for size in self.sizes]
         return {
-            **_Spending.to_json(self),
+            **super().to_json(),
             "noise": [{"size": size, **noise.figures()} for size, noise in noises],
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ConceptsDrawn(_Spending):
     """For every cluster one concept of a column was drawn by the exponential mechanism."""
 
-    name: ClassVar[str] = "concepts-drawn"
+    name = "concepts-drawn"
     #: How many there are to choose from.
     concepts: int
     #: Whether the missing value is one of them.
@@ -196,38 +191,30 @@ class ConceptsDrawn(_Spending):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Concentrated(Event):
     """What all columns lose together under Gaussian noise, as one epsilon and delta."""
 
-    name: ClassVar[str] = "concentrated"
+    name = "concentrated"
     #: The sum of the parts of all columns: zero-concentrated differential privacy.
     rho: Fraction
     #: What that is at most.
     epsilon_spent: Fraction
     delta_spent: Fraction
-
-    def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
-        return (
-            f"All columns together lose rho {float(self.rho):.4g}, which is epsilon {float(self.epsilon_spent):.6g} "
-            f"with delta {float(self.delta_spent):.3g}."
-        )
+    sentence = (
+        "All columns together lose rho {rho!f:.4g}, which is epsilon {epsilon_spent!f:.6g} with delta "
+        "{delta_spent!f:.3g}."
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class KeptApart(Event):
     """Sets of columns were released as tables of their own, each in an order of its own."""
 
-    name: ClassVar[str] = "kept-apart"
+    name = "kept-apart"
     files: tuple[str, ...]
-
-    def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
-        return (
-            f"Released {len(self.files):,} tables, one per set of columns: nothing tells which of their records belong "
-            "together, so do not join them."
-        )
+    sentence = (
+        "Released {files!n:,} tables, one per set of columns: nothing tells which of their records belong together, so "
+        "do not join them."
+    )
 
 
 def _noise(event: Noised, size: int) -> MeansNoise:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
-from typing import ClassVar, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -36,11 +36,10 @@ _MORE_DECIMALS = 2
 _DIGITS = 50
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregated(Event):
     """Quasi-identifiers were released as an aggregate of their class."""
 
-    name: ClassVar[str] = "aggregated"
+    name = "aggregated"
     columns: tuple[str, ...]
     functions: tuple[str, ...]
 

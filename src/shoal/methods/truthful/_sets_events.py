@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
-from typing import ClassVar
 
 from shoal.errors import counted
 from shoal.guarantees import UNLESS_DEFAULT, Event
@@ -12,11 +11,10 @@ from shoal.guarantees import UNLESS_DEFAULT, Event
 __all__ = ["Composed", "JointTrimmed", "PairsChosen", "TablesTrimmed"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TablesTrimmed(Event):
     """Tables over some columns each were made, and a random number of records of every class was left out."""
 
-    name: ClassVar[str] = "tables-trimmed"
+    name = "tables-trimmed"
     #: The columns of each table, and the level that each of them was generalised to.
     tables: tuple[tuple[str, ...], ...]
     levels: tuple[tuple[int, ...], ...]
@@ -34,11 +32,10 @@ class TablesTrimmed(Event):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PairsChosen(Event):
     """Pairs of columns, and how far each is generalised, were chosen privately, one after the other."""
 
-    name: ClassVar[str] = "pairs-chosen"
+    name = "pairs-chosen"
     #: What was chosen, in that order.
     pairs: tuple[tuple[str, ...], ...]
     levels: tuple[tuple[int, ...], ...]
@@ -57,11 +54,10 @@ class PairsChosen(Event):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class JointTrimmed(Event):
     """A table of all columns was made by a scheme that was drawn privately, and trimmed like the others."""
 
-    name: ClassVar[str] = "joint-trimmed"
+    name = "joint-trimmed"
     #: Its columns, and the lowest level of each; values of one column may be generalised differently.
     columns: tuple[str, ...]
     levels: tuple[int, ...]
@@ -72,22 +68,17 @@ class JointTrimmed(Event):
     variance: Fraction
     #: What the scheme and the table lose together.
     rho: Fraction
-
-    def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
-        return (
-            f"Made a table of all {len(self.columns):,} columns, how far each combination of values is generalised "
-            f"drawn by an exact exponential mechanism (epsilon {float(self.epsilon_scheme):.4g}), and left out a "
-            f"random number of the records of every combination, about {self.m:,} on average "
-            f"(rho {float(self.rho):.4g} together)."
-        )
+    sentence = (
+        "Made a table of all {columns!n:,} columns, how far each combination of values is generalised drawn by an "
+        "exact exponential mechanism (epsilon {epsilon_scheme!f:.4g}), and left out a random number of the records of "
+        "every combination, about {m:,} on average (rho {rho!f:.4g} together)."
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Composed(Event):
     """What all tables and choices lose together, as one epsilon and delta."""
 
-    name: ClassVar[str] = "composed"
+    name = "composed"
     rho: Fraction
     epsilon_spent: Fraction
     delta_spent: Fraction
