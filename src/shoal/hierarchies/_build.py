@@ -35,27 +35,13 @@ def build(
     counts: Counts | None = None,
     missing: bool = False,
 ) -> Hierarchy:
-    """Make the hierarchy of a column.
+    """Make the hierarchy of a column from its distinct ``values``, in their own type; without a rule it is value -> *.
 
-    Parameters
-    ----------
-    attribute
-        What the schema says of the column; no rule means ``value -> *``.
-    values
-        The distinct values observed, in their own type; null is ignored.
-    folder
-        Where relative paths of hierarchy files start.
-    counts
-        Records per value, for rules that look at them (:class:`~shoal.schema.Quantiles`).
-    missing
-        Whether to add a last leaf for the missing value: missing at every level below ``*``, with share 0.
-
-    Returns
-    -------
-    Hierarchy
-        A rule that lists values (a file, groups, a taxonomy) gives all of them as leaves, whether observed or not.
-        Other rules give the declared values, or else the observed ones that lie in the declared bounds. Observed
-        values that are not leaves have no code: see :func:`outside`.
+    A rule that lists values (a file, groups, a taxonomy) gives all of them as leaves, whether observed or not. Other
+    rules give the declared values, or else the observed ones that lie in the declared bounds. Observed values that are
+    not leaves have no code: see :func:`outside`. Null is ignored; ``missing`` adds a last leaf for it, which is missing
+    at every level below ``*``, with share 0. Relative paths of hierarchy files start at ``folder``, and ``counts`` are
+    the records per value, for rules that look at them (:class:`~shoal.schema.Quantiles`).
 
     Raises
     ------

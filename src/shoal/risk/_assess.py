@@ -23,9 +23,6 @@ from shoal.tables import Classes, Frequencies, Table
 
 __all__ = ["Assessment", "Separation", "assess", "separations"]
 
-#: records times columns up to which all secrets are counted in one pass
-_TOGETHER = 20_000_000
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Separation:
@@ -152,6 +149,10 @@ def assess(
         special=summed(record_scores(data)) if special and data is not None else None,
         combinations=combination_risk_of(data, largest=combinations, k=3) if combinations and data is not None else (),
     )
+
+
+#: records times columns up to which all secrets are counted in one pass
+_TOGETHER = 20_000_000
 
 
 def _disclosed(table: Table, secrets: Sequence[str], known: Frequencies) -> tuple[AttributeDisclosure, ...]:

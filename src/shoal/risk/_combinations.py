@@ -20,10 +20,6 @@ from shoal.tables import Table
 __all__ = ["Combination", "CombinationRisk", "Crowds", "combination_risk", "combination_risk_of", "combinations"]
 
 
-#: distinct records times sets of columns that are worth counting
-_WORK = 20_000_000
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crowds:
     """How records hide among those that agree with them in some columns."""
@@ -45,6 +41,10 @@ class Combination:
     #: How records hide before and after; a released value is what is written, so records agree in ``[20, 30)``.
     original: Crowds
     released: Crowds
+
+
+#: distinct records times sets of columns that are worth counting
+_WORK = 20_000_000
 
 
 def combinations(pair: Pair, *, most: int = 3) -> tuple[Combination, ...]:

@@ -25,8 +25,6 @@ __all__ = ["PopulationUniqueness", "individual_risk", "population_uniqueness"]
 _FEW = 50
 #: nodes per panel of the quadrature, and the size above which four terms of an expansion in 1/f are as good
 _NODES, _LARGE = 16, 60
-#: integrals taken at once
-_AT_ONCE = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +148,10 @@ def _errs(counts: SizeCounts, people: int, chosen: str) -> str:
     if counts.records - counts.classes < _FEW:
         return "either way, by half or more: too few records are alike to tell"
     return "too high where class sizes vary little; otherwise either way, by a tenth as a rule"
+
+
+#: integrals taken at once
+_AT_ONCE = 2000
 
 
 def individual_risk(sizes: npt.ArrayLike, people: npt.ArrayLike, *, approximate: bool = False) -> Floats:

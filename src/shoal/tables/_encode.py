@@ -38,21 +38,12 @@ def encode(
     population: Table | None = None,
     households: bool = False,
 ) -> Encoded:
-    """Count the distinct tuples of a table.
+    """Count the distinct tuples of the columns of a table with a schema, by default those that the schema names.
 
-    Parameters
-    ----------
-    table
-        A table with a schema.
-    quasi_identifiers, sensitive
-        The columns to look at; those of the schema where not given. Ask only for sensitive columns that a model
-        needs: one with many distinct values makes about as many tuples as there are records.
-    population
-        A table of the population that the records were drawn from; it needs the quasi-identifiers only. Its records
-        are counted per tuple of quasi-identifiers, at the first tuple that has them; its persons, where it has the
-        person column and somebody has several records.
-    households
-        Whether to note who lives where, if the schema names a household.
+    Ask only for sensitive columns that a model needs: one with many distinct values makes about as many tuples as there
+    are records. Of the ``population`` that the records were drawn from, which needs the quasi-identifiers only, records
+    are counted per tuple of quasi-identifiers, at the first tuple that has them; its persons, where it has the person
+    column and somebody has several records. ``households`` notes who lives where, if the schema names a household.
 
     Raises
     ------

@@ -22,9 +22,6 @@ __all__ = ["MODELS", "Prediction", "hold_out", "prediction"]
 
 MODELS = ("tree", "linear", "boosting")
 
-#: boosting grows a tree per class and step: with more classes than this it takes minutes and learns little
-_CLASSES = 20
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
@@ -59,6 +56,10 @@ def hold_out(table: Table, *, share: float = 0.3, seed: int = 0) -> tuple[Table,
         tables.read(records.filter(pa.array(mask))).with_schema(table.schema, allow_empty=True)
         for mask in (~tested, tested)
     )
+
+
+#: boosting grows a tree per class and step: with more classes than this it takes minutes and learns little
+_CLASSES = 20
 
 
 def prediction(

@@ -13,10 +13,6 @@ from shoal.utility._spread import overlaps
 __all__ = ["QueryError", "query_error"]
 
 
-#: counts below this share of the records are compared with it instead of themselves
-_SANITY = 0.001
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryError:
     """How wrong random counts are on a release."""
@@ -28,6 +24,10 @@ class QueryError:
     median: float
     mean: float
     ninth: float
+
+
+#: counts below this share of the records are compared with it instead of themselves
+_SANITY = 0.001
 
 
 def query_error(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, get_args
 
@@ -12,7 +12,7 @@ from shoal import tables
 from shoal.errors import ParameterError, Problems, quoted
 from shoal.exact import Arguments, Number, fraction
 from shoal.guarantees import Event
-from shoal.methods.base import Progress, Watch, Work
+from shoal.methods.base import Watch, Work
 from shoal.methods.recode._aggregate import Aggregate, Aggregated, aggregate_problems, aggregated
 from shoal.methods.recode._any_time import BranchAndBound
 from shoal.methods.recode._iterate import suppress_cells
@@ -210,14 +210,7 @@ class Generalize(Recode):
         """Whether no person fits two classes, and the population counts of classes count all who fit."""
         return not self.cells
 
-    def recode(
-        self,
-        frequencies: Frequencies,
-        models: Sequence[Model],
-        *,
-        progress: Progress | None = None,
-        cancelled: Callable[[], bool] | None = None,
-    ) -> SearchResult:
+    def search(self, frequencies: Frequencies, models: Sequence[Model], watch: Watch) -> SearchResult:
         """Find the best node under which every released class satisfies every model."""
         measure = self.measure
         objective = measure.objective(frequencies)
@@ -225,7 +218,6 @@ class Generalize(Recode):
             frequencies, objective.tables if isinstance(objective, CellObjective) else (), enough=smallest_class(models)
         )
         limits = self.limits(frequencies)
-        watch = Watch(progress, cancelled)
         between = self._between(frequencies, lattice)
         found = BranchAndBound(lattice, objective, models, limits, watch, between=between).run()
         if found.recoding is None:

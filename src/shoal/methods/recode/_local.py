@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -15,7 +15,7 @@ from shoal import stopping
 from shoal.errors import ParameterError, Problems, RequirementError
 from shoal.exact import Arguments, Number, fraction
 from shoal.kernels.partition import AttributeCover
-from shoal.methods.base import Progress, Watch, Work
+from shoal.methods.base import Watch, Work
 from shoal.methods.recode._any_time import BranchAndBound
 from shoal.methods.recode._draft import LocalDraft
 from shoal.methods.recode._judge import Limits, no_solution
@@ -93,9 +93,7 @@ class LocalMethod(Recode):
         k, watch = smallest_class(models), work.watch
         limits = Limits(math.floor(fraction(self.suppression_limit) * frequencies.records))
         best = best_local(
-            lambda crowd: self.recode(
-                frequencies, [KAnonymity(crowd)], progress=watch.progress, cancelled=watch.cancelled
-            ),
+            lambda crowd: self.search(frequencies, [KAnonymity(crowd)], watch),
             frequencies,
             self.measure,
             k,
@@ -126,23 +124,16 @@ class LocalMethod(Recode):
         )
         return whole, result
 
-    def recode(
-        self,
-        frequencies: Frequencies,
-        models: Sequence[Model],
-        *,
-        progress: Progress | None = None,
-        cancelled: Callable[[], bool] | None = None,
-    ) -> SearchResult:
+    def search(self, frequencies: Frequencies, models: Sequence[Model], watch: Watch) -> SearchResult:
         """Find a recoding under which every released class satisfies every model."""
         measure = self.measure
         share = fraction(self.suppression_limit)
         allowed = math.floor(share * frequencies.records)
         deadline = math.inf if self.time_limit is None else time.monotonic() + self.time_limit
-        task = LocalTask(frequencies, tuple(models), measure, allowed, Watch(progress, cancelled), deadline)
-        task.watch.step(0, 2, f"{self.name} recoding")
+        task = LocalTask(frequencies, tuple(models), measure, allowed, watch, deadline)
+        watch.step(0, 2, f"{self.name} recoding")
         best = min(filter(task.fits, map(task.result, self.drafts(task))), key=lambda found: found.value, default=None)
-        task.watch.step(1, 2, "comparison with full-domain recoding")
+        watch.step(1, 2, "comparison with full-domain recoding")
         whole, proved = task.full_domain(to_beat=math.inf if best is None else best.value)
         if whole is not None:
             note = f"The best full-domain recoding is not improved by {self.title}."

@@ -26,7 +26,7 @@ from shoal.guarantees import (
     syntactic,
 )
 from shoal.methods._preparation import check_key, check_size, counted, domains, preparation, risk_of_people
-from shoal.methods.base import Keeps, Made, Method, Progress, Work
+from shoal.methods.base import Keeps, Made, Method, Progress, Watch, Work
 from shoal.methods.recode._result import SearchResult
 from shoal.models import Model
 from shoal.quality import Measure, as_measure
@@ -68,7 +68,6 @@ class Recode(Method):
         """Whether no person fits two classes, and the population counts of classes count all who fit."""
         return False
 
-    @abstractmethod
     def recode(
         self,
         frequencies: Frequencies,
@@ -86,6 +85,11 @@ class Recode(Method):
         Cancelled
             If ``cancelled()`` became true.
         """
+        return self.search(frequencies, models, Watch(progress, cancelled))
+
+    @abstractmethod
+    def search(self, frequencies: Frequencies, models: Sequence[Model], watch: Watch) -> SearchResult:
+        """Find a recoding under which every released class satisfies every model."""
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         """Return what keeps this method from being used with a schema and promises."""
@@ -163,7 +167,7 @@ class Recode(Method):
         self, encoded: Encoded, models: Sequence[Model], table: Table, work: Work
     ) -> tuple[Frequencies, SearchResult, Table]:
         """Return the tuples, what becomes of each, and the released table."""
-        found = self.recode(encoded.frequencies, models, progress=work.watch.progress, cancelled=work.watch.cancelled)
+        found = self.search(encoded.frequencies, models, work.watch)
         return encoded.frequencies, found, tables.apply(table, encoded, found.recoding, key=work.key)
 
     def _spelt_out(self, plan: Brief) -> Brief:

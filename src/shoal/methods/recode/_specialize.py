@@ -39,9 +39,7 @@ class Specialize(LocalMethod):
 
     Guarantee
     ---------
-    Syntactic: the classes of the release, records with equal released values, satisfy the models. Every released value
-    is an ancestor of the original or an interval that holds it. No release is worse than any full-domain
-    one that the comparison looked at.
+    That of :class:`Mondrian`.
 
     Assumptions
     -----------
