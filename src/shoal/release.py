@@ -30,7 +30,18 @@ from shoal.guarantees import (
 from shoal.guarantees import load as load_certificate
 from shoal.methods.base import DATA, Made
 from shoal.methods.brief import Brief
-from shoal.report import REPORT, Plots, attention, gather, listed, render_html, render_text, summary
+from shoal.report import (
+    REPORT,
+    Notices,
+    Plots,
+    attention,
+    gather,
+    listed,
+    noticed,
+    render_html,
+    render_text,
+    summary,
+)
 from shoal.schema.rules import text
 from shoal.tables import Site, Table
 from shoal.verification import read_key, verify, write_signature
@@ -87,6 +98,8 @@ class Release(Made):
     bill: Payment | None = field(default=None, repr=False)
     #: where it was written: what its files show need not be computed again
     folders: list[Path] = field(default_factory=list, repr=False)
+    #: what its table shows, once somebody has looked: each look takes several passes over the records
+    notices: list[Notices] = field(default_factory=list, repr=False)
 
     def write(self, folder: str | Path, *, csv: bool = False, sign: str | Path | None = None) -> Path:
         """Write the release to a new folder, which appears whole or not at all.
@@ -126,7 +139,7 @@ class Release(Made):
             if self.population is not None:
                 pq.write_table(self.population.replace_schema_metadata(None), staging / POPULATION, store_schema=False)
             certificate = self._certificate(plan, _fingerprints(staging, known), placed)
-            document = gather(staging, certificate, opened)
+            document = gather(staging, certificate, opened, self._look)
             (staging / SUMMARY).write_text(render_text(document), encoding="utf-8")
             certificate = _listing(certificate, staging)
             page = render_html(document.model_copy(update={"files": listed(certificate)}))
@@ -151,7 +164,18 @@ class Release(Made):
     def attention(self) -> tuple[str, ...]:
         """What no promise covers and the holder should see first: columns erased, secrets that single people out."""
         files = [folder / DATA for folder in self.folders if (folder / DATA).is_file()]
-        return attention(self, tables.reread(files[-1]) if files else self.table)
+        return attention(
+            self,
+            lambda: (
+                self.notices[-1]
+                if self.notices
+                else self._look(tables.reread(files[-1]) if files else self.table, self.plan.schema, self.records)
+            ),
+        )
+
+    def _look(self, table: Table, described: schema.Schema, records: int) -> Notices:
+        self.notices.append(noticed(table, described, records))
+        return self.notices[-1]
 
     @property
     def released(self) -> Released:

@@ -2,7 +2,9 @@
 
 from ._assessment import assessment_text as assessment_text
 from ._assessment import render_assessment as render_assessment
+from ._attention import Notices as Notices
 from ._attention import attention as attention
+from ._attention import noticed as noticed
 from ._board import board_report as board_report
 from ._charts import Chart as Chart
 from ._charts import class_sizes_chart as class_sizes_chart

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from shoal import tables
 from shoal.exact import share
@@ -12,7 +12,9 @@ from shoal.methods import Made
 from shoal.schema import Role, Schema
 from shoal.tables import Table
 
-__all__ = ["attention", "noticed"]
+__all__ = ["Notices", "attention", "noticed"]
+
+Notices = tuple[tuple[str, str], ...]
 
 # so many records alone with a released value make it a way to find people
 _TELLING = 0.05
@@ -22,8 +24,8 @@ _SAME = 0.05
 _MOST = 30
 
 
-def attention(release: Made, table: Table) -> tuple[str, ...]:
-    """Return what the holder should see of a release, whose records are ``table``, with what to do about it.
+def attention(release: Made, look: Callable[[], Notices]) -> tuple[str, ...]:
+    """Return what the holder should see of a release, with what to do about it; ``look`` says what its table shows.
 
     Sentences on columns that were erased, secrets that single people out, classes of one secret, one person with
     very many records, and searches that stopped. Nothing is said of a differentially private release, whose promise
@@ -31,19 +33,18 @@ def attention(release: Made, table: Table) -> tuple[str, ...]:
     """
     if release.private is not None or len(release.parts) > 1 or not release.records:
         return ()
-    found = (*_noticed(table, release.plan.schema, release.records), *_dominated(release))
+    found = (*look(), *_dominated(release))
     return (*(f"{fact} {advice}" for fact, advice in found), *_unfinished(release))
 
 
-def noticed(table: Table, schema: Schema, records: int) -> tuple[str, ...]:
-    """Return what a released table shows and no promise of crowds covers; whoever has the release can compute it."""
-    return tuple(fact for fact, _ in _noticed(table, schema, records)) if records else ()
+def noticed(table: Table, schema: Schema, records: int) -> Notices:
+    """Return what a released table shows and no promise of crowds covers; whoever has the release can compute it.
 
-
-def _noticed(table: Table, schema: Schema, records: int) -> Iterator[tuple[str, str]]:
-    yield from _erased(table, schema)
-    yield from _singling(table, schema, records)
-    yield from _same(table, schema, records)
+    Each fact comes with what may be done about it.
+    """
+    if not records:
+        return ()
+    return (*_erased(table, schema), *_singling(table, schema, records), *_same(table, schema, records))
 
 
 def _erased(table: Table, schema: Schema) -> Iterator[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from shoal.guarantees import CERTIFICATE, NO_RANDOMNESS, Certificate, Counted, D
 from shoal.methods.brief import Brief
 from shoal.methods.noise import BOUNDED, NOISE
 from shoal.methods.truthful import DifferentialPrivacy
-from shoal.report._attention import noticed
+from shoal.report._attention import Notices, noticed
 from shoal.report._columns import column_figures
 from shoal.report._document import (
     BudgetFigures,
@@ -30,6 +30,7 @@ from shoal.report._document import (
 from shoal.report._roles import column_roles
 from shoal.report._words import limitations
 from shoal.risk import reidentification_of_sizes
+from shoal.schema import Schema
 from shoal.tables import Table
 
 __all__ = ["REPORT", "gather", "listed", "public_report"]
@@ -59,10 +60,15 @@ def public_report(folder: str | Path) -> Document:
     return gather(folder, load(folder / CERTIFICATE))
 
 
-def gather(folder: Path, certificate: Certificate, opened: Mapping[str, Table] | None = None) -> Document:
+def gather(
+    folder: Path,
+    certificate: Certificate,
+    opened: Mapping[str, Table] | None = None,
+    look: Callable[[Table, Schema, int], Notices] = noticed,
+) -> Document:
     """Return the public report on the released tables in ``folder``, which ``certificate`` speaks of.
 
-    ``opened`` are the tables by file, where somebody has opened them already.
+    ``opened`` are the tables by file, where somebody has opened them already; ``look`` says what a table shows.
     """
     if opened is None:
         opened = {data.file: tables.reread(folder / data.file) for data in certificate.tables}
@@ -96,20 +102,24 @@ def gather(folder: Path, certificate: Certificate, opened: Mapping[str, Table] |
         tables=shown,
         # where there is noise or differential privacy, the certified measures are functions of the release
         measures=dict(certificate.measures) if private or _noisy(certificate) else {},
-        attention=() if private or plan is None else _attention(opened, certificate, plan, shown),
+        attention=() if private or plan is None else _attention(opened, certificate, plan, shown, look),
         limitations=tuple(limitations(certificate)),
         files=listed(certificate),
     )
 
 
 def _attention(
-    opened: Mapping[str, Table], certificate: Certificate, plan: Brief, shown: Sequence[TableFigures]
+    opened: Mapping[str, Table],
+    certificate: Certificate,
+    plan: Brief,
+    shown: Sequence[TableFigures],
+    look: Callable[[Table, Schema, int], Notices],
 ) -> tuple[str, ...]:
     """Return what the one table of a release shows, where its values are those of its records."""
     mixed = shown[0].hidden_among is not None or not certificate.randomness.startswith(NO_RANDOMNESS)
     if len(shown) > 1 or mixed or _noisy(certificate):
         return ()
-    return noticed(opened[certificate.data.file], plan.schema, certificate.data.records)
+    return tuple(fact for fact, _ in look(opened[certificate.data.file], plan.schema, certificate.data.records))
 
 
 def _plan(folder: Path) -> Brief | None:

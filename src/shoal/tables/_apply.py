@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 from shoal.errors import ParameterError, Problems
 from shoal.tables._classes import Dictionary, Encoded, Recoding
 from shoal.tables._columns import Packing
-from shoal.tables._engine import OURS, key, quiet, sorted_by_values
+from shoal.tables._engine import key, quiet, sorted_by_values
 from shoal.tables._keyed import pseudonyms
+from shoal.tables._repeated import COPIES, repeated
 from shoal.tables._table import Table
 
 if TYPE_CHECKING:
@@ -30,8 +31,7 @@ Codes = npt.NDArray[np.int64]
 FEW = 1000
 #: So many records are counted instead of sorted where few of them differ; fewer are sorted in no time.
 MANY = 1_000_000
-_OFTEN = 4  # times that a record is repeated on average, at least
-_COPIES, _COPY = f"{OURS}copies__", f"{OURS}copy__"
+_OFTEN = 2  # times that a record is repeated on average, at least
 
 
 def apply(
@@ -112,28 +112,24 @@ def _released(table: Table, lookup: Lookup, records: ir.Table, chosen: list[str]
             carried[name] = records[f"label{j}"]
     rows = records.select(**carried)
     known = rows.filter(*(rows[word].notnull() for word in words)) if words and lookup.tuples is None else rows
-    ordered = table.engine.apart(_in_order(table, lookup, known))
+    often = lookup.repeats(table, [name for name in known.columns if name in table.columns])
+    ordered = table.engine.apart(_counted(known) if often else sorted_by_values(known))
     few = lookup.few
-    return ordered.select(
-        **{
-            name: _unpacked(table, ordered, packing, few.index(columns[name][0]), columns[name][1])
-            if name in columns and columns[name][1].few
-            else ordered[name]
-            for name in chosen
-        }
-    )
+    values: dict[str, Any] = {
+        name: _unpacked(table, ordered, packing, few.index(columns[name][0]), columns[name][1])
+        if name in columns and columns[name][1].few
+        else ordered[name]
+        for name in chosen
+    }
+    return repeated(ordered.select(**values, **{COPIES: ordered[COPIES]})) if often else ordered.select(**values)
 
 
-def _in_order(table: Table, lookup: Lookup, rows: ir.Table) -> ir.Table:
-    """Return the rows sorted by all their columns; where few are different, each is counted and then repeated."""
+def _counted(rows: ir.Table) -> ir.Table:
+    """Return the different rows, sorted by all their columns, with how often each is there."""
     import ibis
 
-    if not lookup.repeats(table, [name for name in rows.columns if name in table.columns]):
-        return sorted_by_values(rows)
-    counted = rows.group_by(rows.columns).aggregate(**{_COPIES: rows.count()})
-    ordered = table.engine.apart(counted.order_by([ibis.asc(name) for name in rows.columns]))
-    copies = ordered.mutate(**{_COPY: ibis.range(0, ordered[_COPIES]).unnest()})
-    return copies.select(*rows.columns)
+    counted = rows.group_by(rows.columns).aggregate(**{COPIES: rows.count()})
+    return counted.order_by([ibis.asc(name) for name in rows.columns])
 
 
 def _unpacked(table: Table, ordered: ir.Table, packing: Packing, position: int, column: ReleasedColumn) -> Any:

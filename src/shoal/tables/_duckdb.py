@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from shoal.errors import ParameterError
 from shoal.tables._engine import ROW, builtin, encoded_texts
+from shoal.tables._repeated import counted_form, writable, write_repeated
 from shoal.writing import Scratch
 
 if TYPE_CHECKING:
@@ -142,7 +143,20 @@ class DuckDBEngine:
 
     def write_parquet(self, expression: ir.Table, path: Path) -> None:
         """Write one Parquet file at ``path``."""
-        self._copy(expression, path, "FORMAT parquet, COMPRESSION zstd")
+        counted = counted_form(expression)
+        if counted is None or not self._write_repeated(counted, path):
+            self._copy(expression, path, "FORMAT parquet, COMPRESSION zstd")
+
+    @_alone
+    def _write_repeated(self, counted: ir.Table, path: Path) -> bool:
+        def work() -> bool:
+            reader = self.batches(counted)
+            fits = writable(reader.schema)
+            if fits:
+                write_repeated(reader, path)
+            return fits
+
+        return bool(self._interruptible(work))
 
     def _copy(self, expression: ir.Table, path: Path, options: str) -> None:
         query = self._backend.compile(expression)

@@ -201,9 +201,10 @@ def _hidden(path: Path) -> str | None:
         unused = False
         for group in range(content.num_row_groups):
             rows = file.read_row_group(group)
-            if not _rightly_summed_up(rows, content.row_group(group)):
+            used = [_occurring(column) for column in rows.columns]
+            if not _rightly_summed_up(used, content.row_group(group)):
                 return "minima and maxima that are not those of the records"
-            unused = unused or any(_has_unused(chunk) for column in rows.columns for chunk in column.chunks)
+            unused = unused or any(_has_unused(*each) for each in zip(rows.columns, used, strict=True))
         return "values that no record has" if unused else None
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if lacking(error) is not None:
@@ -229,21 +230,21 @@ def _texts(schema: pa.Schema) -> list[str]:
     return [field.name for field in schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)]
 
 
-def _rightly_summed_up(rows: pa.Table, group: pq.RowGroupMetaData) -> bool:
+def _rightly_summed_up(values: Sequence[pa.ChunkedArray], group: pq.RowGroupMetaData) -> bool:
     """Return whether the least and greatest values that a group of rows states are those of its records."""
-    if rows.num_columns != group.num_columns:  # columns within columns, which no release has
+    if len(values) != group.num_columns:  # columns within columns, which no release has
         return False
-    for number, column in enumerate(rows.columns):
+    for number, column in enumerate(values):
         stated = group.column(number).statistics
         if stated is None or not stated.has_min_max:
             continue
-        found = pc.min_max(_occurring(column)).as_py()
+        found = pc.min_max(column).as_py()
         if not (_begins(found["min"], stated.min) and _ends(found["max"], stated.max)):
             return False
     return True
 
 
-def _occurring(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+def _occurring(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return the values that a column has, those of a dictionary once each."""
     if not pa.types.is_dictionary(column.type):
         return column.drop_null()
@@ -265,8 +266,8 @@ def _ends(greatest: object, stated: object) -> bool:
     return greatest == stated
 
 
-def _has_unused(chunk: pa.Array) -> bool:
-    if not pa.types.is_dictionary(chunk.type):
-        return False
-    used = pc.unique(chunk.indices.drop_null())
-    return len(used) < len(chunk.dictionary)
+def _has_unused(column: pa.ChunkedArray, used: pa.ChunkedArray) -> bool:
+    """Return whether a dictionary holds values that no record has, given those that occur, chunk by chunk."""
+    return pa.types.is_dictionary(column.type) and any(
+        len(occurring) < len(chunk.dictionary) for occurring, chunk in zip(used.chunks, column.chunks, strict=True)
+    )

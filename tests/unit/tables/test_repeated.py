@@ -1,0 +1,65 @@
+"""Records that are written as often as they are there."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from shoal.tables import _repeated
+from shoal.tables._duckdb import DuckDBEngine
+from shoal.tables._repeated import COPIES, counted_form, repeated, write_repeated
+from shoal.verification._files import _hidden
+
+COUNTED = pa.table(
+    {
+        "town": ["a", "b", None, "a", "c"],
+        "age": pa.array([1, None, 3, 4, 5], pa.int8()),
+        "day": [date(2020, 1, 1), None, date(2020, 1, 3), date(2020, 1, 4), None],
+        "share": [0.5, None, -0.0, 1e300, 2.0],
+        "ill": [True, False, None, True, False],
+        COPIES: [3, 1, 20, 4, 7],
+    }
+)
+WRITTEN_OUT = [
+    {name: value for name, value in row.items() if name != COPIES}
+    for row in COUNTED.to_pylist()
+    for _ in range(row[COPIES])
+]
+
+
+@pytest.mark.parametrize("group", [1, 4, 7, 35, 1000])
+@pytest.mark.parametrize("batch", [1, 2, 5])
+def test_every_record_is_written_as_often_as_it_is_there(group, batch, monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr(_repeated, "_GROUP", group)
+    file = tmp_path / "data.parquet"
+    write_repeated(pa.RecordBatchReader.from_batches(COUNTED.schema, COUNTED.to_batches(max_chunksize=batch)), file)
+    assert pq.read_table(file).to_pylist() == WRITTEN_OUT
+    assert pq.ParquetFile(file).metadata.num_row_groups == -(-len(WRITTEN_OUT) // group)
+    assert pq.read_schema(file).types == COUNTED.drop_columns([COPIES]).schema.types
+    assert _hidden(file) is None
+
+
+@pytest.mark.parametrize("columns", [("town", "age"), ("age",), ("share", "town")])
+def test_chosen_columns_keep_the_counted_form_and_are_written_from_it(columns, tmp_path: Path) -> None:
+    engine = DuckDBEngine()
+    expression = repeated(engine.stage(COUNTED)).select(*columns).select(*columns)
+    counted = counted_form(expression)
+    assert counted is not None
+    assert counted.columns == (*columns, COPIES)
+    engine.write_parquet(expression, tmp_path / "data.parquet")
+    assert pq.read_table(tmp_path / "data.parquet").to_pylist() == [
+        {name: row[name] for name in columns} for row in WRITTEN_OUT
+    ]
+
+
+def test_what_changes_values_or_drops_records_has_no_counted_form() -> None:
+    records = repeated(DuckDBEngine().stage(COUNTED))
+    assert counted_form(records.mutate(age=records.age + 1)) is None
+    assert counted_form(records.rename(place="town")) is None
+    assert counted_form(records.filter(records.age > 1)) is None
+    assert counted_form(records.limit(3)) is None
+    assert counted_form(records.distinct()) is None
