@@ -240,14 +240,12 @@ def test_what_blocks_cannot_do_is_done_in_memory(put: Put, monkeypatch: pytest.M
     rows = _people().select(["age", "illness"]).slice(0, 300)
     illness = Attribute(name="illness", role=Role.SENSITIVE)
     table = put(rows, Schema(attributes=(_numeric("age"), illness)))
-    named = put(rows, Schema(attributes=(_numeric("age"), Attribute(name="illness", role=Role.QUASI_IDENTIFIER))))
-    for data, promises, method in (
-        (table, (KAnonymity(K),), shoal.Mdav(block=300)),
-        (table, (KAnonymity(K),), shoal.Mdav(block=0)),
-        (table, (KAnonymity(K), DistinctLDiversity("illness", 2)), shoal.Mdav(block=100)),
-        (named, (KAnonymity(K),), shoal.Mdav(block=100)),
+    for promises, method in (
+        ((KAnonymity(K),), shoal.Mdav(block=300)),
+        ((KAnonymity(K),), shoal.Mdav(block=0)),
+        ((KAnonymity(K), DistinctLDiversity("illness", 2)), shoal.Mdav(block=100)),
     ):
-        release = shoal.anonymize(data, *promises, method=method)
+        release = shoal.anonymize(table, *promises, method=method)
         assert release.after.smallest >= K
 
 

@@ -5,6 +5,7 @@ from ._apply import apply as apply
 from ._by_block import Block as Block
 from ._by_block import Blocks as Blocks
 from ._by_block import ClusteredBlocks as ClusteredBlocks
+from ._by_block import ColumnLeaves as ColumnLeaves
 from ._by_block import ColumnMoments as ColumnMoments
 from ._by_block import Coordinate as Coordinate
 from ._by_block import DraftedBlocks as DraftedBlocks

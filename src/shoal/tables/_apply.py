@@ -23,7 +23,7 @@ from shoal.tables._table import Table
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["Lookup", "ReleasedColumn", "apply"]
+__all__ = ["Lookup", "ReleasedColumn", "apply", "look_up"]
 
 Codes = npt.NDArray[np.int64]
 
@@ -209,7 +209,7 @@ class Lookup:
                 joined[dictionary.name] = _without_unused(known)
         records = records.mutate(**numbers) if numbers else records
         for name, rows in joined.items():
-            records = _join(table, records, name, rows)
+            records = look_up(table, records, name, rows)
         return records if self.tuples is None else self._join_tuples(table, records, packing, self.tuples)
 
     def repeats(self, table: Table, others: Sequence[str]) -> bool:
@@ -303,7 +303,7 @@ def _translated(table: Table, name: str, known: dict[str, Any]) -> dict[str, Any
     return None if any(number is None for number in found.values()) else found
 
 
-def _join(table: Table, records: ir.Table, name: str, known: pa.Table) -> ir.Table:
+def look_up(table: Table, records: ir.Table, name: str, known: pa.Table) -> ir.Table:
     """Look the values of a column up among its distinct values; null is one of them."""
     value = known.column_names[0]
     staged = table.engine.stage(known)

@@ -10,10 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from shoal.hierarchies import Hierarchy, leaf_codes
 from shoal.kernels import Counts
 from shoal.schema import Kind, Schema
+from shoal.tables._apply import look_up
+from shoal.tables._columns import column_hierarchies, distinct_tuples
 from shoal.tables._counting import class_sizes
-from shoal.tables._engine import ROW, builtin, quiet, sorted_by_values
+from shoal.tables._engine import ROW, builtin, key, quiet, sorted_by_values
 from shoal.tables._keyed import check_identifiers, pseudonyms
 from shoal.tables._spark import SparkEngine
 from shoal.tables._table import Table, numbered
@@ -21,7 +24,17 @@ from shoal.tables._table import Table, numbered
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["Block", "Blocks", "ClusteredBlocks", "ColumnMoments", "Coordinate", "DraftedBlocks", "Plane", "in_blocks"]
+__all__ = [
+    "Block",
+    "Blocks",
+    "ClusteredBlocks",
+    "ColumnLeaves",
+    "ColumnMoments",
+    "Coordinate",
+    "DraftedBlocks",
+    "Plane",
+    "in_blocks",
+]
 
 Points = npt.NDArray[np.float64]
 Task = Callable[[pa.Table], pa.Table]
@@ -36,6 +49,14 @@ class ColumnMoments:
     mean: float
     deviation: float
     constant: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ColumnLeaves:
+    """What is known of a column of categories: how they generalise, and how many records every leaf has."""
+
+    hierarchy: Hierarchy
+    counts: Counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,10 +99,13 @@ class Blocks:
 
     #: The table, with numbers on its records.
     table: Table
-    #: The columns that are numbers here: numbers, days since 1970 and ranks.
+    #: The columns that are numbers here: numbers, days since 1970, ranks, and leaves of categories in the order of
+    #: their tree.
     names: tuple[str, ...]
-    #: The records: their number and ``v0``, ``v1``, ..., null where missing.
+    #: The records: their number and ``v0``, ``v1``, ..., null where missing; a missing category has a leaf.
     numbers: ir.Table = field(repr=False)
+    #: What is known of the columns of categories.
+    leaves: dict[str, ColumnLeaves]
 
     def moments(self) -> tuple[int, list[ColumnMoments]]:
         """Return the number of records and what is known of every column, from one aggregate."""
@@ -227,18 +251,48 @@ class ClusteredBlocks:
 def in_blocks(table: Table, names: Sequence[str]) -> Blocks | None:
     """Return the records as numbers to divide into blocks; None where that cannot be done.
 
-    It takes a table on Spark, with a schema, of whose columns ``names`` all are numbers, days, or texts with a declared
-    order. Records are stored on the executors with numbers on them, as :func:`numbered` does.
+    It takes a table on Spark, with a schema, of whose columns ``names`` all are categories, numbers, days, or texts
+    with a declared order. Records are stored on the executors with numbers on them, as :func:`numbered` does.
+
+    Raises
+    ------
+    HierarchyError
+        If values are not in the hierarchy of their column; the message counts them.
     """
     schema = table.schema
     if schema is None or not isinstance(table.engine, SparkEngine):
         return None
-    if any(_as_number(table, schema, name) is None for name in names):
+    categories = [name for name in names if schema[name].kind is Kind.CATEGORICAL]
+    if any(_as_number(table, schema, name) is None for name in names if name not in categories):
         return None
     table = numbered(table)
-    numbers = {f"v{i}": _as_number(table, schema, name) for i, name in enumerate(names)}
+    numbers = {
+        f"v{i}": key(table.expression[name]) if name in categories else _as_number(table, schema, name)
+        for i, name in enumerate(names)
+    }
     chosen = table.expression.select(**{ROW: table.expression[ROW]}, **numbers)
-    return Blocks(table=table, names=tuple(names), numbers=chosen)
+    leaves = _leaves(table, schema, categories)
+    with quiet(table.source.name):
+        for name, (known, _) in leaves.items():
+            column = f"v{names.index(name)}"
+            joined = look_up(table, chosen, column, known)
+            chosen = joined.drop(column, "value").rename(**{column: "leaf"})
+        # every later step reads the leaves, and need not look them up again
+        stored = table.engine.keep(chosen) if leaves else chosen
+    counted = {name: found for name, (_, found) in leaves.items()}
+    return Blocks(table=table, names=tuple(names), numbers=stored, leaves=counted)
+
+
+def _leaves(table: Table, schema: Schema, names: Sequence[str]) -> dict[str, tuple[pa.Table, ColumnLeaves]]:
+    """Return the distinct values of columns with the leaf of each, and how many records every leaf has."""
+    columns = [column for name in names for column in distinct_tuples(table, (name,))[0]]
+    found: dict[str, tuple[pa.Table, ColumnLeaves]] = {}
+    for column, hierarchy in zip(columns, column_hierarchies(schema, columns), strict=True):
+        codes = leaf_codes(hierarchy, column.values)
+        counts = np.bincount(codes, weights=column.counts, minlength=hierarchy.size).astype(np.int64)
+        known = pa.table({"value": column.values, "leaf": codes.astype(np.float64)})
+        found[column.name] = known, ColumnLeaves(hierarchy=hierarchy, counts=counts)
+    return found
 
 
 def _released_types(types: Sequence[str]) -> str:

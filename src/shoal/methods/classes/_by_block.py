@@ -14,27 +14,25 @@ from shoal.guarantees import CLASSES, Guarantee, Ordered, column
 from shoal.kernels import Floats
 from shoal.methods._preparation import check_key, domains_of_schema, preparation
 from shoal.methods.base import DATA, Made, Part, Work, released_columns
+from shoal.methods.classes._block_columns import BlockColumn, block_columns
 from shoal.methods.classes._blocks import axes_cut, cut, exchange, recut, without_small
 from shoal.methods.classes._events import Blocked, Classed, averaged, compared
 from shoal.methods.classes._method import reported
 from shoal.methods.classes._partition import Partition, cluster_means
 from shoal.methods.classes._promises import stated
 from shoal.methods.classes._run import satisfied
-from shoal.methods.classes._typical import Errors, as_numbers, middles, squared_errors
+from shoal.methods.classes._typical import Errors
 from shoal.models import Classes
 from shoal.risk import reidentification_of_sizes
-from shoal.schema import Attribute, Kind
-from shoal.tables import ROW, Block, Blocks, ClusteredBlocks, ColumnMoments, Coordinate, DraftedBlocks, Table
+from shoal.schema import Attribute
+from shoal.tables import ROW, Block, Blocks, ClusteredBlocks, Coordinate, DraftedBlocks, Table
 
 if TYPE_CHECKING:
     from shoal.methods.brief import Brief
     from shoal.methods.classes._microaggregation import Microaggregation
 
 
-__all__ = ["BlockTask", "aggregate_by_block", "axes_of", "released_types", "suits_blocks"]
-
-RANGE = 1e100
-"""Means and deviations beyond it, or below its inverse, have squares that may not be numbers."""
+__all__ = ["BlockTask", "aggregate_by_block", "suits_blocks"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +42,8 @@ class BlockTask:
     #: How to cluster, and the least size.
     method: Microaggregation
     k: int
-    #: The quasi-identifiers, and the standard deviation of each over all records.
-    attributes: tuple[Attribute, ...]
-    deviations: tuple[float, ...]
-    #: The coordinates of the records, on the scale of all blocks.
-    axes: tuple[Coordinate, ...]
+    #: The quasi-identifiers, on the scale of all blocks.
+    columns: tuple[BlockColumn, ...]
 
     def cluster(self, rows: pa.Table) -> pa.Table:
         """Cluster a block; return what is released for every record, and its squared error."""
@@ -63,10 +58,11 @@ class BlockTask:
         centres = cluster_means(places, partition)[partition.labels]
         squares = np.square(places - centres).sum(axis=1)
         width = np.bincount(partition.labels, weights=squares)[partition.labels]
+        middles = cluster_means(self._coordinates(numbers), partition)[partition.labels]
         first = int(rows["block"][0].as_py()) << 32
         found = {"cluster": pa.array(first + partition.labels.astype(np.int64)), "width": pa.array(width)}
         kept = {name: rows[name] for name in ("block", ROW, *(f"v{i}" for i in range(len(numbers))))}
-        return pa.table({**kept, **found, **{f"q{i}": pa.array(centres[:, i]) for i in range(len(self.axes))}})
+        return pa.table({**kept, **found, **{f"q{i}": pa.array(place) for i, place in enumerate(middles.T)}})
 
     def repair(self, rows: pa.Table) -> pa.Table:
         """Exchange records between clusters that were drafted, and return what `cluster` does."""
@@ -78,48 +74,25 @@ class BlockTask:
     def _released(self, rows: pa.Table, numbers: list[Floats], partition: Partition) -> pa.Table:
         labels, errors = pa.array(partition.labels), np.zeros(len(partition))
         columns: dict[str, pa.Array] = {"block": rows["block"], "record": rows[ROW]}
-        for i, attribute in enumerate(self.attributes):
-            middle = middles(attribute, numbers[i], partition, self.method.decimals)
+        for i, each in enumerate(self.columns):
+            middle, lost = each.middles(numbers[i], partition, self.method.decimals)
             columns[f"new{i}"] = middle.take(labels)
-            released = as_numbers(attribute, middle)[partition.labels]
-            errors += attribute.weight * squared_errors(numbers[i], released, self.deviations[i] or 1.0)
+            errors += each.attribute.weight * lost
         return pa.table({**columns, "error": pa.array(errors)})
 
     def _numbers(self, rows: pa.Table) -> list[Floats]:
-        return [_floats(rows[f"v{i}"]) for i in range(len(self.attributes))]
+        return [_floats(rows[f"v{i}"]) for i in range(len(self.columns))]
 
     def _places(self, numbers: list[Floats]) -> Floats:
-        if not self.axes:
-            return np.zeros((len(numbers[0]), 1))
-        return np.stack([axis.places(numbers[axis.column]) for axis in self.axes], axis=1)
+        """Return where records lie; where no column gives them a place, they all have the same one."""
+        placed = [each.places(values) for each, values in zip(self.columns, numbers, strict=True)]
+        found = np.concatenate(placed, axis=1)
+        return np.ascontiguousarray(found) if found.shape[1] else np.zeros((len(found), 1))
 
-
-def axes_of(
-    attributes: tuple[Attribute, ...], moments: list[ColumnMoments], records: int
-) -> tuple[Coordinate, ...] | None:
-    """Return the coordinates of records: z-scores times the roots of weights, and whether a value is missing.
-
-    None where numbers are too large or too small for their squares.
-    """
-    found: list[Coordinate] = []
-    for place, (attribute, known) in enumerate(zip(attributes, moments, strict=True)):
-        root, share = float(np.sqrt(attribute.weight)), known.count / records
-        if abs(known.mean) >= RANGE or not (known.constant or 1 / RANGE < known.deviation < RANGE):
-            return None
-        if not known.constant:
-            # a missing value lies at the mean, and makes the deviation of all smaller
-            scale = root / (known.deviation * float(np.sqrt(share)))
-            found.append(Coordinate(column=place, missing=False, centre=known.mean, scale=scale))
-        if 0.0 < share < 1.0:
-            scale = root / float(np.sqrt(share * (1.0 - share)))
-            found.append(Coordinate(column=place, missing=True, centre=1.0 - share, scale=scale))
-    return tuple(found)
-
-
-def released_types(attributes: tuple[Attribute, ...]) -> tuple[str, ...]:
-    """Return what Spark calls the types of middles."""
-    names = {Kind.NUMERIC: "double", Kind.DATE: "date", Kind.ORDINAL: "string"}
-    return tuple(names[attribute.kind] for attribute in attributes)
+    def _coordinates(self, numbers: list[Floats]) -> Floats:
+        """Return the coordinates that blocks are cut along."""
+        axes = [axis.places(numbers[axis.column]) for each in self.columns for axis in each.axes]
+        return np.stack(axes, axis=1) if axes else np.zeros((len(numbers[0]), 0))
 
 
 def _floats(column: pa.ChunkedArray) -> Floats:
@@ -134,14 +107,13 @@ ROUNDS = 4
 
 
 def suits_blocks(method: Microaggregation, work: Work) -> bool:
-    """Say whether a plan could be carried out block by block: one partition of numbers, and promises about sizes."""
+    """Say whether a plan could be carried out block by block: one partition, and promises about sizes."""
     plan = work.plan
     return (
         method.block > 0
         and method.strategy == "merge-first"
         and len(method.groups or ()) <= 1
         and all(model.capabilities.decided_by_size for model in plan.class_models)
-        and all(plan.schema[name].kind is not Kind.CATEGORICAL for name in plan.schema.quasi_identifiers)
     )
 
 
@@ -172,28 +144,22 @@ class _Work:
     table: Table
     blocks: Blocks
     records: int
-    moments: list[ColumnMoments]
-    axes: tuple[Coordinate, ...]
+    columns: tuple[BlockColumn, ...]
     k: int
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
-        return tuple(self.plan.schema[name] for name in self.blocks.names)
+        return tuple(each.attribute for each in self.columns)
 
     @property
-    def task(self) -> BlockTask:
-        return BlockTask(
-            method=self.method,
-            k=self.k,
-            attributes=self.attributes,
-            deviations=tuple(known.deviation for known in self.moments),
-            axes=self.axes,
-        )
+    def axes(self) -> tuple[Coordinate, ...]:
+        """The coordinates along which blocks are cut."""
+        return tuple(axis for each in self.columns for axis in each.axes)
 
     @property
     def most(self) -> int:
         """The records of the largest block."""
-        return self.method.block + self.method.block // 10
+        return _most(self.method)
 
     def sample(self) -> Floats:
         """Return the coordinates of some records, which speak for all."""
@@ -206,7 +172,8 @@ class _Work:
         planes of other attributes. The widest come together, as far as half a block holds them: they are people far
         from all others, whom the planes part, and most of what is lost is theirs.
         """
-        task, types = self.task, released_types(self.attributes)
+        task = BlockTask(method=self.method, k=self.k, columns=self.columns)
+        types = [each.type for each in self.columns]
         if not self.method.repairs:
             return self.blocks.cluster(self.axes, planes, task.cluster, types)
         drafted = self.blocks.draft(self.axes, planes, task.draft)
@@ -237,11 +204,8 @@ class _Work:
 
     def errors(self, sse: float) -> Errors:
         """Return the errors of the release: those of releasing the mean of all need no look at the records."""
-        sst = 0.0
-        for attribute, known in zip(self.attributes, self.moments, strict=True):
-            if known.count:
-                sst += attribute.weight * (self.records - known.count + (0 if known.constant else known.count))
-        return Errors(sse=sse, sst=sst)
+        sst = sum(each.attribute.weight * each.spread for each in self.columns)
+        return Errors(sse=sse, sst=float(sst))
 
 
 def _work(method: Microaggregation, plan: Brief, table: Table) -> _Work | None:
@@ -252,16 +216,22 @@ def _work(method: Microaggregation, plan: Brief, table: Table) -> _Work | None:
     if blocks is None:
         return None
     records, moments = blocks.moments()
-    axes = axes_of(tuple(plan.schema[name] for name in blocks.names), moments, records)
-    if axes is None or records < k:
+    attributes = [plan.schema[name] for name in blocks.names]
+    columns = block_columns(attributes, moments, blocks.leaves, records, _most(method))
+    if columns is None or records < k:
         return None
-    return _Work(plan=plan, method=method, table=table, blocks=blocks, records=records, moments=moments, axes=axes, k=k)
+    return _Work(plan=plan, method=method, table=table, blocks=blocks, records=records, columns=columns, k=k)
+
+
+def _most(method: Microaggregation) -> int:
+    return method.block + method.block // 10
 
 
 def _release(work: _Work, clustered: ClusteredBlocks, key: bytes | None) -> Made:
     plan, method = work.plan, work.method
     sizes, times = clustered.class_sizes()
-    classes = _checked(plan, Classes(sizes=sizes), work.records == int(sizes @ times))
+    counted = {work.records, *(int(found.counts.sum()) for found in work.blocks.leaves.values())}
+    classes = _checked(plan, Classes(sizes=sizes), counted == {int(sizes @ times)})
     number, largest, sse = clustered.summary()
     names = released_columns(plan.schema)
     released = clustered.released(names, key=key)

@@ -16,6 +16,8 @@ from shoal.methods.classes._typical import (
     Errors,
     as_numbers,
     concept_errors,
+    concept_names,
+    middle_concept,
     middles,
     number_errors,
     typical_concepts,
@@ -25,7 +27,9 @@ from shoal.tables import EncodedRecords, SensitiveAttribute
 
 __all__ = [
     "HeldRecords",
+    "LeafPlaces",
     "QuasiIdentifier",
+    "coordinates_of_categories",
     "few_concepts",
     "fine_points",
     "places_of",
@@ -103,8 +107,7 @@ class QuasiIdentifier:
         return concept_errors(self.hierarchy, leaves, leaves[order].astype(np.int64), self._middle())
 
     def _middle(self) -> int:
-        leaves = self.leaves[self.places]
-        return int(typical_concepts(self.hierarchy, leaves, Partition(np.zeros(len(leaves), dtype=np.int32)))[0])
+        return middle_concept(self.hierarchy, self._sizes())
 
     def generalized(self, partition: Partition) -> tuple[pa.Array, Floats]:
         """Return the lowest common ancestor of each class, and the share of the domain that it covers.
@@ -125,22 +128,46 @@ class QuasiIdentifier:
                 labels[number] = self.hierarchy.labels[level][code]
         return pa.array(labels, pa.string()), shares
 
+    def _sizes(self) -> Integers:
+        return np.bincount(self.leaves[self.places], minlength=self.hierarchy.size)
+
     def _embedded(self, dimensions: int | None) -> Floats:
-        leaves = self.leaves[self.places]
-        sizes = np.bincount(leaves, minlength=self.hierarchy.size)
-        common = np.argsort(-sizes, kind="stable")[: min(EMBEDDED, int(np.count_nonzero(sizes)))]
-        squared = np.square(semantic_distance(self.hierarchy, common[:, None], common))
-        scaled = squared / max(float(squared.max()), np.finfo(float).tiny)
-        weights = sizes[common]
-        inner = embedding(scaled, weights) if dimensions is None else embedding(scaled, weights, dimensions, 0.0)
-        placed = np.zeros((self.hierarchy.size, inner.shape[1]))  # rare values lie at the mean of all
-        placed[common] = inner
-        return placed[leaves]
+        return LeafPlaces.of(self.hierarchy, self._sizes(), dimensions).places(self.leaves[self.places])
 
     def _concepts(self, partition: Partition) -> pa.Array:
         found = typical_concepts(self.hierarchy, self.leaves[self.places], partition)
-        labels = [label for level in self.hierarchy.labels for label in level]
-        return pa.array(labels, pa.string()).take(pa.array(found))
+        return concept_names(self.hierarchy).take(pa.array(found))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class LeafPlaces:
+    """Where the values of a categorical attribute lie, as points whose distances are nearly the semantic ones."""
+
+    #: The row of every leaf in ``points``.
+    rows: Integers
+    #: A point for every common value, and last that of all rare ones, which lie at the mean of all.
+    points: Floats
+
+    @classmethod
+    def of(cls, hierarchy: Hierarchy, sizes: Integers, dimensions: int | None = None) -> LeafPlaces:
+        """Place the leaves of which there are so many records; without a number, in few coordinates."""
+        common = np.argsort(-sizes, kind="stable")[: min(EMBEDDED, int(np.count_nonzero(sizes)))]
+        squared = np.square(semantic_distance(hierarchy, common[:, None], common))
+        scaled = squared / max(float(squared.max()), np.finfo(float).tiny)
+        weights = sizes[common]
+        inner = embedding(scaled, weights) if dimensions is None else embedding(scaled, weights, dimensions, 0.0)
+        rows = np.full(hierarchy.size, len(common))
+        rows[common] = np.arange(len(common))
+        return cls(rows=rows, points=np.concatenate([inner, np.zeros((1, inner.shape[1]))]))
+
+    def places(self, leaves: NDArray[np.integer]) -> Floats:
+        """Return the point of every leaf."""
+        return np.asarray(self.points[self.rows[leaves]])
+
+    def widest(self, sizes: Integers) -> float:
+        """Return the greatest variance of a coordinate, given the records of every leaf; 0 where there is none."""
+        shares = np.bincount(self.rows, weights=sizes, minlength=len(self.points)) / sizes.sum()
+        return float((shares @ np.square(self.points) - np.square(shares @ self.points)).max(initial=0.0))
 
 
 def quasi_identifiers(schema: Schema, encoded: EncodedRecords) -> tuple[QuasiIdentifier, ...]:
@@ -201,8 +228,12 @@ def fine_points(people: HeldRecords) -> Floats:
     categorical = sum(column.attribute.kind is Kind.CATEGORICAL for column in people.quasi_identifiers)
     if not categorical:
         return people.points
-    room = NUMBERS // max(len(people), 1) // categorical
-    return places_of(people.quasi_identifiers, dimensions=max(6, min(200, room)))
+    return places_of(people.quasi_identifiers, dimensions=coordinates_of_categories(len(people), categorical))
+
+
+def coordinates_of_categories(records: int, categorical: int) -> int:
+    """Return the coordinates of every categorical attribute, of which there are so many, that memory has room for."""
+    return max(6, min(200, NUMBERS // max(records, 1) // max(categorical, 1)))
 
 
 def few_concepts(columns: tuple[QuasiIdentifier, ...], records: int) -> bool:

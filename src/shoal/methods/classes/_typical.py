@@ -24,8 +24,11 @@ __all__ = [
     "Errors",
     "as_numbers",
     "concept_errors",
+    "concept_names",
+    "middle_concept",
     "middles",
     "number_errors",
+    "squared_concept_errors",
     "squared_errors",
     "typical_concepts",
 ]
@@ -82,12 +85,10 @@ def typical_concepts(hierarchy: Hierarchy, leaves: NDArray[np.integer], partitio
     that the order of summation decides nothing, and the lowest number wins a tie. Hierarchies with very many values
     take the commonest value instead. O(classes * values * concepts).
     """
-    concepts = sum(len(labels) for labels in hierarchy.labels)
     present, places = np.unique(leaves, return_inverse=True)
-    if len(present) * concepts > CELLS:
+    fixed = _fixed(hierarchy, present)
+    if fixed is None:
         return _commonest(leaves, partition)
-    table = semantic_distance(hierarchy, np.arange(concepts)[:, None], present)
-    fixed = np.rint(table * 2.0**32).T
     if int(partition.sizes.max()) >= 1 << 20:  # beyond, sums of whole numbers in floating point are no longer exact
         fixed = fixed.astype(np.int64)
     result = np.empty(partition.count, dtype=np.int64)
@@ -99,6 +100,32 @@ def typical_concepts(hierarchy: Hierarchy, leaves: NDArray[np.integer], partitio
         np.add.at(counts, (partition.labels[rows] - first, places[rows]), 1)
         result[first:last] = (counts @ fixed).argmin(axis=1)
     return result
+
+
+def middle_concept(hierarchy: Hierarchy, counts: Integers) -> int:
+    """Return the least marginal concept of all records, as `typical_concepts` does, given those of every leaf.
+
+    Beyond 2^31 records the distances are taken less finely, so that their sums fit.
+    """
+    present = np.flatnonzero(counts)
+    fixed = _fixed(hierarchy, present)
+    if fixed is None:
+        return int(counts.argmax())
+    coarse = max(0, int(counts.sum()).bit_length() - 31)
+    return int((counts[present] @ (fixed.astype(np.int64) >> coarse)).argmin())
+
+
+def concept_names(hierarchy: Hierarchy) -> pa.Array:
+    """Return what concepts are called, level by level from the leaves on."""
+    return pa.array([label for level in hierarchy.labels for label in level], pa.string())
+
+
+def _fixed(hierarchy: Hierarchy, leaves: NDArray[np.integer]) -> Floats | None:
+    """Return the distances of leaves to all concepts in multiples of 2^-32; None where there are too many."""
+    concepts = sum(len(labels) for labels in hierarchy.labels)
+    if len(leaves) * concepts > CELLS:
+        return None
+    return np.asarray(np.rint(semantic_distance(hierarchy, np.arange(concepts)[:, None], leaves) * 2.0**32).T)
 
 
 def _commonest(leaves: NDArray[np.integer], partition: Partition) -> Integers:
@@ -172,8 +199,13 @@ def concept_errors(hierarchy: Hierarchy, leaves: NDArray[np.integer], released: 
     middle
         The least marginal concept of all records.
     """
+    apart = squared_concept_errors(hierarchy, leaves, released)
+    spread = squared_concept_errors(hierarchy, leaves, np.full(len(leaves), middle))
+    return Errors(sse=float(apart.sum()), sst=float(spread.sum()))
+
+
+def squared_concept_errors(hierarchy: Hierarchy, leaves: NDArray[np.integer], released: Integers) -> Floats:
+    """Return the squared error of every leaf for which a concept is released; see `concept_errors`."""
     ancestors = 2 * hierarchy.levels - 2  # of two leaves with nothing but the root in common, the root left out
     width = np.log2(1 + ancestors / (ancestors + 1)) or 1.0
-    apart = semantic_distance(hierarchy, leaves, released) / width
-    spread = semantic_distance(hierarchy, leaves, middle) / width
-    return Errors(sse=float(np.square(apart).sum()), sst=float(np.square(spread).sum()))
+    return np.asarray(np.square(semantic_distance(hierarchy, leaves, released) / width))

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from shoal.methods.classes import Mdav, Microaggregation, Partition, VMdav, exchange, mdav, standardize, vmdav
-from shoal.methods.classes._by_block import BlockTask, axes_of, released_types
+from shoal.methods.classes._block_columns import NumberColumn, block_columns
+from shoal.methods.classes._by_block import BlockTask
 from shoal.schema import Attribute, Domain, Kind, Role
 from shoal.tables import ColumnMoments
 from shoal.tables._engine import ROW
@@ -47,15 +48,9 @@ def _moments(numbers: np.ndarray) -> list[ColumnMoments]:
 
 def _task(numbers: np.ndarray, method: Microaggregation) -> BlockTask:
     moments = _moments(numbers)
-    axes = axes_of(ATTRIBUTES, moments, len(numbers))
-    assert axes is not None
-    made = BlockTask(
-        method=method,
-        k=K,
-        attributes=ATTRIBUTES,
-        deviations=tuple(known.deviation for known in moments),
-        axes=axes,
-    )
+    columns = block_columns(ATTRIBUTES, moments, {}, len(numbers), len(numbers))
+    assert columns is not None
+    made = BlockTask(method=method, k=K, columns=columns)
     return pickle.loads(pickle.dumps(made))  # noqa: S301 - as executors get it
 
 
@@ -90,7 +85,7 @@ def test_a_block_gets_the_clusters_that_its_records_have_in_memory(
     assert K <= min(sizes) <= max(sizes) <= most
     assert made["record"].to_pylist() == [7 * i for i in range(90)]
     assert [field.type for field in made.schema][2:5] == [pa.float64(), pa.date32(), pa.string()]
-    assert released_types(ATTRIBUTES) == ("double", "date", "string")
+    assert [column.type for column in _task(numbers, method).columns] == ["double", "date", "string"]
 
 
 def test_drafted_clusters_have_numbers_of_their_block_and_are_repaired_together(numbers: np.ndarray) -> None:
@@ -116,11 +111,13 @@ def test_drafted_clusters_have_numbers_of_their_block_and_are_repaired_together(
 
 def test_numbers_whose_squares_are_none_have_no_axes() -> None:
     one = ColumnMoments(count=9, mean=0.0, deviation=1e200, constant=False)
-    assert axes_of(ATTRIBUTES[:1], [one], 9) is None
+    assert NumberColumn.of(0, ATTRIBUTES[0], one, 9) is None
     tiny = ColumnMoments(count=9, mean=0.0, deviation=0.0, constant=False)
-    assert axes_of(ATTRIBUTES[:1], [tiny], 9) is None
+    assert NumberColumn.of(0, ATTRIBUTES[0], tiny, 9) is None
 
 
 def test_a_constant_has_no_axis() -> None:
     same = ColumnMoments(count=9, mean=4.0, deviation=0.0, constant=True)
-    assert axes_of(ATTRIBUTES[:1], [same], 9) == ()
+    found = NumberColumn.of(0, ATTRIBUTES[0], same, 9)
+    assert found is not None
+    assert found.axes == ()
