@@ -168,6 +168,25 @@ def test_categories_are_clustered_on_the_executors(
     assert release.measures["sse/sst"] <= 1.1 * inside.measures["sse/sst"]
 
 
+def test_where_executors_and_memory_cut_at_the_same_place_they_give_the_same_release(spark: Any) -> None:
+    draw = np.random.default_rng(5)
+    towns = [*draw.choice(["Ulm", "Augsburg", "Kiel", "Emden"], 200), *draw.choice(["Graz", "Leoben"], 200)]
+    rows = pa.table({"value": pa.array(towns), "age": draw.normal(50, 15, 400), "number": np.arange(400)})
+    # the countries are halves of the table, and farther apart than anything else
+    schema = Schema(
+        attributes=(_known("value", hierarchy=RULE), _known("age", kind=Kind.NUMERIC, weight=0.01), SCHEMA["number"])
+    )
+    for block, blocks in ((200, 2), (400, 1)):
+        method = shoal.VMdav(block=block, decimals=6)
+        there, here = (
+            shoal.anonymize(table, KAnonymity(K), method=method)
+            for table in (_on_spark(spark, rows, schema), shoal.read(rows).with_schema(schema))
+        )
+        assert there.table.to_arrow().to_pydict() == here.table.to_arrow().to_pydict()
+        for release in (there, here):
+            assert [event.blocks for event in release.guarantee.events if event.name == "blocked"] == [2] * (blocks - 1)
+
+
 @pytest.mark.usefixtures("collects_nothing")
 def test_values_that_no_hierarchy_has_are_counted_and_nothing_is_said_of_them(spark: Any) -> None:
     people = _people()
