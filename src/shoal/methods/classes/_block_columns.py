@@ -30,7 +30,7 @@ from shoal.methods.classes._typical import (
 from shoal.schema import Attribute, Kind
 from shoal.tables import ColumnLeaves, ColumnMoments, Coordinate
 
-__all__ = ["BlockColumn", "CategoryColumn", "NumberColumn", "block_columns"]
+__all__ = ["BlockCategories", "BlockColumn", "BlockNumbers", "block_columns"]
 
 RANGE = 1e100
 """Means and deviations beyond it, or below its inverse, have squares that may not be numbers."""
@@ -61,7 +61,7 @@ class BlockColumn(ABC):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class NumberColumn(BlockColumn):
+class BlockNumbers(BlockColumn):
     """Numbers, days or ranks, of which a block holds the numbers, NaN where missing."""
 
     deviation: float
@@ -109,7 +109,7 @@ class NumberColumn(BlockColumn):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class CategoryColumn(BlockColumn):
+class BlockCategories(BlockColumn):
     """Categories, of which a block holds the leaves.
 
     Leaves are numbered in the order of the tree, so that they lie on a line on which siblings are neighbours: blocks
@@ -168,9 +168,9 @@ def block_columns(
     for place, (attribute, known) in enumerate(zip(attributes, moments, strict=True)):
         column: BlockColumn | None
         if attribute.name in leaves:
-            column = CategoryColumn.of(place, attribute, known, leaves[attribute.name], dimensions=dimensions)
+            column = BlockCategories.of(place, attribute, known, leaves[attribute.name], dimensions=dimensions)
         else:
-            column = NumberColumn.of(place, attribute, known, records)
+            column = BlockNumbers.of(place, attribute, known, records)
         if column is None:
             return None
         found.append(column)

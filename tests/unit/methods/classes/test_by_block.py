@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from shoal.methods.classes import Mdav, Microaggregation, Partition, VMdav, exchange, mdav, standardize, vmdav
-from shoal.methods.classes._block_columns import NumberColumn, block_columns
+from shoal.methods.classes._block_columns import BlockNumbers, block_columns
 from shoal.methods.classes._by_block import BlockTask
 from shoal.schema import Attribute, Domain, Kind, Role
 from shoal.tables import ColumnMoments
@@ -111,13 +111,13 @@ def test_drafted_clusters_have_numbers_of_their_block_and_are_repaired_together(
 
 def test_numbers_whose_squares_are_none_have_no_axes() -> None:
     one = ColumnMoments(count=9, mean=0.0, deviation=1e200, constant=False)
-    assert NumberColumn.of(0, ATTRIBUTES[0], one, 9) is None
+    assert BlockNumbers.of(0, ATTRIBUTES[0], one, 9) is None
     tiny = ColumnMoments(count=9, mean=0.0, deviation=0.0, constant=False)
-    assert NumberColumn.of(0, ATTRIBUTES[0], tiny, 9) is None
+    assert BlockNumbers.of(0, ATTRIBUTES[0], tiny, 9) is None
 
 
 def test_a_constant_has_no_axis() -> None:
     same = ColumnMoments(count=9, mean=4.0, deviation=0.0, constant=True)
-    found = NumberColumn.of(0, ATTRIBUTES[0], same, 9)
+    found = BlockNumbers.of(0, ATTRIBUTES[0], same, 9)
     assert found is not None
     assert found.axes == ()
