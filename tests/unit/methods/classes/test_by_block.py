@@ -9,11 +9,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import shoal
 from shoal.methods.classes import Mdav, Microaggregation, Partition, VMdav, exchange, mdav, standardize, vmdav
 from shoal.methods.classes._block_columns import BlockNumbers, block_columns
+from shoal.methods.classes._blocks import cut
 from shoal.methods.classes._by_block import BlockTask
-from shoal.schema import Attribute, Domain, Kind, Role
-from shoal.tables import ColumnMoments
+from shoal.methods.classes._columns import HeldRecords, fine_points, quasi_identifiers
+from shoal.methods.classes._typical import Errors, middle_concept, typical_concepts
+from shoal.schema import Attribute, Domain, Groups, Kind, Role, Schema
+from shoal.tables import ColumnLeaves, ColumnMoments, Plane, encode_records
 from shoal.tables._engine import ROW
 
 K = 4
@@ -121,3 +125,112 @@ def test_a_constant_has_no_axis() -> None:
     found = BlockNumbers.of(0, ATTRIBUTES[0], same, 9)
     assert found is not None
     assert found.axes == ()
+
+
+# -- categories
+
+PLACES = Groups(levels=((("south", ("Ulm", "Graz")), ("north", ("Kiel", "Emden"))),))
+NAMED = Schema(
+    attributes=(
+        Attribute(name="town", role=Role.QUASI_IDENTIFIER, hierarchy=PLACES, weight=2),
+        Attribute(name="sex", role=Role.QUASI_IDENTIFIER),
+        Attribute(name="pay", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC),
+    )
+)
+
+
+def _held(rows: pa.Table) -> HeldRecords:
+    encoded = encode_records(shoal.read(rows).with_schema(NAMED), sensitive=())
+    return HeldRecords(quasi_identifiers=quasi_identifiers(NAMED, encoded), sensitive=(), codes=encoded.sensitive_codes)
+
+
+def _as_block(people: HeldRecords, largest: int) -> tuple[BlockTask, np.ndarray]:
+    """Return what executors are told of records, and their leaves and numbers."""
+    numbers, leaves = [], {}
+    for each in people.quasi_identifiers:
+        own = each.numbers()
+        if own is None:
+            own = each.leaves[each.places].astype(np.float64)
+            counts = np.bincount(own.astype(np.int64), minlength=each.hierarchy.size)
+            leaves[each.attribute.name] = ColumnLeaves(hierarchy=each.hierarchy, counts=counts)
+        numbers.append(own)
+    found = np.stack(numbers, axis=1)
+    columns = block_columns(NAMED.attributes, _moments(found), leaves, len(found), largest)
+    assert columns is not None
+    return pickle.loads(pickle.dumps(BlockTask(method=Mdav(), k=K, columns=columns))), found  # noqa: S301
+
+
+def _townspeople(towns: list[str | None]) -> pa.Table:
+    draw = np.random.default_rng(8)
+    sexes = [str(sex) for sex in draw.choice(["f", "m"], len(towns))]
+    return pa.table({"town": pa.array(towns, pa.string()), "sex": sexes, "pay": draw.exponential(900, len(towns))})
+
+
+@pytest.fixture
+def townspeople() -> pa.Table:
+    return _townspeople(list(np.random.default_rng(4).choice(["Ulm", "Graz", "Kiel", None], 80)))  # nobody is of Emden
+
+
+def test_a_block_of_all_records_is_clustered_and_released_as_in_memory(townspeople: pa.Table) -> None:
+    people = _held(townspeople)
+    task, numbers = _as_block(people, len(people))
+    places = fine_points(people)
+    partition = exchange(places, mdav(places, K))
+    made = task.cluster(_rows(numbers))
+    errors = Errors()
+    for i, each in enumerate(people.quasi_identifiers):
+        middle = each.averaged(partition)
+        wanted = middle.take(pa.array(partition.labels)).to_pylist()
+        assert made[f"new{i}"].to_pylist() == (pytest.approx(wanted) if i == 2 else wanted)
+        errors += each.errors(middle, partition).weighted(each.attribute.weight)
+    assert sum(made["error"].to_pylist()) == pytest.approx(errors.sse)
+    assert sum(each.attribute.weight * each.spread for each in task.columns) == pytest.approx(errors.sst)
+    assert [each.type for each in task.columns] == ["string", "string", "double"]
+
+
+def test_records_of_a_block_are_as_far_apart_as_in_the_whole_table(townspeople: pa.Table) -> None:
+    people = _held(townspeople)
+    task, numbers = _as_block(people, 20)
+    some = [3, 11, 40, 77]
+    placed = np.concatenate([each.places(numbers[some, i]) for i, each in enumerate(task.columns)], axis=1)
+    wanted = fine_points(people)[some]
+    apart, here = (np.square(points[:, None] - points).sum(axis=2) for points in (wanted, placed))
+    assert here == pytest.approx(apart)
+
+
+def test_siblings_stay_together_where_blocks_are_cut_along_the_tree() -> None:
+    people = _held(_townspeople(["Kiel"] * 20 + ["Ulm"] * 20 + ["Emden"] * 20 + ["Graz"] * 20))
+    task, numbers = _as_block(people, 40)
+    (town,) = task.columns[0].axes
+    line = town.places(numbers[:, 0])
+    planes = cut(np.stack([line, np.linspace(0, 0.9, 80)], axis=1), 80, 40)
+    assert isinstance(planes, Plane)
+    names = np.array(_held_towns(people))
+    assert {*names[line < planes.border]} in ({"Ulm", "Graz"}, {"Kiel", "Emden"})
+    # the line is as wide as the coordinate in which the points of the towns differ most
+    assert line.var() == pytest.approx(task.columns[0].places(numbers[:, 0]).var(axis=0).max())
+
+
+def _held_towns(people: HeldRecords) -> list[str]:
+    town = people.quasi_identifiers[0]
+    return [str(town.hierarchy.labels[0][leaf]) for leaf in town.leaves[town.places]]
+
+
+def test_people_who_are_all_alike_have_no_axes_and_one_place() -> None:
+    alike = pa.table({"town": ["Ulm"] * 9, "sex": ["f"] * 9, "pay": [7.0] * 9})
+    task, numbers = _as_block(_held(alike), 9)
+    assert [each.axes for each in task.columns] == [(), (), ()]
+    drafted = task.draft(_rows(numbers))
+    assert [name for name in drafted.column_names if name.startswith("q")] == []
+    done = task.repair(drafted)
+    assert set(zip(*(done[f"new{i}"].to_pylist() for i in range(3)), strict=True)) == {("Ulm", "f", 7.0)}
+    assert sum(done["error"].to_pylist()) == 0
+
+
+def test_the_middle_of_all_is_the_same_from_counts(townspeople: pa.Table) -> None:
+    town = _held(townspeople).quasi_identifiers[0]
+    leaves = town.leaves[town.places]
+    counts = np.bincount(leaves, minlength=town.hierarchy.size)
+    (wanted,) = typical_concepts(town.hierarchy, leaves, Partition(np.zeros(len(leaves), dtype=np.int32)))
+    assert middle_concept(town.hierarchy, counts) == wanted
+    assert middle_concept(town.hierarchy, counts * 10**9) == wanted
