@@ -21,7 +21,8 @@ from pyspark.sql import SparkSession
 import shoal
 from shoal import release
 from shoal.errors import ShoalError
-from shoal.schema import Attribute, Kind, Role, Schema
+from shoal.methods.classes import _by_block, _microaggregation
+from shoal.schema import Attribute, Groups, Kind, Role, Schema
 from shoal.tables import _sites, _spread
 from shoal.tables._spark import SparkEngine
 
@@ -50,7 +51,7 @@ def _released(session: Any, folder: Path) -> dict[str, Any]:
     asked = shoal.KAnonymity(100)
     release_here = shoal.anonymize(shoal.read(rows, schema=schema), asked, method=shoal.Generalize())
     release_here.write(folder / "duckdb")
-    told: dict[str, Any] = {}
+    told: dict[str, Any] = {"clustered": _clustered(session, source, folder)}
     deaths = _Deaths(folder / "deaths")
     deaths.arm("encode")
     made = shoal.anonymize(shoal.read(source, schema=schema), asked, method=shoal.Generalize())
@@ -61,6 +62,18 @@ def _released(session: Any, folder: Path) -> dict[str, Any]:
     told["verified"] = shoal.verify(folder / RELEASE, spark=session).passed
     told["deaths"] = deaths.happened()
     return told
+
+
+def _clustered(session: Any, source: Any, folder: Path) -> bool:
+    """Microaggregate towns and pay block by block, and return whether the release verifies; blocks may be small."""
+    _by_block.SAMPLE, _microaggregation.LEAST_BLOCK = 2_000, 1
+    regions = (("even", ("town 0", "town 2", "town 4", "town 6")), ("odd", ("town 1", "town 3", "town 5")))
+    town = Attribute(name="town", role=Role.QUASI_IDENTIFIER, hierarchy=Groups(levels=(regions,)))
+    pay = Attribute(name="pay", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC)
+    share = Attribute(name="share", kind=Kind.NUMERIC)
+    table = shoal.read(source.drop("note"), schema=Schema(attributes=(town, pay, share)))
+    made = shoal.anonymize(table, shoal.KAnonymity(10), method=shoal.Mdav(block=12_000))
+    return shoal.verify(made.write(folder / "clustered"), spark=session).passed
 
 
 def _session(folder: Path) -> Any:

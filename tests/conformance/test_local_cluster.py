@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -69,3 +70,22 @@ def test_executors_that_do_not_see_the_folder_write_nothing(cluster: tuple[Path,
     folder, told = cluster
     assert "the executors of Spark do not see the folder" in told["unshared"]
     assert not (folder / "unshared").exists()
+
+
+def test_executors_cluster_categories_and_numbers_without_the_driver(
+    cluster: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, told = cluster
+    monkeypatch.setattr("shoal.methods.classes._microaggregation.LEAST_BLOCK", 1)  # as where the plan was made
+    assert told["clustered"]
+    assert shoal.verify(folder / "clustered").passed
+    released, rows = (pq.read_table(folder / name).to_pydict() for name in ("clustered/data.parquet", "rows"))
+    sizes = Counter(zip(released["town"], released["pay"], strict=True))
+    assert min(sizes.values()) >= 10
+    assert len(sizes) > 3_000
+    assert sorted(released["share"]) == sorted(rows["share"])
+    assert sum(released["pay"]) == pytest.approx(sum(rows["pay"]))
+    assert set(released["town"]) <= {*rows["town"], "even", "odd", "*"}
+    steps = json.loads((folder / "clustered" / "certificate.json").read_text(encoding="utf-8"))["steps"]
+    (blocked,) = [step for step in steps if step["step"] == "blocked"]
+    assert blocked["blocks"] > 2
