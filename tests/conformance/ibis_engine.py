@@ -53,6 +53,9 @@ class IbisEngine:
         """Store the records of an expression."""
         return self.stage(self.fetch(expression))
 
+    def forget(self, kept: ir.Table) -> None:
+        """Leave it: these tables are small."""
+
     def numbered(self, expression: ir.Table) -> ir.Table:
         """Store the records with numbers."""
         import ibis

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -55,6 +55,8 @@ class Hierarchy:
     #: in [0, 1]: an interval of leaves covers the difference of its ends. None where the attribute has no order, where
     #: the order of the tree is another one, or where there is a missing leaf.
     positions: Floats | None = None
+    #: How many levels were left out below (:meth:`above`); level 0 is then not that of the values.
+    floor: int = 0
 
     def __post_init__(self) -> None:
         problems = Problems()
@@ -95,6 +97,25 @@ class Hierarchy:
     def missing(self) -> int | None:
         """The leaf of the missing value, which is the last one, or None where there is none."""
         return self.size - 1 if self.size and self.labels[0][-1] is None else None
+
+    def depth(self, level: int) -> float:
+        """Return how far up a level is, from 0 for the values themselves to 1 for the top."""
+        return (self.floor + level) / max(self.floor + self.height, 1)
+
+    def above(self, level: int) -> Hierarchy:
+        """Return the hierarchy without the levels below ``level``: its values become the leaves."""
+        if not level:
+            return self
+        first = np.searchsorted(self.codes[level], np.arange(len(self.labels[level])))
+        return replace(
+            self,
+            labels=self.labels[level:],
+            codes=tuple(codes[first] for codes in self.codes[level:]),
+            shares=self.shares[level:],
+            leaves=self.leaves[level:],
+            positions=None,
+            floor=self.floor + level,
+        )
 
     def generalize(self, leaves: Codes, level: int) -> Codes:
         """Return the codes of ``leaves`` at ``level``."""

@@ -33,6 +33,7 @@ class AverageClassSize(Measure):
     """
 
     name: ClassVar[str] = "average-class-size"
+    coarse: ClassVar[bool] = True
     balanced: ClassVar[bool] = False
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:

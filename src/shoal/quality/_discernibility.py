@@ -34,6 +34,7 @@ class Discernibility(Measure):
     """
 
     name: ClassVar[str] = "discernibility"
+    coarse: ClassVar[bool] = True
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
         """Measure any recoding of the table, suppressed records included."""

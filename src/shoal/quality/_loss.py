@@ -28,6 +28,7 @@ class InformationLoss(Measure):
     """
 
     name: ClassVar[str] = "loss"
+    coarse: ClassVar[bool] = True
     title: ClassVar[str] = "Loss"
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:

@@ -39,6 +39,8 @@ class Measure(ABC):
     title: ClassVar[str]
     #: whether suppression can be weighed against generalisation
     balanced: ClassVar[bool] = True
+    #: whether it can be measured where tuples were counted at coarser levels than the values themselves
+    coarse: ClassVar[bool] = False
     weights: Mapping[str, float] = field(default_factory=dict)
     balance: float = 0.5
 

@@ -33,6 +33,7 @@ class Precision(Measure):
     """
 
     name: ClassVar[str] = "precision"
+    coarse: ClassVar[bool] = True
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
         """Measure any recoding of the table, suppressed records included."""
@@ -43,7 +44,10 @@ class Precision(Measure):
         generalization, suppression = self.factors
         tables = tuple(
             tuple(
-                np.full(len(labels), generalization * weight * level / max(hierarchy.height, 1))
+                np.full(
+                    len(labels),
+                    generalization * weight * (hierarchy.floor + level) / max(hierarchy.floor + hierarchy.height, 1),
+                )
                 for level, labels in enumerate(hierarchy.labels)
             )
             for hierarchy, weight in zip(frequencies.hierarchies, self.proportions(frequencies), strict=True)

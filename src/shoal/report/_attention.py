@@ -9,6 +9,7 @@ from shoal import tables
 from shoal.exact import share
 from shoal.hierarchies import TOP
 from shoal.methods import Made
+from shoal.methods.recode import at_or_above
 from shoal.schema import Role, Schema
 from shoal.tables import Table
 
@@ -95,8 +96,14 @@ def _dominated(release: Made) -> Iterator[tuple[str, str]]:
 
 def _unfinished(release: Made) -> Iterator[str]:
     found = release.search
-    if found is not None and found.gap is not None and not found.optimal:
+    above = "" if found is None else at_or_above(found.recoding.attributes, found.floors)
+    if above:
         yield (
-            f"The search stopped before it was done. The best release of its kind may have a {found.measure.title} "
-            f"lower by at most {found.gap:.3g}; more time may find it."
+            f"Only releases{above} were looked at: finer ones do not fit in memory. More memory (SHOAL_MEMORY) may "
+            "keep more."
+        )
+    if found is not None and found.gap:
+        yield (
+            f"The search stopped before it was done. The best release of its kind{above} may have a "
+            f"{found.measure.title} lower by at most {found.gap:.3g}; more time may find it."
         )

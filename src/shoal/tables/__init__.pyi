@@ -20,6 +20,7 @@ from ._classes import Classes as Classes
 from ._classes import ClassHistogram as ClassHistogram
 from ._classes import Dictionary as Dictionary
 from ._classes import Encoded as Encoded
+from ._classes import Finest as Finest
 from ._classes import Frequencies as Frequencies
 from ._classes import Recoding as Recoding
 from ._classes import SensitiveAttribute as SensitiveAttribute

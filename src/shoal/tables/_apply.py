@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from shoal.tables._table import Table
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["Lookup", "ReleasedColumn", "apply", "look_up"]
+__all__ = ["Lookup", "ReleasedColumn", "all_looked_up", "apply", "look_up"]
 
 Codes = npt.NDArray[np.int64]
 
@@ -193,8 +193,7 @@ class Lookup:
         """
         frequencies = self.encoded.frequencies
         packing = Packing.of([hierarchy.size for hierarchy in frequencies.hierarchies])
-        records, joined = table.expression, dict[str, pa.Table]()
-        numbers: dict[str, Any] = {}
+        looked: dict[str, dict[str, Any]] = {}
         for j, dictionary in enumerate(self.encoded.dictionaries):
             known: dict[str, Any] = {f"value{j}": dictionary.values}
             if self.tuples is not None:
@@ -202,14 +201,8 @@ class Lookup:
             column = self.released.get(j)
             if column is not None and column.of_value is not None:
                 known |= dict(self._columns(j, column, column.of_value))
-            found = _translated(table, dictionary.name, known)
-            if found is not None:
-                numbers |= found
-            elif len(known) > 1:
-                joined[dictionary.name] = _without_unused(known)
-        records = records.mutate(**numbers) if numbers else records
-        for name, rows in joined.items():
-            records = look_up(table, records, name, rows)
+            looked[dictionary.name] = known
+        records = all_looked_up(table, looked)
         return records if self.tuples is None else self._join_tuples(table, records, packing, self.tuples)
 
     def repeats(self, table: Table, others: Sequence[str]) -> bool:
@@ -291,6 +284,24 @@ def _ranked(labels: pa.Array) -> tuple[pa.Array, Codes]:
     else:
         ranks = pc.index_in(labels, value_set=distinct.drop_null(), skip_nulls=True).fill_null(len(distinct) - 1)
     return distinct, np.asarray(ranks.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def all_looked_up(table: Table, columns: Mapping[str, dict[str, Any]]) -> ir.Table:
+    """Return the records with the numbers and texts that stand beside the values of their columns.
+
+    ``columns[name]`` are arrays of the same length: first the distinct values of the column, then what stands beside.
+    """
+    numbers, joined = dict[str, Any](), dict[str, pa.Table]()
+    for name, known in columns.items():
+        found = _translated(table, name, known)
+        if found is not None:
+            numbers |= found
+        elif len(known) > 1:
+            joined[name] = _without_unused(known)
+    records = table.expression.mutate(**numbers) if numbers else table.expression
+    for name, rows in joined.items():
+        records = look_up(table, records, name, rows)
+    return records
 
 
 def _translated(table: Table, name: str, known: dict[str, Any]) -> dict[str, Any] | None:

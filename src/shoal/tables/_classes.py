@@ -18,6 +18,7 @@ __all__ = [
     "Classes",
     "Dictionary",
     "Encoded",
+    "Finest",
     "Frequencies",
     "Recoding",
     "SensitiveAttribute",
@@ -338,6 +339,18 @@ class Dictionary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Finest:
+    """What is known of the tuples of the values themselves, where they are too many and were counted at coarser levels.
+
+    ``tuples`` is their number, and ``sizes`` the different numbers of records that classes of them have, with how many
+    classes have each.
+    """
+
+    tuples: int
+    sizes: tuple[Counts, Counts]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Encoded:
     """Frequencies, and what is needed to find the tuple of a record again."""
 
@@ -347,3 +360,5 @@ class Encoded:
     dictionaries: tuple[Dictionary, ...]
     #: The key of every person, where persons have several records.
     persons: pa.Array | None = field(default=None, repr=False)
+    #: What is known below the levels at which the tuples were counted; None where that is the values themselves.
+    finest: Finest | None = None

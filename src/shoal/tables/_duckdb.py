@@ -24,7 +24,7 @@ from shoal.writing import Scratch
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["DuckDBEngine", "literal", "quoted", "without_collations"]
+__all__ = ["DuckDBEngine", "literal", "memory_limit", "quoted", "without_collations"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -57,7 +57,7 @@ class DuckDBEngine:
     def __init__(self) -> None:
         import ibis
 
-        limits = {"memory_limit": _memory_limit()} | _threads()
+        limits = {"memory_limit": f"{memory_limit() >> 10}KiB"} | _threads()
         scratch = Scratch()
         self._folder = scratch.path
         self._using = threading.RLock()
@@ -188,6 +188,11 @@ class DuckDBEngine:
         name = _fresh("table")
         self._execute(f"CREATE TABLE {quoted(name)} AS {self._backend.compile(expression)}")
         return self.table(name)
+
+    @_alone
+    def forget(self, kept: ir.Table) -> None:
+        """Remove the records that :meth:`keep` stored."""
+        self.connection.execute(f"DROP TABLE {quoted(kept.get_name())}")
 
     def numbered(self, expression: ir.Table) -> ir.Table:
         """Return the records with their numbers; records of a source without stable order are stored first."""
@@ -325,14 +330,17 @@ def _threads() -> dict[str, Any]:
     return {"threads": int(given)}
 
 
-def _memory_limit() -> str:
+def memory_limit() -> int:
+    """Return the bytes that the engine may use: ``SHOAL_MEMORY``, or half of the machine's memory, at most 4 GB."""
     given = os.environ.get("SHOAL_MEMORY")
     if given is not None:
-        if not re.fullmatch(r"\d+(\.\d+)? *([KMGT]i?B)", given, re.IGNORECASE):
+        amount = re.fullmatch(r"(\d+(?:\.\d+)?) *([KMGT])(i?)B", given, re.IGNORECASE)
+        if amount is None:
             raise ParameterError("`SHOAL_MEMORY` must be an amount of memory such as 4GB.")
-        return given
+        number, unit, binary = amount.groups()
+        return int(float(number) * (1024 if binary else 1000) ** (1 + "KMGT".index(unit.upper())))
     try:
         physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # not a POSIX system
         physical = 4 * _GIGABYTE
-    return f"{min(physical // 2, 4 * _GIGABYTE) // (1 << 20)}MiB"
+    return int(min(physical // 2, 4 * _GIGABYTE))

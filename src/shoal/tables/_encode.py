@@ -24,6 +24,7 @@ from shoal.tables._columns import (
     sensitive_codes,
 )
 from shoal.tables._holders import Holders
+from shoal.tables._packed import encode_packed, tuples_that_fit
 from shoal.tables._people import household_of, people, person_of
 from shoal.tables._table import Table
 
@@ -37,6 +38,7 @@ def encode(
     sensitive: Sequence[str] | None = None,
     population: Table | None = None,
     households: bool = False,
+    coarse: bool = False,
 ) -> Encoded:
     """Count the distinct tuples of the columns of a table with a schema, by default those that the schema names.
 
@@ -44,6 +46,9 @@ def encode(
     are records. Of the ``population`` that the records were drawn from, which needs the quasi-identifiers only, records
     are counted per tuple of quasi-identifiers, at the first tuple that has them; its persons, where it has the person
     column and somebody has several records. ``households`` notes who lives where, if the schema names a household.
+
+    ``coarse`` allows to count at the finest levels at which the tuples fit in memory, where they do not otherwise; a
+    release is never checked so. Tuples with persons, households or a population are counted as they are.
 
     Raises
     ------
@@ -62,6 +67,9 @@ def encode(
     check_columns(table, names, others)
     person, home = person_of(table), household_of(table) if households else None
     whose = tuple(name for name in (person, home) if name is not None)
+    most = tuples_that_fit(len(names) + len(others))
+    if coarse and not whose and population is None and table.count() > most:
+        return encode_packed(table, names, others, most)
     columns, counts = distinct_tuples(table, (*names, *others, *whose))
     keys: dict[str | None, TupleColumn] = dict(zip(whose, columns[len(names) + len(others) :], strict=True))
     columns = columns[: len(names) + len(others)]

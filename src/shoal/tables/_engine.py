@@ -93,6 +93,10 @@ class Engine(Protocol):
         """Compute an expression once and for all, so that a second look sees the same records."""
         ...
 
+    def forget(self, kept: ir.Table) -> None:
+        """Remove what :meth:`keep` stored, which nobody will look at again."""
+        ...
+
     def numbered(self, expression: ir.Table) -> ir.Table:
         """Return the records with a column :data:`ROW` of distinct numbers that stay the same at a second look."""
         ...

@@ -111,6 +111,9 @@ class SparkEngine:
         """
         return self.view(self.frame(expression).localCheckpoint(eager=True))
 
+    def forget(self, kept: ir.Table) -> None:
+        """Leave it to Spark, which removes a checkpoint once nobody refers to it."""
+
     def by_group(
         self, expression: ir.Table, group: str, order: str, function: Callable[[pa.Table], pa.Table], types: str
     ) -> ir.Table:

@@ -250,7 +250,23 @@ def _steps(plan: Brief, evidence: Evidence) -> Decision:
     for done in evidence.steps("suppressed"):
         if not (done["records"] >= 0 and done["of"] - done["records"] in _records(certificate)):
             return False, "the suppressed records do not add up"
+    if not _coarse_enough(plan, evidence):
+        return False, "the step `coarsened` does not fit the columns and levels of the release"
     return True, f"{len(certificate.steps)} steps, each described as it is"
+
+
+def _coarse_enough(plan: Brief, evidence: Evidence) -> bool:
+    """Return whether no column is released below the level at which the search is said to have begun."""
+    released: dict[object, object] = {}
+    for step in evidence.steps("generalized"):
+        released |= dict(zip(step["columns"], step.get("levels", ()), strict=False))
+    return all(
+        plan.method.keeps.generalizes
+        and name in plan.schema.quasi_identifiers
+        and 1 <= floor <= released.get(name, floor)
+        for step in evidence.steps("coarsened")
+        for name, floor in zip(step["columns"], step["levels"], strict=True)
+    )
 
 
 def _persons(plan: Brief, evidence: Evidence) -> Decision:

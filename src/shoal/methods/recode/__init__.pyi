@@ -16,5 +16,6 @@ from ._mondrian import Mondrian as Mondrian
 from ._result import ExploredLattice as ExploredLattice
 from ._result import SearchResult as SearchResult
 from ._result import Solution as Solution
+from ._result import at_or_above as at_or_above
 from ._specialize import Specialize as Specialize
 from ._subtree import Subtree as Subtree

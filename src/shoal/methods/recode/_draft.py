@@ -31,7 +31,7 @@ class Vocabulary:
         self.labels: list[str | None] = [label for level in hierarchy.labels for label in level]
         self.shares: list[float] = np.concatenate(hierarchy.shares).tolist()
         self.depths: list[float] = [
-            level / max(hierarchy.height, 1) for level, labels in enumerate(hierarchy.labels) for _ in labels
+            hierarchy.depth(level) for level, labels in enumerate(hierarchy.labels) for _ in labels
         ]
         chosen: dict[str | None, int] = {}
         for i, (label, leaves) in enumerate(zip(self.labels, np.concatenate(hierarchy.leaves).tolist(), strict=True)):
@@ -178,7 +178,10 @@ class LocalDraft:
             labels=tuple(tuple(vocabulary.labels[i] for i in values) for vocabulary, values in known),
             shares=tuple(np.array([vocabulary.shares[i] for i in values]) for vocabulary, values in known),
             depths=tuple(np.array([vocabulary.depths[i] for i in values]) for vocabulary, values in known),
-            unchanged=tuple(bool(np.all(values < vocabulary.hierarchy.size)) for vocabulary, values in known),
+            unchanged=tuple(
+                not vocabulary.hierarchy.floor and bool(np.all(values < vocabulary.hierarchy.size))
+                for vocabulary, values in known
+            ),
         )
 
     @property

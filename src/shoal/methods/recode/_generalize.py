@@ -259,14 +259,18 @@ class Generalize(Recode):
     def _between(self, frequencies: Frequencies, lattice: Lattice) -> tuple[Levels, Levels]:
         """Return the lowest and the highest node with the declared levels."""
         problems = Problems()
+        floors = {hierarchy.attribute: hierarchy.floor for hierarchy in frequencies.hierarchies}
         for name, top in zip(frequencies.attributes, lattice.top, strict=True):
-            if self.levels.get(name, 0) > top:
-                problems.add(
-                    f"`levels` of `{self.title}` puts column `{name}` on level {self.levels[name]}; the top is {top}"
-                )
+            level, floor = self.levels.get(name, floors[name]), floors[name]
+            said = f"`levels` of `{self.title}` puts column `{name}` on level {level}"
+            if level > floor + top:
+                problems.add(f"{said}; the top is {floor + top}")
+            elif level < floor:
+                problems.add(f"{said}; only level {floor} and above fit in memory (SHOAL_MEMORY)")
         problems.raise_as(ParameterError)
+        declared = {name: level - floors[name] for name, level in self.levels.items()}
         low, high = (
-            tuple(self.levels.get(name, level) for name, level in zip(frequencies.attributes, levels, strict=True))
+            tuple(declared.get(name, level) for name, level in zip(frequencies.attributes, levels, strict=True))
             for levels in (lattice.bottom, lattice.top)
         )
         return low, high

@@ -316,10 +316,8 @@ def recoding_of(frequencies: Frequencies, levels: Sequence[int], labels: Codes, 
         codes=codes[kept],
         labels=tuple(hierarchy.labels[level] for hierarchy, level in at_level),
         shares=tuple(hierarchy.shares[level] for hierarchy, level in at_level),
-        depths=tuple(
-            np.full(len(hierarchy.labels[level]), level / max(hierarchy.height, 1)) for hierarchy, level in at_level
-        ),
-        unchanged=tuple(level == 0 for level in levels),
+        depths=tuple(np.full(len(hierarchy.labels[level]), hierarchy.depth(level)) for hierarchy, level in at_level),
+        unchanged=tuple(hierarchy.floor + level == 0 for hierarchy, level in at_level),
         levels=tuple(int(level) for level in levels),
     )
 

@@ -22,7 +22,7 @@ from shoal.methods.recode._judge import Limits, no_solution
 from shoal.methods.recode._lattice import Lattice, smallest_class
 from shoal.methods.recode._linked import Linked, best_linked, best_local, link_problems
 from shoal.methods.recode._method import Recode, check_time_limit
-from shoal.methods.recode._result import SearchResult
+from shoal.methods.recode._result import SearchResult, at_or_above
 from shoal.models import KAnonymity, Model, rule_of_removal
 from shoal.quality import CellObjective, InformationLoss, Measure
 from shoal.schema import Schema
@@ -135,14 +135,15 @@ class LocalMethod(Recode):
         best = min(filter(task.fits, map(task.result, self.drafts(task))), key=lambda found: found.value, default=None)
         watch.step(1, 2, "comparison with full-domain recoding")
         whole, proved = task.full_domain(to_beat=math.inf if best is None else best.value)
+        above = at_or_above(frequencies.attributes, [hierarchy.floor for hierarchy in frequencies.hierarchies])
         if whole is not None:
-            note = f"The best full-domain recoding is not improved by {self.title}."
+            note = f"The best full-domain recoding{above} is not improved by {self.title}."
         elif proved:
             rule = rule_of_removal(models)
             under = f" under one rule of removing classes: {rule}." if rule else "."
-            note = f"No full-domain recoding loses less{under}"
+            note = f"No full-domain recoding{above} loses less{under}"
         else:
-            note = "No full-domain recoding that was looked at loses less; that none does is not proved."
+            note = f"No full-domain recoding{above} that was looked at loses less; that none does is not proved."
         return replace(
             whole or best or task.failed(proved=proved), notes=(note,), bound=None, solutions=(), lattice=None, nodes=0
         )

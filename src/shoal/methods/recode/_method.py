@@ -27,6 +27,7 @@ from shoal.guarantees import (
 )
 from shoal.methods._preparation import check_key, check_size, counted, domains, preparation, risk_of_people
 from shoal.methods.base import Keeps, Made, Method, Progress, Watch, Work
+from shoal.methods.recode._coarse import check_coarse, coarsened, floors_of, lifted, raised, risk_before
 from shoal.methods.recode._result import SearchResult
 from shoal.models import Model
 from shoal.quality import Measure, as_measure
@@ -135,8 +136,9 @@ class Recode(Method):
         wanted = [name for model in models for name in model.capabilities.sensitive]
         wanted += [name for measure in (method.measure, *measures) for name in measure.sensitive]
         encoded = tables.encode(
-            table, sensitive=tuple(dict.fromkeys(wanted)), population=work.population, households=True
+            table, sensitive=tuple(dict.fromkeys(wanted)), population=work.population, households=True, coarse=True
         )
+        check_coarse(encoded, (method.measure, *measures), method.further_steps)
         check_size(models, encoded.frequencies)
         frequencies, found, chosen = method.recoded(encoded, models, table, work)
         after = _check_result(plan, frequencies, found)
@@ -151,7 +153,7 @@ class Recode(Method):
                 randomness="none used" if work.key is None else "none used, but for the secret key of the pseudonyms",
             ),
             measures={measure.label: measure.value(found.recoding, frequencies) for measure in measures},
-            before=reidentification(Classes.grouped(encoded.frequencies)),
+            before=risk_before(encoded),
             after=reidentification(after),
             people=risk_of_people(plan.schema, frequencies, found.final.classes),
             records=after.records,
@@ -160,7 +162,7 @@ class Recode(Method):
                 attribute.hierarchy for attribute in frequencies.sensitive if attribute.hierarchy is not None
             ),
             population=_population(found.final, after) if compared and after.population is not None else None,
-            search=found,
+            search=lifted(found, frequencies, encoded.finest),
         )
 
     def recoded(
@@ -210,13 +212,14 @@ def _check_result(plan: Brief, frequencies: Frequencies, found: SearchResult) ->
 
 def _events(plan: Brief, table: Table, frequencies: Frequencies, found: SearchResult, after: Classes) -> list[Event]:
     events = preparation(plan.schema, table)
-    levels = found.recoding.levels
+    levels, floors = found.recoding.levels, floors_of(frequencies)
+    events += coarsened(frequencies)
     events.append(
         Generalized(
             method=plan.method.name,
             columns=frequencies.attributes,
-            levels=levels or (),
-            heights=frequencies.heights if levels else (),
+            levels=raised(levels, floors) if levels else (),
+            heights=raised(frequencies.heights, floors) if levels else (),
         )
     )
     events += plan.method.further_steps

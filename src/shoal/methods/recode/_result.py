@@ -11,7 +11,7 @@ import numpy.typing as npt
 from shoal.quality import Measure
 from shoal.tables import Recoding
 
-__all__ = ["ExploredLattice", "SearchResult", "Solution"]
+__all__ = ["ExploredLattice", "SearchResult", "Solution", "at_or_above"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +76,9 @@ class SearchResult:
     solutions: tuple[Solution, ...] = ()
     #: The nodes that were checked, for display; None for local methods.
     lattice: ExploredLattice | None = None
+    #: The level of every quasi-identifier below which nothing was looked at, as tuples did not fit in memory; empty
+    #: where all levels were. Whatever is proved is proved for these levels and above.
+    floors: tuple[int, ...] = ()
     #: What else was decided on the way, one sentence each.
     notes: tuple[str, ...] = field(default=())
     #: What is released instead of the recoding that was searched for, where columns become aggregates of classes.
@@ -99,7 +102,7 @@ class SearchResult:
     @property
     def optimal(self) -> bool:
         """Whether the search proved that no node is better, if its classes are removed by the ``rule``."""
-        return self.gap == 0.0
+        return self.gap == 0.0 and not self.floors
 
     def explain(self) -> str:
         """Say why this recoding was chosen, in a few lines."""
@@ -111,11 +114,12 @@ class SearchResult:
                 f"Of {self.nodes:,} nodes {self.checked:,} were checked and {self.pruned:,} ruled out by bounds."
             )
         if self.gap is not None:
+            above = at_or_above(self.recoding.attributes, self.floors)
             lines.append(
-                "No other node is better: proved."
-                if self.optimal
-                else f"No node is better than {self.bound:.6g}: proved. That this is the best one is not proved: "
-                f"the gap is at most {self.gap:.3g}."
+                f"No other node{above} is better: proved."
+                if self.gap == 0
+                else f"No node{above} is better than {self.bound:.6g}: proved. That this is the best one is not "
+                f"proved: the gap is at most {self.gap:.3g}."
             )
             if self.rule is not None:
                 lines.append(
@@ -128,6 +132,18 @@ class SearchResult:
                 f"{_difference(self.recoding.attributes, self.solutions[0].levels, rival.levels)}."
             )
         return "\n".join([*lines, *self.notes])
+
+
+def at_or_above(attributes: Sequence[str], floors: Sequence[int]) -> str:
+    """Return which nodes a search looked at, as words that follow "nodes": nothing where it looked at all.
+
+    Examples
+    --------
+    >>> at_or_above(("age", "sex", "zip"), (1, 0, 2))
+    ' with `age` at level 1 or above, `zip` at level 2 or above'
+    """
+    each = [f"`{name}` at level {floor} or above" for name, floor in zip(attributes, floors, strict=False) if floor]
+    return f" with {', '.join(each)}" if each else ""
 
 
 def _levels(attributes: Sequence[str], levels: Sequence[int]) -> str:
