@@ -29,7 +29,7 @@ class Statement:
     #: The statement, in plain words.
     text: str
     #: What it rests on.
-    strength: Strength
+    strength: Strength = Strength.CONDITIONAL
     #: What must hold for it.
     assumptions: tuple[str, ...]
     #: Where it is proved.
@@ -113,7 +113,6 @@ def _from_closeness(t: Fraction) -> list[Statement]:
         Statement(
             text=f"A release that is {plain(t)}-close shows an intruder a person's confidential value with "
             f"{_up(epsilon)}-differential privacy.",
-            strength=Strength.CONDITIONAL,
             assumptions=PRIOR,
             source="t = exp(epsilon / 2), DFSC15 Prop. 3",
             quantities={"t": plain(t), "epsilon": epsilon},
@@ -121,7 +120,6 @@ def _from_closeness(t: Fraction) -> list[Statement]:
         Statement(
             text=f"The release changes what the intruder believed about any value by a factor of at most {plain(t)}: "
             f"a gain of {_up(gain)} in the logarithm.",
-            strength=Strength.CONDITIONAL,
             assumptions=PRIOR[:1],
             source="SC13 7.3.1",
             quantities={"t": plain(t), "epsilon": gain},
@@ -134,7 +132,6 @@ def _from_epsilon(epsilon: Fraction) -> Statement:
     return Statement(
         text=f"To show a person's confidential value with {plain(epsilon)}-differential privacy, a release has to be "
         f"{_down(t)}-close or closer.",
-        strength=Strength.CONDITIONAL,
         assumptions=PRIOR,
         source="t = exp(epsilon / 2), DFSC15 Prop. 3",
         quantities={"epsilon": plain(epsilon), "t": t},
@@ -146,7 +143,6 @@ def _stochastic_from_epsilon(epsilon: Fraction, k: int, records: int) -> Stateme
     return Statement(
         text=f"Classes of at least {k:,} of {records:,} records whose confidential values are randomised with "
         f"{plain(epsilon)}-differential privacy are stochastically {_up(t)}-close.",
-        strength=Strength.CONDITIONAL,
         assumptions=RANDOMISED,
         source="DFSC15 Prop. 1",
         quantities={"epsilon": plain(epsilon), "k": k, "records": records, "t": t},
@@ -158,7 +154,6 @@ def _stochastic_from_t(t: Fraction, k: int, records: int) -> Statement:
     return Statement(
         text=f"For stochastic {plain(t)}-closeness of classes of at least {k:,} of {records:,} records, randomise "
         f"their confidential values with {_down(epsilon)}-differential privacy.",
-        strength=Strength.CONDITIONAL,
         assumptions=RANDOMISED,
         source="DFSC15 Prop. 1",
         quantities={"t": plain(t), "k": k, "records": records, "epsilon": epsilon},

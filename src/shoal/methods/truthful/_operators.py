@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +21,13 @@ from shoal.methods.truthful import parameters, trimming
 from shoal.methods.truthful._survival import (
     SCALE,
     STEEPNESS,
+    Floats,
+    Shows,
     Survival,
+    Trims,
     laplace_losses,
     surviving_classes,
     surviving_records,
-    untrimmed_classes,
-    untrimmed_records,
 )
 from shoal.methods.truthful._worst_case import Definition
 
@@ -37,7 +38,7 @@ OperatorName = Literal["trim", "sampling"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Operator(ABC):
+class Operator(Shows):
     """What happens to the classes of a scheme, with the promise that this keeps."""
 
     #: What is promised, given the scheme.
@@ -54,14 +55,33 @@ class Operator(ABC):
     step: ClassVar[str]
 
     @classmethod
-    @abstractmethod
     def of(cls, epsilon: Fraction, delta: Fraction, *, definition: Definition, least: int, per_person: int = 1) -> Self:
         """Return the operator that keeps the most records and shows classes of ``least`` records or more."""
+        own, own_delta = epsilon / per_person, record_delta(epsilon, delta, per_person)
+        figures, attained = cls.best(own, own_delta, definition, least)
+        exact_delta = person_delta(epsilon, attained, per_person)
+        promised = (epsilon, delta, definition)
+        return cls._promising(promised, exact_delta=exact_delta, per_person=per_person, **figures)
 
     @classmethod
-    @abstractmethod
     def of_step(cls, step: Mapping[str, object], exact_delta: float, *, per_person: int = 1) -> Self:
         """Return the operator that a step of a certificate describes."""
+        return cls._promising(_read(step), exact_delta=exact_delta, per_person=per_person, **cls.own_figures(step))
+
+    @classmethod
+    def _promising(cls, promised: tuple[Fraction, Fraction, Definition], **figures: Any) -> Self:
+        epsilon, delta, definition = promised
+        return cls(epsilon=epsilon, delta=delta, definition=definition, **figures)
+
+    @staticmethod
+    @abstractmethod
+    def best(epsilon: Fraction, delta: Fraction, definition: Definition, least: int) -> tuple[dict[str, object], float]:
+        """Return the fields of its own that keep the most records, and the delta that is attained."""
+
+    @staticmethod
+    @abstractmethod
+    def own_figures(step: Mapping[str, object]) -> dict[str, object]:
+        """Return the fields of its own that a step of a certificate states."""
 
     @property
     def record_epsilon(self) -> Fraction:
@@ -79,31 +99,6 @@ class Operator(ABC):
 
     def _record_delta(self, delta: Fraction | None) -> Fraction:
         return record_delta(self.epsilon, self.delta if delta is None else delta, self.per_person)
-
-    @property
-    @abstractmethod
-    def least(self) -> int:
-        """The smallest class that is shown; a class of fewer records shows nothing."""
-
-    @property
-    @abstractmethod
-    def cut(self) -> int:
-        """The size from which on trees weigh a region, at least ``least``: smaller ones hardly show anything."""
-
-    @property
-    @abstractmethod
-    def likely(self) -> int:
-        """The size from which on a class is rather shown than not."""
-
-    @cached_property
-    @abstractmethod
-    def records(self) -> Survival:
-        """The worth of a class by the records that it is expected to show."""
-
-    @cached_property
-    @abstractmethod
-    def classes(self) -> Survival:
-        """The worth of a class by the probability that it is shown."""
 
     @abstractmethod
     def shown(self, counts: Integers, source: RandomSource) -> Integers:
@@ -123,7 +118,7 @@ class Operator(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trimming(Operator):
+class Trimming(Trims, Operator):
     """Show X = c - M of the c records of a class if that is at least ``least``, nothing otherwise.
 
     Guarantee
@@ -143,34 +138,17 @@ class Trimming(Operator):
         if not 0 <= self.m <= trimming.LARGEST_M or self.smallest < 1:
             raise ParameterError("`m` of `Trimming` must be at least 0, and `smallest` at least 1.")
 
-    @classmethod
-    def of(cls, epsilon: Fraction, delta: Fraction, *, definition: Definition, least: int, per_person: int = 1) -> Self:
-        """Return the operator that takes the fewest records off."""
-        own = epsilon / per_person
-        m = trimming.minimal_m(own, record_delta(epsilon, delta, per_person))
-        return cls(
-            epsilon=epsilon,
-            delta=delta,
-            exact_delta=person_delta(epsilon, trimming.exact_delta(m, own), per_person),
-            definition=definition,
-            per_person=per_person,
-            m=m,
-            smallest=least,
-        )
+    @staticmethod
+    def best(epsilon: Fraction, delta: Fraction, definition: Definition, least: int) -> tuple[dict[str, object], float]:
+        """Take the fewest records off."""
+        del definition  # trimming keeps both
+        m = trimming.minimal_m(epsilon, delta)
+        return {"m": m, "smallest": least}, trimming.exact_delta(m, epsilon)
 
-    @classmethod
-    def of_step(cls, step: Mapping[str, object], exact_delta: float, *, per_person: int = 1) -> Self:
-        """Return the operator that a step of a certificate describes."""
-        epsilon, delta, definition = _read(step)
-        return cls(
-            epsilon=epsilon,
-            delta=delta,
-            exact_delta=exact_delta,
-            definition=definition,
-            per_person=per_person,
-            m=_whole(step["m"]),
-            smallest=_whole(step["least"]),
-        )
+    @staticmethod
+    def own_figures(step: Mapping[str, object]) -> dict[str, object]:
+        """Return the fields of its own that a step of a certificate states."""
+        return {"m": _whole(step["m"]), "smallest": _whole(step["least"])}
 
     @property
     def least(self) -> int:
@@ -178,24 +156,9 @@ class Trimming(Operator):
         return self.smallest
 
     @property
-    def cut(self) -> int:
-        """The size from which on trees weigh a region."""
-        return self.m + self.smallest
-
-    @property
-    def likely(self) -> int:
-        """The size from which on a class is rather shown than not: P[M <= m] > 1/2."""
-        return self.m + self.smallest
-
-    @cached_property
-    def records(self) -> Survival:
-        """The worth of a class by the records that it is expected to show."""
-        return untrimmed_records(laplace_losses(self.record_epsilon, self.m), self.smallest)
-
-    @cached_property
-    def classes(self) -> Survival:
-        """The worth of a class by the probability that it is shown."""
-        return untrimmed_classes(laplace_losses(self.record_epsilon, self.m), self.smallest)
+    def losses(self) -> Floats:
+        """The probability of losing j records, for j = 0, 1, ..."""
+        return laplace_losses(self.record_epsilon, self.m)
 
     def shown(self, counts: Integers, source: RandomSource) -> Integers:
         """Draw how many copies classes of these sizes show; 0 for nothing.
@@ -233,11 +196,6 @@ class Trimming(Operator):
 class Sampling(Operator):
     """Draw X ~ Bin(c, beta) for a class of c records; show X copies if X >= k, nothing otherwise.
 
-    Parameters
-    ----------
-    beta, k
-        The sampling rate and the threshold.
-
     Guarantee
     ---------
     (epsilon, delta)-differential privacy given the scheme: [LQS10 Thm 1] (seed 002) = [Bild24 Thm 3] (seed 003), see
@@ -246,43 +204,26 @@ class Sampling(Operator):
     d(k, beta, epsilon) is a maximum over j >= k.
     """
 
+    #: The sampling rate and the threshold.
     beta: Fraction
     k: int
     name: ClassVar[OperatorName] = "sampling"
     doing: ClassVar[str] = "sampling"
     step: ClassVar[str] = Sampled.name
 
-    @classmethod
-    def of(cls, epsilon: Fraction, delta: Fraction, *, definition: Definition, least: int, per_person: int = 1) -> Self:
-        """Return the operator with the largest sampling rate and the smallest threshold."""
-        own = epsilon / per_person
-        found = parameters.parameters(own, record_delta(epsilon, delta, per_person), definition=definition)
-        k, attained = found.k, found.exact_delta
-        if least > k:
-            k, attained = least, parameters.exact_delta(least, found.beta, own, definition=definition)
-        return cls(
-            epsilon=epsilon,
-            delta=delta,
-            exact_delta=person_delta(epsilon, attained, per_person),
-            definition=definition,
-            per_person=per_person,
-            beta=found.beta,
-            k=k,
-        )
+    @staticmethod
+    def best(epsilon: Fraction, delta: Fraction, definition: Definition, least: int) -> tuple[dict[str, object], float]:
+        """Take the largest sampling rate and the smallest threshold."""
+        found = parameters.parameters(epsilon, delta, definition=definition)
+        if least <= found.k:
+            return {"beta": found.beta, "k": found.k}, found.exact_delta
+        attained = parameters.exact_delta(least, found.beta, epsilon, definition=definition)
+        return {"beta": found.beta, "k": least}, attained
 
-    @classmethod
-    def of_step(cls, step: Mapping[str, object], exact_delta: float, *, per_person: int = 1) -> Self:
-        """Return the operator that a step of a certificate describes."""
-        epsilon, delta, definition = _read(step)
-        return cls(
-            epsilon=epsilon,
-            delta=delta,
-            exact_delta=exact_delta,
-            definition=definition,
-            per_person=per_person,
-            beta=fraction(str(step["beta"])),
-            k=_whole(step["k"]),
-        )
+    @staticmethod
+    def own_figures(step: Mapping[str, object]) -> dict[str, object]:
+        """Return the fields of its own that a step of a certificate states."""
+        return {"beta": fraction(str(step["beta"])), "k": _whole(step["k"])}
 
     @property
     def least(self) -> int:

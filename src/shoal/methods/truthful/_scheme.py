@@ -25,9 +25,9 @@ from shoal.methods.truthful._scores import (
     Intensity,
     Score,
     Setting,
-    Shows,
 )
 from shoal.methods.truthful._search import LARGEST_LATTICE, draw, published_walk, split_walk
+from shoal.methods.truthful._survival import Shows
 from shoal.methods.truthful._trees import draw_tree
 from shoal.methods.truthful._tuples import Tuples
 from shoal.tables import Frequencies, SensitiveAttribute, tally

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from shoal.errors import ParameterError
 from shoal.hierarchies import Hierarchy
 from shoal.kernels.walk import score
 from shoal.methods.recode import Box, Lattice, Levels, Node, Tables
-from shoal.methods.truthful._survival import SCALE, Survival
+from shoal.methods.truthful._survival import SCALE, Shows, Survival
 from shoal.tables import Frequencies
 
 __all__ = [
@@ -26,39 +26,10 @@ __all__ = [
     "Intensity",
     "Score",
     "Setting",
-    "Shows",
     "no_costs",
 ]
 
 Floats = npt.NDArray[np.float64]
-
-
-class Shows(Protocol):
-    """What scores ask of an operator: how much it will show of classes. See `shoal.methods.truthful._operators`."""
-
-    @property
-    def per_person(self) -> int:
-        """How many records a person has at most."""
-
-    @property
-    def least(self) -> int:
-        """The smallest class that is shown."""
-
-    @property
-    def cut(self) -> int:
-        """The size from which on trees weigh a region, at least ``least``."""
-
-    @property
-    def likely(self) -> int:
-        """The size from which on a class is rather shown than not."""
-
-    @property
-    def records(self) -> Survival:
-        """The worth of a class by the records that it is expected to show."""
-
-    @property
-    def classes(self) -> Survival:
-        """The worth of a class by the probability that it is shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

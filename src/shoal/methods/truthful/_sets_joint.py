@@ -21,7 +21,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 from shoal.errors import DataError
 from shoal.mechanisms import RandomSource
@@ -30,7 +29,7 @@ from shoal.methods.truthful._scheme import Chooser
 from shoal.methods.truthful._scores import Granularity
 from shoal.methods.truthful._search import LARGEST_LATTICE
 from shoal.methods.truthful._sets_split import Split
-from shoal.methods.truthful._survival import Survival, gaussian_losses, untrimmed_classes, untrimmed_records
+from shoal.methods.truthful._survival import Floats, Trims, gaussian_losses
 from shoal.methods.truthful._tuples import Tuples
 from shoal.tables import Frequencies
 
@@ -38,7 +37,7 @@ __all__ = ["GaussianTrimming", "joint_classes"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class GaussianTrimming:
+class GaussianTrimming(Trims):
     """What trimming with Gaussian noise will show of classes, as scores ask; about one record, not about persons."""
 
     m: int
@@ -47,24 +46,9 @@ class GaussianTrimming:
     least: int = 1
 
     @property
-    def cut(self) -> int:
-        """The size from which on trees weigh a region."""
-        return self.m + self.least
-
-    @property
-    def likely(self) -> int:
-        """The size from which on a class is rather shown than not."""
-        return self.m + self.least
-
-    @cached_property
-    def records(self) -> Survival:
-        """The worth of a class by the records that it is expected to show."""
-        return untrimmed_records(gaussian_losses(self.variance, self.m), self.least)
-
-    @cached_property
-    def classes(self) -> Survival:
-        """The worth of a class by the probability that it is shown."""
-        return untrimmed_classes(gaussian_losses(self.variance, self.m), self.least)
+    def losses(self) -> Floats:
+        """The probability of losing j records, for j = 0, 1, ..."""
+        return gaussian_losses(self.variance, self.m)
 
 
 def joint_classes(

@@ -8,8 +8,10 @@ were computed, with floating point or otherwise: the table depends on the operat
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +20,9 @@ from shoal.errors import ParameterError
 
 __all__ = [
     "SCALE",
+    "Shows",
     "Survival",
+    "Trims",
     "gaussian_losses",
     "laplace_losses",
     "surviving_classes",
@@ -78,6 +82,66 @@ class Survival:
         """Return the worths of classes of these sizes."""
         last = len(self.table) - 1
         return np.asarray(self.table[np.minimum(sizes, last)] + float(self.slope) * np.maximum(sizes - last, 0))
+
+
+class Shows(ABC):
+    """What scores ask of an operator: how much it will show of classes."""
+
+    #: How many records a person has at most.
+    per_person: int
+
+    @property
+    @abstractmethod
+    def least(self) -> int:
+        """The smallest class that is shown; a class of fewer records shows nothing."""
+
+    @property
+    @abstractmethod
+    def cut(self) -> int:
+        """The size from which on trees weigh a region, at least ``least``: smaller ones hardly show anything."""
+
+    @property
+    @abstractmethod
+    def likely(self) -> int:
+        """The size from which on a class is rather shown than not."""
+
+    @cached_property
+    @abstractmethod
+    def records(self) -> Survival:
+        """The worth of a class by the records that it is expected to show."""
+
+    @cached_property
+    @abstractmethod
+    def classes(self) -> Survival:
+        """The worth of a class by the probability that it is shown."""
+
+
+class Trims(Shows):
+    """What is known of a class that loses a random number M of its records: P[M <= m] > 1/2."""
+
+    m: int
+
+    @property
+    @abstractmethod
+    def losses(self) -> Floats:
+        """The probability of losing j records, for j = 0, 1, ..."""
+
+    @property
+    def cut(self) -> int:
+        """The size from which on trees weigh a region."""
+        return self.m + self.least
+
+    likely = cut
+
+    @cached_property
+    def records(self) -> Survival:
+        """The worth of a class by the records that it is expected to show."""
+        return untrimmed_records(self.losses, self.least)
+
+    @cached_property
+    def classes(self) -> Survival:
+        """The worth of a class by the probability that it is shown."""
+        return untrimmed_classes(self.losses, self.least)
 
 
 def surviving_records(beta: Fraction, k: int) -> Survival:
