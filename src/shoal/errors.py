@@ -32,10 +32,10 @@ import difflib
 import errno
 import os
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 from shoal import stopping
 
@@ -63,12 +63,14 @@ __all__ = [
     "VerificationError",
     "counted",
     "lacking",
+    "named",
     "presentable",
     "quoted",
     "reason",
     "says_nothing",
-    "unknown",
 ]
+
+T = TypeVar("T")
 
 
 #: what the system says of itself, not of a file
@@ -301,17 +303,21 @@ def says_nothing(error: BaseException) -> bool:
     return isinstance(error, Cancelled | OutputError) or lacking(error) is not None
 
 
-def unknown(what: str, name: str, known: Iterable[str]) -> ParameterError:
-    """Return the error for a name that is not known, with the one that was probably meant.
+def named(what: str, name: str, known: Mapping[str, T]) -> T:
+    """Return what has this name; the error for one that is not known says which was probably meant.
 
     Examples
     --------
-    >>> unknown("model", "k-anonimity", ["k-anonymity", "k-map"]).hint
-    'did you mean `k-anonymity`?'
+    >>> named("model", "k-anonimity", {"k-anonymity": 1, "k-map": 2})
+    Traceback (most recent call last):
+    ...
+    shoal.errors.ParameterError: There is no model `k-anonimity`. Hint: did you mean `k-anonymity`?
     """
-    near = difflib.get_close_matches(name, known := list(known), n=1)
+    if name in known:
+        return known[name]
+    near = difflib.get_close_matches(name, known, n=1)
     hint = f"did you mean `{near[0]}`?" if near else f"the {what}s are {quoted(known)}"
-    return ParameterError(f"There is no {what} `{name}`.", hint=hint)
+    raise ParameterError(f"There is no {what} `{name}`.", hint=hint)
 
 
 def quoted(names: Iterable[str]) -> str:

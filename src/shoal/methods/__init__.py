@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 
-from shoal.errors import ParameterError, Problems, quoted, unknown
+from shoal.errors import ParameterError, Problems, named, quoted
 from shoal.guarantees import Requirement
 from shoal.methods._preparation import check_unit as check_unit
 from shoal.methods.base import Keeps as Keeps
@@ -112,9 +112,7 @@ def crowd(name: str | None) -> str:
 
 def by_name(name: str) -> type[Method]:
     """Return the method of that name."""
-    if name not in _METHODS:
-        raise unknown("method", name, _METHODS)
-    return _METHODS[name]
+    return named("method", name, _METHODS)
 
 
 def from_parameters(name: str, parameters: Mapping[str, object]) -> Method:

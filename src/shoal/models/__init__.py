@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from shoal.errors import unknown
+from shoal.errors import named
 from shoal.models._model import REPLAY as REPLAY
 from shoal.models._model import Achieved as Achieved
 from shoal.models._model import Capabilities as Capabilities
@@ -61,9 +61,7 @@ def by_name(name: str) -> type[Model]:
     >>> by_name("k-anonymity").title
     'KAnonymity'
     """
-    if name in MODELS:
-        return MODELS[name]
-    raise unknown("model", name, MODELS)
+    return named("model", name, MODELS)
 
 
 def from_parameters(name: str, parameters: Mapping[str, object]) -> Model:

@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.exact import Number, fraction, plain, within
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import KNOWN, SIZE_ALONE, Achieved, Capabilities, Mask, Model, Scope, costs_of, occupied
+from shoal.models._model import KNOWN, SIZE_ALONE, Achieved, Mask, ReleaseModel, costs_of, occupied
 from shoal.models._ratios import Ratios
 from shoal.tables import Classes
 
@@ -18,7 +18,7 @@ __all__ = ["AverageRisk"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class AverageRisk(Model):
+class AverageRisk(ReleaseModel):
     """An intruder who tries to re-identify all records succeeds with at most a given share of them.
 
     Cost O(classes log classes).
@@ -57,11 +57,6 @@ class AverageRisk(Model):
         "This is an average: individual records may be at much higher risk.",
         SIZE_ALONE,
     )
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """What a search may rely on."""
-        return Capabilities(monotone_generalization=True, scope=Scope.RELEASE)
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
         """Return the kept classes without as few of the smallest ones as needed."""

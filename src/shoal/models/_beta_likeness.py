@@ -25,8 +25,6 @@ __all__ = ["BetaLikeness"]
 class BetaLikeness(SensitiveModel):
     """The share of a sensitive value grows by at most beta times itself from the release to a class.
 
-    Cost O(values present).
-
     Parameters
     ----------
     attribute
@@ -41,7 +39,7 @@ class BetaLikeness(SensitiveModel):
     Syntactic: ``(p_v - q_v) / q_v <= beta`` for every equivalence class E of the release and every value v with ``p_v >
     q_v``, p the distribution in E and q the one in the release; enhanced: ``<= min(beta, -ln q_v)`` (Cao and Karras
     2012, Def. 2 and 3; [Bild24, 2.1.4]). The logarithm of a rational number is irrational, so the enhanced bound is
-    never met with equality, and ball arithmetic decides what rounding errors would leave open.
+    never met with equality, and ball arithmetic decides what rounding errors would leave open. Cost O(values present).
 
     Assumptions
     -----------

@@ -12,17 +12,15 @@ import numpy as np
 
 from shoal.exact import Number, above, ball, enclosures, fraction, logarithm, plain, within
 from shoal.guarantees import CLASSES, Words
-from shoal.kernels.walk import Proportions
-from shoal.models._model import KNOWN, PRIOR, REPLAY, Achieved, Capabilities, Mask, Scope
-from shoal.models._multiplicative_closeness import close, factor_of
-from shoal.models._sensitive import Rows, SensitiveModel
-from shoal.tables import SensitiveAttribute
+from shoal.models._model import Achieved, Mask
+from shoal.models._multiplicative_closeness import FactorModel, close, factor_of
+from shoal.models._sensitive import Rows
 
 __all__ = ["DeltaDisclosure"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class DeltaDisclosure(SensitiveModel):
+class DeltaDisclosure(FactorModel):
     """The logarithm of the share of every sensitive value differs by at most delta between class and release.
 
     The same as :class:`MultiplicativeCloseness` with t = exp(delta). That is irrational, so the ratios of counts are
@@ -56,22 +54,11 @@ class DeltaDisclosure(SensitiveModel):
 
     delta: Number = field(metadata=within("[0, inf)"))
     name: ClassVar[str] = "delta-disclosure"
-    assumes: ClassVar[tuple[str, ...]] = (KNOWN, PRIOR, REPLAY)
 
     @property
-    def capabilities(self) -> Capabilities:
-        """What a search may rely on."""
-        return Capabilities(
-            monotone_generalization=True,  # a mixture of probabilities stays between q / exp(delta) and q exp(delta)
-            scope=Scope.REFERENCE,
-            sensitive=(self.attribute,),
-        )
-
-    def proportions(self, attribute: SensitiveAttribute) -> Proportions | None:
-        """Return what is asked at least of the proportions of the values of ``attribute`` in a class."""
-        del attribute
-        factor = math.exp(min(float(fraction(self.delta)), 100.0))
-        return Proportions(lower=1 / factor, upper_factor=factor, upper_offset=0.0, exact=True)
+    def bound(self) -> float:
+        """The greatest factor allowed."""
+        return math.exp(min(float(fraction(self.delta)), 100.0))
 
     def weaker(self, factor: Fraction) -> DeltaDisclosure:
         """Return the model that allows ``factor`` times the difference."""

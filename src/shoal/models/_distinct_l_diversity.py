@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.exact import WHOLE
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import MEANING, NOTHING_RULED_OUT, REPLAY, Achieved, Capabilities, Mask
+from shoal.models._model import ANY_SHARE, MEANING, NOTHING_RULED_OUT, REPLAY, Achieved, Capabilities, Mask
 from shoal.models._sensitive import Rows, SensitiveModel
 
 __all__ = ["DistinctLDiversity"]
@@ -48,12 +48,7 @@ class DistinctLDiversity(SensitiveModel):
     l: int = field(metadata=WHOLE)  # noqa: E741 - the name in the literature
     name: ClassVar[str] = "distinct-l-diversity"
     shown_by_records: ClassVar[bool] = True
-    assumes: ClassVar[tuple[str, ...]] = (
-        NOTHING_RULED_OUT,
-        "Probabilities are not covered: one value may be far more frequent than the others.",
-        MEANING,
-        REPLAY,
-    )
+    assumes: ClassVar[tuple[str, ...]] = (NOTHING_RULED_OUT, ANY_SHARE, MEANING, REPLAY)
 
     @property
     def capabilities(self) -> Capabilities:

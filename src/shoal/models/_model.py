@@ -50,6 +50,7 @@ REPLAY = (
     "classes there are can rule out values that the class itself leaves open."
 )
 SIZE_ALONE = "The size of a class says nothing about sensitive values: all its records may share one."
+ANY_SHARE = "Probabilities are not covered: one value may be far more frequent than the others."
 MEANING = "Meaning is not covered: different values may mean nearly the same."
 
 
@@ -269,6 +270,16 @@ class Model(Requirement):
             *evidence.plan.method.caveats,
         )
         return worded or not evidence.certificate.same_wording
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ReleaseModel(Model):
+    """A model that bounds a figure of the release as a whole, which no generalisation makes worse."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What a search may rely on."""
+        return Capabilities(monotone_generalization=True, scope=Scope.RELEASE)
 
 
 def all_alone(evidence: Evidence) -> bool:

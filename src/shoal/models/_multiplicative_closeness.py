@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
@@ -18,11 +19,39 @@ from shoal.models._ratios import Ratios, arithmetic
 from shoal.models._sensitive import Rows, SensitiveModel
 from shoal.tables import SensitiveAttribute
 
-__all__ = ["MultiplicativeCloseness", "close", "factor_of", "likelihood_ratios"]
+__all__ = ["FactorModel", "MultiplicativeCloseness", "close", "factor_of", "likelihood_ratios"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class MultiplicativeCloseness(SensitiveModel):
+class FactorModel(SensitiveModel):
+    """A model that bounds the factor by which the shares of values differ between a class and the release."""
+
+    assumes: ClassVar[tuple[str, ...]] = (KNOWN, PRIOR, REPLAY)
+
+    @property
+    @abstractmethod
+    def bound(self) -> Fraction | float:
+        """The greatest factor allowed; a float where that is irrational."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What a search may rely on."""
+        return Capabilities(
+            monotone_generalization=True,  # a mixture of probabilities stays between q / bound and bound q
+            scope=Scope.REFERENCE,
+            sensitive=(self.attribute,),
+            factor=self.bound if isinstance(self.bound, Fraction) else None,
+        )
+
+    def proportions(self, attribute: SensitiveAttribute) -> Proportions | None:
+        """Return what is asked at least of the proportions of the values of ``attribute`` in a class."""
+        del attribute
+        factor = float(self.bound)
+        return Proportions(lower=1 / factor, upper_factor=factor, upper_offset=0.0, exact=True)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MultiplicativeCloseness(FactorModel):
     """t-closeness in the sense of differential privacy: probabilities change by a factor of at most t.
 
     Cost O(values present).
@@ -56,23 +85,11 @@ class MultiplicativeCloseness(SensitiveModel):
 
     t: Number = field(metadata=within("[1, inf)"))
     name: ClassVar[str] = "multiplicative-closeness"
-    assumes: ClassVar[tuple[str, ...]] = (KNOWN, PRIOR, REPLAY)
 
     @property
-    def capabilities(self) -> Capabilities:
-        """What a search may rely on."""
-        return Capabilities(
-            monotone_generalization=True,  # a mixture of probabilities stays between q / t and t q
-            scope=Scope.REFERENCE,
-            sensitive=(self.attribute,),
-            factor=fraction(self.t),
-        )
-
-    def proportions(self, attribute: SensitiveAttribute) -> Proportions | None:
-        """Return what is asked at least of the proportions of the values of ``attribute`` in a class."""
-        del attribute
-        factor = float(fraction(self.t))
-        return Proportions(lower=1 / factor, upper_factor=factor, upper_offset=0.0, exact=True)
+    def bound(self) -> Fraction:
+        """The greatest factor allowed."""
+        return fraction(self.t)
 
     def weaker(self, factor: Fraction) -> MultiplicativeCloseness:
         """Return the model that allows ``factor`` times the excess of the factor over 1."""

@@ -10,7 +10,7 @@ import numpy as np
 from shoal.exact import COLUMNS, WHOLE, Arguments
 from shoal.guarantees import CLASSES, Words
 from shoal.kernels import Counts
-from shoal.models._model import KNOWN, MEANING, REPLAY, Achieved, Capabilities, Mask, Model
+from shoal.models._model import ANY_SHARE, KNOWN, MEANING, REPLAY, Achieved, Capabilities, Mask, Model
 from shoal.tables import Classes
 
 __all__ = ["PSensitive"]
@@ -54,12 +54,7 @@ class PSensitive(Model):
     k: int = field(metadata=WHOLE)
     name: ClassVar[str] = "p-sensitive-k-anonymity"
     shown_by_records: ClassVar[bool] = True
-    assumes: ClassVar[tuple[str, ...]] = (
-        KNOWN,
-        "Probabilities are not covered: one value may be far more frequent than the others.",
-        MEANING,
-        REPLAY,
-    )
+    assumes: ClassVar[tuple[str, ...]] = (KNOWN, ANY_SHARE, MEANING, REPLAY)
 
     def fit(self, arguments: Arguments) -> None:
         """Report a k that leaves no room for p values."""

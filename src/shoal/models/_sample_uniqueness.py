@@ -10,17 +10,15 @@ import numpy as np
 
 from shoal.exact import Number, fraction, plain, within
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import KNOWN, SIZE_ALONE, Achieved, Capabilities, Mask, Model, Scope, costs_of, occupied
+from shoal.models._model import KNOWN, SIZE_ALONE, Achieved, Mask, ReleaseModel, costs_of, occupied
 from shoal.tables import Classes
 
 __all__ = ["SampleUniqueness"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class SampleUniqueness(Model):
+class SampleUniqueness(ReleaseModel):
     """At most a given share of the released records are alone in their class.
-
-    Cost O(classes).
 
     Parameters
     ----------
@@ -33,7 +31,7 @@ class SampleUniqueness(Model):
     is 2-anonymity [Bild24, 2.1.4, Def. 1].
 
     :meth:`keep` removes as few unique records as needed, those that cost most if released. No choice suppresses
-    fewer records, as removing others raises the share.
+    fewer records, as removing others raises the share. Cost O(classes).
 
     Assumptions
     -----------
@@ -54,11 +52,6 @@ class SampleUniqueness(Model):
         "Records that look like only one or two others are not covered.",
         SIZE_ALONE,
     )
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """What a search may rely on."""
-        return Capabilities(monotone_generalization=True, scope=Scope.RELEASE)
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
         """Return the kept classes without as few of the unique records as needed."""

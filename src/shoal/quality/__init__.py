@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-from shoal.errors import ParameterError, quoted, unknown
+from shoal.errors import ParameterError, named, quoted
 from shoal.quality._ambiguity import Ambiguity as Ambiguity
 from shoal.quality._average_class_size import AverageClassSize as AverageClassSize
 from shoal.quality._classification import Classification as Classification
@@ -39,9 +39,7 @@ def by_name(name: str) -> type[Measure]:
     >>> by_name("loss").title
     'Loss'
     """
-    if name in MEASURES:
-        return MEASURES[name]
-    raise unknown("quality measure", name, MEASURES)
+    return named("quality measure", name, MEASURES)
 
 
 def as_measure(
