@@ -311,7 +311,7 @@ def named(what: str, name: str, known: Mapping[str, T]) -> T:
     >>> named("model", "k-anonimity", {"k-anonymity": 1, "k-map": 2})
     Traceback (most recent call last):
     ...
-    shoal.errors.ParameterError: There is no model `k-anonimity`. Hint: did you mean `k-anonymity`?
+    shoal.errors.ParameterError: There is no model `k-anonimity`...
     """
     if name in known:
         return known[name]

@@ -21,7 +21,7 @@ from pathlib import Path
 from shoal import stopping
 from shoal.errors import OutputError, reason
 
-__all__ = ["SCRATCH", "Scratch", "check_destination", "digest", "replacing", "staged", "write_file"]
+__all__ = ["SCRATCH", "Scratch", "check_destination", "digest", "replacing", "staged", "sync", "write_file"]
 
 #: how the names of scratch folders begin
 SCRATCH = "shoal-scratch-"
@@ -63,7 +63,7 @@ def staged(folder: Path, *, private: bool = False) -> Iterator[Path]:
             with stopping.held():
                 temporary.rename(folder)
                 try:
-                    _sync(folder.absolute().parent)
+                    sync(folder.absolute().parent)
                 except OSError:
                     folder.rename(temporary)
                     raise
@@ -88,7 +88,7 @@ def replacing(path: Path, *, overwrite: bool = False, told: bool = True) -> Iter
                 _move(temporary, path, overwrite=overwrite)
                 if told:
                     stopping.written(path)
-                _sync(path.absolute().parent)
+                sync(path.absolute().parent)
     except OSError as error:
         raise OutputError(f"{_short(path)} cannot be written: {reason(error)}.") from None
 
@@ -251,10 +251,11 @@ def _link(temporary: Path, path: Path) -> None:
 
 def _flush(path: Path) -> None:
     for each in [*sorted(path.rglob("*")), path] if path.is_dir() else [path]:
-        _sync(each)
+        sync(each)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Make a file, or the names in a folder, survive a power failure."""
     if path.is_dir() and os.name == "nt":  # Windows has no handles of folders
         return
     descriptor = os.open(path, os.O_RDONLY)

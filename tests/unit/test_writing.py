@@ -100,14 +100,14 @@ def test_what_a_killed_run_left_is_named_and_removed_by_the_next_but_never_that_
 def test_a_folder_whose_name_the_disk_does_not_confirm_is_not_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = writing._sync
+    real = writing.sync
 
     def sync(path: Path) -> None:
         if path == tmp_path:
             raise OSError(5, "Input/output error")
         real(path)
 
-    monkeypatch.setattr(writing, "_sync", sync)
+    monkeypatch.setattr(writing, "sync", sync)
     with pytest.raises(OutputError, match="input/output error"), staged(tmp_path / "out") as folder:
         (folder / "a").touch()
     assert list(tmp_path.iterdir()) == []

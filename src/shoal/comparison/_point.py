@@ -29,95 +29,93 @@ class Figure:
     usual: float = 1.0
 
 
-RISKS: Mapping[str, Figure] = {
-    figure.name: figure
-    for figure in (
-        Figure(
-            name="average",
-            title="average risk of re-identification",
-            sentence="an intruder who knows all quasi-identifiers links a record with a chance of {} on average",
-            usual=0.05,
-        ),
-        Figure(
-            name="highest",
-            title="highest risk of re-identification",
-            sentence="the released record that is easiest to link is linked with a chance of {}",
-            usual=0.09,  # one in eleven, as the European Medicines Agency asks of published trials
-        ),
-        Figure(
-            name="linked",
-            title="people who are linked",
-            sentence="{} of all people in the table are expected to be linked to their record",
-            usual=0.05,
-        ),
-        Figure(
-            name="partial",
-            title="people who are linked by half of the quasi-identifiers",
-            sentence="{} of all people are expected to be linked by the most telling half of the quasi-identifiers",
-            usual=0.05,
-        ),
-        Figure(
-            name="inference",
-            title="inference of a sensitive value",
-            sentence="{} of the sensitive values that could not be guessed before can be guessed from the release",
-            usual=0.1,
-        ),
-        Figure(
-            name="singling-out",
-            title="singling out",
-            sentence="{} of the descriptions taken from the release fit exactly one person, beyond chance",
-            usual=0.1,
-        ),
-    )
-}
+def _by_name(*figures: Figure) -> Mapping[str, Figure]:
+    return {figure.name: figure for figure in figures}
 
-UTILITIES: Mapping[str, Figure] = {
-    figure.name: figure
-    for figure in (
-        Figure(
-            name="queries",
-            short="an error of counts",
-            title="error of random counts (mean)",
-            sentence="random counts over up to three columns are off by {} on average",
-        ),
-        Figure(
-            name="coverage",
-            short="a coverage",
-            title="share of the domain that values cover",
-            sentence="a released quasi-identifier covers {} of its domain on average, suppressed records counted whole",
-        ),
-        Figure(
-            name="distributions",
-            short="a change of distributions",
-            title="change of distributions (total variation)",
-            sentence="the distribution of a column changed by {} on average",
-        ),
-        Figure(
-            name="associations",
-            short="a change of associations",
-            title="change of associations",
-            sentence="the association between two columns changed by {} on average",
-        ),
-        Figure(
-            name="distinguishable",
-            short="a difference",
-            title="records that can be told from originals",
-            sentence="a classifier tells released from original records {} of the way from chance to certainty",
-        ),
-        Figure(
-            name="prediction",
-            short="a loss of predictive power",
-            title="loss of predictive power",
-            sentence="models trained on the release lose {} of the predictive power of models trained on the original",
-        ),
-        Figure(
-            name="suppressed",
-            short="a share of records left out",
-            title="records left out",
-            sentence="{} of the records are not in the release",
-        ),
-    )
-}
+
+RISKS = _by_name(
+    Figure(
+        name="average",
+        title="average risk of re-identification",
+        sentence="an intruder who knows all quasi-identifiers links a record with a chance of {} on average",
+        usual=0.05,
+    ),
+    Figure(
+        name="highest",
+        title="highest risk of re-identification",
+        sentence="the released record that is easiest to link is linked with a chance of {}",
+        usual=0.09,  # one in eleven, as the European Medicines Agency asks of published trials
+    ),
+    Figure(
+        name="linked",
+        title="people who are linked",
+        sentence="{} of all people in the table are expected to be linked to their record",
+        usual=0.05,
+    ),
+    Figure(
+        name="partial",
+        title="people who are linked by half of the quasi-identifiers",
+        sentence="{} of all people are expected to be linked by the most telling half of the quasi-identifiers",
+        usual=0.05,
+    ),
+    Figure(
+        name="inference",
+        title="inference of a sensitive value",
+        sentence="{} of the sensitive values that could not be guessed before can be guessed from the release",
+        usual=0.1,
+    ),
+    Figure(
+        name="singling-out",
+        title="singling out",
+        sentence="{} of the descriptions taken from the release fit exactly one person, beyond chance",
+        usual=0.1,
+    ),
+)
+
+UTILITIES = _by_name(
+    Figure(
+        name="queries",
+        short="an error of counts",
+        title="error of random counts (mean)",
+        sentence="random counts over up to three columns are off by {} on average",
+    ),
+    Figure(
+        name="coverage",
+        short="a coverage",
+        title="share of the domain that values cover",
+        sentence="a released quasi-identifier covers {} of its domain on average, suppressed records counted whole",
+    ),
+    Figure(
+        name="distributions",
+        short="a change of distributions",
+        title="change of distributions (total variation)",
+        sentence="the distribution of a column changed by {} on average",
+    ),
+    Figure(
+        name="associations",
+        short="a change of associations",
+        title="change of associations",
+        sentence="the association between two columns changed by {} on average",
+    ),
+    Figure(
+        name="distinguishable",
+        short="a difference",
+        title="records that can be told from originals",
+        sentence="a classifier tells released from original records {} of the way from chance to certainty",
+    ),
+    Figure(
+        name="prediction",
+        short="a loss of predictive power",
+        title="loss of predictive power",
+        sentence="models trained on the release lose {} of the predictive power of models trained on the original",
+    ),
+    Figure(
+        name="suppressed",
+        short="a share of records left out",
+        title="records left out",
+        sentence="{} of the records are not in the release",
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -115,12 +115,6 @@ def private(
     )
 
 
-CRYPTOGRAPHIC = "the cryptographic generator of the operating system"
-"""The only source of random numbers that an unconditional promise may rest on."""
-SEED = "Nobody knows the seed that the random numbers came from."
-"""What a promise rests on where the random numbers came from a seed."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guarantee:
     """The promises of a release, the steps that made it, and where its randomness came from.
@@ -150,6 +144,12 @@ class Guarantee:
             lines.append(f"{promise.statement} ({promise.strength})")
             lines.extend(f"  assuming: {assumption}" for assumption in promise.assumptions)
         return "\n".join(lines)
+
+
+CRYPTOGRAPHIC = "the cryptographic generator of the operating system"
+"""The only source of random numbers that an unconditional promise may rest on."""
+SEED = "Nobody knows the seed that the random numbers came from."
+"""What a promise rests on where the random numbers came from a seed."""
 
 
 def randomness(*, cryptographic: bool) -> str:

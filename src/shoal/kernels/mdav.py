@@ -60,17 +60,10 @@ def mdav_numpy(points: Points, k: int) -> Labels:
 
 
 def vmdav(points: Points, k: int, gamma: float) -> Labels:
-    """Label each point with its V-MDAV cluster of at least k points.
+    """Label each point with its V-MDAV cluster of at least k points; see `mdav`.
 
-    Parameters
-    ----------
-    points
-        A matrix of finite numbers, one row per record.
-    k
-        The least cluster size, in [1, number of points].
-    gamma
-        A point joins a cluster of fewer than 2k - 1 if its distance to the cluster is below ``gamma`` times its
-        distance to the nearest other free point; in [0, ∞).
+    A point joins a cluster of fewer than 2k - 1 if its distance to the cluster is below ``gamma`` times its distance to
+    the nearest other free point; ``gamma`` is in [0, ∞).
     """
     native = library()
     if native is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -65,9 +65,19 @@ class CategoricalPriorMessage(_Message):
 PriorMessage = Annotated[NumericPriorMessage | CategoricalPriorMessage, Field(discriminator="kind")]
 
 
-class CountMessage(_Message):
+class _QueryMessage(_Message):
+    makes: ClassVar[type[Query]]
+
+    def value(self) -> Query:
+        """Return the query value."""
+        names = [name for name in type(self).model_fields if name != "query"]
+        return self.makes(**{name: _value(getattr(self, name)) for name in names})
+
+
+class CountMessage(_QueryMessage):
     """How many records are there?"""
 
+    makes = Count
     query: Literal["count"]
     epsilon: Number | None = None
     rho: Number | None = None
@@ -76,18 +86,11 @@ class CountMessage(_Message):
     prior: NumericPriorMessage | None = None
     delta: Number = 0
 
-    def value(self) -> Query:
-        """Return the query value."""
-        prior = None if self.prior is None else self.prior.prior()
-        assert prior is None or isinstance(prior, NumericPrior)  # noqa: S101
-        return Count(
-            epsilon=self.epsilon, rho=self.rho, scale=self.scale, where=self.where, prior=prior, delta=self.delta
-        )
 
-
-class SumMessage(_Message):
+class SumMessage(_QueryMessage):
     """What is the sum of a column?"""
 
+    makes = Sum
     query: Literal["sum"]
     column: Name
     epsilon: Number | None = None
@@ -97,28 +100,22 @@ class SumMessage(_Message):
     noise: Literal["laplace", "optimal"] = "laplace"
     grid: Number | None = None
 
-    def value(self) -> Query:
-        """Return the query value."""
-        return Sum(**_fields(self))
 
-
-class MeanMessage(_Message):
+class MeanMessage(_QueryMessage):
     """What is the mean of a column?"""
 
+    makes = Mean
     query: Literal["mean"]
     column: Name
     epsilon: Number
     where: Filter = None
     grid: Number | None = None
 
-    def value(self) -> Query:
-        """Return the query value."""
-        return Mean(**_fields(self))
 
-
-class HistogramMessage(_Message):
+class HistogramMessage(_QueryMessage):
     """How many records have each value?"""
 
+    makes = Histogram
     query: Literal["histogram"]
     column: Name
     epsilon: Number | None = None
@@ -127,14 +124,11 @@ class HistogramMessage(_Message):
     where: Filter = None
     edges: Annotated[list[Number], Field(max_length=4097)] = []
 
-    def value(self) -> Query:
-        """Return the query value."""
-        return Histogram(**{**_fields(self), "edges": tuple(self.edges)})
 
-
-class QuantileMessage(_Message):
+class QuantileMessage(_QueryMessage):
     """Which number has a given share of the records below it?"""
 
+    makes = Quantile
     query: Literal["quantile"]
     column: Name
     epsilon: Number
@@ -142,14 +136,11 @@ class QuantileMessage(_Message):
     where: Filter = None
     grid: Number | None = None
 
-    def value(self) -> Query:
-        """Return the query value."""
-        return Quantile(**_fields(self))
 
-
-class LookUpMessage(_Message):
+class LookUpMessage(_QueryMessage):
     """Which values has one person?"""
 
+    makes = LookUp
     query: Literal["look-up"]
     identifier: Name
     person: Name
@@ -157,11 +148,6 @@ class LookUpMessage(_Message):
     epsilon: Number
     delta: Number = 0
     priors: Annotated[dict[str, PriorMessage], Field(max_length=64)] = {}
-
-    def value(self) -> Query:
-        """Return the query value."""
-        priors = {column: message.prior() for column, message in self.priors.items()}
-        return LookUp(**{**_fields(self), "columns": tuple(self.columns), "priors": priors})
 
 
 QueryMessage = Annotated[
@@ -267,8 +253,12 @@ def _prior_of(prior: Prior) -> dict[str, Any]:
     return {"kind": "texts", "masses": dict(zip(prior.values, weights, strict=True))}
 
 
-def _fields(message: BaseModel) -> dict[str, Any]:
-    return {name: getattr(message, name) for name in type(message).model_fields if name != "query"}
+def _value(sent: Any) -> Any:
+    if isinstance(sent, NumericPriorMessage | CategoricalPriorMessage):
+        return sent.prior()
+    if isinstance(sent, dict):
+        return {name: _value(entry) for name, entry in sent.items()}
+    return tuple(sent) if isinstance(sent, list) else sent
 
 
 def _plain(value: object) -> object:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import LedgerError, LedgerUnusable, ParameterError
+from shoal.writing import sync
 
 __all__ = [
     "SCHEMA",
@@ -113,11 +114,7 @@ def read_key(path: Path) -> bytes:
 def sync_folder(path: Path) -> None:
     """Make new names in a folder survive a power failure; systems that cannot open a folder do it by themselves."""
     with suppress(PermissionError):
-        folder = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync(path)
 
 
 def reason(error: Exception) -> str:

@@ -220,6 +220,14 @@ def _frozen(value: object) -> object:
     return tuple(_frozen(item) for item in value) if isinstance(value, list | tuple) else value
 
 
-def chosen_in_order(levels: Sequence[str], known: Sequence[str]) -> bool:
-    """Return whether levels are one or more of those known, each once and in their order."""
-    return bool(levels) and [*levels] == [level for level in known if level in levels]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelsRule(HierarchyRule):
+    """A rule that takes some of the levels that it knows, in their order."""
+
+    known: ClassVar[tuple[str, ...]]
+    levels: tuple[str, ...]
+
+    def problems(self) -> Iterable[str]:
+        """Say what is wrong with the levels."""
+        if not self.levels or [*self.levels] != [level for level in self.known if level in self.levels]:
+            yield f"`levels` of a `{self.name}` hierarchy must be taken, in this order, from {', '.join(self.known)}"

@@ -77,23 +77,8 @@ def prediction(
     Numbers and days are predicted by regression, everything else by classification, from all other columns. Generalised
     values are replaced by one of their leaves, drawn evenly. See :func:`hold_out` for the split.
 
-    Parameters
-    ----------
-    train, released, test
-        The tables; ``train`` has a schema.
-    target
-        The column to predict.
-    models
-        Some of ``tree``, ``linear`` and ``boosting``; boosting is left out where there are more than 20 classes.
-    limit
-        The largest number of records to train on, and to test on; drawn where there are more.
-    seed
-        Of all draws.
-
-    Raises
-    ------
-    MissingExtraError
-        If scikit-learn is not installed.
+    At most ``limit`` records, drawn where there are more, are trained on and tested on. Boosting is left out where
+    there are more than 20 classes.
     """
     require_learn()
     unknown = [model for model in models if model not in MODELS]

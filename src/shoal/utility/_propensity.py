@@ -43,25 +43,8 @@ def propensity(
     """Train a classifier to tell released records from original ones (Woo et al. 2009; Snoke et al. 2018).
 
     Generalised values are replaced by one of their leaves, drawn evenly, so that the classifier sees values and not
-    notations.
-
-    Parameters
-    ----------
-    pair
-        A table and its release.
-    model
-        ``tree``, which sees combinations of columns, or ``logistic``, which sees single ones.
-    limit
-        The largest number of records of each table; drawn where there are more.
-    shuffles
-        The number of shuffled labellings behind ``null``.
-    seed
-        Of all draws.
-
-    Raises
-    ------
-    MissingExtraError
-        If scikit-learn is not installed.
+    notations. A ``tree`` sees combinations of columns, ``logistic`` single ones. At most ``limit`` records of each
+    table are looked at, drawn where there are more; ``shuffles`` is the number of shuffled labellings behind ``null``.
     """
     require_learn()
     if model not in get_args(Classifier) or limit < 10 or shuffles < 1:

@@ -119,20 +119,10 @@ def serve(
 ) -> None:
     """Serve the app until it is interrupted, or its terminal is closed.
 
-    Parameters
-    ----------
-    port
-        The port; 0 takes a free one.
-    folder
-        Where tables and releases are kept; :func:`default_folder` by default.
-    ephemeral
-        Keep everything in a new folder that is removed on exit.
-    browser
-        Whether to open the printed address in the user's browser.
-    upload_limit
-        The greatest size of an uploaded file, in bytes.
-    api_token_file
-        A file with the token that scripts show; it is made where there is none.
+    Port 0 takes a free one. Tables and releases are kept in ``folder``, by default in :func:`default_folder`, or if
+    ``ephemeral`` in a new folder that is removed on exit. ``browser`` opens the printed address in the user's browser.
+    ``upload_limit`` is the greatest size of an uploaded file, in bytes. ``api_token_file`` has the token that scripts
+    show; it is made where there is none.
     """
     os.umask(0o077)  # whatever is written is for its owner alone, workers' files included
     access = Access(api_token=None if api_token_file is None else api_token(api_token_file))

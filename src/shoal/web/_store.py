@@ -13,7 +13,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -84,46 +84,36 @@ class Shelf:
         shutil.rmtree(self.path(identity), ignore_errors=True)
 
 
+_SHELVES = ("tables", "runs", "verifications", "vaults", "accounts")
+
+
 @dataclass(frozen=True, slots=True)
 class Store:
     """All that the app keeps, below one folder that only its owner can read."""
 
     folder: Path
+    #: Uploaded tables with their schemas.
+    tables: Shelf = field(init=False)
+    #: Runs with their releases.
+    runs: Shelf = field(init=False)
+    #: Uploaded releases that are checked.
+    verifications: Shelf = field(init=False)
+    #: Tables that analysts may ask about.
+    vaults: Shelf = field(init=False)
+    #: What private releases of a table are paid from.
+    accounts: Shelf = field(init=False)
 
     def __post_init__(self) -> None:
+        for name in _SHELVES:
+            object.__setattr__(self, name, Shelf(self.folder / name, name.removesuffix("s")))
         try:
-            for part in ("", "tables", "runs", "verifications", "vaults", "accounts", "scratch"):
+            for part in ("", *_SHELVES, "scratch"):
                 (self.folder / part).mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise OutputError(
                 f"the app's folder cannot be created: {reason(error)}",
                 hint="choose another one with --state FOLDER, or use --ephemeral",
             ) from None
-
-    @property
-    def tables(self) -> Shelf:
-        """Uploaded tables with their schemas."""
-        return Shelf(self.folder / "tables", "table")
-
-    @property
-    def runs(self) -> Shelf:
-        """Runs with their releases."""
-        return Shelf(self.folder / "runs", "run")
-
-    @property
-    def verifications(self) -> Shelf:
-        """Uploaded releases that are checked."""
-        return Shelf(self.folder / "verifications", "verification")
-
-    @property
-    def vaults(self) -> Shelf:
-        """Tables that analysts may ask about."""
-        return Shelf(self.folder / "vaults", "vault")
-
-    @property
-    def accounts(self) -> Shelf:
-        """What private releases of a table are paid from."""
-        return Shelf(self.folder / "accounts", "account")
 
     def account(self, identity: str) -> Path:
         """Return the folder of an account itself."""

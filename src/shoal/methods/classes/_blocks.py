@@ -216,16 +216,7 @@ def blocked_mdav(
     The records are halved at the median of the attribute with the greatest variance until no block has more than
     ``block_rows``; MDAV runs in each block; `exchange` then repairs clusters along the borders.
 
-    Parameters
-    ----------
-    values
-        Points, one row per record.
-    k
-        The least cluster size, in [1, number of records].
-    block_rows
-        The greatest block, at least 40,000, so that halves hold 20,000.
-    repair
-        Passes of `exchange` after the blocks are done, in [0, ∞).
+    ``block_rows`` is at least 40,000, so that halves hold 20,000; ``repair`` is the number of passes of `exchange`.
 
     Guarantee
     ---------

@@ -136,7 +136,20 @@ class ExpectedScore(Score):
         return float((self.worth.of(node.sizes) * (self.base - node.costs)).sum())
 
 
-class Granularity(ExpectedScore):
+class _QualityOfValues(ExpectedScore):
+    """Expected sum of the qualities of released records, whose values lose something each."""
+
+    def __init__(self, setting: Setting) -> None:
+        losses = [self._losses(hierarchy) for hierarchy in _hierarchies(setting)]
+        super().__init__(setting, setting.operator.records, *_qualities(setting, losses))
+
+    @staticmethod
+    @abstractmethod
+    def _losses(hierarchy: Hierarchy) -> tuple[Floats, ...]:
+        """Return what the values of every level lose, in [0, 1]."""
+
+
+class Granularity(_QualityOfValues):
     """Expected sum, over released records, of 1 minus the weighted mean share of the domain that values cover.
 
     The quality of a value is Q_j = floor(w_j (1 - share) 2^12), w_j the weights scaled to the sum 1. Up to scale this
@@ -146,25 +159,20 @@ class Granularity(ExpectedScore):
 
     name = "granularity"
 
-    def __init__(self, setting: Setting) -> None:
-        super().__init__(
-            setting,
-            setting.operator.records,
-            *_qualities(setting, [hierarchy.shares for hierarchy in _hierarchies(setting)]),
-        )
+    @staticmethod
+    def _losses(hierarchy: Hierarchy) -> tuple[Floats, ...]:
+        return hierarchy.shares
 
 
-class Intensity(ExpectedScore):
+class Intensity(_QualityOfValues):
     """Expected sum, over released records, of 1 minus the weighted mean of level over height [Bild24 5.1]."""
 
     name = "intensity"
 
-    def __init__(self, setting: Setting) -> None:
-        super().__init__(
-            setting,
-            setting.operator.records,
-            *_qualities(setting, [_depths(hierarchy) for hierarchy in _hierarchies(setting)]),
-        )
+    @staticmethod
+    def _losses(hierarchy: Hierarchy) -> tuple[Floats, ...]:
+        height = max(hierarchy.height, 1)
+        return tuple(np.full(len(labels), level / height) for level, labels in enumerate(hierarchy.labels))
 
 
 class GroupSize(ExpectedScore):
@@ -201,11 +209,6 @@ class ClassificationScore(ExpectedScore):
 
 def _hierarchies(setting: Setting) -> tuple[Hierarchy, ...]:
     return setting.frequencies.hierarchies
-
-
-def _depths(hierarchy: Hierarchy) -> tuple[Floats, ...]:
-    height = max(hierarchy.height, 1)
-    return tuple(np.full(len(labels), level / height) for level, labels in enumerate(hierarchy.labels))
 
 
 def _qualities(setting: Setting, losses: list[tuple[Floats, ...]]) -> tuple[Tables, int]:

@@ -1,4 +1,4 @@
-"""What values look like, whatever their column is called: one class per look.
+"""What values look like, whatever their column is called: one detector per look.
 
 A detector judges one text at a time; what leaves this module is the share of a column's distinct texts that have the
 look, never a text.
@@ -26,7 +26,7 @@ class Detector(ABC):
     """One look that values may have."""
 
     #: how drafts call values that look so, in the plural
-    name: ClassVar[str]
+    name: str
     #: how many texts are looked at
     sample: ClassVar[int] = 2000
 
@@ -40,39 +40,15 @@ class Detector(ABC):
         return sum(map(self.holds, chosen)) / len(chosen) if chosen else 0.0
 
 
-class _Pattern(Detector):
-    pattern: ClassVar[re.Pattern[str]]
+class Pattern(Detector):
+    """A look that a regular expression describes."""
+
+    def __init__(self, name: str, pattern: str) -> None:
+        self.name, self._pattern = name, re.compile(pattern)
 
     def holds(self, text: str) -> bool:
-        return self.pattern.fullmatch(text) is not None
-
-
-class EmailAddresses(_Pattern):
-    """``somebody@example.org``."""
-
-    name = "e-mail addresses"
-    pattern = re.compile(r"[^@\s,;]+@[^@\s,;]+\.[A-Za-z]{2,}")
-
-
-class WebAddresses(_Pattern):
-    """``https://example.org/somebody``."""
-
-    name = "web addresses"
-    pattern = re.compile(r"(?i)(https?://|www\.)\S+")
-
-
-class Tokens(_Pattern):
-    """Universally unique identifiers, and hashes written in hexadecimal digits."""
-
-    name = "tokens or hashes"
-    pattern = re.compile(r"(?i)\{?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\}?|(?=.*\d)(?=.*[a-f])[0-9a-f]{24,128}")
-
-
-class MacAddresses(_Pattern):
-    """``00:1b:44:11:3a:b7``."""
-
-    name = "device addresses"
-    pattern = re.compile(r"(?i)[0-9a-f]{2}([:-][0-9a-f]{2}){5}")
+        """Return whether the whole text fits."""
+        return self._pattern.fullmatch(text) is not None
 
 
 class IpAddresses(Detector):
@@ -171,23 +147,6 @@ class NationalNumbers(_CheckDigits):
     shortest = 8
 
 
-class Coordinates(_Pattern):
-    """``48.2082, 16.3738``: a latitude and a longitude."""
-
-    name = "coordinates"
-    pattern = re.compile(r"[([]?-?\d{1,2}\.\d{2,}\s*[,; ]\s*-?\d{1,3}\.\d{2,}[)\]]?|POINT ?\(.*\)")
-
-
-class PersonNames(_Pattern):
-    """Two to four capitalised words without digits, as in ``Ada Lovelace`` or ``Lovelace, Ada``."""
-
-    name = "names of people"
-    pattern = re.compile(
-        r"(?:(?:Mr|Mrs|Ms|Dr|Herr|Frau|Sr|Sra|M|Mme)\.? )?[^\W\d_a-zß-ÿ][\w'-]*,? "
-        r"(?:(?:de|van|von|der|da|di|del|la) )*(?:[^\W\d_a-zß-ÿ](?:[\w'-]*|\.) ?){1,3}"
-    )
-
-
 class FreeText(Detector):
     """Sentences, or at least four words in a row."""
 
@@ -196,16 +155,6 @@ class FreeText(Detector):
     def holds(self, text: str) -> bool:
         """Return whether a text is more than a label."""
         return len(text) > 60 or (len(text) > 20 and text.count(" ") >= 3)
-
-
-class ClassificationCodes(_Pattern):
-    """Codes that go from the general to the particular, such as ``J45.0``, ``C10.1`` or ``N02BE01``."""
-
-    name = "classification codes"
-    pattern = re.compile(
-        r"[A-Z]\d{2}(\.?[0-9A-Z]{1,4})?|[A-Z]\d{2}[A-Z]{2}\d{2}|\d{2}\.\d{1,2}|\d{3}(\.\d{1,2})?"
-        r"|[EV]\d{2,3}(\.\d{1,2})?"
-    )
 
 
 class Countries(Detector):
@@ -226,18 +175,36 @@ def _validators(modules: Iterable[str]) -> tuple[Callable[[str], bool], ...]:
 
 
 DETECTORS: tuple[Detector, ...] = (
-    EmailAddresses(),
-    WebAddresses(),
-    Tokens(),
-    MacAddresses(),
+    # somebody@example.org
+    Pattern("e-mail addresses", r"[^@\s,;]+@[^@\s,;]+\.[A-Za-z]{2,}"),
+    # https://example.org/somebody
+    Pattern("web addresses", r"(?i)(https?://|www\.)\S+"),
+    # universally unique identifiers, and hashes written in hexadecimal digits
+    Pattern(
+        "tokens or hashes",
+        r"(?i)\{?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\}?|(?=.*\d)(?=.*[a-f])[0-9a-f]{24,128}",
+    ),
+    # 00:1b:44:11:3a:b7
+    Pattern("device addresses", r"(?i)[0-9a-f]{2}([:-][0-9a-f]{2}){5}"),
     IpAddresses(),
     PhoneNumbers(),
     BankAccounts(),
     NationalNumbers(),
-    Coordinates(),
+    # 48.2082, 16.3738: a latitude and a longitude
+    Pattern("coordinates", r"[([]?-?\d{1,2}\.\d{2,}\s*[,; ]\s*-?\d{1,3}\.\d{2,}[)\]]?|POINT ?\(.*\)"),
     Countries(),
-    ClassificationCodes(),
-    PersonNames(),
+    # codes that go from the general to the particular: J45.0, C10.1 or N02BE01
+    Pattern(
+        "classification codes",
+        r"[A-Z]\d{2}(\.?[0-9A-Z]{1,4})?|[A-Z]\d{2}[A-Z]{2}\d{2}|\d{2}\.\d{1,2}|\d{3}(\.\d{1,2})?"
+        r"|[EV]\d{2,3}(\.\d{1,2})?",
+    ),
+    # two to four capitalised words without digits, as in Ada Lovelace or Lovelace, Ada
+    Pattern(
+        "names of people",
+        r"(?:(?:Mr|Mrs|Ms|Dr|Herr|Frau|Sr|Sra|M|Mme)\.? )?[^\W\d_a-zß-ÿ][\w'-]*,? "
+        r"(?:(?:de|van|von|der|da|di|del|la) )*(?:[^\W\d_a-zß-ÿ](?:[\w'-]*|\.) ?){1,3}",
+    ),
     FreeText(),
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from shoal.schema._domain import Kind
 from shoal.schema._entry import many, text
-from shoal.schema._rule import HierarchyRule, Level, RuledColumn, Tree, at, chosen_in_order
+from shoal.schema._rule import Level, LevelsRule, RuledColumn, Tree, at
 from shoal.schema._values import Days, Integers
 
 __all__ = ["DATE_LEVELS", "Dates"]
@@ -20,20 +20,16 @@ DATE_LEVELS = ("day", "month", "quarter", "year", "decade")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dates(HierarchyRule):
+class Dates(LevelsRule):
     """Truncate a day to ``month``, ``quarter``, ``year``, ``decade``; any ascending choice of these.
 
     ``day`` is for time stamps; the values of a column of days are days already.
     """
 
     name: ClassVar[str] = "dates"
+    known: ClassVar[tuple[str, ...]] = DATE_LEVELS
     kinds: ClassVar[tuple[Kind, ...]] = (Kind.DATE,)
     levels: tuple[str, ...] = field(default=DATE_LEVELS[1:], metadata=at("dates", many(text)))
-
-    def problems(self) -> Iterable[str]:
-        """Say what is wrong with the levels."""
-        if not chosen_in_order(self.levels, DATE_LEVELS):
-            yield f"`levels` of a `dates` hierarchy must be taken, in this order, from {', '.join(DATE_LEVELS)}"
 
     def explain(self) -> str:
         """Say the levels."""

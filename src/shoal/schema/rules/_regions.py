@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import ClassVar
@@ -15,7 +14,7 @@ import pyarrow as pa
 
 from shoal.schema._domain import Kind
 from shoal.schema._entry import many, text
-from shoal.schema._rule import TEXT, HierarchyRule, Level, RuledColumn, Tree, at, chosen_in_order
+from shoal.schema._rule import TEXT, Level, LevelsRule, RuledColumn, Tree, at
 from shoal.schema._values import listed
 
 __all__ = ["REGION_LEVELS", "Regions", "country"]
@@ -25,7 +24,7 @@ _UNKNOWN = "elsewhere"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Regions(HierarchyRule):
+class Regions(LevelsRule):
     """Group countries into ``sub-region`` and ``region``, as the United Nations do for statistics (M49).
 
     Countries are known by their English names and by their codes of two or three letters (ISO 3166-1). What is none of
@@ -33,14 +32,10 @@ class Regions(HierarchyRule):
     """
 
     name: ClassVar[str] = "regions"
+    known: ClassVar[tuple[str, ...]] = REGION_LEVELS
     kinds: ClassVar[tuple[Kind, ...]] = TEXT
 
     levels: tuple[str, ...] = field(default=REGION_LEVELS, metadata=at("regions", many(text)))
-
-    def problems(self) -> Iterable[str]:
-        """Say what is wrong with the levels."""
-        if not chosen_in_order(self.levels, REGION_LEVELS):
-            yield f"`levels` of a `regions` hierarchy must be taken, in this order, from {', '.join(REGION_LEVELS)}"
 
     def explain(self) -> str:
         """Say the levels."""
