@@ -59,7 +59,8 @@ def round_edges(numbers: Floats, weights: Floats, most: int) -> Floats | None:
     width *= next((step for step in _ROUND if (high - low) / (width * step) <= most), 10)
     with np.errstate(over="ignore"):
         edges = width * np.arange(math.floor(low / width), math.floor(high / width) + 2, dtype=np.float64)
-    return edges if np.isfinite(edges).all() and (np.diff(edges) > 0).all() and edges[-1] > high else None
+    told_apart = np.isfinite(edges).all() and (np.diff(edges) > 0).all()
+    return edges if told_apart and edges[0] <= low and edges[-1] > high else None
 
 
 def grouped(axis: ColumnAxis, shares: Floats, most: int) -> list[Group]:

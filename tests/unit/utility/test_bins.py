@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shoal.utility import round_edges
@@ -12,6 +12,7 @@ NUMBERS = st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1,
 
 
 @given(NUMBERS, st.integers(2, 40))
+@example([5e15, -1e-308], 2)  # over the width of a bin that is 0
 def test_bins_hold_every_number_or_there_are_none(numbers: list[float], most: int) -> None:
     edges = round_edges(np.array(numbers), np.ones(len(numbers)), most)
     if edges is None:
