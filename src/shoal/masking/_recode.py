@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
@@ -42,9 +41,9 @@ class _Limit(MaskingStep):
         """The columns that the step changes."""
         return (self.column,)
 
-    @abstractmethod
     def beyond(self, numbers: Any) -> Any:
         """Return whether a number, or which of many, lie beyond the limit."""
+        return numbers >= self.limit if self.sign == ">=" else numbers <= self.limit
 
     def describe(self) -> str:
         """Say what the step does."""
@@ -86,10 +85,6 @@ class TopCode(_Limit):
     sign: ClassVar[str] = ">="
     words: ClassVar[str] = "from {limit} on"
 
-    def beyond(self, numbers: Any) -> Any:
-        """Return whether a number, or which of many, lie beyond the limit."""
-        return numbers >= self.limit
-
 
 class BottomCode(_Limit):
     """Every value up to a limit becomes one value, ``<=LIMIT`` where none is given.
@@ -105,10 +100,6 @@ class BottomCode(_Limit):
     title: ClassVar[str] = "Bottom coding"
     sign: ClassVar[str] = "<="
     words: ClassVar[str] = "up to {limit}"
-
-    def beyond(self, numbers: Any) -> Any:
-        """Return whether a number, or which of many, lie beyond the limit."""
-        return numbers <= self.limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,13 +32,7 @@ MEASURES: dict[str, type[Measure]] = {
 
 
 def by_name(name: str) -> type[Measure]:
-    """Return the measure with this name.
-
-    Examples
-    --------
-    >>> by_name("loss").title
-    'Loss'
-    """
+    """Return the measure with this name."""
     return named("quality measure", name, MEASURES)
 
 

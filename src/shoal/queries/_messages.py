@@ -74,29 +74,28 @@ class _QueryMessage(_Message):
         return self.makes(**{name: _value(getattr(self, name)) for name in names})
 
 
-class CountMessage(_QueryMessage):
-    """How many records are there?"""
-
-    makes = Count
-    query: Literal["count"]
+class _NoisyMessage(_QueryMessage):
     epsilon: Number | None = None
     rho: Number | None = None
     scale: Number | None = None
     where: Filter = None
+
+
+class CountMessage(_NoisyMessage):
+    """How many records are there?"""
+
+    makes = Count
+    query: Literal["count"]
     prior: NumericPriorMessage | None = None
     delta: Number = 0
 
 
-class SumMessage(_QueryMessage):
+class SumMessage(_NoisyMessage):
     """What is the sum of a column?"""
 
     makes = Sum
     query: Literal["sum"]
     column: Name
-    epsilon: Number | None = None
-    rho: Number | None = None
-    scale: Number | None = None
-    where: Filter = None
     noise: Literal["laplace", "optimal"] = "laplace"
     grid: Number | None = None
 
@@ -112,16 +111,12 @@ class MeanMessage(_QueryMessage):
     grid: Number | None = None
 
 
-class HistogramMessage(_QueryMessage):
+class HistogramMessage(_NoisyMessage):
     """How many records have each value?"""
 
     makes = Histogram
     query: Literal["histogram"]
     column: Name
-    epsilon: Number | None = None
-    rho: Number | None = None
-    scale: Number | None = None
-    where: Filter = None
     edges: Annotated[list[Number], Field(max_length=4097)] = []
 
 

@@ -25,6 +25,7 @@ from shoal.writing import staged
 __all__ = ["Vault", "token_digest"]
 
 SETTINGS = "vault.toml"
+TOKEN_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +154,7 @@ class Vault:
         """Add an analyst, or give a known one a new budget and token; return the token, which is stored nowhere."""
         if not name or name == WHOLE or not name.isprintable() or len(name) > 100:
             raise ParameterError(f"the name of an analyst must be printable and not `{WHOLE}`.")
-        token = secrets.token_urlsafe(32)
+        token = secrets.token_urlsafe(TOKEN_BYTES)
         ledger = self.ledger()
         try:
             ledger.set_budget(name, budget)

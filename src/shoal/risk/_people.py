@@ -14,8 +14,6 @@ from shoal.tables import Frequencies, Table
 __all__ = ["PeopleRisk", "UnitRisk", "people_risk", "risk_of_classes", "unit_risk"]
 
 Floats = npt.NDArray[np.float64]
-#: one person with so many of all records is told
-_MANY = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +27,10 @@ class UnitRisk:
     mean: float
     #: How many are found for certain: they are, or hold, the only person of a class.
     certain: int
+
+
+#: one person with so many of all records is told
+_MANY = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -140,24 +140,24 @@ def _from_epsilon(epsilon: Fraction) -> Statement:
 
 def _stochastic_from_epsilon(epsilon: Fraction, k: int, records: int) -> Statement:
     t = stochastic_t(epsilon, records=records, smallest=k)
-    return Statement(
+    return _stochastic(
         text=f"Classes of at least {k:,} of {records:,} records whose confidential values are randomised with "
         f"{plain(epsilon)}-differential privacy are stochastically {_up(t)}-close.",
-        assumptions=RANDOMISED,
-        source="DFSC15 Prop. 1",
         quantities={"epsilon": plain(epsilon), "k": k, "records": records, "t": t},
     )
 
 
 def _stochastic_from_t(t: Fraction, k: int, records: int) -> Statement:
     epsilon = stochastic_epsilon(t, records=records, smallest=k)
-    return Statement(
+    return _stochastic(
         text=f"For stochastic {plain(t)}-closeness of classes of at least {k:,} of {records:,} records, randomise "
         f"their confidential values with {_down(epsilon)}-differential privacy.",
-        assumptions=RANDOMISED,
-        source="DFSC15 Prop. 1",
         quantities={"t": plain(t), "k": k, "records": records, "epsilon": epsilon},
     )
+
+
+def _stochastic(*, text: str, quantities: Mapping[str, object]) -> Statement:
+    return Statement(text=text, assumptions=RANDOMISED, source="DFSC15 Prop. 1", quantities=quantities)
 
 
 SAMPLED = (

@@ -97,6 +97,10 @@ class Operator(Shows):
             f"delta of a record in the {self.doing}, rounded down": below(lambda: ball(self._record_delta(None))),
         }
 
+    @property
+    def _spent(self) -> dict[str, Any]:
+        return {"epsilon_spent": self.epsilon, "delta_spent": self.delta, "definition": self.definition}
+
     def _record_delta(self, delta: Fraction | None) -> Fraction:
         return record_delta(self.epsilon, self.delta if delta is None else delta, self.per_person)
 
@@ -175,13 +179,7 @@ class Trimming(Trims, Operator):
 
     def event(self) -> Trimmed:
         """Return what is done, as a step."""
-        return Trimmed(
-            m=self.m,
-            least=self.smallest,
-            epsilon_spent=self.epsilon,
-            delta_spent=self.delta,
-            definition=self.definition,
-        )
+        return Trimmed(m=self.m, least=self.smallest, **self._spent)
 
     def figures(self) -> dict[str, object]:
         """Return the figures of the promise."""
@@ -262,13 +260,7 @@ class Sampling(Operator):
 
     def event(self) -> Sampled:
         """Return what is done, as a step."""
-        return Sampled(
-            beta=self.beta,
-            k=self.k,
-            epsilon_spent=self.epsilon,
-            delta_spent=self.delta,
-            definition=self.definition,
-        )
+        return Sampled(beta=self.beta, k=self.k, **self._spent)
 
     def figures(self) -> dict[str, object]:
         """Return the figures of the promise."""

@@ -9,13 +9,12 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.errors import ParameterError
 from shoal.hierarchies import Hierarchy
 from shoal.kernels.walk import score
 from shoal.methods.recode import Box, Lattice, Levels, Node, Tables
-from shoal.methods.truthful._survival import SCALE, Shows, Survival
+from shoal.methods.truthful._survival import SCALE, Floats, Shows, Survival
 from shoal.tables import Frequencies
 
 __all__ = [
@@ -28,8 +27,6 @@ __all__ = [
     "Setting",
     "no_costs",
 ]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -106,14 +106,7 @@ def open_csv(
     decimal: str | None = None,
     fall_back: bool = False,
 ) -> CsvText:
-    """Open a CSV file.
-
-    Parameters
-    ----------
-    delimiter, encoding, decimal
-        How the file is written; detected automatically where not given.
-    fall_back
-        Read text that is not UTF-8 as Windows-1252.
+    """Open a CSV file; how it is written is detected where not given, and ``fall_back`` reads it as Windows-1252.
 
     Raises
     ------
