@@ -49,6 +49,7 @@ from ._kind import Words as Words
 from ._promise import CRYPTOGRAPHIC as CRYPTOGRAPHIC
 from ._promise import NO_RANDOMNESS as NO_RANDOMNESS
 from ._promise import SEED as SEED
+from ._promise import BudgetRequirement as BudgetRequirement
 from ._promise import Cost as Cost
 from ._promise import Guarantee as Guarantee
 from ._promise import Neighbours as Neighbours

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 
 from shoal.errors import ParameterError
-from shoal.exact import ball, enclosures
+from shoal.exact import Number, ball, enclosures
 from shoal.guarantees._events import Budget, Event, budget
-from shoal.guarantees._kind import CLASSES, PromiseKind, Words
+from shoal.guarantees._kind import CLASSES, PromiseKind, Requirement, Words
 
 __all__ = [
     "CRYPTOGRAPHIC",
     "NO_RANDOMNESS",
     "SEED",
+    "BudgetRequirement",
     "Cost",
     "Guarantee",
     "Neighbours",
@@ -201,3 +203,26 @@ class Cost:
         if (self.neighbours, neighbours) == (Neighbours.REPLACE_PERSON, Neighbours.REPLACE_RECORDS_OF_PERSON):
             return replace(self, neighbours=neighbours)
         return None
+
+
+class BudgetRequirement(Requirement):
+    """A promise that spends a budget of differential privacy."""
+
+    __slots__ = ()
+    epsilon: Number
+    delta: Number
+
+    @property
+    def total(self) -> Fraction:
+        """The epsilon of all that is done together."""
+        return Fraction(self.epsilon)
+
+    @property
+    @abstractmethod
+    def _neighbours(self) -> Neighbours:
+        """Which tables the promise compares."""
+
+    @property
+    def cost(self) -> Cost:
+        """What keeping it costs of a budget of differential privacy."""
+        return Cost(epsilon=self.total, delta=Fraction(self.delta), neighbours=self._neighbours)

@@ -54,26 +54,17 @@ class AttributeCover:
 
 
 class Splitting(NamedTuple):
-    """How regions are split.
+    """How regions are split."""
 
-    Attributes
-    ----------
-    smallest
-        The least weight of a region.
-    window
-        Regions of at most this weight are split with foresight.
-    stay
-        Whether children that are too small may stay behind; otherwise the attribute cannot be split.
-    borrow
-        Whether what stays behind may be filled up.
-    seconds
-        Regions whose split is not found by then are split without foresight.
-    """
-
+    #: The least weight of a region.
     smallest: int
+    #: Regions of at most this weight are split with foresight.
     window: int = 0
+    #: Whether children that are too small may stay behind; otherwise the attribute cannot be split.
     stay: bool = True
+    #: Whether what stays behind may be filled up.
     borrow: bool = True
+    #: Regions whose split is not found by then are split without foresight.
     seconds: float = math.inf
 
 

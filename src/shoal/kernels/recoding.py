@@ -23,41 +23,26 @@ _NO_COSTS = np.zeros(0)
 
 
 class TupleGroups(NamedTuple):
-    """Distinct tuples in lexicographic order.
+    """Distinct tuples in lexicographic order."""
 
-    Attributes
-    ----------
-    first
-        The first row of every distinct tuple.
-    labels
-        The number of the distinct tuple of every row.
-    """
-
+    #: The first row of every distinct tuple.
     first: Integers
+    #: The number of the distinct tuple of every row.
     labels: Codes
 
 
 class Rolled(NamedTuple):
-    """A table of distinct tuples in lexicographic order, and where its classes start.
+    """A table of distinct tuples in lexicographic order, and where its classes start."""
 
-    Attributes
-    ----------
-    columns
-        The mapped codes, shape ``(attributes, tuples)``.
-    counts
-        The sums of the counts, shape ``(kinds, tuples)``.
-    starts
-        The first tuple of every class: of every combination of the leading attributes.
-    sizes
-        The sums of the counts, shape ``(kinds, classes)``.
-    costs
-        The sum, over the leading attributes, of the cost of the code; one per class. Empty where no costs were given.
-    """
-
+    #: The mapped codes, shape ``(attributes, tuples)``.
     columns: Codes
+    #: The sums of the counts, shape ``(kinds, tuples)``.
     counts: Integers
+    #: The first tuple of every class: of every combination of the leading attributes.
     starts: Integers
+    #: The sums of the counts, shape ``(kinds, classes)``.
     sizes: Integers
+    #: The sum, over the leading attributes, of the cost of the code; one per class. Empty where no costs were given.
     costs: Floats
 
 

@@ -13,17 +13,11 @@ __all__ = ["UniqueSets", "unique_sets"]
 
 
 class UniqueSets(NamedTuple):
-    """Pairs of a record and a set of columns, by set and then by record.
+    """Pairs of a record and a set of columns, by set and then by record."""
 
-    Attributes
-    ----------
-    rows
-        The records.
-    sets
-        The sets: bit j stands for column j.
-    """
-
+    #: The records.
     rows: Integers
+    #: The sets: bit j stands for column j.
     sets: Keys
 
 

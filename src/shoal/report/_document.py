@@ -256,31 +256,21 @@ class IdentifierFigures(_Figures):
 
 
 class BoardFigures(_Figures):
-    """What a board or a data protection officer asks beyond the promises.
+    """What a board or a data protection officer asks beyond the promises."""
 
-    Parameters
-    ----------
-    disclosure
-        What classes tell about secrets, computed from the release.
-    attacks, linkage
-        Simulated on the release and the original table, which only internal reports have. ``linkage`` holds the number
-        of columns known, the shares of people whom one record fits and who are linked, and these at worst.
-    seed
-        Of the attacks.
-    identifiers
-        The Safe Harbor list, column by column.
-    techniques
-        What was done and promised, in the terms of ISO/IEC 20889.
-    questions
-        The questions of ISO/IEC 27559 with their answers; an empty answer is one that the plan does not give.
-    """
-
+    #: What classes tell about secrets, computed from the release.
     disclosure: tuple[DisclosureFigures, ...] = ()
+    #: Simulated on the release and the original table, which only internal reports have. ``linkage`` holds the number
+    #: of columns known, the shares of people whom one record fits and who are linked, and these at worst.
     attacks: tuple[AttackFigures, ...] = ()
     linkage: tuple[tuple[int, float, float, float], ...] = ()
+    #: Of the attacks.
     seed: int | None = None
+    #: The Safe Harbor list, column by column.
     identifiers: tuple[IdentifierFigures, ...] = ()
+    #: What was done and promised, in the terms of ISO/IEC 20889.
     techniques: tuple[tuple[str, str], ...] = ()
+    #: The questions of ISO/IEC 27559 with their answers; an empty answer is one that the plan does not give.
     questions: tuple[tuple[str, str, str], ...] = ()
 
 

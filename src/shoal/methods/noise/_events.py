@@ -73,6 +73,7 @@ class _Spending(Event):
     Gaussian, the step costs ``rho``, and all of them together what `Concentrated` says.
     """
 
+    #: Which one, what is protected, the part of epsilon that it has, and the number of its clusters.
     column: str
     target: Target
     share: Fraction
@@ -101,32 +102,20 @@ class _Spending(Event):
 
 
 class Noised(_Spending):
-    """The means of a column got noise.
-
-    Parameters
-    ----------
-    column, target, share, clusters
-        Which one, what is protected, the part of epsilon that it has, and the number of its clusters.
-    width
-        The width of its declared domain, in numbers, days or ranks.
-    sizes
-        The cluster sizes that have a noise of their own: k, or under ``partition`` all that occur.
-    unit
-        What the width and the noise are in: nothing for numbers, days, or ranks.
-    kind
-        How the noise is distributed.
-    natural_order
-        Whether the clusters are runs of this column in its order.
-    rounded_to
-        What released numbers are rounded to.
-    """
+    """The means of a column got noise."""
 
     name = "noised"
+    #: The width of its declared domain, in numbers, days or ranks.
     width: Fraction
+    #: The cluster sizes that have a noise of their own: k, or under ``partition`` all that occur.
     sizes: tuple[int, ...]
+    #: Whether the clusters are runs of this column in its order.
     natural_order: bool
+    #: What released numbers are rounded to.
     rounded_to: Fraction
+    #: What the width and the noise are in: nothing for numbers, days, or ranks.
     unit: str = ""
+    #: How the noise is distributed.
     kind: NoiseKind = field(default="laplace", metadata=UNLESS_DEFAULT)
 
     def __post_init__(self) -> None:

@@ -13,14 +13,13 @@ from shoal.guarantees import (
     CLASSES,
     CRYPTOGRAPHIC,
     SEED,
+    BudgetRequirement,
     Check,
-    Cost,
     Evidence,
     Neighbours,
     Promise,
     PromiseEntry,
     PromiseKind,
-    Requirement,
     Words,
     private,
 )
@@ -49,7 +48,7 @@ LARGEST_EPSILON = 100
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class EpsilonBudget(Requirement):
+class EpsilonBudget(BudgetRequirement):
     """At most so much privacy loss of what the method protects.
 
     Not a property of a release but of how it is made, so only a method that adds noise keeps it:
@@ -83,18 +82,9 @@ class EpsilonBudget(Requirement):
     name: ClassVar[str] = "epsilon-budget"
 
     @property
-    def total(self) -> Fraction:
-        """The epsilon of all columns together."""
-        return Fraction(self.epsilon)
-
-    @property
-    def cost(self) -> Cost:
-        """What it costs of a budget of differential privacy, if the whole table is what is protected."""
-        return Cost(
-            epsilon=self.total,
-            delta=Fraction(self.delta),
-            neighbours=_NEIGHBOURS[_unit(self.records_per_person)],
-        )
+    def _neighbours(self) -> Neighbours:
+        """Which tables the promise compares, if the whole table is what is protected."""
+        return _NEIGHBOURS[_unit(self.records_per_person)]
 
     def parameters(self) -> dict[str, object]:
         """Return the parameters by name, as in plan files; no delta where there is none."""

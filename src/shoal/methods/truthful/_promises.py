@@ -16,13 +16,12 @@ from shoal.exact import WHOLE, Number, one_of, optional, plain, within
 from shoal.guarantees import (
     CLASSES,
     SEED,
+    BudgetRequirement,
     Check,
-    Cost,
     Evidence,
     Neighbours,
     Promise,
     PromiseEntry,
-    Requirement,
     Words,
     private,
 )
@@ -38,7 +37,7 @@ __all__ = ["DifferentialPrivacy", "listed", "look_alike", "released"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class DifferentialPrivacy(Requirement):
+class DifferentialPrivacy(BudgetRequirement):
     """Whether one record is in the table or not hardly changes what is released.
 
     Not a property of a release but of how it is made, so only a method that is built for it keeps this promise:
@@ -82,16 +81,6 @@ class DifferentialPrivacy(Requirement):
     definition: Definition = field(default="probabilistic", metadata=one_of(*get_args(Definition)))
     records_per_person: int | None = field(default=None, metadata=optional(WHOLE))
     name: ClassVar[str] = "differential-privacy"
-
-    @property
-    def total(self) -> Fraction:
-        """The epsilon of search and release together."""
-        return Fraction(self.epsilon)
-
-    @property
-    def cost(self) -> Cost:
-        """What keeping it costs of a budget of differential privacy."""
-        return Cost(epsilon=self.total, delta=Fraction(self.delta), neighbours=self._neighbours)
 
     @property
     def _neighbours(self) -> Neighbours:

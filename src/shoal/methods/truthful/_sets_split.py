@@ -23,38 +23,28 @@ _GRID = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Split:
-    """What each table and each choice may spend.
+    """What each table and each choice may spend."""
 
-    Parameters
-    ----------
-    epsilon, delta
-        Of all tables together, for a person with at most ``per_person`` records.
-    declared, pairs
-        The number of tables whose columns are declared, and of pairs that are chosen privately.
-    variance, m
-        Of the noise of declared tables; see `shoal.methods.truthful.gaussian`.
-    choice
-        The epsilon of choosing one pair.
-    pair_variance, pair_m
-        Of the noise of pairs.
-    scheme
-        The epsilon of drawing the scheme of the table of all columns; 0 without such a table.
-    joint_variance, joint_m
-        Of the noise of the table of all columns.
-    """
-
+    #: Of all tables together, for a person with at most ``per_person`` records.
     epsilon: Fraction
     delta: Fraction
+    #: The number of tables whose columns are declared, and of pairs that are chosen privately.
     declared: int
     pairs: int
+    #: Of the noise of declared tables; see `shoal.methods.truthful.gaussian`.
     variance: Fraction
     m: int
+    #: The epsilon of choosing one pair.
     choice: Fraction = Fraction(0)
+    #: Of the noise of pairs.
     pair_variance: Fraction = Fraction(0)
     pair_m: int = 0
+    #: The epsilon of drawing the scheme of the table of all columns; 0 without such a table.
     scheme: Fraction = Fraction(0)
+    #: Of the noise of the table of all columns.
     joint_variance: Fraction = Fraction(0)
     joint_m: int = 0
+    #: How many records a person has at most.
     per_person: int = 1
 
     @classmethod

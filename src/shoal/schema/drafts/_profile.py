@@ -22,66 +22,47 @@ TYPES = ("text", "integer", "number", "boolean", "date", "timestamp", "other")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnProfile:
-    """Statistics of one column, computed where the data lives.
+    """Statistics of one column, computed where the data lives."""
 
-    Parameters
-    ----------
-    name
-        The column's name.
-    type
-        What the engine holds: ``text``, ``integer``, ``number`` (floating point and decimals), ``boolean``,
-        ``date``, ``timestamp`` or ``other``.
-    records
-        The number of records, missing ones included.
-    missing
-        The number of records without a value.
-    distinct
-        The number of distinct values, the missing one not counted.
-    separation
-        The share of pairs of records that the column tells apart: ``1 - sum c (c - 1) / (n (n - 1))`` over the
-        numbers c of records per value, the missing value counted as one value; 0 for fewer than two records.
-    integers, numbers, dates
-        The shares of the *distinct* values of a text column, in [0, 1], that read as a whole number, as a number, as
-        an ISO day (``2024-12-31``). 1 where the type says so, 0 where it rules it out.
-    leading_zeros
-        The share of the distinct values of a text column that are digits only and start with a zero, as codes do.
-    minimum, maximum
-        The smallest and largest value of a column of numbers or days (also of a text column where all values read
-        as such), or None. They are used to choose interval widths and are never written into a schema.
-    lengths
-        The most common lengths, in characters, of the distinct values' texts, most common first, each with its
-        share; at most three.
-    longest
-        The greatest length; 0 where it was not computed.
-    singles
-        The number of records that are alone with their value.
-    reading, written
-        How the values are written, and what a person should know of it. Statistics are of values that were read so.
-    unreadable
-        The number of records whose text is no number, or no day, where only a few are not.
-    looks
-        What the values look like, by the names of the detectors, with the share of the distinct values that do.
-    """
-
+    #: The column's name.
     name: str
+    #: What the engine holds: ``text``, ``integer``, ``number`` (floating point and decimals), ``boolean``, ``date``,
+    #: ``timestamp`` or ``other``.
     type: str
+    #: The number of records, missing ones included.
     records: int
+    #: The number of records without a value.
     missing: int
+    #: The number of distinct values, the missing one not counted.
     distinct: int
+    #: The share of pairs of records that the column tells apart: ``1 - sum c (c - 1) / (n (n - 1))`` over the numbers c
+    #: of records per value, the missing value counted as one value; 0 for fewer than two records.
     separation: float
+    #: The shares of the *distinct* values of a text column, in [0, 1], that read as a whole number, as a number, as an
+    #: ISO day (``2024-12-31``). 1 where the type says so, 0 where it rules it out.
     integers: float = 0.0
     numbers: float = 0.0
     dates: float = 0.0
+    #: The share of the distinct values of a text column that are digits only and start with a zero, as codes do.
     leading_zeros: float = 0.0
-    # kept out of the repr: they are values of the data
+    #: The smallest and largest value of a column of numbers or days (also of a text column where all values read as
+    #: such), or None. They are used to choose interval widths and are never written into a schema. Kept out of the
+    #: repr: they are values of the data.
     minimum: int | float | dt.date | None = field(default=None, repr=False)
     maximum: int | float | dt.date | None = field(default=None, repr=False)
+    #: The most common lengths, in characters, of the distinct values' texts, most common first, each with its share; at
+    #: most three.
     lengths: tuple[tuple[int, float], ...] = ()
+    #: The greatest length; 0 where it was not computed.
     longest: int = 0
+    #: The number of records that are alone with their value.
     singles: int = 0
+    #: How the values are written, and what a person should know of it. Statistics are of values that were read so.
     reading: Reading = PLAIN
     written: str = field(default="", repr=False)
+    #: The number of records whose text is no number, or no day, where only a few are not.
     unreadable: int = 0
+    #: What the values look like, by the names of the detectors, with the share of the distinct values that do.
     looks: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
