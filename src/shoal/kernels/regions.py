@@ -18,15 +18,23 @@ __all__ = ["LargeRegions", "large_regions", "weigh_trees"]
 
 
 class LargeRegions(NamedTuple):
-    """The large regions, node by node in the order of the walk, ascending by key inside a node."""
+    """The large regions, node by node in the order of the walk, ascending by key inside a node.
 
-    #: The regions of a node are ``offsets[node]:offsets[node + 1]``.
+    Attributes
+    ----------
+    offsets
+        The regions of a node are ``offsets[node]:offsets[node + 1]``.
+    keys
+        The codes of the region as bit fields, as in :class:`~shoal.kernels.walk.Start`; the target's bits are 0.
+    sizes
+        Records of the region; with a target, the largest number of them that agree on it.
+    costs
+        What a record of the region costs.
+    """
+
     offsets: Integers
-    #: The codes of the region as bit fields, as in :class:`~shoal.kernels.walk.Start`; the target's bits are 0.
     keys: Keys
-    #: Records of the region; with a target, the largest number of them that agree on it.
     sizes: Integers
-    #: What a record of the region costs.
     costs: Floats
 
 

@@ -39,16 +39,24 @@ class BoxAttribute:
 
 
 class Start(NamedTuple):
-    """The distinct tuples of the lowest node of the box, ascending."""
+    """The distinct tuples of the lowest node of the box, ascending.
 
-    #: Attributes as bit fields, in the order of the axes, the first one most significant; below them ``target`` bits of
-    #: a sensitive attribute.
+    Attributes
+    ----------
+    keys
+        Attributes as bit fields, in the order of the axes, the first one most significant; below them ``target`` bits
+        of a sensitive attribute.
+    counts
+        Records per tuple.
+    axes
+        The attributes. Codes never decrease from one level to the next.
+    target
+        Bits of the sensitive attribute; 0 where there is none.
+    """
+
     keys: Keys
-    #: Records per tuple.
     counts: Integers
-    #: The attributes. Codes never decrease from one level to the next.
     axes: tuple[BoxAttribute, ...]
-    #: Bits of the sensitive attribute; 0 where there is none.
     target: int = 0
 
 
@@ -74,20 +82,29 @@ class Screening(NamedTuple):
     """Which nodes are found: those whose value may be at most ``best``.
 
     The value is ``(sum over records of their cost, or of loss where suppressed) / scale``.
+
+    Attributes
+    ----------
+    smallest
+        Smaller classes are suppressed.
+    allowed
+        Nodes that suppress more records are left out.
+    loss
+        What a suppressed record costs.
+    scale
+        What the total cost is divided by.
+    best
+        The value to compare with.
+    orders
+        Classes whose sensitive values do not have the proportions asked for, among the classes that are large enough
+        and left, are suppressed, in one of these orders. A node is found if one of them may do.
     """
 
-    #: Smaller classes are suppressed.
     smallest: int
-    #: Nodes that suppress more records are left out.
     allowed: int
-    #: What a suppressed record costs.
     loss: float
-    #: What the total cost is divided by.
     scale: float
-    #: The value to compare with.
     best: float
-    #: Classes whose sensitive values do not have the proportions asked for, among the classes that are large enough and
-    #: left, are suppressed, in one of these orders. A node is found if one of them may do.
     orders: Sequence[Order] = ((),)
 
 
