@@ -14,10 +14,11 @@ import pyarrow as pa
 
 from shoal import tables
 from shoal.errors import ParameterError, Problems, quoted
-from shoal.estimation._margins import Floats, Margins, read_margins
+from shoal.estimation._margins import Margins, read_margins
 from shoal.estimation._raking import POOL, RakedPool, raked
 from shoal.estimation._weights import certified_steps
 from shoal.guarantees import Event
+from shoal.kernels import Floats
 from shoal.methods.brief import Brief
 from shoal.tables import Table
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 from shoal.errors import InputError
 from shoal.guarantees import Event
 from shoal.hierarchies import Hierarchy, build
+from shoal.kernels import Floats
 from shoal.methods.truthful import JointTrimmed, TablesTrimmed
 from shoal.schema import Attribute, Kind, Missing, Schema
 from shoal.schema.rules import text
@@ -21,7 +22,6 @@ from shoal.tables import Table
 __all__ = ["Joint", "Margin", "Margins", "read_margins"]
 
 Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 #: Whole numbers between declared bounds are listed up to so many.
 MOST_NUMBERS = 20_000

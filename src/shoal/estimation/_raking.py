@@ -15,7 +15,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from shoal.estimation._margins import Codes, Floats, Joint, Margin, Margins
+from shoal.estimation._margins import Codes, Joint, Margin, Margins
+from shoal.kernels import Floats
 
 __all__ = ["POOL", "RakedPool", "raked"]
 

@@ -18,13 +18,11 @@ import pyarrow.compute as pc
 
 from shoal.errors import DataError, HierarchyError
 from shoal.hierarchies._hierarchy import Hierarchy, grow
+from shoal.kernels import Counts, Floats
 from shoal.schema import Attribute, Flat, HierarchyRule, Kind, Provenance
 from shoal.schema.rules import RuledColumn, Tree, days, is_text, numbers, plain, text
 
 __all__ = ["build", "declared_leaves", "leaves_declared", "provenance"]
-
-Counts = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 def build(

@@ -10,15 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import HierarchyError, Problems, counted
+from shoal.kernels import Codes, Floats, Integers
 from shoal.schema import Provenance
 from shoal.schema.rules import Tree, plain, text
 
 __all__ = ["TOP", "Codes", "Hierarchy", "grow", "leaf_codes", "outside"]
 
 TOP = "*"
-Codes = npt.NDArray[np.int32]
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

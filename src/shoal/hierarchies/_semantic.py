@@ -18,11 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import ParameterError
 from shoal.hierarchies._hierarchy import Hierarchy
+from shoal.kernels import Floats, Integers
 
 __all__ = ["Concepts", "dissimilarity", "semantic_distance", "semantic_distances"]
 
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Marks = NDArray[np.bool_]
 
 

@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 from shoal.errors import ParameterError
 from shoal.exact import Number, ball, positive
+from shoal.kernels import Integers
 from shoal.mechanisms._coins import below_real
 from shoal.mechanisms._geometric import discrete_laplaces
 from shoal.mechanisms._random import SYSTEM, RandomSource
 
 __all__ = ["DiscreteGaussian", "discrete_gaussians"]
 
-Integers = npt.NDArray[np.int64]
 
 #: of the noise: 64 bits hold hundreds of standard deviations
 LARGEST_VARIANCE = 1 << 104

@@ -8,15 +8,14 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoal.exact import Number, ball, positive
+from shoal.kernels import Integers
 from shoal.mechanisms._coins import WeightedChoice, geometric
 from shoal.mechanisms._random import SYSTEM, RandomSource
 
 __all__ = ["discrete_laplaces", "geometrics"]
 
-Integers = NDArray[np.int64]
 
 DIGIT = 1 << 10
 """Values of one digit of a geometric draw."""

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.exact import Quantity
+from shoal.kernels import Mask
 
 __all__ = ["LIMIT", "Integers", "Ratios", "arithmetic"]
 
 #: 64-bit integers, or Python integers (dtype object) where those would overflow.
 Integers = npt.NDArray[np.int64] | npt.NDArray[np.object_]
-Mask = npt.NDArray[np.bool_]
 #: Sums of two numbers below this stay within 64 bits.
 LIMIT = 2**62
 # Two conversions and a division round once each: a quotient is right to a relative error below 2^-51.

@@ -8,9 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from shoal.kernels import Mask
 from shoal.models import Classes
 from shoal.quality._measure import Measure, released
-from shoal.quality._objective import ClassCounts, Mask, Objective
+from shoal.quality._objective import ClassCounts, Objective
 from shoal.tables import Frequencies, Recoding
 
 __all__ = ["AverageClassSize"]

@@ -7,16 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.hierarchies import Hierarchy
+from shoal.kernels import Integers
 from shoal.models import Classes
 from shoal.quality._objective import Costs
 from shoal.tables import Frequencies, Recoding
 
 __all__ = ["Coverage", "Volumes", "coverage_of_levels", "coverage_of_recoding", "volumes_of_recoding"]
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

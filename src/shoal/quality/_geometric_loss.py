@@ -7,17 +7,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.kernels import Floats, Mask
 from shoal.models import Classes
 from shoal.quality._measure import Measure, released
 from shoal.quality._objective import Objective, floors_of
 from shoal.tables import Frequencies, Recoding
 
 __all__ = ["GeometricLoss"]
-
-Mask = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

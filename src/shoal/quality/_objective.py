@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from shoal.kernels import Mask
 from shoal.models import Classes
 from shoal.tables import Frequencies, group
 
 __all__ = ["CellObjective", "ClassCounts", "ClassObjective", "Objective", "floors_of"]
 
 Costs = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 #: ``tables[attribute][level][code]``
 Tables = tuple[tuple[Costs, ...], ...]
 

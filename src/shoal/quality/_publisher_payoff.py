@@ -11,10 +11,11 @@ import numpy as np
 
 from shoal.errors import ParameterError, Problems
 from shoal.exact import fraction
+from shoal.kernels import Mask
 from shoal.models import Classes
 from shoal.quality._coverage import Volumes, volumes_of_recoding
 from shoal.quality._measure import Measure, released
-from shoal.quality._objective import Costs, Mask, Objective
+from shoal.quality._objective import Costs, Objective
 from shoal.tables import Frequencies, Recoding
 
 __all__ = ["PublisherPayoff"]

@@ -17,11 +17,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.kernels import Mask
 from shoal.queries._conditions import FIRST, LAST, And, Condition, Cut, In, Not, Ranges, Texts
 
 __all__ = ["Codes", "Column", "Cube", "CubeAxis", "Kept", "Mask", "Numbers", "axis_of", "holds"]
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

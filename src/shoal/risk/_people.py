@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal import tables
-from shoal.kernels import Counts, Mask
+from shoal.kernels import Counts, Floats, Mask
 from shoal.tables import Frequencies, Table
 
 __all__ = ["PeopleRisk", "UnitRisk", "people_risk", "risk_of_classes", "unit_risk"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import DataError, HierarchyError
+from shoal.kernels import Floats, Integers
 
 __all__ = [
     "Days",
@@ -32,8 +33,6 @@ __all__ = [
     "text",
 ]
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Days = npt.NDArray[np.datetime64]
 
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"

@@ -16,13 +16,11 @@ from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
+from shoal.kernels import Counts
 
 __all__ = ["Quotas", "quota_bounds", "quotas"]
-
-Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

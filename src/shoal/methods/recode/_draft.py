@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.hierarchies import Hierarchy
+from shoal.kernels import Codes
 from shoal.kernels.recoding import group
-from shoal.methods.recode._lattice import Codes, Counts, Mask, smallest_class
+from shoal.methods.recode._lattice import Counts, Mask, smallest_class
 from shoal.models import Classes, Model, keep
 from shoal.tables import Frequencies, Recoding, tally
 
 __all__ = ["LocalDraft", "OccupiedTuples", "Vocabulary"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class Vocabulary:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.hierarchies import Hierarchy
+from shoal.kernels import Codes, Counts, Floats, Mask
 from shoal.kernels.recoding import ChosenTuples, choose, group, roll_up
 from shoal.kernels.walk import BoxAttribute, Start
 from shoal.methods.recode._crowds import Crowd
@@ -20,10 +20,6 @@ from shoal.tables import Frequencies, Recoding, tally
 __all__ = ["Box", "Counts", "Lattice", "Levels", "Mask", "Node", "Tables", "by_size", "recoding_of", "smallest_class"]
 
 Levels = tuple[int, ...]
-Codes = npt.NDArray[np.int32]
-Counts = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 Tables = tuple[tuple[Floats, ...], ...]
 
 #: Codes in the nodes that are kept to roll others up from: 128 MB.

@@ -8,18 +8,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.hierarchies import Hierarchy
+from shoal.kernels import Codes, Floats
 from shoal.kernels.recoding import roll_up
 from shoal.methods.recode._draft import LocalDraft
-from shoal.methods.recode._lattice import Codes, Lattice, Levels, Node, smallest_class
+from shoal.methods.recode._lattice import Lattice, Levels, Node, smallest_class
 from shoal.methods.recode._local import LocalMethod, LocalTask
 
 __all__ = ["Subtree"]
 
 Depths = tuple[Codes, ...]
-Floats = npt.NDArray[np.float64]
 #: attribute, level and code of a value, and the level to which the leaves below it move
 Move = tuple[int, int, int, int]
 

@@ -11,17 +11,16 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.errors import ParameterError
 from shoal.exact import ball, below, fraction
 from shoal.guarantees import Event, Sampled, Trimmed
+from shoal.kernels import Floats, Integers
 from shoal.mechanisms import RandomSource, binomial, discrete_laplaces, person_delta, record_delta
 from shoal.methods.truthful import parameters, trimming
 from shoal.methods.truthful._survival import (
     SCALE,
     STEEPNESS,
-    Floats,
     Shows,
     Survival,
     Trims,
@@ -33,7 +32,6 @@ from shoal.methods.truthful._worst_case import Definition
 
 __all__ = ["OPERATORS", "Operator", "OperatorName", "Sampling", "Trimming", "figures", "sensitivity_range"]
 
-Integers = npt.NDArray[np.int64]
 OperatorName = Literal["trim", "sampling"]
 
 

@@ -12,15 +12,13 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from shoal.kernels import Floats, Integers
 from shoal.kernels.regions import large_regions
 from shoal.methods.recode import Node
 from shoal.methods.truthful._scores import Score, Setting, no_costs
 from shoal.tables import tally
 
 __all__ = ["DiscernibilityScore", "NonUniformEntropyScore"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 class _Homogeneity(Score):

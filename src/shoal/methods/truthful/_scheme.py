@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import ParameterError
+from shoal.kernels import Codes, Integers
 from shoal.mechanisms import RandomSource
 from shoal.methods.base import Watch
 from shoal.methods.recode import Lattice, Levels
@@ -34,8 +35,6 @@ from shoal.tables import Frequencies, SensitiveAttribute, tally
 
 __all__ = ["EXPECTED", "SCORES", "Chooser", "Drawn", "Searched"]
 
-Codes = npt.NDArray[np.int32]
-Integers = npt.NDArray[np.int64]
 
 #: Scores that add up over cells, so that trees can be drawn with them.
 EXPECTED: dict[str, Callable[[Setting], ExpectedScore]] = {

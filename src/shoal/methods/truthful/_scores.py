@@ -12,9 +12,10 @@ import numpy as np
 
 from shoal.errors import ParameterError
 from shoal.hierarchies import Hierarchy
+from shoal.kernels import Floats
 from shoal.kernels.walk import score
 from shoal.methods.recode import Box, Lattice, Levels, Node, Tables
-from shoal.methods.truthful._survival import SCALE, Floats, Shows, Survival
+from shoal.methods.truthful._survival import SCALE, Shows, Survival
 from shoal.tables import Frequencies
 
 __all__ = [

@@ -26,15 +26,13 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.hierarchies import Hierarchy
+from shoal.kernels import Floats, Integers
 from shoal.mechanisms import ExponentialMechanism, RandomSource
 from shoal.methods.base import Watch
 from shoal.methods.truthful._tuples import Tuples
 from shoal.tables import Frequencies, tally
 
 __all__ = ["Expected", "LeveledColumns", "candidates", "cells", "choose", "levels_of"]
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,13 +23,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from shoal.errors import DataError
+from shoal.kernels import Floats
 from shoal.mechanisms import RandomSource
 from shoal.methods.base import Watch
 from shoal.methods.truthful._scheme import Chooser
 from shoal.methods.truthful._scores import Granularity
 from shoal.methods.truthful._search import LARGEST_LATTICE
 from shoal.methods.truthful._sets_split import Split
-from shoal.methods.truthful._survival import Floats, Trims, gaussian_losses
+from shoal.methods.truthful._survival import Trims, gaussian_losses
 from shoal.methods.truthful._tuples import Tuples
 from shoal.tables import Frequencies
 

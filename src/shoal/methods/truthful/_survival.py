@@ -14,9 +14,9 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.errors import ParameterError
+from shoal.kernels import Floats, Integers
 
 __all__ = [
     "SCALE",
@@ -31,8 +31,6 @@ __all__ = [
     "untrimmed_records",
 ]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 #: The integer that stands for one record, or for one class.
 SCALE = 1 << 12

@@ -56,6 +56,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import DataError, ParameterError
+from shoal.kernels import Integers
 from shoal.kernels.regions import LargeRegions, large_regions, weigh_trees
 from shoal.kernels.walk import BoxAttribute
 from shoal.mechanisms import ExponentialMechanism, RandomSource
@@ -64,7 +65,6 @@ from shoal.methods.truthful._survival import SCALE, Survival
 
 __all__ = ["Cells", "draw_tree"]
 
-Integers = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]
 
 #: Bits of a unit of logarithms, for an epsilon of at most 8: sums stay below 2^63 for fewer than 2^28 records.

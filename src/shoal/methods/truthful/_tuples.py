@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.hierarchies import Hierarchy
+from shoal.kernels import Codes, Floats, Integers
 from shoal.mechanisms import RandomSource
 from shoal.methods.truthful._operators import Operator
 from shoal.models import Classes, Model, keep
@@ -17,10 +18,6 @@ from shoal.schema import Attribute, Kind, Schema
 from shoal.tables import Frequencies, SensitiveAttribute, group
 
 __all__ = ["Tuples", "as_frequencies", "draw_counts", "filtered", "filters"]
-
-Codes = npt.NDArray[np.int32]
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
