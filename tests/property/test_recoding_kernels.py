@@ -86,7 +86,7 @@ def test_rows_that_agree_after_mapping_are_gathered(roll_up: object, drawn: tupl
         expected[key] = [total + int(count) for total, count in zip(expected[key], counts[:, row], strict=True)]
     tuples = sorted(expected)
     classes = sorted({entry[:leading] for entry in tuples})
-    found = roll_up(*drawn)
+    found = roll_up(recoding.MappedTuples(*drawn))
     assert list(map(tuple, found.columns.T.tolist())) == tuples
     assert found.counts.T.tolist() == [expected[entry] for entry in tuples]
     assert [tuples[start][:leading] for start in found.starts] == classes

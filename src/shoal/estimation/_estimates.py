@@ -172,10 +172,8 @@ def estimate(folder: str | Path, *, size: int = POOL, seed: int = 0) -> Estimate
 
     Raises
     ------
-    InputError
-        If the folder is no release of that method.
-    VerificationError
-        If it has no certificate.
+    InputError, VerificationError
+        If the folder is no release of that method, or has no certificate.
     """
     folder = Path(folder)
     events, plan = certified_steps(folder), Brief.load(folder / PLAN)

@@ -49,10 +49,8 @@ def weighted_records(folder: str | Path) -> pa.Table:
 
     Raises
     ------
-    InputError
-        If the folder is no release of that method.
-    VerificationError
-        If it has no certificate.
+    InputError, VerificationError
+        If the folder is no release of that method, or has no certificate.
     """
     folder = Path(folder)
     return weighted(certified_steps(folder, Trimmed.name, Sampled.name), tables.read(folder / DATA).to_arrow())

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from shoal.kernels._library import Codes, Floats, Integers, compiled, library, pointers
 
-__all__ = ["ChosenTuples", "Rolled", "TupleGroups", "choose", "group", "roll_up"]
+__all__ = ["ChosenTuples", "MappedTuples", "Rolled", "TupleGroups", "choose", "group", "roll_up"]
 
 
 #: A table of all possible keys is used up to this many keys per row; sorting is faster beyond.
@@ -29,6 +29,24 @@ class TupleGroups(NamedTuple):
     first: Integers
     #: The number of the distinct tuple of every row.
     labels: Codes
+
+
+class MappedTuples(NamedTuple):
+    """Rows of codes, and what becomes of every code."""
+
+    #: Codes, shape ``(attributes, rows)``: quasi-identifiers first, then sensitive attributes. It is fastest if rows
+    #: are in lexicographic order.
+    columns: Codes
+    #: ``maps[j][code]`` replaces the codes of column ``j``. It is fastest if mapped codes never decrease.
+    maps: Sequence[Codes]
+    #: Values of ``maps[j]`` are in ``0..sizes[j]-1``.
+    sizes: Sequence[int]
+    #: To be added up, shape ``(kinds, rows)``.
+    counts: Integers
+    #: How many of the attributes, from the first one, tell classes apart.
+    leading: int
+    #: ``costs[j][code]`` is the cost of a mapped code, for the leading attributes; or nothing.
+    costs: Sequence[Floats] = ()
 
 
 class Rolled(NamedTuple):
@@ -62,39 +80,13 @@ def group(columns: Codes, sizes: Sequence[int]) -> TupleGroups:
     return group_numpy(columns, sizes) if library() is None else group_native(columns, sizes)
 
 
-def roll_up(
-    columns: Codes,
-    maps: Sequence[Codes],
-    sizes: Sequence[int],
-    counts: Integers,
-    leading: int,
-    costs: Sequence[Floats] = (),
-) -> Rolled:
+def roll_up(mapped: MappedTuples) -> Rolled:
     """Map the codes of every column and gather rows that agree.
 
-    Parameters
-    ----------
-    columns
-        Codes, shape ``(attributes, rows)``: quasi-identifiers first, then sensitive attributes. It is fastest if rows
-        are in lexicographic order.
-    maps
-        ``maps[j][code]`` replaces the codes of column ``j``. It is fastest if mapped codes never decrease.
-    sizes
-        Values of ``maps[j]`` are in ``0..sizes[j]-1``.
-    counts
-        To be added up, shape ``(kinds, rows)``.
-    leading
-        How many of the attributes, from the first one, tell classes apart.
-    costs
-        ``costs[j][code]`` is the cost of a mapped code, for the leading attributes; or nothing.
-
-    Notes
-    -----
     Cost as that of :func:`group`; rows that are in order up to an attribute stay so if it and those before it are not
     changed, and what is left to sort are short spans.
     """
-    implementation = roll_up_numpy if library() is None else roll_up_native
-    return implementation(columns, maps, sizes, counts, leading, costs)
+    return roll_up_numpy(mapped) if library() is None else roll_up_native(mapped)
 
 
 def choose(starts: Integers, chosen: npt.NDArray[np.bool_], codes: Codes, counts: Integers) -> ChosenTuples:
@@ -108,33 +100,27 @@ def group_numpy(columns: Codes, sizes: Sequence[int]) -> TupleGroups:
     return TupleGroups(*_number(*_keys(columns, sizes)))
 
 
-def roll_up_numpy(
-    columns: Codes,
-    maps: Sequence[Codes],
-    sizes: Sequence[int],
-    counts: Integers,
-    leading: int,
-    costs: Sequence[Floats] = (),
-) -> Rolled:
+def roll_up_numpy(mapped: MappedTuples) -> Rolled:
     """Gather with NumPy; see :func:`roll_up`."""
-    mapped = np.empty(columns.shape, dtype=np.int32)
-    for column, mapping, target in zip(columns, maps, mapped, strict=True):
+    columns, maps, sizes, counts, leading, costs = mapped
+    codes = np.empty(columns.shape, dtype=np.int32)
+    for column, mapping, target in zip(columns, maps, codes, strict=True):
         np.take(mapping, column, out=target)
-    first, labels = _number(*_keys(mapped, sizes))
-    mapped = mapped[:, first]
+    first, labels = _number(*_keys(codes, sizes))
+    codes = codes[:, first]
     # sums of integers below 2^53 are exact in floating point, in which NumPy counts fastest
     totals = np.array([np.bincount(labels, weights=kind, minlength=len(first)) for kind in counts]).astype(np.int64)
     new = np.zeros(len(first), dtype=np.bool_)
     new[:1] = True
-    for column in mapped[:leading]:
+    for column in codes[:leading]:
         new[1:] |= column[1:] != column[:-1]
     starts = np.flatnonzero(new)
     cells = np.zeros(len(starts) if costs else 0)
-    for column, table in zip(mapped, costs, strict=False):
+    for column, table in zip(codes, costs, strict=False):
         cells += table[column[starts]]
     totals = totals.reshape(len(counts), -1)
     classes = np.add.reduceat(totals, starts, axis=1) if len(starts) else totals
-    return Rolled(mapped, totals, starts, np.asarray(classes), cells)
+    return Rolled(codes, totals, starts, np.asarray(classes), cells)
 
 
 def choose_numpy(starts: Integers, chosen: npt.NDArray[np.bool_], codes: Codes, counts: Integers) -> ChosenTuples:
@@ -198,15 +184,9 @@ def group_native(columns: Codes, sizes: Sequence[int]) -> TupleGroups:
     return TupleGroups(first[:number].copy(), labels)
 
 
-def roll_up_native(
-    columns: Codes,
-    maps: Sequence[Codes],
-    sizes: Sequence[int],
-    counts: Integers,
-    leading: int,
-    costs: Sequence[Floats] = (),
-) -> Rolled:
+def roll_up_native(mapped: MappedTuples) -> Rolled:
     """Gather with the compiled kernel; see :func:`roll_up`."""
+    columns, maps, sizes, counts, leading, costs = mapped
     attributes, rows = columns.shape
     kinds = len(counts)
     columns = np.ascontiguousarray(columns, dtype=np.int32)

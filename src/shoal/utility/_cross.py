@@ -39,16 +39,6 @@ def cross_table(pair: Pair, first: str, second: str) -> CrossTable:
     """Count two columns together, generalised values spread over their leaves.
 
     Cost: O(boxes).
-
-    Examples
-    --------
-    >>> import pyarrow, shoal
-    >>> people = shoal.read(pyarrow.table({"sex": ["f", "f", "m", "m"], "town": ["a", "b", "a", "a"]}))
-    >>> table = people.with_schema(shoal.draft(people).schema)
-    >>> made = shoal.read(pyarrow.table({"sex": ["*"] * 4, "town": ["a", "b", "a", "a"]}))
-    >>> found = cross_table(Pair.of(table, made), "sex", "town")
-    >>> found.original, found.released
-    (((0.25, 0.25), (0.5, 0.0)), ((0.375, 0.125), (0.375, 0.125)))
     """
     unknown = [name for name in (first, second) if name not in pair.names]
     if unknown or first == second:

@@ -36,7 +36,11 @@ def test_a_class_is_what_the_leading_attributes_tell_apart(roll_up: object) -> N
     columns = np.array([[0, 1, 2, 3], [0, 1, 0, 1]], dtype=np.int32)
     halves = np.array([0, 0, 1, 1], dtype=np.int32)
     counts = np.array([[1, 2, 3, 4], [10, 20, 30, 40]])
-    found = roll_up(columns, [halves, np.arange(2, dtype=np.int32)], (2, 2), counts, 1, [np.array([0.5, 0.25])])
+    found = roll_up(
+        recoding.MappedTuples(
+            columns, [halves, np.arange(2, dtype=np.int32)], (2, 2), counts, 1, [np.array([0.5, 0.25])]
+        )
+    )
     assert found.columns.tolist() == [[0, 0, 1, 1], [0, 1, 0, 1]]
     assert found.starts.tolist() == [0, 2]
     assert found.sizes.tolist() == [[3, 7], [30, 70]]
@@ -48,7 +52,7 @@ def test_a_long_run_in_another_order_is_sorted(roll_up: object) -> None:
     size = 3_000
     columns = np.array([np.zeros(size), np.arange(size)[::-1]], dtype=np.int32)
     maps = [np.zeros(2, dtype=np.int32), np.arange(size, dtype=np.int32)]
-    found = roll_up(columns, maps, (1, size), np.ones((1, size), dtype=np.int64), 2)
+    found = roll_up(recoding.MappedTuples(columns, maps, (1, size), np.ones((1, size), dtype=np.int64), 2))
     assert found.columns[1].tolist() == list(range(size))
 
 

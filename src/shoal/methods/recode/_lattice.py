@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.hierarchies import Hierarchy
 from shoal.kernels import Codes, Counts, Floats, Mask
-from shoal.kernels.recoding import ChosenTuples, choose, group, roll_up
+from shoal.kernels.recoding import ChosenTuples, MappedTuples, choose, group, roll_up
 from shoal.kernels.walk import BoxAttribute, Start
 from shoal.methods.recode._crowds import Crowd
 from shoal.models import Classes, ClassHistogram, Model, keep
@@ -124,7 +124,10 @@ class Lattice:
         maps = self._maps_between(source.levels, levels)
         sizes = [*self.widths(levels), *(attribute.size for attribute in self.frequencies.sensitive)]
         costs = [table[level] for table, level in zip(self._costs, levels, strict=False)]
-        rolled = roll_up(source.columns, [*maps, *self._identities], sizes, source.counts, len(levels), costs)
+        mapped = MappedTuples(
+            source.columns, [*maps, *self._identities], sizes, source.counts, leading=len(levels), costs=costs
+        )
+        rolled = roll_up(mapped)
         return Node(
             frequencies=self.frequencies,
             levels=levels,

@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.hierarchies import Hierarchy
 from shoal.kernels import Codes, Floats
-from shoal.kernels.recoding import roll_up
+from shoal.kernels.recoding import MappedTuples, roll_up
 from shoal.methods.recode._draft import LocalDraft
 from shoal.methods.recode._lattice import Lattice, Levels, Node, smallest_class
 from shoal.methods.recode._local import LocalMethod, LocalTask
@@ -148,14 +148,15 @@ class _Cuts:
 
     def _node(self, maps: list[Codes], costs: list[Floats]) -> Node:
         sensitive = [attribute.size for attribute in self._task.frequencies.sensitive]
-        rolled = roll_up(
+        mapped = MappedTuples(
             self._leaves.columns,
             [*maps, *(np.arange(size, dtype=np.int32) for size in sensitive)],
             [*(len(cost) for cost in costs), *sensitive],
             self._leaves.counts,
-            len(maps),
-            costs,
+            leading=len(maps),
+            costs=costs,
         )
+        rolled = roll_up(mapped)
         return Node(
             frequencies=self._task.frequencies,
             levels=self._leaves.levels,
