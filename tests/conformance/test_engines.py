@@ -18,6 +18,7 @@ import pytest
 
 from reference.tables import ascending, group, multiset_key, pseudonym, recode, sampled, separation
 from shoal.errors import DataError, HierarchyError, OutputError, ParameterError, SchemaError
+from shoal.hierarchies import leaf_codes
 from shoal.schema import Attribute, Domain, Groups, Intervals, Kind, Missing, Role, Schema
 from shoal.schema.rules import text
 from shoal.tables import (
@@ -284,6 +285,29 @@ def test_tuples_are_counted_as_in_plain_python(load: Load) -> None:
     }
     assert len(found) == len(every)
     assert found == dict(group(texts(rows), names))
+
+
+@pytest.mark.parametrize("most", [10**6, 30])
+def test_tuples_that_do_not_fit_are_counted_at_coarser_levels(
+    load: Load, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    table = load(people()).with_schema(SCHEMA)
+    fine = encode(table).frequencies
+    monkeypatch.setattr("shoal.tables._encode.tuples_that_fit", lambda _: most)
+    monkeypatch.setattr(Table, "count", lambda _: most + 1)
+    encoded = encode(table, coarse=True)
+    found = encoded.frequencies
+    floors = [hierarchy.floor for hierarchy in found.hierarchies]
+    assert any(floors) == (encoded.finest is not None) == (most < len(fine.counts))
+    assert len(found.counts) <= most
+    expected: Counter[tuple[int, ...]] = Counter()
+    for row, secret, count in zip(fine.codes, fine.sensitive_codes, fine.counts, strict=True):
+        pairs = zip(fine.hierarchies, floors, row, strict=True)
+        expected[(*(int(h.codes[floor][leaf]) for h, floor, leaf in pairs), *secret.tolist())] += int(count)
+    every = np.concatenate([found.codes, found.sensitive_codes], axis=1)
+    assert list(zip(map(tuple, every.tolist()), found.counts.tolist(), strict=True)) == sorted(expected.items())
+    for hierarchy, dictionary, whole in zip(found.hierarchies, encoded.dictionaries, fine.hierarchies, strict=True):
+        assert np.array_equal(dictionary.codes, whole.codes[hierarchy.floor][leaf_codes(whole, dictionary.values)])
 
 
 def test_pairs_of_tuple_and_person_are_counted_as_in_plain_python(load: Load) -> None:
