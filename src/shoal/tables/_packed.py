@@ -46,7 +46,7 @@ def encode_packed(table: Table, names: tuple[str, ...], others: tuple[str, ...],
 
     The distinct values of every column are counted first, so that the engine groups the records by a word of bits in
     place of their texts. Where the tuples are too many, values are replaced by those of the next level, one column
-    after the other, each time the column that saves most tuples for what it loses (:func:`_dearest`). Counts at the
+    after the other, each time the column that saves most tuples for what it loses (:func:`_cheapest`). Counts at the
     levels that are reached are exact.
     """
     schema = schema_of(table)
@@ -62,7 +62,7 @@ def encode_packed(table: Table, names: tuple[str, ...], others: tuple[str, ...],
             finest = Finest(tuples=tuples.number, sizes=tuples.class_sizes())
             marginals = [_marginal(*each) for each in zip(hierarchies, leaves, columns, strict=False)]
             while tuples.number > most and not tuples.at_top:
-                tuples = tuples.raised(marginals)
+                tuples = tuples.raised(marginals, most)
         frequencies = replace(tuples.frequencies(), sensitive=attributes)
     dictionaries = tuple(
         Dictionary(name=column.name, values=column.values, codes=hierarchy.codes[level][codes])
@@ -157,14 +157,14 @@ class _Tuples:
         rows = self.table.engine.fetch(classes.group_by("size").aggregate(classes=classes.count()).order_by("size"))
         return rows["size"].to_numpy().astype(np.int64), rows["classes"].to_numpy().astype(np.int64)
 
-    def raised(self, marginals: Sequence[Counts]) -> _Tuples:
-        """Return the tuples with one column a level higher."""
+    def raised(self, marginals: Sequence[Counts], most: int) -> _Tuples:
+        """Return the tuples with one column a level higher, so that they come down to ``most`` in the end."""
         open_ = [j for j, hierarchy in enumerate(self.hierarchies) if self.levels[j] < hierarchy.height]
         rows = self._steps(open_)
         asked = {f"n{j}": _together(self._words(rows, j), self.keys).approx_nunique() for j in open_}
         (found,) = self.table.engine.fetch(rows.aggregate(**asked)).to_pylist()
         losses = {j: _added(self.hierarchies[j], self.levels[j], marginals[j]) for j in open_}
-        chosen = _dearest(self.number, {j: int(found[f"n{j}"]) for j in open_}, losses)
+        chosen = _cheapest(self.number, {j: int(found[f"n{j}"]) for j in open_}, losses, most)
         rows = self._steps([chosen])
         coarser = rows.select(**self._words(rows, chosen), records=rows.records)
         made = self._of(
@@ -236,10 +236,14 @@ def _added(hierarchy: Hierarchy, level: int, marginal: Counts) -> float:
     return float(marginal @ (coarse - fine)) / max(int(marginal.sum()), 1)
 
 
-def _dearest(number: int, left: dict[int, int], losses: dict[int, float]) -> int:
-    """Return the column to raise: the one that saves most tuples, by their logarithm, for the loss that it adds.
+def _cheapest(number: int, left: dict[int, int], losses: dict[int, float], most: int) -> int:
+    """Return the column to raise: the one that loses least of those after which the tuples fit.
 
-    A column of two values loses all of itself to halve the tuples at best; a year of age that becomes five years
-    divides them by up to five and loses little.
+    Where one is not enough, the one that saves most tuples, by their logarithm, for the loss that it adds: a column of
+    two values loses all of itself to halve the tuples at best; a year of age that becomes five years divides them by up
+    to five and loses little.
     """
+    enough = [j for j in left if left[j] <= most]
+    if enough:
+        return min(enough, key=lambda j: losses[j])
     return max(left, key=lambda j: math.log(max(number, 1) / max(left[j], 1)) / max(losses[j], 1e-9))
