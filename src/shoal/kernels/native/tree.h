@@ -12,12 +12,6 @@
 #include <utility>
 #include <vector>
 
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
-#define SHOAL_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define SHOAL_CLONES
-#endif
-
 namespace shoal {
 
 constexpr int W = 16;

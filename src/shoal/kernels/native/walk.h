@@ -52,6 +52,39 @@ inline std::vector<Row> table_of(int64_t rows, const uint64_t *keys, const int64
     return table;
 }
 
+// The rows are a few ascending runs, one per value that was merged: merge neighbours until one is left.
+template <class Item> void merge_runs(Item *rows, size_t number) {
+    constexpr size_t FEW = 24;
+    if (number <= FEW) {
+        for (size_t i = 1; i < number; ++i) {
+            const Item row = rows[i];
+            size_t j = i;
+            for (; j > 0 && row < rows[j - 1]; --j) rows[j] = rows[j - 1];
+            rows[j] = row;
+        }
+        return;
+    }
+    thread_local std::vector<Item> buffer;
+    thread_local std::vector<size_t> runs;
+    buffer.resize(number);
+    runs.assign(1, 0);
+    for (size_t i = 1; i < number; ++i)
+        if (rows[i] < rows[i - 1]) runs.push_back(i);
+    runs.push_back(number);
+    Item *from = rows, *to = buffer.data();
+    while (runs.size() > 2) {
+        size_t left = 1;
+        for (size_t i = 0; i + 1 < runs.size(); i += 2) {
+            const size_t middle = runs[i + 1], end = i + 2 < runs.size() ? runs[i + 2] : middle;
+            std::merge(from + runs[i], from + middle, from + middle, from + end, to + runs[i]);
+            runs[left++] = end;
+        }
+        runs.resize(left);
+        std::swap(from, to);
+    }
+    if (from != rows) std::copy(from, from + number, rows);
+}
+
 class Walk {
   public:
     Walk(std::vector<Attribute> attributes) : attributes_(std::move(attributes)), tables_(attributes_.size()) {}
@@ -103,7 +136,7 @@ class Walk {
                 to[kept++] = row;
             }
             const size_t end = kept;
-            if (!ordered) sort(to.data() + start, end - start);
+            if (!ordered) merge_runs(to.data() + start, end - start);
             kept = start;
             for (size_t i = start; i < end; ++i) {
                 if (i > start && to[i].key == to[kept - 1].key)
@@ -113,39 +146,6 @@ class Walk {
             }
         }
         to.resize(kept);
-    }
-
-    // The rows are a few ascending runs, one per value that was merged: merge neighbours until one is left.
-    static void sort(Row *rows, size_t number) {
-        constexpr size_t FEW = 24;
-        if (number <= FEW) {
-            for (size_t i = 1; i < number; ++i) {
-                const Row row = rows[i];
-                size_t j = i;
-                for (; j > 0 && row.key < rows[j - 1].key; --j) rows[j] = rows[j - 1];
-                rows[j] = row;
-            }
-            return;
-        }
-        thread_local std::vector<Row> buffer;
-        thread_local std::vector<size_t> runs;
-        buffer.resize(number);
-        runs.assign(1, 0);
-        for (size_t i = 1; i < number; ++i)
-            if (rows[i].key < rows[i - 1].key) runs.push_back(i);
-        runs.push_back(number);
-        Row *from = rows, *to = buffer.data();
-        while (runs.size() > 2) {
-            size_t left = 1;
-            for (size_t i = 0; i + 1 < runs.size(); i += 2) {
-                const size_t middle = runs[i + 1], end = i + 2 < runs.size() ? runs[i + 2] : middle;
-                std::merge(from + runs[i], from + middle, from + middle, from + end, to + runs[i]);
-                runs[left++] = end;
-            }
-            runs.resize(left);
-            std::swap(from, to);
-        }
-        if (from != rows) std::copy(from, from + number, rows);
     }
 
     std::vector<Attribute> attributes_;

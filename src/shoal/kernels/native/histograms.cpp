@@ -1,0 +1,449 @@
+// Screens of boxes whose sensitive attribute has few values: a row is a class, with the number of records of each value.
+#include "screen.h"
+
+namespace {
+
+using shoal::Attribute;
+using shoal::Class;
+
+constexpr uint32_t NONE = std::numeric_limits<uint32_t>::max();
+
+// The classes of a node, ascending by key. The records of each sensitive value are counted when they are asked for.
+struct Table {
+    std::vector<uint64_t> keys;
+    std::vector<int32_t> sizes, values; // there are STRIDE places for values, a power of two
+    std::vector<double> costs;
+    size_t rows = 0;
+    bool counted = false;
+    Table *source = nullptr;
+    std::vector<uint32_t> into; // for each row of the source, which row it becomes part of
+
+    void made_from(Table &table) {
+        source = &table, counted = false, rows = 0;
+        if (keys.size() < table.rows) keys.resize(table.rows), sizes.resize(table.rows), costs.resize(table.rows);
+        if (into.size() < table.rows) into.resize(table.rows);
+    }
+};
+
+template <size_t STRIDE> void count_values(Table &table) {
+    if (table.counted) return;
+    count_values<STRIDE>(*table.source);
+    table.values.assign(table.rows * STRIDE, 0);
+    for (size_t i = 0; i < table.source->rows; ++i) {
+        if (table.into[i] == NONE) continue;
+        int32_t *SHOAL_RESTRICT to = table.values.data() + table.into[i] * STRIDE;
+        const int32_t *SHOAL_RESTRICT from = table.source->values.data() + i * STRIDE;
+        for (size_t v = 0; v < STRIDE; ++v) to[v] += from[v];
+    }
+    table.counted = true;
+}
+
+// Distances between distributions: sums over ranges of values of differences between their proportions.
+struct Ground {
+    std::vector<std::pair<int32_t, int32_t>> ranges;
+    double unit;
+    bool ordered; // ranges end with each of the values; those that the release does not have are left out
+    bool equal;   // ranges are single values
+};
+
+template <size_t STRIDE>
+SHOAL_CLONES void equal_distances(const int32_t *values, const double *quotas, Class *classes, size_t number) {
+    for (size_t i = 0; i < number; ++i) {
+        const int32_t *counts = values + classes[i].start * STRIDE;
+        const double size = static_cast<double>(classes[i].size);
+        double sums[4] = {0.0, 0.0, 0.0, 0.0};
+        for (size_t v = 0; v < STRIDE; v += 4)
+            for (size_t lane = 0; lane < 4; ++lane)
+                sums[lane] += std::abs(static_cast<double>(counts[v + lane]) - quotas[v + lane] * size);
+        classes[i].distance = (sums[0] + sums[1] + (sums[2] + sums[3])) / (2 * size);
+        classes[i].drift = 0.0;
+    }
+}
+
+template <size_t STRIDE> class Histograms {
+  public:
+    Histograms(size_t values, Ground ground)
+        : values_(values), ground_(std::move(ground)), quotas_(STRIDE, 0.0),
+          weights_(ground_.ranges.size(), 1.0), unit_(2 * ground_.unit), sums_(values + 1) {}
+
+    void at(const Table &table) { table_ = &table; }
+    size_t values() const { return values_; }
+    const std::vector<double> &quotas() const { return quotas_; }
+
+    template <class Use> void each(const Class &each, Use use) const {
+        const int32_t *counts = of(each);
+        for (size_t v = 0; v < values_; ++v) use(v, counts[v]);
+    }
+
+    void count(const Class &each, std::vector<int64_t> &totals, int64_t sign) const {
+        const int32_t *counts = of(each);
+        for (size_t v = 0; v < values_; ++v) totals[v] += sign * counts[v];
+    }
+
+    // Compare with a release from now on; return how far it is from the one before, by the distance that both have.
+    double compare(const std::vector<int64_t> &totals) {
+        const int64_t records = std::max<int64_t>(std::accumulate(totals.begin(), totals.end(), int64_t(0)), 1);
+        const double moved = between(totals.data(), static_cast<double>(records));
+        for (size_t v = 0; v < values_; ++v) quotas_[v] = static_cast<double>(totals[v]) / static_cast<double>(records);
+        return weighed(totals) ? std::numeric_limits<double>::infinity() : moved;
+    }
+
+    void measure(std::vector<Class> &classes) {
+        if (ground_.equal) return equal_distances<STRIDE>(table_->values.data(), quotas_.data(), classes.data(), classes.size());
+        for (Class &each : classes) each.distance = distance(each), each.drift = 0.0;
+    }
+
+    double distance(const Class &each) { return between(of(each), static_cast<double>(each.size)); }
+
+  private:
+    const int32_t *of(const Class &each) const { return table_->values.data() + each.start * STRIDE; }
+
+    // Leave out the ranges that end with a value that the release does not have; return whether that makes a difference.
+    bool weighed(const std::vector<int64_t> &totals) {
+        if (!ground_.ordered) return false;
+        bool changed = false;
+        double present = 0.0;
+        for (size_t i = 0; i < weights_.size(); ++i) {
+            const double weight = totals[ground_.ranges[i].second - 1] > 0;
+            changed = changed || weight != weights_[i];
+            weights_[i] = weight;
+            present += weight;
+        }
+        unit_ = std::max(present - 1, 1.0);
+        return changed;
+    }
+
+    // The distance between the proportions of `counts` and those of the release.
+    template <class Count> double between(const Count *counts, double size) {
+        double running = 0.0, found = 0.0;
+        if (ground_.equal) {
+            for (size_t v = 0; v < values_; ++v) found += std::abs(static_cast<double>(counts[v]) - quotas_[v] * size);
+            return found / (2 * size);
+        }
+        for (size_t v = 0; v < values_; ++v) {
+            running += static_cast<double>(counts[v]) - quotas_[v] * size;
+            sums_[v + 1] = running;
+        }
+        for (size_t i = 0; i < weights_.size(); ++i)
+            found += weights_[i] * std::abs(sums_[ground_.ranges[i].second] - sums_[ground_.ranges[i].first]);
+        return found / (unit_ * size);
+    }
+
+    const size_t values_;
+    const Ground ground_;
+    std::vector<double> quotas_, weights_;
+    double unit_;
+    std::vector<double> sums_;
+    const Table *table_ = nullptr;
+};
+
+// The classes of the lowest node, each value of the sensitive attribute apart, and what is asked about the box above it.
+struct Box {
+    int64_t rows;
+    int32_t target, values;
+    int64_t smallest, budget;
+    double loss;
+    const uint64_t *keys;
+    const int64_t *counts;
+    const double *costs;
+    std::vector<Attribute> attributes;
+};
+
+// What is known of the nodes of a box from coarser ones: whatever is suppressed there is suppressed in finer ones.
+class Frontier : public shoal::Hunt {
+  public:
+    using Hunt::Hunt;
+
+    // Remember the most that each step of each attribute adds to the cost of a record.
+    void prepare(std::vector<std::vector<double>> dearest) {
+        dearest_ = std::move(dearest);
+        size_t nodes = 1;
+        strides_.assign(dearest_.size(), 1);
+        for (size_t d = dearest_.size(); d-- > 0;) strides_[d] = nodes, nodes *= dearest_[d].size();
+        lost_.assign(nodes, 0), excess_.assign(nodes, 0.0);
+    }
+
+    // Whether a node with these steps of the attributes up to one may be good enough, for all that is known.
+    bool hopeful(size_t depth) {
+        bool found = false;
+        const auto look = [&](size_t node) {
+            for (size_t d = 0; d < strides_.size(); ++d)
+                if (node / strides_[d] % dearest_[d].size() + 1 < dearest_[d].size()) {
+                    lost_[node] = std::max(lost_[node], lost_[node + strides_[d]]);
+                    excess_[node] = std::max(excess_[node], excess_[node + strides_[d]]);
+                }
+            found = found || !beaten_at(node, lost_[node], excess_[node]);
+        };
+        for (size_t end = first(depth) + strides_[depth], node = end; node-- > end - strides_[depth];) look(node);
+        return found;
+    }
+
+    // These records are suppressed in all nodes with these steps; their excess is that at the lowest of these.
+    void learn(size_t depth, int64_t lost, double excess) {
+        for (size_t node = first(depth), end = node + strides_[depth]; node < end; ++node) {
+            double most = 0.0;
+            for (size_t d = depth + 1; d < strides_.size(); ++d)
+                most += dearest_[d][node / strides_[d] % dearest_[d].size()];
+            lost_[node] = std::max(lost_[node], lost);
+            excess_[node] = std::max(excess_[node], excess - most * static_cast<double>(lost));
+        }
+    }
+
+  private:
+    size_t first(size_t depth) const {
+        size_t node = 0;
+        for (size_t d = 0; d <= depth; ++d) node += taken_[d] * strides_[d];
+        return node;
+    }
+
+    bool beaten_at(size_t node, int64_t lost, double excess) const {
+        double floor = 0.0;
+        for (size_t d = 0; d < strides_.size(); ++d) floor += floors_[d][node / strides_[d] % dearest_[d].size()];
+        return lost > allowed_ || (floor + excess) / scale_ > best_;
+    }
+
+    std::vector<std::vector<double>> dearest_;
+    std::vector<size_t> strides_;
+    std::vector<int64_t> lost_;
+    std::vector<double> excess_;
+};
+
+// Records that are suppressed in all nodes with the levels of some first attributes.
+struct Lost {
+    int64_t records = 0;
+    double cost = 0.0;         // what they cost while they are in the table, with the lowest levels of all other attributes
+    std::vector<double> rises; // by attribute and step: what the others add to that
+};
+
+// A walk as in walk.h, over classes. A class that is small where all attributes after the first ones are `*` is small in
+// all nodes with these levels of the first ones: it is left out, and if there are too many, so are the nodes.
+template <size_t STRIDE> class Pruned {
+  public:
+    Pruned(std::vector<Attribute> attributes, int64_t smallest, double loss, int64_t budget)
+        : attributes_(std::move(attributes)), smallest_(smallest), loss_(loss), budget_(budget),
+          tables_(attributes_.size()), lost_(attributes_.size()) {
+        for (const Attribute &each : attributes_) {
+            first_.push_back(first_.empty() ? 0 : first_.back() + steps_.back().size());
+            steps_.push_back(steps_of(each));
+        }
+    }
+
+    // Call visit(large classes, records lost, excess) at every node that may be good enough; return whether the budget
+    // was enough for it.
+    template <class Visit> bool run(Table &table, Frontier &hunt, Visit visit) {
+        std::vector<std::vector<double>> dearest;
+        for (const std::vector<Step> &steps : steps_) {
+            dearest.emplace_back();
+            for (const Step &step : steps)
+                dearest.back().push_back(*std::max_element(step.added.begin(), step.added.end()));
+        }
+        hunt.prepare(std::move(dearest));
+        Lost none;
+        none.rises.assign(attributes_.empty() ? 0 : first_.back() + steps_.back().size(), 0.0);
+        descend(0, table, none, hunt, visit);
+        return budget_ >= 0;
+    }
+
+  private:
+    struct Entry {
+        uint64_t key;
+        uint32_t row;
+        bool operator<(const Entry &other) const { return key < other.key; }
+    };
+    // What a code becomes, and what that adds to its cost.
+    struct Step {
+        std::vector<uint64_t> codes;
+        std::vector<double> added;
+    };
+    struct Run {
+        size_t start, end;
+    };
+
+    static std::vector<Step> steps_of(const Attribute &attribute) {
+        const size_t codes = attribute.maps.empty() ? attribute.mask + 1 : attribute.sizes[0];
+        std::vector<Step> steps(1, {std::vector<uint64_t>(codes), std::vector<double>(codes, 0.0)});
+        std::iota(steps[0].codes.begin(), steps[0].codes.end(), uint64_t(0));
+        for (size_t step = 0; step < attribute.maps.size(); ++step) {
+            steps.push_back(steps.back());
+            for (size_t code = 0; code < codes; ++code) {
+                uint64_t &now = steps.back().codes[code];
+                steps.back().added[code] += attribute.changes[step][now];
+                now = static_cast<uint64_t>(attribute.maps[step][now]);
+            }
+        }
+        return steps;
+    }
+
+    template <class Visit>
+    void descend(size_t depth, Table &table, const Lost &lost, Frontier &hunt, Visit &visit) {
+        if (depth == attributes_.size()) return visit(table, lost.records, excess(lost));
+        // Coarser nodes come first: what they suppress, finer ones suppress as well.
+        for (size_t step = steps_[depth].size(); step-- > 0 && budget_ >= 0;) {
+            if (!hunt.enter(depth, step) || !hunt.hopeful(depth)) continue;
+            Lost &here = lost_[depth];
+            here = lost;
+            here.cost += lost.rises[first_[depth] + step];
+            find_runs(table, depth, steps_[depth][step], here);
+            hunt.learn(depth, here.records, excess(here));
+            if (hunt.beaten(here.records, excess(here))) continue;
+            for (size_t j = depth + 1; j < attributes_.size(); ++j) note(table, j, here.rises.data() + first_[j]);
+            raise(table, tables_[depth], attributes_[depth], steps_[depth][step]);
+            descend(depth + 1, tables_[depth], here, hunt, visit);
+        }
+    }
+
+    double excess(const Lost &lost) const { return loss_ * static_cast<double>(lost.records) - lost.cost; }
+
+    // Find the rows that agree up to and including an attribute; those that are few are lost.
+    void find_runs(const Table &table, size_t depth, const Step &step, Lost &lost) {
+        const int shift = attributes_[depth].shift;
+        const uint64_t mask = attributes_[depth].mask, *codes = step.codes.data(), *keys = table.keys.data();
+        const int32_t *sizes = table.sizes.data();
+        const auto prefix_of = [=](uint64_t key) { return (key >> shift & ~mask) | codes[key >> shift & mask]; };
+        budget_ -= static_cast<int64_t>(table.rows);
+        large_.clear(), small_.clear();
+        uint64_t next = table.rows ? prefix_of(keys[0]) : 0;
+        for (size_t start = 0, end; start < table.rows; start = end) {
+            const uint64_t prefix = next;
+            int64_t size = sizes[start];
+            for (end = start + 1; end < table.rows && (next = prefix_of(keys[end])) == prefix; ++end) size += sizes[end];
+            if (size >= smallest_) {
+                large_.push_back({start, end});
+                continue;
+            }
+            small_.push_back({start, end});
+            lost.records += size;
+            for (size_t i = start; i < end; ++i) lost.cost += sizes[i] * (table.costs[i] + step.added[keys[i] >> shift & mask]);
+        }
+    }
+
+    static uint64_t code_of(uint64_t key, const Attribute &attribute) { return key >> attribute.shift & attribute.mask; }
+
+    // Note what the steps of an attribute will add to the cost of what is lost.
+    void note(const Table &table, size_t j, double *rises) {
+        const Attribute &attribute = attributes_[j];
+        if (small_.empty() || attribute.maps.empty()) return;
+        counts_.assign(steps_[j][0].codes.size(), 0);
+        for (const Run &run : small_)
+            for (size_t i = run.start; i < run.end; ++i) counts_[code_of(table.keys[i], attribute)] += table.sizes[i];
+        for (size_t step = 1; step < steps_[j].size(); ++step)
+            for (size_t code = 0; code < counts_.size(); ++code)
+                rises[step] += static_cast<double>(counts_[code]) * steps_[j][step].added[code];
+    }
+
+    // Write the large runs to another table, at a step of an attribute.
+    void raise(Table &from, Table &to, const Attribute &attribute, const Step &step) {
+        const uint64_t field = attribute.mask << attribute.shift;
+        to.made_from(from);
+        for (const Run &run : small_) std::fill(to.into.data() + run.start, to.into.data() + run.end, NONE);
+        size_t rows = 0;
+        for (const Run &run : large_) {
+            const uint64_t code = step.codes[code_of(from.keys[run.start], attribute)];
+            const Entry *entries = sorted(from.keys.data(), run, field, code << attribute.shift);
+            for (size_t i = 0; i < run.end - run.start; ++i) {
+                const size_t row = entries[i].row;
+                if (i && entries[i].key == entries[i - 1].key) {
+                    to.sizes[rows - 1] += from.sizes[row];
+                } else {
+                    to.keys[rows] = entries[i].key;
+                    to.sizes[rows] = from.sizes[row];
+                    to.costs[rows++] = from.costs[row] + step.added[code_of(from.keys[row], attribute)];
+                }
+                to.into[row] = static_cast<uint32_t>(rows - 1);
+            }
+        }
+        to.rows = rows;
+    }
+
+    // Return the rows of a run, ascending by their new keys.
+    const Entry *sorted(const uint64_t *keys, const Run &run, uint64_t field, uint64_t code) {
+        const size_t number = run.end - run.start;
+        if (entries_.size() < number) entries_.resize(number);
+        Entry *entries = entries_.data();
+        uint64_t before = 0;
+        bool ordered = true;
+        for (size_t i = 0; i < number; ++i) {
+            const uint64_t key = (keys[run.start + i] & ~field) | code;
+            ordered = ordered && before <= key;
+            before = key;
+            entries[i] = {key, static_cast<uint32_t>(run.start + i)};
+        }
+        if (!ordered) shoal::merge_runs(entries, number);
+        return entries;
+    }
+
+    const std::vector<Attribute> attributes_;
+    const int64_t smallest_;
+    const double loss_;
+    int64_t budget_;            // rows that may be looked at
+    std::vector<Table> tables_; // by attribute: at its level
+    std::vector<Lost> lost_;    // and what is not in these tables
+    std::vector<std::vector<Step>> steps_;
+    std::vector<size_t> first_; // by attribute: the place of its steps among all steps
+    std::vector<Run> large_, small_;
+    std::vector<int64_t> counts_;
+    std::vector<Entry> entries_;
+};
+
+template <size_t STRIDE>
+Table table_of(int64_t rows, int target, const uint64_t *keys, const int64_t *counts, const double *costs) {
+    Table table;
+    const uint64_t mask = (uint64_t(1) << target) - 1;
+    for (int64_t i = 0; i < rows; ++i) {
+        const uint64_t key = keys[i] & ~mask;
+        if (!table.rows || table.keys.back() != key) {
+            table.keys.push_back(key), table.sizes.push_back(0), table.costs.push_back(costs[i]);
+            table.values.resize(++table.rows * STRIDE, 0);
+        }
+        table.sizes.back() += static_cast<int32_t>(counts[i]);
+        table.values[(table.rows - 1) * STRIDE + (keys[i] & mask)] += static_cast<int32_t>(counts[i]);
+    }
+    table.counted = true;
+    return table;
+}
+
+template <size_t STRIDE>
+int64_t screened(const Box &box, const Ground &ground, std::vector<shoal::Order> orders, Frontier &hunt) {
+    Histograms<STRIDE> histograms(static_cast<size_t>(box.values), ground);
+    shoal::Removal<Histograms<STRIDE>> removal(histograms, std::move(orders), box.loss);
+    std::vector<Class> large;
+    const auto beaten = [&](int64_t lost, double excess) { return hunt.beaten(lost, excess); };
+    const auto visit = [&](Table &table, int64_t lost, double excess) {
+        large.clear();
+        count_values<STRIDE>(table);
+        histograms.at(table);
+        for (size_t i = 0; i < table.rows; ++i)
+            large.push_back({uint32_t(i), uint32_t(i + 1), table.sizes[i], table.costs[i], 0.0, 0.0});
+        const shoal::Excess least = removal.least(large, lost, excess, beaten);
+        hunt.offer(least, removal.lost());
+    };
+    Table table = table_of<STRIDE>(box.rows, box.target, box.keys, box.counts, box.costs);
+    Pruned<STRIDE> walk(box.attributes, box.smallest, box.loss, box.budget);
+    return walk.run(table, hunt, visit) ? hunt.finish() : -1;
+}
+
+} // namespace
+
+// As shoal_screen_orders, for a sensitive attribute of at most 64 `values` and at most 2^31 - 1 records. Distances are
+// sums over `ranges` of values, see Ground. Returns -1 if more than `budget` rows would have to be looked at.
+SHOAL_API int64_t shoal_screen_histograms(int64_t rows, int32_t number, int32_t target, int32_t orders,
+                                          int64_t smallest, int64_t allowed, double loss, double scale, double best,
+                                          int32_t values, int32_t ordered, int32_t ranges, double unit, int64_t budget,
+                                          const int32_t *starts, const int32_t *ends, const int32_t *stages,
+                                          const double *asked, const uint64_t *keys, const int64_t *counts,
+                                          const double *costs, const int32_t *steps, const int32_t *shifts,
+                                          const int32_t *bits, const int64_t *lengths, const int32_t *maps,
+                                          const double *changes, const double *floors, int64_t *found, double *bounds) {
+    Ground ground{{}, unit, ordered != 0, !ordered && unit == 1.0 && ranges == values};
+    for (int32_t i = 0; i < ranges; ++i) ground.ranges.emplace_back(starts[i], ends[i]);
+    Frontier hunt(number, steps, floors, std::accumulate(counts, counts + rows, int64_t(0)), allowed, scale, best,
+                  found, bounds);
+    const Box box{rows,   target, values, smallest, budget, loss, keys, counts, costs,
+                  shoal::attributes_of(number, steps, shifts, bits, lengths, maps, changes)};
+    const auto screen = values <= 4    ? screened<4>
+                        : values <= 8  ? screened<8>
+                        : values <= 16 ? screened<16>
+                        : values <= 32 ? screened<32>
+                                       : screened<64>;
+    return screen(box, ground, shoal::orders_of(orders, stages, asked), hunt);
+}

@@ -1,0 +1,232 @@
+// Which nodes of a box may have a value of at most `best`, given their classes. The readable twin is in
+// kernels/screening.py.
+#pragma once
+#include "walk.h"
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace shoal {
+
+constexpr double ROUNDING = 1e-9; // a class is only refused if it fails by more than rounding can explain
+constexpr double TIE = 1e-11;     // values that differ by less, relatively above 1, are looked at exactly
+
+// What a model asks of the proportions of sensitive values, given those of the release; `exact` if it is all it asks.
+struct Proportions {
+    double lower, upper_factor, upper_offset, distance, exact;
+    bool bounds_values() const { return lower > 0.0 || upper_offset < 1.0; }
+};
+
+// Classes are suppressed until all that are left are as the first entry asks for, then as the second, and so on.
+using Order = std::vector<Proportions>;
+
+inline std::vector<Order> orders_of(int32_t orders, const int32_t *stages, const double *asked) {
+    std::vector<Order> known(orders);
+    for (int32_t i = 0; i < orders; ++i)
+        for (int32_t stage = 0; stage < stages[i]; ++stage, asked += 5)
+            known[i].push_back({asked[0], asked[1], asked[2], asked[3], asked[4]});
+    return known;
+}
+
+// What suppression costs more than keeping; infinite if too much is suppressed. Not `known` if more may be.
+struct Excess {
+    double cost = std::numeric_limits<double>::infinity();
+    bool known = true;
+};
+
+// The nodes that may be at least as good as the best so far.
+class Hunt {
+  public:
+    Hunt(int32_t number, const int32_t *steps, const double *floors, int64_t records, int64_t allowed, double scale,
+         double best, int64_t *found, double *bounds)
+        : steps_(steps, steps + number), taken_(number, 0), records_(records), allowed_(allowed), scale_(scale),
+          best_(best), found_(found), bounds_(bounds) {
+        for (int32_t d = 0; d < number; floors += steps[d++] + 1) floors_.push_back(floors);
+    }
+
+    // Go to a step of an attribute, and to the lowest ones of those after it; return whether that may be good enough.
+    bool enter(size_t depth, size_t step) {
+        std::fill(taken_.begin() + static_cast<std::ptrdiff_t>(depth), taken_.end(), 0);
+        taken_[depth] = step;
+        floor_ = 0.0;
+        for (size_t d = 0; d < taken_.size(); ++d) floor_ += floors_[d][taken_[d]];
+        return floor_ / scale_ <= best_;
+    }
+
+    bool beaten(int64_t lost, double excess) const { return lost > allowed_ || (floor_ + excess) / scale_ > best_; }
+
+    // Write the node down. If its value is known, others have to be as good.
+    void offer(const Excess &excess, int64_t lost) {
+        if (std::isinf(excess.cost)) return;
+        const double value = (floor_ + excess.cost) / scale_;
+        int64_t node = 0;
+        for (size_t d = 0; d < taken_.size(); ++d) node = node * (steps_[d] + 1) + static_cast<int64_t>(taken_[d]);
+        found_[number_] = node, bounds_[number_++] = value;
+        if (excess.known && lost < records_) best_ = std::min(best_, value + TIE * std::max(std::abs(value), 1.0));
+    }
+
+    // Leave out what has been beaten since, and return how many nodes there are.
+    int64_t finish() {
+        int64_t kept = 0;
+        for (int64_t i = 0; i < number_; ++i)
+            if (bounds_[i] <= best_) found_[kept] = found_[i], bounds_[kept++] = bounds_[i];
+        return kept;
+    }
+
+  protected:
+    std::vector<int64_t> steps_;
+    std::vector<size_t> taken_; // steps of the node
+    const int64_t records_, allowed_;
+    const double scale_;
+    double best_, floor_ = 0.0;
+    std::vector<const double *> floors_;
+    int64_t *found_;
+    double *bounds_;
+    int64_t number_ = 0;
+};
+
+// A class: where its rows are, and how far it was from the release when the release had moved by `drift`.
+struct Class {
+    uint32_t start, end;
+    int64_t size;
+    double cost, distance, drift;
+};
+
+// Follows what becomes of the classes of a node. `Histograms` knows their sensitive values.
+template <class Histograms> class Removal {
+  public:
+    Removal(Histograms &histograms, std::vector<Order> orders, double loss)
+        : histograms_(histograms), orders_(std::move(orders)), loss_(loss) {}
+
+    // Return the least cost of suppression that an order may lead to, when `lost` records are suppressed already.
+    template <class Beaten> Excess least(const std::vector<Class> &large, int64_t lost, double excess, Beaten beaten) {
+        Excess least;
+        if (beaten(lost, excess)) return least;
+        measure(large);
+        for (const Order &order : orders_) {
+            lost_ = lost, excess_ = excess, open_ = order.empty();
+            left_ = large_, totals_ = whole_, drift_ = 0.0;
+            histograms_.compare(totals_);
+            if (refuted(order, beaten)) continue;
+            if (excess_ < least.cost) least_lost_ = lost_;
+            least = {std::min(least.cost, excess_), least.known && !open_};
+        }
+        return least;
+    }
+
+    // How many records are suppressed where that costs least.
+    int64_t lost() const { return least_lost_; }
+
+  private:
+    enum class Verdict { kept, refused, open };
+
+    // Note how frequent the values are before any order removes classes, and how far the classes are from that.
+    void measure(const std::vector<Class> &large) {
+        large_ = large;
+        if (std::all_of(orders_.begin(), orders_.end(), [](const Order &order) { return order.empty(); })) return;
+        whole_.assign(histograms_.values(), 0);
+        for (const Class &each : large_) histograms_.count(each, whole_, 1);
+        histograms_.compare(whole_);
+        if (std::any_of(orders_.begin(), orders_.end(), [](const Order &order) { return asks_for_distance(order); }))
+            histograms_.measure(large_);
+    }
+
+    static bool asks_for_distance(const Order &order) {
+        return std::any_of(order.begin(), order.end(), [](const Proportions &asked) { return !asked.bounds_values(); });
+    }
+
+    // Whether an order suppresses so much that the node is beaten. Once rounding leaves a class open it is not known
+    // what the others are compared with next, and what is suppressed so far must do.
+    template <class Beaten> bool refuted(const Order &order, Beaten beaten) {
+        for (const Proportions &asked : order) {
+            for (bool removed = true; removed;) {
+                removed = false;
+                open_ = require(asked) || !(asked.exact > 0.0);
+                size_t kept = 0;
+                for (Class &each : left_) {
+                    const Verdict verdict = judge(each, asked);
+                    open_ = open_ || verdict == Verdict::open;
+                    if (verdict == Verdict::refused)
+                        suppress(each), removed = true;
+                    else
+                        left_[kept++] = each;
+                }
+                left_.resize(kept);
+                if (beaten(lost_, excess_)) return true;
+                if (open_) return false;
+                if (removed) move();
+            }
+        }
+        return false;
+    }
+
+    void suppress(const Class &each) {
+        lost_ += each.size;
+        excess_ += static_cast<double>(each.size) * (loss_ - each.cost);
+        histograms_.count(each, totals_, -1);
+    }
+
+    // Compare with what is left from now on; no class's distance changes by more than the release itself has moved.
+    void move() {
+        const double moved = histograms_.compare(totals_);
+        drift_ += moved;
+        if (std::isfinite(moved)) return;
+        drift_ = 0.0;
+        histograms_.measure(left_);
+    }
+
+    // Count the values that are required; return whether one is too rare to tell.
+    bool require(const Proportions &asked) {
+        required_ = 0;
+        bool open = false;
+        if (asked.lower > 0.0)
+            for (const double quota : histograms_.quotas()) {
+                const double wanted = asked.lower * quota;
+                required_ += wanted > ROUNDING;
+                open = open || (wanted > 0.0 && wanted <= ROUNDING);
+            }
+        return open;
+    }
+
+    Verdict judge(Class &each, const Proportions &asked) {
+        if (asked.bounds_values()) return judge_values(each, asked);
+        const double known = each.distance - asked.distance, doubt = drift_ - each.drift + 2 * ROUNDING;
+        if (known + doubt < 0.0) return Verdict::kept;
+        if (known - doubt > 0.0) return Verdict::refused;
+        if (each.drift != drift_) each.distance = histograms_.distance(each), each.drift = drift_;
+        return verdict(each.distance - asked.distance);
+    }
+
+    Verdict judge_values(const Class &each, const Proportions &asked) const {
+        double surplus = 0.0, excess = -1.0;
+        int64_t present = 0;
+        const std::vector<double> &quotas = histograms_.quotas();
+        histograms_.each(each, [&](uint64_t value, int64_t count) {
+            if (!count) return;
+            const double q = quotas[value], p = static_cast<double>(count) / static_cast<double>(each.size);
+            excess = std::max({excess, p - (asked.upper_factor * q + asked.upper_offset), asked.lower * q - p});
+            surplus += std::max(0.0, p - q);
+            present += asked.lower * q > ROUNDING;
+        });
+        if (present < required_) return Verdict::refused;
+        return verdict(std::max(excess, surplus - asked.distance));
+    }
+
+    static Verdict verdict(double excess) {
+        return excess > ROUNDING ? Verdict::refused : excess > -ROUNDING ? Verdict::open : Verdict::kept;
+    }
+
+    Histograms &histograms_;
+    const std::vector<Order> orders_;
+    const double loss_;
+    int64_t lost_ = 0, least_lost_ = 0; // records in classes that are suppressed for sure
+    double excess_ = 0.0;               // what their suppression costs more than keeping them
+    bool open_ = false;
+    std::vector<Class> large_, left_;
+    std::vector<int64_t> whole_, totals_; // records of each value: of all large classes, of those that are left
+    double drift_ = 0.0;                  // how far the proportions have moved since the first comparison
+    int64_t required_ = 0;
+};
+
+} // namespace shoal
