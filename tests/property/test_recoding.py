@@ -155,9 +155,12 @@ def uneven(seed: int) -> Frequencies:
         ),
         codes=np.asfortranarray(codes),
         counts=rng.integers(1, 9, rows).astype(np.int64),
-        sensitive=(SensitiveAttribute(name="s0", size=3, ordered=False),),
+        sensitive=(SensitiveAttribute(name="s0", size=3, ordered=False, hierarchy=PAIR),),
         sensitive_codes=np.asfortranarray(values),
     )
+
+
+PAIR = reference.hierarchy("s0", [[0, 1, 2], [0, 0, 1], [0, 0, 0]])
 
 
 @pytest.mark.slow
@@ -165,12 +168,14 @@ def uneven(seed: int) -> Frequencies:
     "model",
     [
         TCloseness("s0", 0.2, distance="equal"),
+        TCloseness("s0", 0.2, distance="ordered"),
+        TCloseness("s0", 0.15, distance="hierarchical"),
         BetaLikeness("s0", 0.6),
         BetaLikeness("s0", 0.8, enhanced=True),
         DeltaDisclosure("s0", 0.8),
         MultiplicativeCloseness("s0", 2),
     ],
-    ids=lambda model: str(model.name),
+    ids=lambda model: f"{model.name} {getattr(model, 'distance', '')}",
 )
 def test_both_orders_of_removal_are_tried_at_every_node(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(any_time, "_PATIENCE", 0)  # so that bounds of the kernel decide

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -14,18 +15,11 @@ from reference import recoding as reference
 from shoal.kernels import _library, recoding
 from shoal.kernels.moves import Moves
 from shoal.kernels.partition import AttributeCover, Splitting, partition_native, partition_numpy
-from shoal.kernels.walk import (
-    BoxAttribute,
-    Proportions,
-    Screening,
-    Start,
-    score_native,
-    score_numpy,
-    screen_native,
-    screen_numpy,
-)
+from shoal.kernels.screening import Ground, Proportions, Screening, screen_histograms, screen_native, screen_numpy
+from shoal.kernels.walk import BoxAttribute, Start, score_native, score_numpy
 from shoal.tables import Frequencies
 
+ORDERED, HALVES = Ground((), (), 1, ordered=True), Ground((), (), 2)  # the values are not known yet
 QUICK = settings(max_examples=60)
 compiled = pytest.mark.skipif(_library.library() is None, reason="the compiled kernels are not built")
 GROUPS = [recoding.group_numpy, pytest.param(recoding.group_native, marks=compiled)]
@@ -117,6 +111,16 @@ def test_the_tuples_of_chosen_classes_are_copied(choose: object, lengths: list[i
     assert copied == [entry for part in expected for entry in part]
 
 
+def ground_of(asked: Proportions, size: int) -> Ground | None:
+    """Return the ranges of a ground of so many values: from the first one on, or each value and each half."""
+    if asked.ground is None:
+        return None
+    ends = range(1, size + 1)
+    if asked.ground.ordered:
+        return Ground((0,) * size, tuple(ends), max(size - 1, 1), ordered=True)
+    return Ground((*range(size), 0, size // 2), (*ends, size // 2, size), 2)
+
+
 def start_of(frequencies: Frequencies) -> Start:
     """Pack a table into bit fields, a sensitive attribute last."""
     sizes = [hierarchy.size for hierarchy in frequencies.hierarchies]
@@ -162,12 +166,15 @@ def test_compiled_scores_are_those_of_numpy(frequencies: Frequencies, best_value
     st.sampled_from(
         [
             [[]],
-            [[Proportions(surplus=0.25)]],
+            [[Proportions(distance=0.25)]],
             [[Proportions(upper_factor=1.5, upper_offset=0.0)]],
             [[Proportions(lower=0.5, upper_factor=2.0, upper_offset=0.0)]],
-            [[Proportions(surplus=0.25, exact=True)]],
-            [[Proportions(surplus=0.1, exact=True)], [Proportions(surplus=t, exact=True) for t in (0.3, 0.2, 0.1)]],
+            [[Proportions(distance=0.25, exact=True)]],
+            [[Proportions(distance=0.1, exact=True)], [Proportions(distance=t, exact=True) for t in (0.3, 0.2, 0.1)]],
             [[Proportions(lower=0.5, upper_factor=2.0, upper_offset=0.0, exact=True)]],
+            [[Proportions(distance=Fraction(1, 4), exact=True)]],
+            [[Proportions(distance=Fraction(t, 8), exact=True, ground=ORDERED)] for t in (1, 2)],
+            [[Proportions(distance=Fraction(t, 8), exact=True, ground=HALVES) for t in (3, 2, 1)]],
         ]
     ),
 )
@@ -183,23 +190,20 @@ def test_compiled_screening_is_that_of_numpy(
             for j, h in enumerate(frequencies.hierarchies)
         )
     ]
-    found, expected = (
-        function(
-            start,
-            floors,
-            Screening(
-                smallest=smallest,
-                allowed=allowed,
-                loss=float(len(floors)),
-                scale=float(frequencies.records),
-                best=best,
-                orders=orders,
-            ),
-        )
-        for function in (screen_native, screen_numpy)
+    asked = Screening(
+        orders=[[each._replace(ground=ground_of(each, 1 << start.target)) for each in order] for order in orders],
+        smallest=smallest,
+        allowed=allowed,
+        loss=float(len(floors)),
+        scale=float(frequencies.records),
+        best=best,
     )
-    np.testing.assert_array_equal(found[0], expected[0])
-    np.testing.assert_allclose(found[1], expected[1], rtol=1e-12, atol=1e-12)
+    expected = screen_numpy(start, floors, asked)
+    grounded = any(each.ground is not None for order in orders for each in order)
+    for function in (screen_histograms,) if grounded else (screen_histograms, screen_native):
+        found = function(start, floors, asked)
+        np.testing.assert_array_equal(found[0], expected[0])
+        np.testing.assert_allclose(found[1], expected[1], rtol=1e-12, atol=1e-12)
 
 
 @compiled

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels._library import Floats, Integers, Keys, compiled, library, pointers
-from shoal.kernels.walk import BoxAttribute, Start, _described, _walk
+from shoal.kernels.walk import BoxAttribute, Start, described, walk
 
 __all__ = ["LargeRegions", "large_regions", "weigh_trees"]
 
@@ -77,7 +77,7 @@ def large_regions_numpy(start: Start, smallest: int) -> LargeRegions:
     """Find them with NumPy; see :func:`large_regions`."""
     target = np.uint64(start.target)
     found: list[tuple[Keys, Integers, Floats]] = []
-    for _, (keys, counts, costs) in _walk(start):
+    for _, (keys, counts, costs) in walk(start):
         keys = keys >> target << target
         starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])) if len(keys) else np.zeros(0, dtype=np.int64)
         sizes = np.maximum.reduceat(counts, starts) if len(starts) else counts
@@ -135,7 +135,7 @@ def large_regions_native(start: Start, smallest: int) -> LargeRegions:
         ctypes.c_int32(len(start.axes)),
         ctypes.c_int32(start.target),
         ctypes.c_int64(smallest),
-        *pointers(*_described(start), offsets),
+        *pointers(*described(start), offsets),
     )
     if not found:
         raise MemoryError
@@ -150,7 +150,7 @@ def large_regions_native(start: Start, smallest: int) -> LargeRegions:
 def weigh_trees_native(start: Start, regions: LargeRegions, stops: Integers, unit: float) -> Integers:
     """Weigh with the compiled kernel; see :func:`weigh_trees`."""
     weights = np.empty(len(stops), dtype=np.int64)
-    _, _, _, *axes = _described(start)
+    _, _, _, *axes = described(start)
     compiled().shoal_weigh_trees(
         ctypes.c_int32(len(start.axes)),
         ctypes.c_double(unit),

@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.exact import FLAG, Number, ball, fraction, logarithm, plain, sign, within
 from shoal.guarantees import CLASSES, Words
-from shoal.kernels.walk import Proportions
+from shoal.kernels.screening import Proportions
 from shoal.models._model import KNOWN, PRIOR, REPLAY, Achieved, Capabilities, Mask, Scope
 from shoal.models._multiplicative_closeness import likelihood_ratios
 from shoal.models._ratios import Ratios

@@ -17,7 +17,7 @@ from shoal.errors import ParameterError
 from shoal.exact import Quantity, plain
 from shoal.guarantees import Check, Evidence, PromiseEntry, Requirement, Strength, syntactic
 from shoal.kernels import Counts
-from shoal.kernels.walk import Proportions
+from shoal.kernels.screening import Proportions
 from shoal.schema import Schema
 from shoal.tables import Classes, SensitiveAttribute, group
 

@@ -13,7 +13,7 @@ import numpy as np
 from shoal.exact import Number, Quantity, fraction, plain, within
 from shoal.guarantees import CLASSES, Words
 from shoal.kernels import Counts
-from shoal.kernels.walk import Proportions
+from shoal.kernels.screening import Proportions
 from shoal.models._model import KNOWN, PRIOR, REPLAY, Achieved, Capabilities, Mask, Scope
 from shoal.models._ratios import Ratios, arithmetic
 from shoal.models._sensitive import Rows, SensitiveModel

@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Literal, get_args
 
+import numpy as np
+import numpy.typing as npt
+
 from shoal.errors import ParameterError
 from shoal.exact import Number, fraction, one_of, optional, plain, within
 from shoal.guarantees import CLASSES, Words
-from shoal.kernels.walk import Proportions
+from shoal.kernels.screening import Ground, Proportions
 from shoal.models._earth_mover import EarthMover, EqualDistance, HierarchicalDistance, OrderedDistance
 from shoal.models._model import KNOWN, REPLAY, Achieved, Capabilities, Mask, Model, Scope
 from shoal.models._sensitive import Rows, SensitiveModel
@@ -99,14 +102,8 @@ class TCloseness(SensitiveModel):
 
     def proportions(self, attribute: SensitiveAttribute) -> Proportions | None:
         """Return what is asked at least of the proportions of the values of ``attribute`` in a class."""
-        # The distance of two values is 1, or at least 1/height or 1/(size - 1): so is the total variation, relatively.
-        steps = {
-            "equal": 1,
-            "ordered": max(attribute.size - 1, 1),
-            "hierarchical": 1 if attribute.hierarchy is None else max(attribute.hierarchy.height, 1),
-        }
         distance = self._distance(attribute.ordered, attribute.hierarchy is not None)
-        return Proportions(surplus=float(fraction(self.t)) * steps[distance], exact=distance == "equal")
+        return Proportions(distance=fraction(self.t), exact=True, ground=_ground(attribute, distance))
 
     def weaker(self, factor: Fraction) -> TCloseness:
         """Return the model that allows ``factor`` times the distance, at most 1."""
@@ -172,3 +169,22 @@ class TCloseness(SensitiveModel):
                 return HierarchicalDistance(rows, attribute.hierarchy)
             case _:
                 return EqualDistance(rows)
+
+
+def _ground(attribute: SensitiveAttribute, distance: Distance) -> Ground:
+    """Return the distance of :mod:`shoal.models._earth_mover` as a sum over ranges of values."""
+    if distance == "ordered":
+        return Ground(
+            (0,) * attribute.size, tuple(range(1, attribute.size + 1)), max(attribute.size - 1, 1), ordered=True
+        )
+    unit = 1
+    levels: tuple[npt.NDArray[np.int32], ...] = (np.arange(attribute.size, dtype=np.int32),)
+    if distance == "hierarchical" and attribute.hierarchy is not None:
+        levels, unit = attribute.hierarchy.codes[:-1], max(attribute.hierarchy.height, 1)
+    starts: list[int] = []
+    ends: list[int] = []
+    for codes in levels:
+        first = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist()]
+        starts += first
+        ends += [*first[1:], attribute.size]
+    return Ground(tuple(starts), tuple(ends), unit)

@@ -67,6 +67,7 @@ template <size_t STRIDE> class Histograms {
           weights_(ground_.ranges.size(), 1.0), unit_(2 * ground_.unit), sums_(values + 1) {}
 
     void at(const Table &table) { table_ = &table; }
+    int64_t records() const { return records_; }
     size_t values() const { return values_; }
     const std::vector<double> &quotas() const { return quotas_; }
 
@@ -82,9 +83,10 @@ template <size_t STRIDE> class Histograms {
 
     // Compare with a release from now on; return how far it is from the one before, by the distance that both have.
     double compare(const std::vector<int64_t> &totals) {
-        const int64_t records = std::max<int64_t>(std::accumulate(totals.begin(), totals.end(), int64_t(0)), 1);
-        const double moved = between(totals.data(), static_cast<double>(records));
-        for (size_t v = 0; v < values_; ++v) quotas_[v] = static_cast<double>(totals[v]) / static_cast<double>(records);
+        totals_ = totals;
+        records_ = std::max<int64_t>(std::accumulate(totals.begin(), totals.end(), int64_t(0)), 1);
+        const double records = static_cast<double>(records_), moved = between(totals.data(), records);
+        for (size_t v = 0; v < values_; ++v) quotas_[v] = static_cast<double>(totals[v]) / records;
         return weighed(totals) ? std::numeric_limits<double>::infinity() : moved;
     }
 
@@ -94,6 +96,21 @@ template <size_t STRIDE> class Histograms {
     }
 
     double distance(const Class &each) { return between(of(each), static_cast<double>(each.size)); }
+
+#if defined(__SIZEOF_INT128__)
+    // The distance as an integer, of at most unit times the size of the class times the records of the release.
+    shoal::Integer work(const Class &each) const {
+        shoal::Integer found = 0, sums[STRIDE + 1] = {0};
+        for (size_t v = 0; v < values_; ++v)
+            sums[v + 1] = sums[v] + shoal::Integer(of(each)[v]) * records_ - shoal::Integer(totals_[v]) * each.size;
+        for (size_t i = 0; i < weights_.size(); ++i) {
+            const shoal::Integer difference = sums[ground_.ranges[i].second] - sums[ground_.ranges[i].first];
+            if (weights_[i] > 0.0) found += difference < 0 ? -difference : difference;
+        }
+        return found;
+    }
+    int64_t unit() const { return static_cast<int64_t>(unit_); }
+#endif
 
   private:
     const int32_t *of(const Class &each) const { return table_->values.data() + each.start * STRIDE; }
@@ -131,6 +148,8 @@ template <size_t STRIDE> class Histograms {
 
     const size_t values_;
     const Ground ground_;
+    std::vector<int64_t> totals_; // what classes are compared with
+    int64_t records_ = 1;
     std::vector<double> quotas_, weights_;
     double unit_;
     std::vector<double> sums_;
@@ -235,7 +254,7 @@ template <size_t STRIDE> class Pruned {
         for (const std::vector<Step> &steps : steps_) {
             dearest.emplace_back();
             for (const Step &step : steps)
-                dearest.back().push_back(*std::max_element(step.added.begin(), step.added.end()));
+                dearest.back().push_back(std::accumulate(step.added.begin(), step.added.end(), 0.0, [](double a, double b) { return std::max(a, b); }));
         }
         hunt.prepare(std::move(dearest));
         Lost none;
@@ -424,13 +443,13 @@ int64_t screened(const Box &box, const Ground &ground, std::vector<shoal::Order>
 
 } // namespace
 
-// As shoal_screen_orders, for a sensitive attribute of at most 64 `values` and at most 2^31 - 1 records. Distances are
+// As shoal_screen_runs, for a sensitive attribute of at most 64 `values` and at most 2^31 - 1 records. Distances are
 // sums over `ranges` of values, see Ground. Returns -1 if more than `budget` rows would have to be looked at.
 SHOAL_API int64_t shoal_screen_histograms(int64_t rows, int32_t number, int32_t target, int32_t orders,
                                           int64_t smallest, int64_t allowed, double loss, double scale, double best,
                                           int32_t values, int32_t ordered, int32_t ranges, double unit, int64_t budget,
                                           const int32_t *starts, const int32_t *ends, const int32_t *stages,
-                                          const double *asked, const uint64_t *keys, const int64_t *counts,
+                                          const double *asked, const int64_t *fractions, const uint64_t *keys, const int64_t *counts,
                                           const double *costs, const int32_t *steps, const int32_t *shifts,
                                           const int32_t *bits, const int64_t *lengths, const int32_t *maps,
                                           const double *changes, const double *floors, int64_t *found, double *bounds) {
@@ -445,5 +464,5 @@ SHOAL_API int64_t shoal_screen_histograms(int64_t rows, int32_t number, int32_t 
                         : values <= 16 ? screened<16>
                         : values <= 32 ? screened<32>
                                        : screened<64>;
-    return screen(box, ground, shoal::orders_of(orders, stages, asked), hunt);
+    return screen(box, ground, shoal::orders_of(orders, stages, asked, fractions), hunt);
 }

@@ -12,20 +12,26 @@ namespace shoal {
 constexpr double ROUNDING = 1e-9; // a class is only refused if it fails by more than rounding can explain
 constexpr double TIE = 1e-11;     // values that differ by less, relatively above 1, are looked at exactly
 
+#if defined(__SIZEOF_INT128__)
+__extension__ using Integer = __int128;
+constexpr Integer LARGEST_WHOLE = Integer(1) << 62; // times a unit of at most 2^20 and a numerator below 2^40 it fits
+#endif
+
 // What a model asks of the proportions of sensitive values, given those of the release; `exact` if it is all it asks.
 struct Proportions {
     double lower, upper_factor, upper_offset, distance, exact;
+    int64_t numerator, denominator; // of the distance; 0 if only rounded
     bool bounds_values() const { return lower > 0.0 || upper_offset < 1.0; }
 };
 
 // Classes are suppressed until all that are left are as the first entry asks for, then as the second, and so on.
 using Order = std::vector<Proportions>;
 
-inline std::vector<Order> orders_of(int32_t orders, const int32_t *stages, const double *asked) {
+inline std::vector<Order> orders_of(int32_t orders, const int32_t *stages, const double *asked, const int64_t *fractions) {
     std::vector<Order> known(orders);
     for (int32_t i = 0; i < orders; ++i)
-        for (int32_t stage = 0; stage < stages[i]; ++stage, asked += 5)
-            known[i].push_back({asked[0], asked[1], asked[2], asked[3], asked[4]});
+        for (int32_t stage = 0; stage < stages[i]; ++stage, asked += 5, fractions += 2)
+            known[i].push_back({asked[0], asked[1], asked[2], asked[3], asked[4], fractions[0], fractions[1]});
     return known;
 }
 
@@ -107,7 +113,7 @@ template <class Histograms> class Removal {
         for (const Order &order : orders_) {
             lost_ = lost, excess_ = excess, open_ = order.empty();
             left_ = large_, totals_ = whole_, drift_ = 0.0;
-            histograms_.compare(totals_);
+            if (!order.empty()) histograms_.compare(totals_);
             if (refuted(order, beaten)) continue;
             if (excess_ < least.cost) least_lost_ = lost_;
             least = {std::min(least.cost, excess_), least.known && !open_};
@@ -195,22 +201,34 @@ template <class Histograms> class Removal {
         if (known + doubt < 0.0) return Verdict::kept;
         if (known - doubt > 0.0) return Verdict::refused;
         if (each.drift != drift_) each.distance = histograms_.distance(each), each.drift = drift_;
-        return verdict(each.distance - asked.distance);
+        const Verdict found = verdict(each.distance - asked.distance);
+        return found == Verdict::open ? exactly(each, asked) : found;
+    }
+
+    // Decide in integers what rounding leaves open.
+    Verdict exactly(const Class &each, const Proportions &asked) const {
+#if defined(__SIZEOF_INT128__)
+        const Integer whole = Integer(each.size) * histograms_.records();
+        if (asked.denominator && whole < LARGEST_WHOLE)
+            return histograms_.work(each) * asked.denominator > histograms_.unit() * whole * asked.numerator
+                       ? Verdict::refused
+                       : Verdict::kept;
+#endif
+        return Verdict::open;
     }
 
     Verdict judge_values(const Class &each, const Proportions &asked) const {
-        double surplus = 0.0, excess = -1.0;
+        double excess = -1.0;
         int64_t present = 0;
         const std::vector<double> &quotas = histograms_.quotas();
         histograms_.each(each, [&](uint64_t value, int64_t count) {
             if (!count) return;
             const double q = quotas[value], p = static_cast<double>(count) / static_cast<double>(each.size);
             excess = std::max({excess, p - (asked.upper_factor * q + asked.upper_offset), asked.lower * q - p});
-            surplus += std::max(0.0, p - q);
             present += asked.lower * q > ROUNDING;
         });
         if (present < required_) return Verdict::refused;
-        return verdict(std::max(excess, surplus - asked.distance));
+        return verdict(excess);
     }
 
     static Verdict verdict(double excess) {

@@ -12,6 +12,7 @@ class Runs {
     explicit Runs(int target) : mask_((uint64_t(1) << target) - 1), quotas_(size_t(1) << target) {}
 
     void at(const std::vector<Row> &table) { table_ = &table; }
+    int64_t records() const { return records_; }
     size_t values() const { return quotas_.size(); }
     const std::vector<double> &quotas() const { return quotas_; }
 
@@ -25,10 +26,11 @@ class Runs {
 
     // Compare with a release from now on; return how far it is from the one before.
     double compare(const std::vector<int64_t> &totals) {
-        const int64_t records = std::accumulate(totals.begin(), totals.end(), int64_t(0));
+        totals_ = totals;
+        records_ = std::max<int64_t>(std::accumulate(totals.begin(), totals.end(), int64_t(0)), 1);
         double moved = 0.0;
         for (size_t v = 0; v < totals.size(); ++v) {
-            const double now = static_cast<double>(totals[v]) / static_cast<double>(std::max<int64_t>(records, 1));
+            const double now = static_cast<double>(totals[v]) / static_cast<double>(records_);
             moved += std::abs(now - quotas_[v]);
             quotas_[v] = now;
         }
@@ -48,8 +50,22 @@ class Runs {
         return found / size;
     }
 
+#if defined(__SIZEOF_INT128__)
+    // The distance as an integer, of at most unit times the size of the class times the records of the release.
+    shoal::Integer work(const Class &given) const {
+        shoal::Integer found = 0;
+        each(given, [&](uint64_t value, int64_t number) {
+            found += std::max<shoal::Integer>(0, shoal::Integer(number) * records_ - shoal::Integer(totals_[value]) * given.size);
+        });
+        return found;
+    }
+    int64_t unit() const { return 1; }
+#endif
+
   private:
     const uint64_t mask_;
+    std::vector<int64_t> totals_; // what classes are compared with
+    int64_t records_ = 1;
     std::vector<double> quotas_;
     const std::vector<Row> *table_ = nullptr;
 };
@@ -60,14 +76,14 @@ class Runs {
 // that was found; write their numbers in the walk and a lower bound on their values. A class is suppressed if it is
 // smaller than `smallest`, or if the proportions of the values of the sensitive attribute, the last `target` bits, are
 // not as asked for, in one of the `orders`.
-SHOAL_API int64_t shoal_screen_orders(int64_t rows, int32_t number, int32_t target, int32_t orders, int64_t smallest,
+SHOAL_API int64_t shoal_screen_runs(int64_t rows, int32_t number, int32_t target, int32_t orders, int64_t smallest,
                                       int64_t allowed, double loss, double scale, double best, const int32_t *stages,
-                                      const double *asked, const uint64_t *keys, const int64_t *counts,
+                                      const double *asked, const int64_t *fractions, const uint64_t *keys, const int64_t *counts,
                                       const double *costs, const int32_t *steps, const int32_t *shifts,
                                       const int32_t *bits, const int64_t *lengths, const int32_t *maps,
                                       const double *changes, const double *floors, int64_t *found, double *bounds) {
     Runs runs(target);
-    shoal::Removal<Runs> removal(runs, shoal::orders_of(orders, stages, asked), loss);
+    shoal::Removal<Runs> removal(runs, shoal::orders_of(orders, stages, asked, fractions), loss);
     shoal::Hunt hunt(number, steps, floors, std::accumulate(counts, counts + rows, int64_t(0)), allowed, scale, best,
                      found, bounds);
     std::vector<Class> large;

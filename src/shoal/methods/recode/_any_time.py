@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from shoal import stopping
-from shoal.kernels.walk import Proportions, Screening, screen
+from shoal.kernels.screening import Proportions, Screening, counts_values, screen
 from shoal.methods.base import Watch
 from shoal.methods.recode._descent import Descent, Place
 from shoal.methods.recode._judge import Judge, Limits
@@ -26,6 +26,8 @@ __all__ = ["BranchAndBound", "Found"]
 _PATIENCE, _WORTH_IT = 16, 128
 #: Tuples times nodes of a box that is swept in one go: about a second's work.
 _SWEPT = 2**27
+#: Where a sweep leaves out most nodes: how many it may have, and the classes that it may look at, in all and a second.
+_NODES, _LOOKS, _SPEED = 2**20, 2**28, 2**25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -80,6 +82,9 @@ class BranchAndBound:
         self._judge = Judge(lattice, objective, models, limits)
         self._smallest = self._judge.smallest
         self._screen = self._screened()
+        values = 0 if self._screen is None else lattice.frequencies.sensitive[self._screen[0]].size
+        self._counts_values = counts_values(values, lattice.leaves, len(lattice.heights))
+        self._largest_sweep = _NODES
         self._records = self._judge.records
         self._bases: dict[Levels, float] = {}
         self._boxes: list[tuple[float, int, Levels, Levels, float]] = []
@@ -188,7 +193,7 @@ class BranchAndBound:
         box = Box(self._lattice, low, high, objective.tables, sensitive=self._screen[0])
         if not box.fits:
             return False
-        found, bounds = screen(
+        swept = screen(
             box.start,
             [objective.floors[j][low[j] : high[j] + 1] for j in box.order],
             Screening(
@@ -199,7 +204,12 @@ class BranchAndBound:
                 best=self._judge.to_beat,
                 orders=self._screen[1],
             ),
+            budget=self._looks(),
         )
+        if swept is None:
+            self._largest_sweep = volume // 8
+            return False
+        found, bounds = swept
         for bound, number in sorted(zip(bounds.tolist(), found.tolist(), strict=True)):
             if not self._judge.beaten(bound):
                 node = self._lattice.node(box.levels(number))
@@ -211,7 +221,16 @@ class BranchAndBound:
         return True
 
     def _fits(self, volume: int) -> bool:
-        return volume * self._lattice.leaves <= _SWEPT and self._checked + volume <= self._limits.steps
+        if self._checked + volume > self._limits.steps:
+            return False
+        if self._counts_values:
+            return volume <= self._largest_sweep
+        return volume * self._lattice.leaves <= _SWEPT
+
+    def _looks(self) -> int:
+        """Return how many classes a sweep may look at, so that it ends in time."""
+        left = self._until.deadline - time.monotonic()
+        return _LOOKS if left * _SPEED > _LOOKS else max(int(left * _SPEED), 0)
 
     def _range(self, attribute: int, low: Levels, high: Levels) -> float:
         if self._judge.floors:
