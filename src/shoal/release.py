@@ -43,7 +43,7 @@ from shoal.report import (
     summary,
 )
 from shoal.schema.rules import text
-from shoal.tables import Site, Table
+from shoal.tables import Site, Table, Values
 from shoal.verification import read_key, verify, write_signature
 from shoal.writing import staged
 
@@ -163,18 +163,16 @@ class Release(Made):
     @property
     def attention(self) -> tuple[str, ...]:
         """What no promise covers and the holder should see first: columns erased, secrets that single people out."""
-        files = [folder / DATA for folder in self.folders if (folder / DATA).is_file()]
-        return attention(
-            self,
-            lambda: (
-                self.notices[-1]
-                if self.notices
-                else self._look(tables.reread(files[-1]) if files else self.table, self.plan.schema, self.records)
-            ),
-        )
+        return attention(self, lambda: self.notices[-1] if self.notices else self._noticed())
 
-    def _look(self, table: Table, described: schema.Schema, records: int) -> Notices:
-        self.notices.append(noticed(table, described, records))
+    def _noticed(self) -> Notices:
+        files = [folder / DATA for folder in self.folders if (folder / DATA).is_file()]
+        table = tables.reread(files[-1]) if files else self.table
+        names = [name for name in self.plan.schema.names if name in table.columns]
+        return self._look(tables.values_of(table, names), self.plan.schema, self.records)
+
+    def _look(self, values: Values, described: schema.Schema, records: int) -> Notices:
+        self.notices.append(noticed(values, described, records))
         return self.notices[-1]
 
     @property

@@ -5,13 +5,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator
 
-from shoal import tables
 from shoal.exact import share
 from shoal.hierarchies import TOP
 from shoal.methods import Made
 from shoal.methods.recode import at_or_above
 from shoal.schema import Role, Schema
-from shoal.tables import Table
+from shoal.tables import Values
 
 __all__ = ["Notices", "attention", "noticed"]
 
@@ -38,18 +37,18 @@ def attention(release: Made, look: Callable[[], Notices]) -> tuple[str, ...]:
     return (*(f"{fact} {advice}" for fact, advice in found), *_unfinished(release))
 
 
-def noticed(table: Table, schema: Schema, records: int) -> Notices:
+def noticed(values: Values, schema: Schema, records: int) -> Notices:
     """Return what a released table shows and no promise of crowds covers; whoever has the release can compute it.
 
     Each fact comes with what may be done about it.
     """
     if not records:
         return ()
-    return (*_erased(table, schema), *_singling(table, schema, records), *_same(table, schema, records))
+    return (*_erased(values, schema), *_singling(values, schema, records), *_same(values, schema, records))
 
 
-def _erased(table: Table, schema: Schema) -> Iterator[tuple[str, str]]:
-    for name in tables.erased(table, [each for each in schema.quasi_identifiers if each in table.columns], TOP):
+def _erased(values: Values, schema: Schema) -> Iterator[tuple[str, str]]:
+    for name in values.erased([each for each in schema.quasi_identifiers if each in values.names], TOP):
         rule = schema[name].hierarchy
         why = (
             "Its hierarchy has nothing between the value and `*`; groups in between"
@@ -59,10 +58,10 @@ def _erased(table: Table, schema: Schema) -> Iterator[tuple[str, str]]:
         yield f"`{name}` is `*` in every record.", f"{why} or a higher `weight` would keep more of it."
 
 
-def _singling(table: Table, schema: Schema, records: int) -> Iterator[tuple[str, str]]:
-    exact = [name for name in (*schema.sensitive, *schema.insensitive) if name in table.columns]
+def _singling(values: Values, schema: Schema, records: int) -> Iterator[tuple[str, str]]:
+    exact = [name for name in (*schema.sensitive, *schema.insensitive) if name in values.names]
     for name in exact[:_MOST]:
-        number = tables.alone(table, name)
+        number = values.of(name).alone
         if number >= _TELLING * records:
             role = "secret" if schema[name].role is Role.SENSITIVE else "column"
             yield (
@@ -72,10 +71,10 @@ def _singling(table: Table, schema: Schema, records: int) -> Iterator[tuple[str,
             )
 
 
-def _same(table: Table, schema: Schema, records: int) -> Iterator[tuple[str, str]]:
-    by = [name for name in schema.quasi_identifiers if name in table.columns]
-    for name in [each for each in schema.sensitive if each in table.columns][:_MOST] if by else []:
-        number = tables.alike(table, by, name)
+def _same(values: Values, schema: Schema, records: int) -> Iterator[tuple[str, str]]:
+    by = [name for name in schema.quasi_identifiers if name in values.names]
+    for name in [each for each in schema.sensitive if each in values.names][:_MOST] if by else []:
+        number = values.alike(by, name)
         if number >= _SAME * records:
             yield (
                 f"{share(number / records)} of the records are in a class where all have the same `{name}`: "

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from shoal.report._document import Bar, ColumnFigures
 from shoal.schema import Role
-from shoal.tables import NumberSpread, Table, count_values, numbers_of
+from shoal.tables import NumberSpread, ValueCounts, numbers_of
 from shoal.utility import Bin, Distribution
 
 __all__ = ["column_figures", "compared_column"]
@@ -29,13 +29,11 @@ _LENGTH = 400
 _BESIDE = 20
 
 
-def column_figures(table: Table, name: str, role: Role, records: int) -> ColumnFigures:
-    """Count the values of a released column.
+def column_figures(counted: ValueCounts, role: Role, records: int) -> ColumnFigures:
+    """Return the values of a released column as bars.
 
     Numbers with many values become a histogram of equal widths; other columns with many values show the commonest.
-    Cost: O(records), on the engine.
     """
-    counted = count_values(table, name)
     distinct, held = counted.distinct, counted.present
     if distinct > _FEW and counted.numeric:
         bars = _histogram(numbers_of(counted), records)
@@ -47,7 +45,7 @@ def column_figures(table: Table, name: str, role: Role, records: int) -> ColumnF
             bars.append(_bar(f"{distinct - len(bars):,} other values", rest, records, kind="rest"))
     if held < records:
         bars.append(_bar("missing", records - held, records, kind="missing"))
-    return ColumnFigures(name=name, role=role, distinct=distinct, bars=tuple(bars))
+    return ColumnFigures(name=counted.name, role=role, distinct=distinct, bars=tuple(bars))
 
 
 def _bars(found: pa.Table, records: int, *, in_order: bool) -> list[Bar]:

@@ -31,7 +31,7 @@ from shoal.report._roles import column_roles
 from shoal.report._words import limitations
 from shoal.risk import reidentification_of_sizes
 from shoal.schema import Schema
-from shoal.tables import Table
+from shoal.tables import Table, Values, values_of
 
 __all__ = ["REPORT", "gather", "listed", "public_report"]
 
@@ -64,7 +64,7 @@ def gather(
     folder: Path,
     certificate: Certificate,
     opened: Mapping[str, Table] | None = None,
-    look: Callable[[Table, Schema, int], Notices] = noticed,
+    look: Callable[[Values, Schema, int], Notices] = noticed,
 ) -> Document:
     """Return the public report on the released tables in ``folder``, which ``certificate`` speaks of.
 
@@ -72,8 +72,9 @@ def gather(
     """
     if opened is None:
         opened = {data.file: tables.reread(folder / data.file) for data in certificate.tables}
+    values = {data.file: values_of(opened[data.file], _known(opened[data.file], data)) for data in certificate.tables}
     shown = tuple(
-        _counted(certificate, data, _table(opened[data.file], data, _hidden_among(certificate, data)))
+        _counted(certificate, data, _table(values[data.file], data, _hidden_among(certificate, data)))
         for data in certificate.tables
     )
     # of the whole release: randomising one column promises something about that column alone
@@ -102,24 +103,24 @@ def gather(
         tables=shown,
         # where there is noise or differential privacy, the certified measures are functions of the release
         measures=dict(certificate.measures) if private or _noisy(certificate) else {},
-        attention=() if private or plan is None else _attention(opened, certificate, plan, shown, look),
+        attention=() if private or plan is None else _attention(values, certificate, plan, shown, look),
         limitations=tuple(limitations(certificate)),
         files=listed(certificate),
     )
 
 
 def _attention(
-    opened: Mapping[str, Table],
+    values: Mapping[str, Values],
     certificate: Certificate,
     plan: Brief,
     shown: Sequence[TableFigures],
-    look: Callable[[Table, Schema, int], Notices],
+    look: Callable[[Values, Schema, int], Notices],
 ) -> tuple[str, ...]:
     """Return what the one table of a release shows, where its values are those of its records."""
     mixed = shown[0].hidden_among is not None or not certificate.randomness.startswith(NO_RANDOMNESS)
     if len(shown) > 1 or mixed or _noisy(certificate):
         return ()
-    return tuple(fact for fact, _ in look(opened[certificate.data.file], plan.schema, certificate.data.records))
+    return tuple(fact for fact, _ in look(values[certificate.data.file], plan.schema, certificate.data.records))
 
 
 def _plan(folder: Path) -> Brief | None:
@@ -191,8 +192,12 @@ def _hidden_among(certificate: Certificate, data: Data) -> int | None:
     return min(sizes, default=None)
 
 
-def _table(table: Table, data: Data, hidden_among: int | None) -> TableFigures:
-    known = [column for column in data.columns if column.name in table.columns]
+def _known(table: Table, data: Data) -> list[str]:
+    return [column.name for column in data.columns if column.name in table.columns]
+
+
+def _table(values: Values, data: Data, hidden_among: int | None) -> TableFigures:
+    known = [column for column in data.columns if column.name in values.names]
     # an identifier is here as a pseudonym, and numbers of classes are no property of anybody
     shown = [column for column in known if not column.role.names_someone and column.name != data.class_column]
     by = [column.name for column in known if column.role.known_elsewhere]
@@ -201,10 +206,10 @@ def _table(table: Table, data: Data, hidden_among: int | None) -> TableFigures:
     return TableFigures(
         file=data.file,
         records=data.records,
-        columns=tuple(column_figures(table, column.name, column.role, data.records) for column in shown),
+        columns=tuple(column_figures(values.of(column.name), column.role, data.records) for column in shown),
         classes_by="the quasi-identifiers" if data.class_column is None else f"`{data.class_column}`",
         # whose quasi-identifiers look alike says nothing where it is not known whose values the others are
-        risk=_risk(table, by) if by and hidden_among is None else None,
+        risk=_risk(values, by) if by and hidden_among is None else None,
         hidden_among=hidden_among,
     )
 
@@ -224,5 +229,5 @@ def _counted(certificate: Certificate, data: Data, figures: TableFigures) -> Tab
     return figures.model_copy(update={"risk": figures.risk.model_copy(update=persons)})
 
 
-def _risk(table: Table, by: Sequence[str]) -> Risk:
-    return Risk.of(reidentification_of_sizes(*tables.class_sizes(table, by)))
+def _risk(values: Values, by: Sequence[str]) -> Risk:
+    return Risk.of(reidentification_of_sizes(*values.class_sizes(by)))

@@ -15,7 +15,7 @@ from shoal.report._document import LatticeFigures, LatticeNode, Risk
 from shoal.report._histogram import column_chart
 from shoal.report._markup import Html, element, join
 from shoal.risk import Pair
-from shoal.tables import Table
+from shoal.tables import Table, count_values
 from shoal.utility import distributions
 
 __all__ = ["Plots", "lattice_chart", "lattice_figures"]
@@ -50,9 +50,10 @@ class Plots:
         if name not in self.release.table.columns or name not in self.release.plan.schema:
             raise ParameterError(f"the release has no column `{name}` to draw.")
         role = self.release.plan.schema[name].role
-        found = column_figures(self.release.table, name, role, self.release.table.count())
+        released = self.release.table
+        found = column_figures(count_values(released, name), role, released.count())
         if original is not None:
-            pair = Pair.of(original.with_schema(self.release.plan.schema), self.release.table, columns=[name])
+            pair = Pair.of(original.with_schema(self.release.plan.schema), released, columns=[name])
             found = compared_column(found, distributions(pair)[0])
         return column_chart(found)
 

@@ -27,14 +27,9 @@ from ._classes import SensitiveAttribute as SensitiveAttribute
 from ._classes import group as group
 from ._classes import tally as tally
 from ._columns import schema_of as schema_of
-from ._counting import ValueCounts as ValueCounts
-from ._counting import alike as alike
-from ._counting import alone as alone
 from ._counting import class_sizes as class_sizes
 from ._counting import containing as containing
-from ._counting import count_values as count_values
 from ._counting import distinct_values as distinct_values
-from ._counting import erased as erased
 from ._counting import in_order as in_order
 from ._counting import numbers as numbers
 from ._counting import ordered as ordered
@@ -74,3 +69,7 @@ from ._spread import numbers_of as numbers_of
 from ._table import Source as Source
 from ._table import Table as Table
 from ._table import numbered as numbered
+from ._values import ValueCounts as ValueCounts
+from ._values import Values as Values
+from ._values import count_values as count_values
+from ._values import values_of as values_of

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.kernels import Counts, Floats
-from shoal.tables._counting import ValueCounts
 from shoal.tables._engine import quiet
+from shoal.tables._values import ValueCounts
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
