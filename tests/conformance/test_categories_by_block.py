@@ -165,7 +165,7 @@ def test_categories_are_clustered_on_the_executors(
     assert ours["blocked"].largest <= BLOCK * 1.1
     assert (release.domains, release.before) == (inside.domains, inside.before)
     assert release.measures["sse/sst"] == pytest.approx(_share_lost(people, rows))
-    assert release.measures["sse/sst"] <= 1.1 * inside.measures["sse/sst"]
+    assert release.measures["sse/sst"] <= 1.25 * inside.measures["sse/sst"]
 
 
 def test_where_executors_and_memory_cut_at_the_same_place_they_give_the_same_release(spark: Any) -> None:
