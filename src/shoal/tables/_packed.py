@@ -237,13 +237,10 @@ def _added(hierarchy: Hierarchy, level: int, marginal: Counts) -> float:
 
 
 def _cheapest(number: int, left: dict[int, int], losses: dict[int, float], most: int) -> int:
-    """Return the column to raise: the one that loses least of those after which the tuples fit.
+    """Return the column to raise: the one that saves most tuples, by their logarithm, for the loss that it adds.
 
-    Where one is not enough, the one that saves most tuples, by their logarithm, for the loss that it adds: a column of
-    two values loses all of itself to halve the tuples at best; a year of age that becomes five years divides them by up
-    to five and loses little.
+    A column of two values loses all of itself to halve the tuples at best; a year of age that becomes five years
+    divides them by up to five and loses little. More than is needed is not worth more: of the columns after which the
+    tuples fit, the one that loses least is raised.
     """
-    enough = [j for j in left if left[j] <= most]
-    if enough:
-        return min(enough, key=lambda j: losses[j])
-    return max(left, key=lambda j: math.log(max(number, 1) / max(left[j], 1)) / max(losses[j], 1e-9))
+    return max(left, key=lambda j: math.log(max(number, 1) / max(left[j], most, 1)) / max(losses[j], 1e-9))
