@@ -66,6 +66,8 @@ class Splitting(NamedTuple):
     borrow: bool = True
     #: Regions whose split is not found by then are split without foresight.
     seconds: float = math.inf
+    #: Regions that are left by then are not split any more.
+    limit: float = math.inf
 
 
 class RegionTree(NamedTuple):
@@ -125,23 +127,32 @@ class _Division:
     def __init__(self, columns: Codes, counts: Integers, covers: Sequence[AttributeCover], how: Splitting) -> None:
         self.columns, self.counts, self.covers = columns, counts, covers
         self.how, self.smallest = how, how.smallest
-        self.deadline = time.monotonic() + how.seconds
+        now = time.monotonic()
+        self.deadline, self.end = now + how.seconds, now + how.limit
 
     def run(self) -> RegionTree:
         rows = len(self.counts)
         labels = np.zeros(rows, dtype=np.int32)
         parents = [-1]
-        waiting = [(_Region(self, np.arange(rows)), 0)]
-        while waiting:
-            region, own = waiting.pop()
-            foresighted = region.weight <= self.how.window and time.monotonic() < self.deadline
-            parts = self._foresighted(region) if foresighted else self._greedy(region)
+        # what is split with foresight comes last: should time run out, no large region is left
+        large: list[tuple[_Region, int]] = [(_Region(self, np.arange(rows)), 0)]
+        small: list[tuple[_Region, int]] = []
+        while large or small:
+            region, own = (large or small).pop()
+            parts = self._parts(region)
             if not parts:
                 labels[region.members] = own
             for part in parts:
-                waiting.append((part, len(parents)))
+                (small if part.weight <= self.how.window else large).append((part, len(parents)))
                 parents.append(own)
         return RegionTree(labels, np.array(parents, dtype=np.int32))
+
+    def _parts(self, region: _Region) -> list[_Region]:
+        now = time.monotonic()
+        if now >= self.end:
+            return []
+        foresighted = region.weight <= self.how.window and now < self.deadline
+        return self._foresighted(region) if foresighted else self._greedy(region)
 
     def _greedy(self, region: _Region) -> list[_Region]:
         """Return the split that gains most per square root of its information; nothing if none gains."""
@@ -284,5 +295,6 @@ def partition_native(columns: Codes, counts: Integers, covers: Sequence[Attribut
         ctypes.c_int32(how.borrow),
         *pointers(columns, counts, shape, joined, costs, labels, parents),
         ctypes.c_double(how.seconds),
+        ctypes.c_double(how.limit),
     )
     return RegionTree(labels, parents[:number].copy())

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -64,3 +66,22 @@ def test_foresight_ends_in_the_middle_of_a_region_when_time_is_over(monkeypatch:
     foresighted = partition.partition_numpy(*task, Splitting(smallest=2, window=40))
     assert late.labels.tolist() == greedy.labels.tolist()
     assert foresighted.labels.tolist() != greedy.labels.tolist()
+
+
+@pytest.mark.parametrize("split", PARTITIONS)
+def test_nothing_is_split_after_the_limit(split: Any) -> None:
+    columns = np.arange(10, dtype=np.int32)[None]
+    task = (columns, np.ones(10, dtype=np.int64), [flat(10)])
+    assert split(*task, Splitting(smallest=2, window=40, seconds=0.0, limit=0.0)).labels.tolist() == [0] * 10
+
+
+def test_splitting_ends_between_two_regions_when_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = np.random.default_rng(3).integers(0, 3, (6, 40)).astype(np.int32)
+    task = (columns, np.ones(40, dtype=np.int64), [flat(3)] * 6)
+    seen = iter([0.0, 0.0, 0.0])  # the start, and a look before each of two regions
+    monkeypatch.setattr(partition.time, "monotonic", lambda: next(seen, 100.0))
+    late = partition.partition_numpy(*task, Splitting(smallest=2, limit=1.0))
+    monkeypatch.undo()
+    done = partition.partition_numpy(*task, Splitting(smallest=2))
+    assert 1 < len(set(late.labels.tolist())) < len(set(done.labels.tolist()))
+    assert min(np.bincount(late.labels, minlength=1)[np.unique(late.labels)]) >= 2

@@ -83,33 +83,40 @@ using Parts = std::vector<Region>;
 
 class Partition {
   public:
-    Partition(const Table &table, int64_t smallest, int64_t window, bool stay, bool borrow, double seconds)
-        : table_(table), smallest_(smallest), window_(window), stay_(stay), borrow_(borrow), seconds_(seconds) {}
+    Partition(const Table &table, int64_t smallest, int64_t window, bool stay, bool borrow, double seconds, double limit)
+        : table_(table), smallest_(smallest), window_(window), stay_(stay), borrow_(borrow), seconds_(seconds),
+          limit_(limit) {}
 
     // Write the region of every row and the parent of every region; return the number of regions.
     int32_t run(int32_t *labels, int32_t *parents) {
-        std::vector<std::pair<Region, int32_t>> waiting(1);
-        for (int64_t row = 0; row < table_.rows; ++row) waiting[0].first.members.push_back(static_cast<int32_t>(row));
-        waiting[0].first.fit(table_);
+        // what is split with foresight comes last: should time run out, no large region is left
+        std::vector<std::pair<Region, int32_t>> large(1), small;
+        for (int64_t row = 0; row < table_.rows; ++row) large[0].first.members.push_back(static_cast<int32_t>(row));
+        large[0].first.fit(table_);
         int32_t number = 1;
-        waiting[0].second = 0, parents[0] = -1;
-        while (!waiting.empty()) {
+        large[0].second = 0, parents[0] = -1;
+        while (!large.empty() || !small.empty()) {
+            auto &waiting = large.empty() ? small : large;
             const auto [region, own] = std::move(waiting.back());
             waiting.pop_back();
-            Parts parts = region.weight <= window_ && in_time() ? foresighted(region) : greedy(region);
+            Parts parts = parts_of(region);
             if (parts.empty())
                 for (int32_t row : region.members) labels[row] = own;
             for (Region &part : parts) {
                 parents[number] = own;
-                waiting.emplace_back(std::move(part), number++);
+                (part.weight <= window_ ? small : large).emplace_back(std::move(part), number++);
             }
         }
         return number;
     }
 
   private:
-    bool in_time() const {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count() < seconds_;
+    double elapsed() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+    Parts parts_of(const Region &region) const {
+        const double now = elapsed();
+        if (now >= limit_) return {};
+        return region.weight <= window_ && now < seconds_ ? foresighted(region) : greedy(region);
     }
 
     // The split that gains most per square root of its information; empty if none gains.
@@ -139,7 +146,7 @@ class Partition {
         if (region.weight < 2 * smallest_) return best;
         for (int32_t j = 0; j < table_.attributes; ++j) {
             // with hundreds of attributes one region may take minutes
-            if (!in_time()) return greedy(region);
+            if (elapsed() >= seconds_) return greedy(region);
             Parts parts = split(region, j);
             if (parts.empty()) continue;
             double sum = 0.0;
@@ -268,7 +275,7 @@ class Partition {
     const Table &table_;
     const int64_t smallest_, window_;
     const bool stay_, borrow_;
-    const double seconds_; // after which there is no more foresight
+    const double seconds_, limit_; // after which there is no more foresight, and nothing is split
     const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
@@ -279,11 +286,11 @@ class Partition {
 SHOAL_API int32_t shoal_partition(int64_t rows, int32_t attributes, int64_t smallest, int64_t window, int32_t stay,
                                   int32_t borrow, const int32_t *columns, const int64_t *counts, const int64_t *shape,
                                   const int32_t *codes, const double *costs, int32_t *labels, int32_t *parents,
-                                  double seconds) {
+                                  double seconds, double limit) {
     Table table{rows, attributes, columns, counts, {}};
     for (int32_t j = 0; j < attributes; ++j, shape += 3) {
         table.covers.push_back({shape[0] != 0, static_cast<int32_t>(shape[1]), shape[2], codes, costs});
         codes += shape[1] * shape[2], costs += shape[1] * shape[2];
     }
-    return Partition(table, smallest, window, stay != 0, borrow != 0, seconds).run(labels, parents);
+    return Partition(table, smallest, window, stay != 0, borrow != 0, seconds, limit).run(labels, parents);
 }

@@ -248,6 +248,10 @@ class BranchAndBound:
         """Enter the boxes that wait for it: narrowing one may make another, as often as there are levels."""
         while self._entering:
             bound, low, high = self._entering.pop()
+            if self._checked and self._late():
+                self._made += 1
+                heapq.heappush(self._boxes, (bound, -self._made, low, high, 0.0))
+                continue
             self._checked += 1
             excess = 0.0 if self._refuted(low, high) else self._examined(low, high)
             if excess is None:
@@ -327,8 +331,10 @@ class BranchAndBound:
 
     def _out_of_time(self) -> bool:
         looks = 0 if self._descent is None else self._descent.looks
-        late = stopping.enough() or time.monotonic() >= self._until.deadline
-        return late or self._checked + looks >= self._until.steps
+        return self._late() or self._checked + looks >= self._until.steps
+
+    def _late(self) -> bool:
+        return stopping.enough() or time.monotonic() >= self._until.deadline
 
     def _report(self, bound: float) -> None:
         best = f"best {self._judge.best:.6g}, " if self._judge.solutions else ""

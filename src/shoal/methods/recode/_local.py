@@ -134,7 +134,9 @@ class LocalMethod(Recode):
         watch.step(0, 2, f"{self.name} recoding")
         best = min(filter(task.fits, map(task.result, self.drafts(task))), key=lambda found: found.value, default=None)
         watch.step(1, 2, "comparison with full-domain recoding")
-        whole, proved = task.full_domain(to_beat=math.inf if best is None else best.value)
+        whole, proved = None, False
+        if best is None or task.seconds:
+            whole, proved = task.full_domain(to_beat=math.inf if best is None else best.value)
         above = at_or_above(frequencies.attributes, [hierarchy.floor for hierarchy in frequencies.hierarchies])
         if whole is not None:
             note = f"The best full-domain recoding{above} is not improved by {self.title}."

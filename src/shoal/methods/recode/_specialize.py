@@ -75,9 +75,9 @@ class Specialize(LocalMethod):
         if by_size(task.models) and task.frequencies.holders is None:
             size = smallest_class(task.models)
             window = self.foresight * size
-            # half of the time for foresight: what is left to split, and the comparison, take some, too
-            seconds = task.seconds / 2
-            how = Splitting(smallest=size, window=window, seconds=seconds)
+            # half of the time for foresight, most of the rest for what is left to split; the release is yet to be made
+            seconds = task.seconds
+            how = Splitting(smallest=size, window=window, seconds=seconds / 2, limit=seconds * 0.9)
             labels = partition(tuples.columns, tuples.counts, costs, how).labels
         else:
             labels = TopDown(task, tuples, costs, relaxed=True, prefer="gain").run()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -7,7 +8,11 @@ import pytest
 
 from reference.recoding import hierarchy
 from shoal.errors import Cancelled, ParameterError, RequirementError
+from shoal.methods.base import Watch
 from shoal.methods.recode import Generalize
+from shoal.methods.recode._any_time import BranchAndBound
+from shoal.methods.recode._judge import Limits
+from shoal.methods.recode._lattice import Lattice
 from shoal.models import DistinctLDiversity, EntropyLDiversity, KAnonymity
 from shoal.quality import InformationLoss, Precision
 from shoal.tables import Frequencies, SensitiveAttribute
@@ -168,6 +173,18 @@ def test_a_limit_on_steps_leaves_a_gap() -> None:
 def test_a_time_limit_is_heeded() -> None:
     found = Generalize(suppression_limit=0, time_limit=1e-9).recode(FOUR, [KAnonymity(4)])
     assert found.bound <= found.value
+
+
+def test_boxes_that_wait_to_be_entered_are_kept_when_time_is_over() -> None:
+    lattice = Lattice(FOUR)
+    objective = InformationLoss().objective(FOUR)
+    search = BranchAndBound(lattice, objective, [KAnonymity(4)], Limits(0, deadline=-math.inf), Watch())
+    search._enter(0.0, lattice.bottom, lattice.top)
+    search._enter(0.25, lattice.bottom, (1, 1))
+    found = search.run()
+    assert found.checked == 1
+    assert not found.proved
+    assert found.bound <= 0.25
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from reference.recoding import hierarchy, released_texts
 from shoal.errors import Cancelled, ParameterError, RequirementError
-from shoal.methods.recode import Generalize, Iterate, Mondrian, Recode, Specialize, Subtree
+from shoal.methods.recode import Generalize, Iterate, Mondrian, Recode, Specialize, Subtree, _local
 from shoal.models import DistinctLDiversity, KAnonymity, TCloseness
 from shoal.quality import Discernibility
 from shoal.tables import Frequencies, SensitiveAttribute
@@ -154,3 +156,13 @@ def test_iterate_anonymises_the_remainder_with_another_node() -> None:
 def test_wrong_parameters_are_refused(method: type[Recode], parameters: dict[str, object], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         method(**parameters)
+
+
+@pytest.mark.parametrize("method", [Specialize(time_limit=20), Mondrian(time_limit=20)], ids=repr)
+def test_no_nodes_are_compared_when_time_is_over(method: Recode, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = iter([0.0, 0.0])  # the start, and how much is left for the draft
+    monkeypatch.setattr(_local, "time", SimpleNamespace(monotonic=lambda: next(seen, 21.0)))
+    monkeypatch.setattr(_local.LocalTask, "full_domain", lambda *_, **__: pytest.fail("the time was over"))
+    found = method.recode(table(AGE, ALL), [KAnonymity(4)])
+    assert np.bincount(found.recoding.classes).min() >= 4
+    assert "is not proved" in found.explain()
