@@ -176,8 +176,8 @@ def test_a_time_limit_is_heeded() -> None:
 
 
 def test_boxes_that_wait_to_be_entered_are_kept_when_time_is_over() -> None:
-    lattice = Lattice(FOUR)
     objective = InformationLoss().objective(FOUR)
+    lattice = Lattice(FOUR, objective.tables)
     search = BranchAndBound(lattice, objective, [KAnonymity(4)], Limits(0, deadline=-math.inf), Watch())
     search._enter(0.0, lattice.bottom, lattice.top)
     search._enter(0.25, lattice.bottom, (1, 1))
