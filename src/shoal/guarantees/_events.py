@@ -48,7 +48,8 @@ class Event:
     """
 
     name: ClassVar[str]
-    #: ``{columns!q}`` lists names in backticks, ``{columns!n:,}`` is how many there are, ``{rho!f:.4g}`` is a float
+    #: ``{columns!q}`` lists names in backticks, ``{columns!c}`` says that they are columns, ``{columns!n:,}`` is how
+    #: many there are, ``{records:record}`` counts records in words, ``{rho!f:.4g}`` is a float
     sentence: ClassVar[str]
 
     def __init_subclass__(cls) -> None:
@@ -128,13 +129,9 @@ class Pseudonymized(Event):
     name = "pseudonymized"
     columns: tuple[str, ...]
     algorithm: str = "HMAC-SHA-256"
-
-    def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
-        return (
-            f"Replaced the identifying {_columns(self.columns)} by {self.algorithm} pseudonyms; "
-            "whoever holds the key can link them back."
-        )
+    sentence = (
+        "Replaced the identifying {columns!c} by {algorithm} pseudonyms; whoever holds the key can link them back."
+    )
 
 
 class LeftOut(Event):
@@ -143,10 +140,7 @@ class LeftOut(Event):
     name = "left-out"
     records: int
     columns: tuple[str, ...]
-
-    def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
-        return f"Left out {counted(self.records, 'record')} with missing values in {_columns(self.columns)}."
+    sentence = "Left out {records:record} with missing values in {columns!c}."
 
 
 class Bounded(Event):
@@ -377,16 +371,6 @@ def budget(events: Iterable[Event]) -> Budget:
     )
 
 
-class _Sentences(Formatter):
-    _conversions: ClassVar[dict[str | None, Callable[[Any], object]]] = {"q": quoted, "n": len, "f": float}
-
-    def convert_field(self, value: object, conversion: str | None) -> object:
-        return self._conversions[conversion](value) if conversion else value
-
-
-_SENTENCES = _Sentences()
-
-
 def _tuples(value: object) -> object:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
@@ -403,3 +387,17 @@ def _plain(value: object) -> object:
     if isinstance(value, Fraction):
         return str(value)
     return [_plain(entry) for entry in value] if isinstance(value, tuple) else value
+
+
+class _Sentences(Formatter):
+    _conversions: ClassVar[dict[str, Callable[[Any], object]]] = {"q": quoted, "c": _columns, "n": len, "f": float}
+
+    def convert_field(self, value: object, conversion: str | None) -> object:
+        return self._conversions[conversion](value) if conversion else value
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        noun = len(format_spec) > 1 and format_spec.isalpha()
+        return counted(value, format_spec) if noun else format(value, format_spec)
+
+
+_SENTENCES = _Sentences()

@@ -16,10 +16,6 @@ from shoal.exact import Number, positive, rational
 
 __all__ = ["CategoricalPrior", "NumericPrior", "Prior", "as_array"]
 
-LARGEST_SIZE = 1 << 20
-# sums of weights stay exact in 64-bit integers
-WEIGHT_BITS = 60
-
 
 @dataclass(frozen=True, slots=True, init=False)
 class CategoricalPrior:
@@ -126,6 +122,11 @@ class NumericPrior:
 
 
 Prior = CategoricalPrior | NumericPrior
+
+
+LARGEST_SIZE = 1 << 20
+# sums of weights stay exact in 64-bit integers
+WEIGHT_BITS = 60
 
 
 def _size(low: Number, high: Number, step: Number) -> int:

@@ -122,14 +122,9 @@ class Ledger:
         key: Path | None = None,
         anchor: Path | None = None,
     ) -> Self:
-        """Make a ledger for one table and the budget of all analysts together.
+        """Make a ledger, a file, for one table and the budget of all analysts together.
 
-        Parameters
-        ----------
-        path
-            The file to make; its key and anchor are made beside it unless other places are given.
-        unit
-            Whose losses are counted; it stays as it is.
+        Its key and anchor are made beside it unless other places are given. The unit whose losses are counted stays.
         """
         path = Path(path)
         key_path, anchor_path = key or beside(path, "key"), anchor or beside(path, "head")

@@ -1,6 +1,6 @@
 import pytest
 
-from shoal.guarantees import Event, Filtered, Suppressed
+from shoal.guarantees import Event, Filtered, LeftOut, Pseudonymized, Suppressed
 
 
 def test_a_sentence_has_the_fields_in_their_places() -> None:
@@ -21,3 +21,12 @@ def test_an_event_cannot_be_changed() -> None:
 def test_a_step_that_is_no_kind_of_event_is_not_read(name: str) -> None:
     with pytest.raises(KeyError):
         Event.from_json({"step": name})
+
+
+def test_columns_and_numbers_are_said_in_words() -> None:
+    one, two = LeftOut(records=1, columns=("a",)), LeftOut(records=2000, columns=("a", "b"))
+    assert one.describe() == "Left out 1 record with missing values in column `a`."
+    assert two.describe() == "Left out 2,000 records with missing values in columns `a`, `b`."
+    assert Pseudonymized(columns=("id",)).describe() == (
+        "Replaced the identifying column `id` by HMAC-SHA-256 pseudonyms; whoever holds the key can link them back."
+    )

@@ -42,7 +42,10 @@ class TMicroaggregate(PartitionMethod):
     form
         What is released: ``microaggregated``, ``generalized`` or ``anatomy``; see :data:`Form`.
     strategy
-        ``"best"``, ``"closeness-first"`` or ``"merge-first"``; see `microaggregate_points`.
+        ``"merge-first"``: clusters of the least size that the models allow; then failing clusters are merged with
+        their neighbours. Good for weak promises. ``"closeness-first"``: classes have about the right distribution
+        from the beginning; better the stronger closeness is. ``"best"``: both, and the one with the lower sum of
+        squared errors is kept; closeness first alone where there are more than 200,000 records.
 
     Guarantee
     ---------
@@ -89,26 +92,10 @@ def microaggregate_points(
 ) -> Partition:
     """Partition records into homogeneous classes that satisfy all models.
 
-    Parameters
-    ----------
-    places
-        The quasi-identifiers as points.
-    sensitive, codes
-        The confidential attributes that models look at, and their codes, one row per record.
-    models
-        What every class must satisfy, for example ``TCloseness("charge", 0.2)`` and ``KAnonymity(5)``.
-    strategy
-        ``"merge-first"``: clusters of the least size that the models allow; then failing clusters are merged with
-        their neighbours. Good for weak promises. ``"closeness-first"``: classes have about the right distribution
-        from the beginning; better the stronger closeness is. ``"best"``: both, and the one with the lower sum of
-        squared errors is kept; closeness first alone where there are more than 200,000 records.
-    clusters
-        Makes the classes to begin with, of at least so many records; by default MDAV does.
-    persons
-        The person of every record; without, every record is of a person of its own. Classes to begin with have so many
-        records; those that have too few persons are merged with their neighbours, before values are looked at.
-    shown
-        Whether quasi-identifiers are released as they are; see `readings`.
+    ``codes`` has one row per record. ``clusters`` makes the classes to begin with, of at least so many records; by
+    default MDAV does. ``persons`` is the person of every record; without, every record is of a person of its own.
+    Classes to begin with have so many records; those that have too few persons are merged with their neighbours, before
+    values are looked at. ``shown`` says whether quasi-identifiers are released as they are; see `readings`.
 
     Guarantee
     ---------

@@ -44,14 +44,10 @@ class PairsChosen(Event):
     #: The epsilon of each choice, and what all of them lose together.
     epsilon_each: Fraction
     rho: Fraction
-
-    def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
-        return (
-            f"Chose {counted(len(self.pairs), 'pair')} of columns and their levels from {self.candidates:,} "
-            f"candidates by exact exponential mechanisms (epsilon {float(self.epsilon_each):.4g} each, rho "
-            f"{float(self.rho):.4g} together)."
-        )
+    sentence = (
+        "Chose {pairs!n:pair} of columns and their levels from {candidates:,} candidates by exact exponential "
+        "mechanisms (epsilon {epsilon_each!f:.4g} each, rho {rho!f:.4g} together)."
+    )
 
 
 class JointTrimmed(Event):
