@@ -189,10 +189,13 @@ def _alike(table: Table, by: Sequence[str], column: str) -> int:
     names = [f"q{i}" for i in range(len(by))]
     keys = {each: key(records[name]) for each, name in zip(names, by, strict=True)}
     chosen = records.select(**keys, secret=records[column])
-    # counted with the secret first: engines are slow at counting the different ones of every class
-    held = chosen.group_by([*names, "secret"]).aggregate(times=chosen.count())
-    classes = held.group_by(names).aggregate(times=held.times.sum(), different=held.count())
-    same = classes.filter(classes.different == 1)
+    secret = chosen.secret
+    # the least and the greatest: engines are slow at counting the different ones of every class
+    classes = chosen.group_by(names).aggregate(
+        times=chosen.count(), present=secret.count(), least=secret.min(), greatest=secret.max()
+    )
+    one = (classes.present == classes.times) & (classes.least == classes.greatest)
+    same = classes.filter((classes.present == 0) | one)
     with quiet(table.source.name):
         found = table.engine.fetch(same.aggregate(records=same.times.sum()))["records"][0].as_py()
     return int(found or 0)
