@@ -68,7 +68,7 @@ template <size_t STRIDE> class Histograms {
 
     void at(const Table &table) { table_ = &table; }
     int64_t records() const { return records_; }
-    size_t values() const { return values_; }
+    size_t values() const { return STRIDE; }
     const std::vector<double> &quotas() const { return quotas_; }
 
     template <class Use> void each(const Class &each, Use use) const {
@@ -77,8 +77,12 @@ template <size_t STRIDE> class Histograms {
     }
 
     void count(const Class &each, std::vector<int64_t> &totals, int64_t sign) const {
-        const int32_t *counts = of(each);
-        for (size_t v = 0; v < values_; ++v) totals[v] += sign * counts[v];
+        const int32_t *SHOAL_RESTRICT counts = of(each);
+        int64_t *SHOAL_RESTRICT sums = totals.data();
+        if (sign > 0)
+            for (size_t v = 0; v < STRIDE; ++v) sums[v] += counts[v];
+        else
+            for (size_t v = 0; v < STRIDE; ++v) sums[v] -= counts[v];
     }
 
     // Compare with a release from now on; return how far it is from the one before, by the distance that both have.
@@ -306,7 +310,7 @@ template <size_t STRIDE> class Pruned {
             hunt.learn(depth, here.records, excess(here));
             if (hunt.beaten(here.records, excess(here))) continue;
             for (size_t j = depth + 1; j < attributes_.size(); ++j) note(table, j, here.rises.data() + first_[j]);
-            raise(table, tables_[depth], attributes_[depth], steps_[depth][step]);
+            raise(table, depth, step);
             descend(depth + 1, tables_[depth], here, hunt, visit);
         }
     }
@@ -351,27 +355,51 @@ template <size_t STRIDE> class Pruned {
     }
 
     // Write the large runs to another table, at a step of an attribute.
-    void raise(Table &from, Table &to, const Attribute &attribute, const Step &step) {
-        const uint64_t field = attribute.mask << attribute.shift;
+    void raise(Table &from, size_t depth, size_t number) {
+        const Attribute &attribute = attributes_[depth];
+        const Step &step = steps_[depth][number];
+        Table &to = tables_[depth];
         to.made_from(from);
         for (const Run &run : small_) std::fill(to.into.data() + run.start, to.into.data() + run.end, NONE);
-        size_t rows = 0;
         for (const Run &run : large_) {
-            const uint64_t code = step.codes[code_of(from.keys[run.start], attribute)];
-            const Entry *entries = sorted(from.keys.data(), run, field, code << attribute.shift);
-            for (size_t i = 0; i < run.end - run.start; ++i) {
-                const size_t row = entries[i].row;
-                if (i && entries[i].key == entries[i - 1].key) {
-                    to.sizes[rows - 1] += from.sizes[row];
-                } else {
-                    to.keys[rows] = entries[i].key;
-                    to.sizes[rows] = from.sizes[row];
-                    to.costs[rows++] = from.costs[row] + step.added[code_of(from.keys[row], attribute)];
-                }
-                to.into[row] = static_cast<uint32_t>(rows - 1);
+            const uint64_t code = step.codes[code_of(from.keys[run.start], attribute)] << attribute.shift;
+            if (depth + 1 == attributes_.size())
+                gather(from, to, run, attribute, step, code);
+            else if (number == 0)
+                for (size_t row = run.start; row < run.end; ++row) add(from, to, row, from.keys[row], 0.0);
+            else
+                merge(from, to, run, attribute, step, code);
+        }
+    }
+
+    static void add(const Table &from, Table &to, size_t row, uint64_t key, double added) {
+        to.keys[to.rows] = key;
+        to.sizes[to.rows] = from.sizes[row];
+        to.costs[to.rows] = from.costs[row] + added;
+        to.into[row] = static_cast<uint32_t>(to.rows++);
+    }
+
+    // A run up to the last attribute is one class.
+    static void gather(const Table &from, Table &to, const Run &run, const Attribute &attribute, const Step &step, uint64_t code) {
+        const uint64_t key = from.keys[run.start], field = attribute.mask << attribute.shift;
+        add(from, to, run.start, (key & ~field) | code, step.added[code_of(key, attribute)]);
+        for (size_t row = run.start + 1; row < run.end; ++row) {
+            to.sizes[to.rows - 1] += from.sizes[row];
+            to.into[row] = static_cast<uint32_t>(to.rows - 1);
+        }
+    }
+
+    void merge(const Table &from, Table &to, const Run &run, const Attribute &attribute, const Step &step, uint64_t code) {
+        const Entry *entries = sorted(from.keys.data(), run, attribute.mask << attribute.shift, code);
+        for (size_t i = 0; i < run.end - run.start; ++i) {
+            const size_t row = entries[i].row;
+            if (i && entries[i].key == entries[i - 1].key) {
+                to.sizes[to.rows - 1] += from.sizes[row];
+                to.into[row] = static_cast<uint32_t>(to.rows - 1);
+            } else {
+                add(from, to, row, entries[i].key, step.added[code_of(from.keys[row], attribute)]);
             }
         }
-        to.rows = rows;
     }
 
     // Return the rows of a run, ascending by their new keys.

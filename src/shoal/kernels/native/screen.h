@@ -155,8 +155,8 @@ template <class Histograms> class Removal {
                     open_ = open_ || verdict == Verdict::open;
                     if (verdict == Verdict::refused)
                         suppress(each), removed = true;
-                    else
-                        left_[kept++] = each;
+                    else if (&left_[kept++] != &each)
+                        left_[kept - 1] = each;
                 }
                 left_.resize(kept);
                 if (beaten(lost_, excess_)) return true;

@@ -22,7 +22,8 @@ from shoal.tables import Recoding
 
 __all__ = ["BranchAndBound", "Found"]
 
-#: Nodes checked one by one before boxes are swept; lattices with fewer nodes than the second number are not swept.
+#: Nodes checked one by one before boxes are swept, a quarter of them where a sweep looks at coarse nodes first;
+#: lattices with fewer nodes than the second number are not swept.
 _PATIENCE, _WORTH_IT = 16, 128
 #: Tuples times nodes of a box that is swept in one go: about a second's work.
 _SWEPT = 2**27
@@ -180,7 +181,8 @@ class BranchAndBound:
     def _sweep(self, low: Levels, high: Levels) -> bool:
         """Refute the nodes of a box all at once where the bounds of boxes do not see what a model asks for."""
         objective = self._objective
-        if self._screen is None or self._nodes < _WORTH_IT or self._checked < _PATIENCE:
+        patience = _PATIENCE // 4 if self._counts_values else _PATIENCE
+        if self._screen is None or self._nodes < _WORTH_IT or self._checked < patience:
             return False
         if not isinstance(objective, CellObjective) or not objective.superadditive:
             return False
