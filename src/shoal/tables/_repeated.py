@@ -19,7 +19,8 @@ __all__ = ["COPIES", "counted_form", "repeated", "writable", "write_repeated"]
 
 #: The column of a counted record that says how often it is there.
 COPIES = f"{OURS}copies__"
-_COPY = f"{OURS}copy__"
+_START, _COPY = f"{OURS}start__", f"{OURS}copy__"
+_LIST = 1 << 20  # copies that an engine lists at a time
 _GROUP = 1 << 20  # records of a row group: what memory holds at a time
 Part = tuple[pa.RecordBatch, Counts]
 
@@ -29,7 +30,10 @@ def repeated(counted: ir.Table) -> ir.Table:
     import ibis
 
     names = [name for name in counted.columns if name != COPIES]
-    return counted.mutate(**{_COPY: ibis.range(0, counted[COPIES]).unnest()}).select(*names)
+    # a list of all copies of one record might not fit in memory
+    parts = counted.mutate(**{_START: ibis.range(0, counted[COPIES], _LIST).unnest()})
+    own = ibis.least(parts[COPIES] - parts[_START], _LIST)
+    return parts.mutate(**{_COPY: ibis.range(0, own).unnest()}).select(*names)
 
 
 def counted_form(expression: ir.Table) -> ir.Table | None:
@@ -39,7 +43,7 @@ def counted_form(expression: ir.Table) -> ir.Table | None:
     operation = expression.op()
     while isinstance(operation, ops.Project):
         if isinstance(operation.values.get(_COPY), ops.Unnest):
-            return operation.parent.to_expr().select(*expression.columns, COPIES)
+            return operation.parent.parent.to_expr().select(*expression.columns, COPIES)
         if any(not isinstance(each, ops.Field) or each.name != name for name, each in operation.values.items()):
             return None
         operation = operation.parent

@@ -56,6 +56,13 @@ def test_chosen_columns_keep_the_counted_form_and_are_written_from_it(columns, t
     ]
 
 
+@pytest.mark.parametrize("listed", [1, 3, 7, 1000])
+def test_an_engine_repeats_records_a_few_at_a_time(listed, monkeypatch) -> None:
+    monkeypatch.setattr(_repeated, "_LIST", listed)
+    engine = DuckDBEngine()
+    assert engine.fetch(repeated(engine.stage(COUNTED))).to_pylist() == WRITTEN_OUT
+
+
 def test_what_changes_values_or_drops_records_has_no_counted_form() -> None:
     records = repeated(DuckDBEngine().stage(COUNTED))
     assert counted_form(records.mutate(age=records.age + 1)) is None
