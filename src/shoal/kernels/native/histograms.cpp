@@ -212,6 +212,12 @@ class Frontier : public shoal::Hunt {
         }
     }
 
+    // The node breaks what is asked for. If nothing may be suppressed, all classes are compared with the same release, and
+    // a class that mixes others is no farther from it than they are: finer nodes break it, too.
+    void failed() {
+        if (allowed_ == 0 && !strides_.empty()) learn(strides_.size() - 1, 1, 0.0);
+    }
+
   private:
     size_t first(size_t depth) const {
         size_t node = 0;
@@ -462,6 +468,7 @@ int64_t screened(const Box &box, const Ground &ground, std::vector<shoal::Order>
         for (size_t i = 0; i < table.rows; ++i)
             large.push_back({uint32_t(i), uint32_t(i + 1), table.sizes[i], table.costs[i], 0.0, 0.0});
         const shoal::Excess least = removal.least(large, lost, excess, beaten);
+        if (std::isinf(least.cost)) hunt.failed();
         hunt.offer(least, removal.lost());
     };
     Table table = table_of<STRIDE>(box.rows, box.target, box.keys, box.counts, box.costs);
