@@ -23,6 +23,8 @@ ROUNDING = 1e-9
 _TIE = 1e-11
 #: Sensitive values that the compiled kernel counts in an array for every class, and the numbers in all its arrays.
 _FEW, _STORE = 64, 2**26
+#: It counts records in 32 bits.
+_RECORDS = 2**31
 #: Fractions are compared exactly up to this numerator and denominator.
 _LARGEST = 2**40
 
@@ -97,9 +99,11 @@ class Screening(NamedTuple):
     orders: Sequence[Order] = ((),)
 
 
-def counts_values(values: int, classes: int, axes: int) -> bool:
+def counts_values(values: int, classes: int, axes: int, records: int) -> bool:
     """Return whether the compiled kernel counts the values of every class, and looks at coarse nodes first."""
-    return hasattr(library(), "shoal_screen_histograms") and values <= _FEW and classes * values * (axes + 1) <= _STORE
+    places = 1 << max(values - 1, 0).bit_length()
+    fits = places <= _FEW and classes * places * (axes + 1) <= _STORE and records < _RECORDS
+    return fits and hasattr(library(), "shoal_screen_histograms")
 
 
 def screen(
@@ -118,7 +122,7 @@ def screen(
     budget
         How many classes may be looked at where :func:`counts_values`; the result is None if that is not enough.
     """
-    if counts_values(1 << start.target, len(start.keys), len(start.axes)):
+    if counts_values(1 << start.target, len(start.keys), len(start.axes), int(start.counts.sum())):
         return screen_histograms(start, floors, asked, budget=budget)
     asked = asked._replace(orders=[[each.relaxed() for each in order] for order in asked.orders])
     # kernels that were built from older sources do not have it

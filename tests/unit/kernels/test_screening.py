@@ -116,3 +116,14 @@ def test_a_sweep_that_takes_too_long_is_given_up() -> None:
     floors = [np.array([0.0, 8.0])]
     assert screening.screen_histograms(two_values([4, 0, 1, 3]), floors, asked, budget=3) is None
     assert screening.screen_histograms(two_values([4, 0, 1, 3]), floors, asked, budget=4) is not None
+
+
+@compiled
+@pytest.mark.parametrize(
+    ("values", "classes", "records", "counted"),
+    [(64, 1000, 10**6, True), (65, 1000, 10**6, False), (64, 10**6, 10**6, False), (2, 2, 2**31, False)],
+)
+def test_values_are_counted_where_they_and_their_numbers_fit(
+    values: int, classes: int, records: int, counted: bool
+) -> None:
+    assert screening.counts_values(values, classes, 8, records) is counted

@@ -84,7 +84,7 @@ class BranchAndBound:
         self._smallest = self._judge.smallest
         self._screen = self._screened()
         values = 0 if self._screen is None else lattice.frequencies.sensitive[self._screen[0]].size
-        self._counts_values = counts_values(values, lattice.leaves, len(lattice.heights))
+        self._counts_values = counts_values(values, lattice.leaves, len(lattice.heights), self._judge.records)
         self._largest_sweep = _NODES
         self._records = self._judge.records
         self._bases: dict[Levels, float] = {}
