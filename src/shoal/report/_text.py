@@ -36,11 +36,8 @@ def summary(release: Made) -> str:
 
 def _people(found: Sequence[PeopleFigures]) -> list[str]:
     """Return the risk of persons with all their records, and of households: before, and after where it is known."""
-    lines = []
-    for title, rows in people_rows(found).items() if found else ():
-        lines.append(f"{title:<26}before" + "      after" * (len(found) == 2))
-        lines += [f"  {name:<20}{' '.join(f'{cell:>10}' for cell in cells)}" for name, *cells in rows]
-    return lines
+    sections = people_rows(found).items() if found else ()
+    return [line for title, rows in sections for line in _beside(title, ("before", "after")[: len(found)], rows)]
 
 
 def render_text(document: Document) -> str:
@@ -91,13 +88,17 @@ def _quality(measures: Mapping[str, float | None]) -> list[str]:
 
 def _risk(title: str, names: Sequence[str], shown: Sequence[Risk | Reidentification]) -> list[str]:
     """Return the risk of a table as lines; of two tables, the one before and the one after."""
-    lines = [f"{clean(title):<26}before      after" if len(shown) == 2 else clean(title)]
     # the risk before says nothing of persons where it was not asked for
-    for name, *cells in itertools.zip_longest((*names, FEWEST), *map(risk_figures, shown), fillvalue=""):
-        if not any(cells):
-            continue
-        lines.append(f"  {name:<20}{' '.join(f'{cell:>10}' for cell in cells)}")
-    return lines
+    rows = itertools.zip_longest((*names, FEWEST), *map(risk_figures, shown), fillvalue="")
+    return _beside(clean(title), ("before", "after") if len(shown) == 2 else (), [row for row in rows if any(row[1:])])
+
+
+def _beside(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return figures as lines, those of two tables beside each other."""
+    width = max(10, *(len(cell) for _, *cells in rows for cell in cells)) if rows else 10
+    first = f"{title:<{16 + width}}{header[0]}" if header else title
+    lines = [" ".join([first, *(f"{word:>{width}}" for word in header[1:])])]
+    return lines + [f"  {name:<20}{' '.join(f'{cell:>{width}}' for cell in cells)}" for name, *cells in rows]
 
 
 def _wrapped(sentence: str, *, indent: str) -> list[str]:
