@@ -10,7 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shoal.kernels import Counts, Floats
-from shoal.tables._engine import ROW, key, quiet
+from shoal.tables._engine import OURS, ROW, key, quiet
+from shoal.tables._repeated import COPIES, repeated
 from shoal.tables._table import Table, numbered
 
 __all__ = [
@@ -24,7 +25,7 @@ __all__ = [
     "repeat",
 ]
 
-_ORDER, _COPIES, _COPY = "__shoal_order__", "__shoal_copies__", "__shoal_copy__"
+_ORDER = f"{OURS}order__"
 
 
 def distinct_values(table: Table, name: str) -> pa.ChunkedArray:
@@ -114,11 +115,8 @@ def repeat(table: Table, rows: pa.Table, counts: npt.NDArray[np.int64]) -> Table
     >>> repeat(on, pa.table({"town": ["Ulm", None]}), np.array([2, 1])).to_arrow()["town"].to_pylist()
     ['Ulm', 'Ulm', None]
     """
-    import ibis
-
     numbered = rows.append_column(_ORDER, pa.array(np.arange(len(rows), dtype=np.int64)))
     with quiet(table.source.name):
-        staged = table.engine.stage(numbered.append_column(_COPIES, pa.array(counts, pa.int64())))
-        copies = staged.mutate(**{_COPY: ibis.range(0, staged[_COPIES]).unnest()})
-        expression = copies.order_by(_ORDER).select(*rows.column_names)
+        staged = table.engine.stage(numbered.append_column(COPIES, pa.array(counts, pa.int64())))
+        expression = repeated(table.engine.apart(staged.order_by(_ORDER)).select(*rows.column_names, COPIES))
     return replace(table, expression=expression, schema=None, left_out=0)
