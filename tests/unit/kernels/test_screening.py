@@ -101,6 +101,47 @@ def test_distances_that_are_carried_along_decide_as_those_computed_anew(seed: in
 
 
 @pytest.mark.parametrize("screen", SCREENS)
+def test_what_is_far_from_all_may_stay_where_the_others_go(screen: Any) -> None:
+    # at first (1, 0) and (0, 1) are both far from (3/5, 2/5); without the second the first is all there is
+    stages = [Proportions(distance=Fraction(t, 20), exact=True) for t in (9, 4)]
+    asked = Screening(smallest=1, allowed=400, loss=1.0, scale=1000.0, best=1.0, orders=[stages[-1:], stages])
+    found, bounds = screen(two_values([600, 0, 0, 400]), [np.array([0.0, 2000.0])], asked)
+    assert (found.tolist(), bounds.tolist()) == ([0], [0.4])
+
+
+@compiled
+@pytest.mark.parametrize("ground", [GROUNDS[0], GROUNDS[2]])
+@pytest.mark.parametrize("seed", range(12))
+def test_what_coarse_nodes_force_finer_ones_to_lose_rules_out_no_good_node(seed: int, ground: Ground | None) -> None:
+    """Half of the values stand for the lower part of an attribute, and few records may be suppressed."""
+    numbers = np.random.default_rng(seed)
+    halves = tuple(np.arange(size, dtype=np.int32) // 2 for size in (16, 8, 4, 2))
+    axes = tuple(
+        BoxAttribute(shift=shift, bits=4, maps=halves, costs=tuple(np.full(16 >> s, s / 8) for s in range(5)))
+        for shift in (7, 3)
+    )
+    keys = np.flatnonzero(numbers.random(1 << 11) < 0.6).astype(np.uint64)
+    skewed = np.where(((keys >> np.uint64(7)) < numbers.integers(3, 13)) == (keys % 8 < 4), 1 + 3 * (seed % 4), 1)
+    start = Start(keys, numbers.integers(1, 9, len(keys)) * skewed, axes, 3)
+    records = int(start.counts.sum())
+    stages = [Proportions(distance=Fraction(t, 40), exact=True, ground=ground) for t in (18, 12, 8)]
+    for share in (0.02, 0.1, 0.4):
+        asked = Screening(
+            smallest=3,
+            allowed=int(share * records),
+            loss=1.0,
+            scale=float(records),
+            best=1.5,
+            orders=[stages[-1:], stages],
+        )
+        found, bounds = screening.screen_histograms(start, [np.arange(5) / 8 * records] * 2, asked) or ([], [])
+        expected, wanted = screening.screen_numpy(start, [np.arange(5) / 8 * records] * 2, asked)
+        assert len(found)
+        assert list(found) == expected.tolist()
+        assert bounds == pytest.approx(wanted, abs=1e-12)
+
+
+@pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize(("t", "lost"), [(Fraction(3, 8), 0), (Fraction(3, 8) - Fraction(1, 10**11), 8)])
 def test_a_class_just_at_the_distance_is_decided_exactly(screen: Any, t: Fraction, lost: int) -> None:
     # both classes are at 3/8, which no rounding may move

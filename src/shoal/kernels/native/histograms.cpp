@@ -5,6 +5,7 @@ namespace {
 
 using shoal::Attribute;
 using shoal::Class;
+using shoal::Far;
 
 constexpr uint32_t NONE = std::numeric_limits<uint32_t>::max();
 
@@ -43,7 +44,21 @@ struct Ground {
     std::vector<std::pair<int32_t, int32_t>> ranges;
     double unit;
     bool ordered; // ranges end with each of the values; those that the release does not have are left out
-    bool equal;   // ranges are single values
+
+    // Whether the ranges are the single values.
+    bool equal() const { return divides() && unit == 1.0 && ranges.back().second == static_cast<int32_t>(ranges.size()); }
+
+    // Whether the ranges divide all values, as often as the unit says.
+    bool divides() const {
+        int32_t last = 0, at = 0;
+        double times = 0.0;
+        for (const auto &range : ranges) last = std::max(last, range.second);
+        for (const auto &[start, end] : ranges) {
+            if (ordered || start != at) return false;
+            at = end == last ? 0 : end, times += end == last;
+        }
+        return at == 0 && times == unit;
+    }
 };
 
 template <size_t STRIDE>
@@ -60,10 +75,22 @@ SHOAL_CLONES void equal_distances(const int32_t *values, const double *quotas, C
     }
 }
 
+template <size_t STRIDE>
+SHOAL_CLONES void equal_weights(const int32_t *values, const double *quotas, Far *classes, size_t number) {
+    for (size_t i = 0; i < number; ++i) {
+        const int32_t *counts = values + classes[i].start * STRIDE;
+        double sums[4] = {0.0, 0.0, 0.0, 0.0};
+        for (size_t v = 0; v < STRIDE; v += 4)
+            for (size_t lane = 0; lane < 4; ++lane)
+                sums[lane] += static_cast<double>(counts[v + lane]) < quotas[v + lane] * classes[i].size ? quotas[v + lane] : 0.0;
+        classes[i].weight = sums[0] + sums[1] + (sums[2] + sums[3]);
+    }
+}
+
 template <size_t STRIDE> class Histograms {
   public:
     Histograms(size_t values, Ground ground)
-        : values_(values), ground_(std::move(ground)), quotas_(STRIDE, 0.0),
+        : values_(values), ground_(std::move(ground)), equal_(ground_.equal()), divides_(ground_.divides()), quotas_(STRIDE, 0.0),
           weights_(ground_.ranges.size(), 1.0), unit_(2 * ground_.unit), sums_(values + 1) {}
 
     void at(const Table &table) { table_ = &table; }
@@ -95,11 +122,30 @@ template <size_t STRIDE> class Histograms {
     }
 
     void measure(std::vector<Class> &classes) {
-        if (ground_.equal) return equal_distances<STRIDE>(table_->values.data(), quotas_.data(), classes.data(), classes.size());
+        if (equal_) return equal_distances<STRIDE>(table_->values.data(), quotas_.data(), classes.data(), classes.size());
         for (Class &each : classes) each.distance = distance(each), each.drift = 0.0;
     }
 
     double distance(const Class &each) { return between(of(each), static_cast<double>(each.size)); }
+
+    // Whether a distance is the greatest difference between two means of weights from 0 to 1, whatever is suppressed.
+    bool has_weights() const { return divides_; }
+
+    // Note the mean, in the release, of the weights that tell classes from it: a value counts once for each range of which
+    // the class has too few, divided by the unit.
+    void weigh(std::vector<Far> &classes) const {
+        if (equal_) return equal_weights<STRIDE>(table_->values.data(), quotas_.data(), classes.data(), classes.size());
+        for (Far &each : classes) {
+            const int32_t *counts = table_->values.data() + each.start * STRIDE;
+            double found = 0.0;
+            for (const auto &[start, end] : ground_.ranges) {
+                double quota = 0.0, count = 0.0;
+                for (int32_t v = start; v < end; ++v) quota += quotas_[v], count += counts[v];
+                if (count < quota * each.size) found += quota;
+            }
+            each.weight = found / ground_.unit;
+        }
+    }
 
 #if defined(__SIZEOF_INT128__)
     // The distance as an integer, of at most unit times the size of the class times the records of the release.
@@ -137,7 +183,7 @@ template <size_t STRIDE> class Histograms {
     // The distance between the proportions of `counts` and those of the release.
     template <class Count> double between(const Count *counts, double size) {
         double running = 0.0, found = 0.0;
-        if (ground_.equal) {
+        if (equal_) {
             for (size_t v = 0; v < values_; ++v) found += std::abs(static_cast<double>(counts[v]) - quotas_[v] * size);
             return found / (2 * size);
         }
@@ -152,6 +198,7 @@ template <size_t STRIDE> class Histograms {
 
     const size_t values_;
     const Ground ground_;
+    const bool equal_, divides_;
     std::vector<int64_t> totals_; // what classes are compared with
     int64_t records_ = 1;
     std::vector<double> quotas_, weights_;
@@ -212,10 +259,15 @@ class Frontier : public shoal::Hunt {
         }
     }
 
+    // So much is suppressed at this node and at all finer ones.
+    void force(int64_t lost, double excess) {
+        if (!strides_.empty()) learn(strides_.size() - 1, lost, excess);
+    }
+
     // The node breaks what is asked for. If nothing may be suppressed, all classes are compared with the same release, and
     // a class that mixes others is no farther from it than they are: finer nodes break it, too.
     void failed() {
-        if (allowed_ == 0 && !strides_.empty()) learn(strides_.size() - 1, 1, 0.0);
+        if (allowed_ == 0) force(1, 0.0);
     }
 
   private:
@@ -468,6 +520,7 @@ int64_t screened(const Box &box, const Ground &ground, std::vector<shoal::Order>
         for (size_t i = 0; i < table.rows; ++i)
             large.push_back({uint32_t(i), uint32_t(i + 1), table.sizes[i], table.costs[i], 0.0, 0.0});
         const shoal::Excess least = removal.least(large, lost, excess, beaten);
+        hunt.force(lost + removal.forced().records, excess + removal.forced().cost);
         if (std::isinf(least.cost)) hunt.failed();
         hunt.offer(least, removal.lost());
     };
@@ -488,7 +541,7 @@ SHOAL_API int64_t shoal_screen_histograms(int64_t rows, int32_t number, int32_t 
                                           const double *costs, const int32_t *steps, const int32_t *shifts,
                                           const int32_t *bits, const int64_t *lengths, const int32_t *maps,
                                           const double *changes, const double *floors, int64_t *found, double *bounds) {
-    Ground ground{{}, unit, ordered != 0, !ordered && unit == 1.0 && ranges == values};
+    Ground ground{{}, unit, ordered != 0};
     for (int32_t i = 0; i < ranges; ++i) ground.ranges.emplace_back(starts[i], ends[i]);
     Frontier hunt(number, steps, floors, std::accumulate(counts, counts + rows, int64_t(0)), allowed, scale, best,
                   found, bounds);

@@ -99,19 +99,37 @@ struct Class {
     double cost, distance, drift;
 };
 
+// A class that is too far from all others: where its rows are, and the mean of the weights that say so.
+struct Far {
+    uint32_t start;
+    double size, distance, weight;
+};
+
+// Records that finer nodes suppress as well, and what that costs more than keeping them.
+struct Forced {
+    int64_t records = 0;
+    double cost = 0.0;
+};
+
 // Follows what becomes of the classes of a node. `Histograms` knows their sensitive values.
 template <class Histograms> class Removal {
   public:
     Removal(Histograms &histograms, std::vector<Order> orders, double loss)
-        : histograms_(histograms), orders_(std::move(orders)), loss_(loss) {}
+        : histograms_(histograms), orders_(std::move(orders)), loss_(loss),
+          foresees_(histograms.has_weights() && std::all_of(orders_.begin(), orders_.end(), ends_exactly)) {}
 
     // Return the least cost of suppression that an order may lead to, when `lost` records are suppressed already.
-    template <class Beaten> Excess least(const std::vector<Class> &large, int64_t lost, double excess, Beaten beaten) {
+    template <class Beaten> Excess least(std::vector<Class> &large, int64_t lost, double excess, Beaten beaten) {
         Excess least;
+        forced_ = {};
         if (beaten(lost, excess)) return least;
         measure(large);
+        if (foresees_) force(lost, excess, beaten);
+        if (beaten(lost + forced_.records, excess + forced_.cost)) return least;
         for (const Order &order : orders_) {
             lost_ = lost, excess_ = excess, open_ = order.empty();
+            if (refuted_at_once(order, beaten)) continue;
+            lost_ = lost, excess_ = excess;
             left_ = large_, totals_ = whole_, drift_ = 0.0;
             if (!order.empty()) histograms_.compare(totals_);
             if (refuted(order, beaten)) continue;
@@ -124,12 +142,15 @@ template <class Histograms> class Removal {
     // How many records are suppressed where that costs least.
     int64_t lost() const { return least_lost_; }
 
+    // What is suppressed beside small classes at this node and at all finer ones.
+    const Forced &forced() const { return forced_; }
+
   private:
     enum class Verdict { kept, refused, open };
 
     // Note how frequent the values are before any order removes classes, and how far the classes are from that.
-    void measure(const std::vector<Class> &large) {
-        large_ = large;
+    void measure(std::vector<Class> &large) {
+        large_.swap(large);
         if (std::all_of(orders_.begin(), orders_.end(), [](const Order &order) { return order.empty(); })) return;
         whole_.assign(histograms_.values(), 0);
         for (const Class &each : large_) histograms_.count(each, whole_, 1);
@@ -138,8 +159,69 @@ template <class Histograms> class Removal {
             histograms_.measure(large_);
     }
 
+    static bool ends_exactly(const Order &order) {
+        return !order.empty() && !order.back().bounds_values() && order.back().exact > 0.0;
+    }
+
+    // A distance d from C to all classes here is W less the mean of some weights in C, W being their mean over all; weights
+    // are from 0 to 1. A finer node that leaves out the share s of these records has a mean of at least (W - s) / (1 - s), and
+    // each class that it keeps one of at least that less t. What it keeps of C has a sum of weights of at most |C| (W - d):
+    // no more than |C| (W - d) / ((W - s) / (1 - s) - t) records. The more is left out, the less has to be: it is sure that
+    // more than x records are, if leaving out x is not enough.
+    template <class Beaten> void force(int64_t lost, double excess, Beaten beaten) {
+        double allowed = 0.0, least = loss_, records = 0.0;
+        for (const Order &order : orders_) allowed = std::max(allowed, order.back().distance + ROUNDING);
+        far_.clear();
+        for (const Class &each : large_) {
+            records += static_cast<double>(each.size), least = std::min(least, loss_ - each.cost);
+            if (each.distance > allowed + ROUNDING) far_.push_back({each.start, static_cast<double>(each.size), each.distance, 0.0});
+        }
+        const auto forced = [&](double sure) {
+            return Forced{static_cast<int64_t>(sure), std::max(least, 0.0) * sure * (1.0 - ROUNDING)};
+        };
+        const auto matters = [&](double sure) {
+            const Forced more = forced(sure);
+            return beaten(lost + more.records, excess + more.cost);
+        };
+        // Finer nodes cost less: unless so much is left out that it matters here, it does not matter there.
+        if (far_.empty() || !matters(records)) return;
+        histograms_.weigh(far_);
+        const double needed = most(records, [&](double left_out) { return !matters(left_out); });
+        if (enough(needed, records, allowed)) return;
+        forced_ = forced(most(records, [&](double left_out) { return !enough(left_out, records, allowed); }));
+    }
+
+    // The greatest number up to which something holds, less at most 1 / 512 of all.
+    template <class Holds> static double most(double records, Holds holds) {
+        double found = 0.0;
+        for (double step = records / 2; step >= records / 512; step /= 2)
+            if (holds(found + step)) found += step;
+        return found;
+    }
+
+    // Whether leaving out so many records may be enough.
+    bool enough(double left_out, double records, double allowed) const {
+        const double share = left_out / records;
+        double needed = 0.0;
+        for (const Far &each : far_) {
+            const double sum = each.size * std::max(each.weight - each.distance, 0.0);
+            const double mean = (each.weight - share) / (1.0 - share) - allowed;
+            if (mean * each.size > sum) needed += each.size - sum / mean;
+        }
+        return needed <= left_out * (1.0 + ROUNDING) + ROUNDING;
+    }
+
     static bool asks_for_distance(const Order &order) {
         return std::any_of(order.begin(), order.end(), [](const Proportions &asked) { return !asked.bounds_values(); });
+    }
+
+    // Whether what is too far from all is so much that the node is beaten.
+    template <class Beaten> bool refuted_at_once(const Order &order, Beaten beaten) {
+        if (order.empty() || order.front().bounds_values()) return false;
+        const double limit = order.front().distance + 2 * ROUNDING;
+        for (const Class &each : large_)
+            if (each.distance > limit) suppress(each);
+        return beaten(lost_, excess_);
     }
 
     // Whether an order suppresses so much that the node is beaten. Once rounding leaves a class open it is not known
@@ -147,20 +229,22 @@ template <class Histograms> class Removal {
     template <class Beaten> bool refuted(const Order &order, Beaten beaten) {
         for (const Proportions &asked : order) {
             for (bool removed = true; removed;) {
-                removed = false;
                 open_ = require(asked) || !(asked.exact > 0.0);
                 size_t kept = 0;
+                removed_.clear();
                 for (Class &each : left_) {
                     const Verdict verdict = judge(each, asked);
                     open_ = open_ || verdict == Verdict::open;
                     if (verdict == Verdict::refused)
-                        suppress(each), removed = true;
+                        suppress(each), removed_.push_back(each);
                     else if (&left_[kept++] != &each)
                         left_[kept - 1] = each;
                 }
                 left_.resize(kept);
                 if (beaten(lost_, excess_)) return true;
                 if (open_) return false;
+                removed = !removed_.empty();
+                for (const Class &each : removed_) histograms_.count(each, totals_, -1);
                 if (removed) move();
             }
         }
@@ -170,7 +254,6 @@ template <class Histograms> class Removal {
     void suppress(const Class &each) {
         lost_ += each.size;
         excess_ += static_cast<double>(each.size) * (loss_ - each.cost);
-        histograms_.count(each, totals_, -1);
     }
 
     // Compare with what is left from now on; no class's distance changes by more than the release itself has moved.
@@ -238,10 +321,13 @@ template <class Histograms> class Removal {
     Histograms &histograms_;
     const std::vector<Order> orders_;
     const double loss_;
+    const bool foresees_; // whether finer nodes are known to suppress something as well
     int64_t lost_ = 0, least_lost_ = 0; // records in classes that are suppressed for sure
     double excess_ = 0.0;               // what their suppression costs more than keeping them
     bool open_ = false;
-    std::vector<Class> large_, left_;
+    std::vector<Class> large_, left_, removed_;
+    std::vector<Far> far_;
+    Forced forced_;
     std::vector<int64_t> whole_, totals_; // records of each value: of all large classes, of those that are left
     double drift_ = 0.0;                  // how far the proportions have moved since the first comparison
     int64_t required_ = 0;

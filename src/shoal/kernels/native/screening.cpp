@@ -16,6 +16,9 @@ class Runs {
     size_t values() const { return quotas_.size(); }
     const std::vector<double> &quotas() const { return quotas_; }
 
+    bool has_weights() const { return false; } // nodes are not visited in an order that could use them
+    void weigh(std::vector<shoal::Far> &) const {}
+
     template <class Use> void each(const Class &each, Use use) const {
         for (size_t i = each.start; i < each.end; ++i) use((*table_)[i].key & mask_, (*table_)[i].count);
     }
