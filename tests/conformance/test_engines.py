@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -326,12 +326,15 @@ def test_pairs_of_tuple_and_person_are_counted_as_in_plain_python(load: Load) ->
     assert frequencies.persons == len({*whose})
     labels = frequencies.hierarchies[0].labels[0]
     holders = frequencies.holders
-    found: Counter[tuple[str | None, int]] = Counter()
+    times = [1] * holders.number if holders.times is None else holders.times.tolist()
+    found: defaultdict[int, Counter[str | None]] = defaultdict(Counter)
     for row, person, count in zip(holders.tuples, holders.persons, holders.counts, strict=True):
-        found[labels[frequencies.codes[row, 0]], int(person)] += int(count)
-    expected = Counter(zip(rows["city"].to_pylist(), whose, strict=True))
-    by_tuple = Counter((city, count) for (city, _), count in expected.items())
-    assert Counter((city, count) for (city, _), count in found.items()) == by_tuple
+        found[int(person)][labels[frequencies.codes[row, 0]]] += int(count)
+    expected: defaultdict[str, Counter[str | None]] = defaultdict(Counter)
+    for city, person in zip(rows["city"].to_pylist(), whose, strict=True):
+        expected[person][city] += 1
+    profiles = Counter(frozenset(each.items()) for each in expected.values())
+    assert sum((Counter({frozenset(own.items()): times[each]}) for each, own in found.items()), Counter()) == profiles
 
 
 def test_households_and_residents_are_counted_as_in_plain_python(load: Load) -> None:
@@ -359,8 +362,11 @@ def test_households_and_residents_are_counted_as_in_plain_python(load: Load) -> 
     frequencies = encode(table, population=load(population), households=True).frequencies
     assert frequencies.holders is not None
     assert frequencies.holders.homes is not None
-    sizes = Counter(frequencies.holders.homes.tolist())
-    assert Counter(sizes.values()) == Counter(Counter(homes[number] for number in {*numbers}).values())
+    times = frequencies.holders.times
+    sizes: Counter[int] = Counter()
+    for home, members in Counter(frequencies.holders.homes.tolist()).items():
+        sizes[members] += 1 if times is None else int(times[frequencies.holders.homes == home][0])
+    assert sizes == Counter(Counter(homes[number] for number in {*numbers}).values())
     labels = frequencies.hierarchies[0].labels[0]
     fit = frequencies.people_of(np.arange(len(frequencies.counts)), len(frequencies.counts))
     assert fit is not None

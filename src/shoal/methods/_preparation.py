@@ -131,7 +131,7 @@ def counted(column: str, frequencies: Frequencies, labels: npt.NDArray[np.intege
     """Say how many persons were released, and how few a class has; ``labels`` are the classes of the tuples."""
     persons = classes.records
     if frequencies.holders is not None:
-        persons = len(np.unique(frequencies.holders.grouped(labels)[1]))
+        persons = frequencies.holders.present(labels)
     return Counted(
         column=column,
         records=classes.records,

@@ -84,30 +84,33 @@ def risk_of_classes(found: Frequencies, labels: Counts, column: str | None) -> P
     column
         The column that says whose record it is; None where every record is of a person of its own.
     """
-    classes, persons, counts = _pairs(found, labels)
+    classes, persons, counts, times = _pairs(found, labels)
     number = int(persons.max(initial=-1)) + 1
-    crowds = np.bincount(classes)[classes]
+    of_pairs = None if times is None else times[persons]
+    crowds = tables.tallied(classes, of_pairs)[classes]
     with np.errstate(divide="ignore"):
         missed = np.log1p(-1 / crowds)
     of_persons: Floats = np.bincount(persons, weights=missed, minlength=number).astype(np.float64)
     released = np.bincount(persons, minlength=number) > 0
     return PeopleRisk(
-        records=_of_records(crowds, counts),
-        persons=unit_risk(of_persons[released]),
+        records=_of_records(crowds, counts if of_pairs is None else counts * of_pairs),
+        persons=unit_risk(of_persons[released], None if times is None else times[:number][released]),
         households=_of_households(found, labels, of_persons, released),
-        trajectories=int(np.count_nonzero(tables.same_records(classes, persons, counts, number)[released] == 1)),
+        trajectories=int(np.count_nonzero(tables.same_records(classes, persons, counts, number, times)[released] == 1)),
         column=column,
         most=int(np.bincount(persons, weights=counts).max(initial=0)),
     )
 
 
-def _pairs(found: Frequencies, labels: Counts) -> tuple[Counts, Counts, Counts]:
-    """Return the distinct pairs of class and person, sorted by person, and the number of records of each."""
+def _pairs(found: Frequencies, labels: Counts) -> tuple[Counts, Counts, Counts, Counts | None]:
+    """Return the distinct pairs of class and person, sorted by person, the number of records of each, and how many each
+    person stands for, if more than one.
+    """
     if found.holders is not None:
-        return found.holders.records_of(labels)
-    classes = np.repeat(labels, found.counts).astype(np.int64)
-    classes = classes[classes >= 0]
-    return classes, np.arange(len(classes)), np.ones(len(classes), dtype=np.int64)
+        return *found.holders.records_of(labels), found.holders.times
+    there = np.flatnonzero((labels >= 0) & (found.counts > 0))
+    alone = np.arange(len(there))
+    return labels[there].astype(np.int64), alone, np.ones_like(alone), found.counts[there]
 
 
 def _of_records(crowds: Counts, counts: Counts) -> UnitRisk:
@@ -122,25 +125,30 @@ def _of_records(crowds: Counts, counts: Counts) -> UnitRisk:
 
 def _of_households(found: Frequencies, labels: Counts, of_persons: Floats, released: Mask) -> UnitRisk | None:
     """Return the risk of the households of released persons; None where it is not known who lives where."""
+    times = None
     if found.holders is not None and found.holders.homes is not None:
-        homes, missed = found.holders.homes[: len(released)][released], of_persons[released]
+        homes, missed, times = found.holders.homes[: len(released)][released], of_persons[released], found.holders.times
+        times = None if times is None else times[: len(released)][released]
     elif found.households is not None:
         classes, homes, counts = found.households.records_of(labels)
         sizes = np.bincount(labels[labels >= 0], weights=found.counts[labels >= 0]).astype(np.int64)
         with np.errstate(divide="ignore"):
             missed = np.log1p(-1 / sizes[classes]) * counts
+        times = None if found.households.times is None else found.households.times[homes]
     else:
         return None
-    _, homes = np.unique(homes, return_inverse=True)
-    return unit_risk(np.bincount(homes, weights=missed).astype(np.float64))
+    _, firsts, homes = np.unique(homes, return_index=True, return_inverse=True)
+    return unit_risk(np.bincount(homes, weights=missed).astype(np.float64), None if times is None else times[firsts])
 
 
-def unit_risk(missed: Floats) -> UnitRisk:
-    """Return the risk of those who are missed with these logarithms of probabilities."""
-    risks = -np.expm1(missed)
+def unit_risk(missed: Floats, times: Counts | None = None) -> UnitRisk:
+    """Return the risk of those who are missed with these logarithms of probabilities, each so many times."""
+    risks, certain = -np.expm1(missed), np.isneginf(missed)
+    number = len(risks) if times is None else int(times.sum())
+    total = risks.sum() if times is None else risks @ times
     return UnitRisk(
-        number=len(risks),
+        number=number,
         highest=float(risks.max(initial=0.0)),
-        mean=float(risks.mean()) if len(risks) else 0.0,
-        certain=int(np.count_nonzero(np.isneginf(missed))),
+        mean=float(total) / max(number, 1),
+        certain=int(np.count_nonzero(certain) if times is None else times[certain].sum()),
     )

@@ -49,11 +49,11 @@ from ._files import write as write
 from ._holders import Holders as Holders
 from ._holders import Votes as Votes
 from ._holders import same_records as same_records
+from ._holders import tallied as tallied
 from ._keyed import at_most as at_most
 from ._keyed import bernoulli as bernoulli
 from ._keyed import sampling_threshold as sampling_threshold
 from ._people import People as People
-from ._people import only_persons as only_persons
 from ._people import people as people
 from ._people import repeated_identifiers as repeated_identifiers
 from ._profile import profile as profile

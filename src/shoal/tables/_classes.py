@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,9 @@ from shoal.hierarchies import Hierarchy
 from shoal.kernels import Counts, Mask
 from shoal.tables._holders import Ballot, Holders, Votes
 
+if TYPE_CHECKING:
+    from shoal.tables._table import Table
+
 __all__ = [
     "ClassHistogram",
     "Classes",
@@ -20,6 +24,7 @@ __all__ = [
     "Encoded",
     "Finest",
     "Frequencies",
+    "Persons",
     "Recoding",
     "SensitiveAttribute",
     "group",
@@ -80,7 +85,7 @@ class Frequencies:
     @property
     def persons(self) -> int:
         """The number of persons that the records are of."""
-        return self.records if self.holders is None else self.holders.number
+        return self.records if self.holders is None else self.holders.people
 
     def only(self, chosen: Mask) -> Frequencies:
         """Return some of the tuples."""
@@ -350,6 +355,14 @@ class Finest:
     sizes: tuple[Counts, Counts]
 
 
+class Persons(Protocol):
+    """Who the persons of :class:`Holders` are."""
+
+    def only(self, table: Table, kept: Mask) -> Table:
+        """Return the records of some persons, and of nobody else."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Encoded:
     """Frequencies, and what is needed to find the tuple of a record again."""
@@ -358,7 +371,7 @@ class Encoded:
     frequencies: Frequencies
     #: One per quasi-identifier, in the order of the frequencies.
     dictionaries: tuple[Dictionary, ...]
-    #: The key of every person, where persons have several records.
-    persons: pa.Array | None = field(default=None, repr=False)
+    #: Who the persons are, where some have several records.
+    persons: Persons | None = field(default=None, repr=False)
     #: What is known below the levels at which the tuples were counted; None where that is the values themselves.
     finest: Finest | None = None

@@ -22,6 +22,7 @@ from shoal.tables._table import Table
 __all__ = [
     "Packing",
     "TupleColumn",
+    "by_value",
     "check_columns",
     "column_hierarchies",
     "distinct_tuples",
@@ -132,6 +133,13 @@ def _distinct(values: pa.Array, counts: Counts) -> tuple[pa.Array, Counts]:
 def leaves_of(column: TupleColumn, hierarchy: Hierarchy) -> tuple[Codes, int]:
     """Return the leaf of every tuple, and the number of leaves."""
     return leaf_codes(hierarchy, column.values)[column.indices], hierarchy.size
+
+
+def by_value(column: TupleColumn, codes: Codes) -> Codes:
+    """Return the code of every distinct value of a column, given that of every tuple."""
+    found = np.empty(len(column.values), dtype=np.int32)
+    found[column.indices] = codes
+    return found
 
 
 def merged(columns: list[tuple[Codes, int]], counts: Counts) -> tuple[Codes, Counts, Counts]:

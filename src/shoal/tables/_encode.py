@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,10 +11,11 @@ from shoal.errors import DataError, quoted
 from shoal.hierarchies import leaf_codes
 from shoal.kernels import Codes, Counts
 from shoal.schema import Schema
-from shoal.tables._classes import Dictionary, Encoded, Frequencies
+from shoal.tables._classes import Dictionary, Encoded, Frequencies, Persons
 from shoal.tables._columns import (
     Packing,
     TupleColumn,
+    by_value,
     check_columns,
     column_hierarchies,
     distinct_tuples,
@@ -25,7 +26,9 @@ from shoal.tables._columns import (
 )
 from shoal.tables._holders import Holders
 from shoal.tables._packed import encode_packed, tuples_that_fit
-from shoal.tables._people import household_of, people, person_of
+from shoal.tables._people import PersonKeys, household_of, people, person_of
+from shoal.tables._profiles import Tuples, profiled
+from shoal.tables._spark import SparkEngine
 from shoal.tables._table import Table
 
 __all__ = ["encode", "with_population"]
@@ -70,58 +73,86 @@ def encode(
     most = tuples_that_fit(len(names) + len(others))
     if coarse and not whose and population is None and table.count() > most:
         return encode_packed(table, names, others, most)
-    columns, counts = distinct_tuples(table, (*names, *others, *whose))
-    keys: dict[str | None, TupleColumn] = dict(zip(whose, columns[len(names) + len(others) :], strict=True))
-    columns = columns[: len(names) + len(others)]
-    known, known_counts, residents = _population(population, schema, names)
-    hierarchies = column_hierarchies(schema, columns[: len(names)], known)
-    coded = [leaves_of(column, hierarchy) for column, hierarchy in zip(columns, hierarchies, strict=False)]
-    attributes, sensitive_columns = sensitive_codes(schema, columns[len(names) :])
-    pairs = counts
-    codes, counts, places = merged([*coded, *sensitive_columns], counts)
+    ours = _Counted.of(table, (*names, *others), whose)
+    known = None if population is None else _population(population, schema, names)
+    columns = ours.columns
+    hierarchies = column_hierarchies(schema, columns[: len(names)], () if known is None else known.columns)
+    leaves = [leaves_of(column, hierarchy) for column, hierarchy in zip(columns, hierarchies, strict=False)]
+    attributes, secrets = sensitive_codes(schema, columns[len(names) :])
+    codes, counts, places = merged([*leaves, *secrets], ours.counts)
+    holders, persons = ours.holders([*leaves, *secrets], (codes, counts, places))
     frequencies = Frequencies(
         hierarchies=hierarchies,
         codes=codes[:, : len(names)],
         counts=counts,
         sensitive=attributes,
         sensitive_codes=codes[:, len(names) :],
-        holders=_holders(places, keys.get(person), pairs, keys.get(home)),
-        households=None if person else _holders(places, keys.get(home), pairs),
+        holders=holders if person else None,
+        households=None if person else holders,
     )
-    if known_counts is not None:
-        other = [leaves_of(column, hierarchy) for column, hierarchy in zip(known, hierarchies, strict=True)]
-        found, found_counts, found_places = merged(other, known_counts)
-        whose_records = _holders(found_places, residents, known_counts)
-        if whose_records is not None:
-            found_counts = np.bincount(whose_records.tuples, minlength=len(found_counts)).astype(np.int64)
-        frequencies = with_population(frequencies, found, found_counts, whose_records)
+    if known is not None:
+        leaves = [leaves_of(column, hierarchy) for column, hierarchy in zip(known.columns, hierarchies, strict=True)]
+        found = merged(leaves, known.counts)
+        residents, _ = known.holders(leaves, found)
+        people_there = found[1] if residents is None else residents.crowds(np.arange(len(found[1])), len(found[1]))
+        frequencies = with_population(frequencies, found[0], people_there, residents)
     dictionaries = tuple(
         Dictionary(name=column.name, values=column.values, codes=leaf_codes(hierarchy, column.values))
         for column, hierarchy in zip(columns, hierarchies, strict=False)
     )
-    return Encoded(frequencies=frequencies, dictionaries=dictionaries, persons=keys[person].values if person else None)
+    return Encoded(frequencies=frequencies, dictionaries=dictionaries, persons=persons if person else None)
 
 
-def _holders(
-    places: Counts, whose: TupleColumn | None, counts: Counts, homes: TupleColumn | None = None
-) -> Holders | None:
-    """Return who has records of which tuple, and who lives where if that is known; None where nobody is named."""
-    if whose is None:
-        return None
-    persons = whose.indices.astype(np.int64)
-    found = Holders.of(places, persons, counts, len(whose.values))
-    return found if homes is None else found.living(persons, homes.indices.astype(np.int64))
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Counted:
+    """The distinct tuples of some columns, and whose records they hold."""
+
+    table: Table
+    columns: list[TupleColumn]
+    counts: Counts
+    #: The columns that say whose a record is: of a person and where that person lives, or of one of both.
+    whose: tuple[str, ...]
+    #: These columns, where they were counted with the tuples; else the engine is asked for profiles.
+    keys: list[TupleColumn]
+
+    @classmethod
+    def of(cls, table: Table, names: tuple[str, ...], whose: tuple[str, ...]) -> _Counted:
+        """Let the engine count; Spark keeps to itself whose the records are."""
+        counted = names if isinstance(table.engine, SparkEngine) else (*names, *whose)
+        columns, counts = distinct_tuples(table, counted)
+        rest = len(names)
+        return cls(table=table, columns=columns[:rest], counts=counts, whose=whose, keys=columns[rest:])
+
+    def holders(
+        self, coded: Sequence[tuple[Codes, int]], merged: tuple[Codes, Counts, Counts]
+    ) -> tuple[Holders | None, Persons | None]:
+        """Return who has records of which tuple, and how to find these persons; None where nobody is named.
+
+        ``coded`` are the codes of the tuples as they were counted, and ``merged`` what has become of these.
+        """
+        if not self.whose:
+            return None, None
+        rows, counts, places = merged
+        if not self.keys:
+            codes = [by_value(column, own) for column, (own, _) in zip(self.columns, coded, strict=True)]
+            tuples = Tuples(
+                columns=self.columns, codes=codes, sizes=[size for _, size in coded], rows=rows, counts=counts
+            )
+            profiles = profiled(self.table, tuples, *self.whose)
+            return profiles.holders, profiles
+        key, *homes = self.keys
+        persons = key.indices.astype(np.int64)
+        found = Holders.of(places, persons, self.counts, len(key.values))
+        for home in homes:
+            found = found.living(persons, home.indices.astype(np.int64))
+        return found, PersonKeys(column=key.name, keys=key.values)
 
 
-def _population(
-    population: Table | None, schema: Schema, names: tuple[str, ...]
-) -> tuple[list[TupleColumn], Counts | None, TupleColumn | None]:
+def _population(population: Table, schema: Schema, names: tuple[str, ...]) -> _Counted:
     """Count the distinct quasi-identifiers of the population, read as the table's schema says, and whose they are.
 
     Nobody is named where every record is of a person of its own.
     """
-    if population is None:
-        return [], None, None
     absent = [name for name in names if name not in population.columns]
     if absent:
         raise DataError(f"the population {population.source.name} has no column {quoted(absent)}.")
@@ -130,10 +161,8 @@ def _population(
         wanted = (*names, schema.person)
     read = Schema(attributes=tuple(schema[name] for name in wanted), folder=schema.folder)
     table = population.select(*wanted).with_schema(read)
-    if wanted == names or not people(table).repeat:
-        return *distinct_tuples(table, names), None
-    columns, counts = distinct_tuples(table, wanted)
-    return columns[:-1], counts, columns[-1]
+    repeat = wanted != names and people(table).repeat
+    return _Counted.of(table, names, wanted[len(names) :] if repeat else ())
 
 
 def with_population(
@@ -160,7 +189,8 @@ def with_population(
     if whose is not None:
         places = np.zeros(len(every), dtype=np.int64)
         places[kept] = np.arange(len(kept))
-        residents = Holders.of(places[owner[ours:][whose.tuples]], whose.persons, whose.counts, whose.number)
+        gathered = Holders.of(places[owner[ours:][whose.tuples]], whose.persons, whose.counts, whose.number)
+        residents = replace(gathered, times=whose.times)
     return replace(
         frequencies,
         codes=np.asfortranarray(every[kept]),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from shoal.kernels import Counts, Mask
 
-__all__ = ["Ballot", "Holders", "Votes", "same_records"]
+__all__ = ["Ballot", "Holders", "Votes", "same_records", "tallied"]
 
 Labels = npt.NDArray[np.integer]
 #: 64-bit integers, or Python integers (dtype object) where those would overflow
@@ -25,7 +25,7 @@ class Holders:
     """The distinct pairs of a tuple and a person who has records there.
 
     The number of persons of a class is not the sum over its tuples, as a person may hold several of them; but it is
-    decided by the pairs.
+    decided by the pairs. Persons with the same records may be counted together: one then stands for all of them.
     """
 
     #: The tuple of every pair, ascending.
@@ -34,10 +34,12 @@ class Holders:
     persons: Counts
     #: Records per pair, at least 1.
     counts: Counts
-    #: The number of persons.
+    #: The number of persons, those that others stand for left out.
     number: int
     #: The household of every person, from 0 on, where that was asked for.
     homes: Counts | None = None
+    #: How many each person stands for, as often in as many other households; None where everybody is there.
+    times: Counts | None = None
 
     @classmethod
     def of(cls, tuples: Labels, persons: Labels, counts: Counts, number: int) -> Holders:
@@ -52,6 +54,16 @@ class Holders:
         number = int(persons.max(initial=-1)) + 1
         ones = np.ones(len(persons), dtype=np.int64)
         return cls(tuples=np.arange(len(persons)), persons=persons.astype(np.int64), counts=ones, number=number)
+
+    @property
+    def people(self) -> int:
+        """The number of all persons."""
+        return self.number if self.times is None else int(self.times.sum())
+
+    @property
+    def records(self) -> Counts:
+        """Records per pair, of all persons that it stands for."""
+        return self.counts if self.times is None else self.counts * self.times[self.persons]
 
     def only(self, chosen: Mask) -> Holders:
         """Return the pairs of some tuples, which are numbered anew."""
@@ -73,12 +85,18 @@ class Holders:
 
     def crowds(self, labels: Labels, number: int) -> Counts:
         """Return the number of persons of every class."""
-        return np.bincount(self.grouped(labels)[0], minlength=number).astype(np.int64)
+        owners, persons = self.grouped(labels)
+        return tallied(owners, None if self.times is None else self.times[persons], number)
+
+    def present(self, labels: Labels) -> int:
+        """Return the number of persons who have a record in any class."""
+        persons = distinct(self.grouped(labels)[1])
+        return len(persons) if self.times is None else int(self.times[persons].sum())
 
     def sharing(self, labels: Labels) -> Counts:
         """Return for every person how many have the same records: the same number in every class."""
         owners, persons, counts = self.records_of(labels)
-        return same_records(owners, persons, counts, self.number)
+        return same_records(owners, persons, counts, self.number, self.times)
 
     def records_of(self, labels: Labels) -> tuple[Counts, Counts, Counts]:
         """Return the distinct pairs of class and person by person, and the number of records of each."""
@@ -95,14 +113,15 @@ class Holders:
         chosen = np.flatnonzero(owners >= 0)
         keys, voters = np.unique(owners[chosen] * self.number + self.persons[chosen], return_inverse=True)
         records = np.bincount(voters, weights=self.counts[chosen], minlength=len(keys)).astype(np.int64)
-        persons = np.bincount(keys // max(self.number, 1), minlength=number).astype(np.int64)
+        times = None if self.times is None else self.times[keys % max(self.number, 1)]
+        persons = tallied(keys // max(self.number, 1), times, number)
         unit = math.lcm(*np.unique(records).tolist())
         return Ballot(
             persons=persons,
             unit=unit,
             owners=owners[chosen],
             tuples=self.tuples[chosen],
-            counts=self.counts[chosen],
+            counts=self.records[chosen],
             records=records[voters],
         )
 
@@ -115,7 +134,7 @@ class Ballot:
     persons: Counts
     #: What a whole vote counts, so that all votes are whole numbers: the least common multiple of all r.
     unit: int
-    #: Pairs of tuple and person: the class, the tuple and the number of records.
+    #: Pairs of tuple and person: the class, the tuple and the number of records, of all that the person stands for.
     owners: Counts
     tuples: Counts
     counts: Counts
@@ -146,10 +165,11 @@ class Ballot:
         return votes
 
 
-def same_records(classes: Counts, persons: Counts, counts: Counts, number: int) -> Counts:
+def same_records(classes: Counts, persons: Counts, counts: Counts, number: int, times: Counts | None = None) -> Counts:
     """Return for every person how many have the same classes with the same counts, the person included.
 
-    Pairs are ordered by person and class. Those who have equally many are compared as rows of one array: O(p log p).
+    ``times`` is how many persons each stands for; one where that is not given. Pairs are ordered by person and
+    class. Those who have equally many are compared as rows of one array: O(p log p).
     """
     keys = classes * (int(counts.max(initial=0)) + 1) + counts
     lengths = np.bincount(persons, minlength=number)
@@ -158,13 +178,19 @@ def same_records(classes: Counts, persons: Counts, counts: Counts, number: int) 
     found: Counts = np.zeros(number, dtype=np.int64)
     for those in np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1):
         width = int(lengths[those].max(initial=0))
+        weights = None if times is None else times[those]
         if width == 0:
-            found[those] = len(those)
+            found[those] = len(those) if weights is None else weights.sum()
             continue
         rows = keys[starts[those][:, None] + np.arange(width)].view(f"V{keys.itemsize * width}").ravel()
-        _, places, times = np.unique(rows, return_inverse=True, return_counts=True)
-        found[those] = times[places]
+        _, places = np.unique(rows, return_inverse=True)
+        found[those] = tallied(places, weights)[places]
     return found
+
+
+def tallied(places: Labels, weights: Counts | None = None, number: int = 0) -> Counts:
+    """Return how often every place occurs, each time with its weight; sums below 2^53 are exact."""
+    return np.bincount(places, weights=weights, minlength=number).astype(np.int64)
 
 
 def distinct(keys: Counts) -> Counts:

@@ -18,6 +18,7 @@ from shoal.tables._classes import Dictionary, Encoded, Finest, Frequencies
 from shoal.tables._columns import (
     Packing,
     TupleColumn,
+    by_value,
     column_hierarchies,
     distinct_tuples,
     schema_of,
@@ -54,7 +55,7 @@ def encode_packed(table: Table, names: tuple[str, ...], others: tuple[str, ...],
     hierarchies = column_hierarchies(schema, columns[: len(names)])
     leaves = [leaf_codes(hierarchy, column.values) for hierarchy, column in zip(hierarchies, columns, strict=False)]
     attributes, coded = sensitive_codes(schema, columns[len(names) :])
-    secrets = [_by_value(column, codes) for column, (codes, _) in zip(columns[len(names) :], coded, strict=True)]
+    secrets = [by_value(column, codes) for column, (codes, _) in zip(columns[len(names) :], coded, strict=True)]
     with quiet(table.source.name):
         tuples = _Tuples.counted(table, hierarchies, columns, [*leaves, *secrets], [size for _, size in coded])
         finest = None
@@ -69,13 +70,6 @@ def encode_packed(table: Table, names: tuple[str, ...], others: tuple[str, ...],
         for column, hierarchy, level, codes in zip(columns, hierarchies, tuples.levels, leaves, strict=False)
     )
     return Encoded(frequencies=frequencies, dictionaries=dictionaries, finest=finest)
-
-
-def _by_value(column: TupleColumn, codes: Codes) -> Codes:
-    """Return the code of every distinct value, given that of every tuple of one column."""
-    found = np.empty(len(column.values), dtype=np.int32)
-    found[column.indices] = codes
-    return found
 
 
 def _marginal(hierarchy: Hierarchy, leaves: Codes, column: TupleColumn) -> Counts:

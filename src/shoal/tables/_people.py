@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from shoal.kernels import Mask
 from shoal.schema import Role, topic
 from shoal.tables._engine import key, quiet
 
 if TYPE_CHECKING:
     from shoal.tables._table import Table
 
-__all__ = ["People", "only_persons", "people", "person_of", "repeated_identifiers"]
+__all__ = ["People", "PersonKeys", "people", "person_of", "repeated_identifiers"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,14 +70,19 @@ def household_of(table: Table) -> str | None:
     return name if name in table.columns else None
 
 
-def only_persons(table: Table, keys: pa.Array) -> Table:
-    """Return the records of some persons, given by their keys, and of nobody else."""
-    person = None if table.schema is None else table.schema.person
-    assert person is not None  # noqa: S101 - their keys come from this column
-    with quiet(table.source.name):
-        kept = table.engine.stage(pa.table({"kept": keys}))
-        records = table.expression
-        return replace(table, expression=records.semi_join(kept, key(records[person]) == kept["kept"]))
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PersonKeys:
+    """Who the persons are, by their keys in a column."""
+
+    column: str
+    keys: pa.Array = field(repr=False)
+
+    def only(self, table: Table, kept: Mask) -> Table:
+        """Return the records of some persons, and of nobody else."""
+        with quiet(table.source.name):
+            staged = table.engine.stage(pa.table({"kept": self.keys.filter(pa.array(kept))}))
+            records = table.expression
+            return replace(table, expression=records.semi_join(staged, key(records[self.column]) == staged["kept"]))
 
 
 def repeated_identifiers(table: Table) -> dict[str, int]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from shoal.kernels import Codes, Counts, Mask
-from shoal.tables import Frequencies
+from shoal.tables import Frequencies, tallied
 
 __all__ = ["Crowd"]
 
@@ -27,8 +27,9 @@ class Crowd:
     full: Mask
     #: ``class * number + person`` of the persons of all other classes, ascending.
     keys: Counts
-    #: The number of all persons.
+    #: The number of all persons, and how many each stands for; see :class:`~shoal.tables.Holders`.
     number: int
+    times: Counts | None
 
     @classmethod
     def of(cls, frequencies: Frequencies, labels: Codes, classes: int, enough: int) -> Crowd | None:
@@ -36,8 +37,15 @@ class Crowd:
         if frequencies.holders is None:
             return None
         owners, persons = frequencies.holders.grouped(labels)
-        number = frequencies.holders.number
-        return cls._settled(owners * number + persons, np.zeros(classes, dtype=np.bool_), number, enough)
+        number, times = frequencies.holders.number, frequencies.holders.times
+        open_ = cls(
+            enough=enough,
+            full=np.zeros(classes, dtype=np.bool_),
+            keys=owners * number + persons,
+            number=number,
+            times=times,
+        )
+        return open_._settled()
 
     def rolled_up(self, labels: Codes, classes: int) -> Crowd:
         """Return the crowd of larger classes, given the one that every class goes to."""
@@ -46,15 +54,17 @@ class Crowd:
         owners = labels[self.keys // self.number].astype(np.int64)
         open_ = ~full[owners]
         keys = np.unique(owners[open_] * self.number + self.keys[open_] % self.number)
-        return self._settled(keys, full, self.number, self.enough)
+        return replace(self, full=full, keys=keys)._settled()
 
     @property
     def persons(self) -> Counts:
         """The persons of every class, or ``enough`` where there are more."""
-        found = np.bincount(self.keys // self.number, minlength=len(self.full))
-        return np.asarray(np.where(self.full, self.enough, found), dtype=np.int64)
+        return np.asarray(np.where(self.full, self.enough, self._counted()), dtype=np.int64)
 
-    @classmethod
-    def _settled(cls, keys: Counts, full: Mask, number: int, enough: int) -> Crowd:
-        full = full | (np.bincount(keys // number, minlength=len(full)) >= enough)
-        return cls(enough=enough, full=full, keys=keys[~full[keys // number]], number=number)
+    def _settled(self) -> Crowd:
+        full = self.full | (self._counted() >= self.enough)
+        return replace(self, full=full, keys=self.keys[~full[self.keys // self.number]])
+
+    def _counted(self) -> Counts:
+        weights = None if self.times is None else self.times[self.keys % self.number]
+        return tallied(self.keys // self.number, weights, len(self.full))

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from shoal import stopping, tables
 from shoal.errors import ParameterError, RequirementError, ShoalError
@@ -52,7 +51,7 @@ class Linked:
         assert holders is not None  # noqa: S101 - without several records of a person there are no links
         check_linked(holders, whole.classes, kept, k)
         pairs, rows = kept[holders.persons], len(frequencies.counts)
-        left = np.bincount(holders.tuples[pairs], weights=holders.counts[pairs], minlength=rows).astype(np.int64)
+        left = np.bincount(holders.tuples[pairs], weights=holders.records[pairs], minlength=rows).astype(np.int64)
         occupied = np.zeros(whole.number, dtype=np.bool_)
         occupied[whole.classes[left > 0]] = True
         numbers = np.where(occupied, np.cumsum(occupied) - 1, -1)
@@ -81,8 +80,7 @@ class Linked:
     def applied(self, table: Table, encoded: Encoded, key: bytes | None) -> Table:
         """Return the released table."""
         assert encoded.persons is not None  # noqa: S101 - somebody has several records
-        kept = tables.only_persons(table, encoded.persons.filter(pa.array(self.kept)))
-        return tables.apply(kept, encoded, self.whole, key=key)
+        return tables.apply(encoded.persons.only(table, self.kept), encoded, self.whole, key=key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -122,7 +120,7 @@ def best_local(
     assert holders is not None  # noqa: S101 - without several records of a person there are no links
     best: tuple[Linked, SearchResult] | None = None
     crowd = k
-    while crowd <= max(holders.number, k):
+    while crowd <= max(holders.people, k):
         try:
             found = recode(crowd)
         except RequirementError:
@@ -169,7 +167,7 @@ def best_linked(frequencies: Frequencies, objective: CellObjective, k: int, limi
     floors = [(floors / objective.scale).tolist() for floors in objective.floors]
     every = itertools.product(*(range(height + 1) for height in lattice.heights))
     ordered = sorted((sum(own[level] for own, level in zip(floors, levels, strict=True)), levels) for levels in every)
-    owned = np.bincount(holders.persons, weights=holders.counts, minlength=holders.number).astype(np.int64)
+    owned = np.bincount(holders.persons, weights=holders.records, minlength=holders.number).astype(np.int64)
     best: tuple[Solution, Mask] | None = None
     impossible: list[Levels] = []
     checked, least, bound = 0, frequencies.records, math.inf
@@ -192,7 +190,7 @@ def best_linked(frequencies: Frequencies, objective: CellObjective, k: int, limi
             impossible.append(levels)
             continue
         pairs = kept[holders.persons]
-        cost = float((node.costs[labels[holders.tuples[pairs]]] * holders.counts[pairs]).sum())
+        cost = float((node.costs[labels[holders.tuples[pairs]]] * holders.records[pairs]).sum())
         found = Solution(levels=levels, value=(cost + objective.loss * lost) / objective.scale, suppressed=lost)
         if best is None or found.order < best[0].order:
             best = found, kept
@@ -220,7 +218,9 @@ def check_linked(holders: Holders, labels: npt.NDArray[np.integer], kept: Mask, 
     for row, person, count in zip(holders.tuples, holders.persons, holders.counts, strict=True):
         if kept[person]:
             trajectories[int(person)][int(labels[row])] += int(count)
-    shared = Counter(frozenset(each.items()) for each in trajectories.values())
+    shared: Counter[frozenset[tuple[int, int]]] = Counter()
+    for person, each in trajectories.items():
+        shared[frozenset(each.items())] += 1 if holders.times is None else int(holders.times[person])
     if min(shared.values(), default=k) < k or any(-1 in each for each in trajectories.values()):
         raise ShoalError(
             "persons do not share their records as promised; nothing was released",
