@@ -23,12 +23,12 @@ from shoal import release
 from shoal.errors import ShoalError
 from shoal.methods.classes import _by_block, _microaggregation
 from shoal.schema import Attribute, Groups, Kind, Role, Schema
-from shoal.tables import _sites, _spread
+from shoal.tables import _columns, _encode, _sites, _spread
 from shoal.tables._spark import SparkEngine
 
 ROWS = 40_000
 RELEASE = "spark, 1 % [ü] y=1"  # a name that Spark would read otherwise
-PHASES = ("encode", "sort", "write", "copy", "figures", "verify")
+PHASES = ("encode", "sort", "write", "copy", "figures", "verify", "persons")
 
 
 def main(folder: Path) -> None:
@@ -60,8 +60,25 @@ def _released(session: Any, folder: Path) -> dict[str, Any]:
     made.write(folder / RELEASE, csv=True)
     deaths.arm("verify")
     told["verified"] = shoal.verify(folder / RELEASE, spark=session).passed
+    told |= _of_persons(session, source, rows, folder)
     told["deaths"] = deaths.happened()
     return told
+
+
+def _of_persons(session: Any, source: Any, rows: pa.Table, folder: Path) -> dict[str, Any]:
+    """Release records of which everybody has two, here and on the cluster; an executor dies while it counts persons."""
+    person = Attribute(name="who", role=Role.PERSON)
+    town, pay = Attribute(name="town", role=Role.QUASI_IDENTIFIER), Attribute(name="pay", kind=Kind.NUMERIC)
+    schema, asked = Schema(attributes=(person, town, pay)), shoal.KAnonymity(100)
+    whose = pa.array([f"a person with the number {int(pay * 8) // 2}" for pay in rows["pay"].to_pylist()])
+    here = shoal.read(rows.select(["town", "pay"]).append_column("who", whose), schema=schema)
+    shoal.anonymize(here, asked, method=shoal.Generalize()).write(folder / "persons here")
+    named = source.selectExpr("town", "pay", "concat('a person with the number ', cast(floor(pay * 4) as int)) as who")
+    table = shoal.read(named, schema=schema)
+    through = _error(lambda: _columns.distinct_tuples(table, ("town", "who")))
+    made = shoal.anonymize(table, asked, method=shoal.Generalize())
+    verified = shoal.verify(made.write(folder / "persons"), spark=session).passed
+    return {"persons": verified, "pairs through the driver": through}
 
 
 def _clustered(session: Any, source: Any, folder: Path) -> bool:
@@ -156,12 +173,12 @@ class _Deaths:
         self.folder.mkdir()
         place, kill, arm = str(self.folder), _kill, self.arm
         view, write_part, copy = SparkEngine.view, _sites._write_part, _sites._write_csv
-        gather, write = release.gather, _sites.Executors.write
+        gather, write, profiled = release.gather, _sites.Executors.write, _encode.profiled
 
         def deadly(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for number, batch in enumerate(batches):
                 if not number:
-                    kill(place, "encode", "sort", "figures", "verify")
+                    kill(place, *PHASES[:2], *PHASES[4:])
                 yield batch
 
         def written(attempts: str, token: str, batches: Iterator[pa.RecordBatch]) -> Any:
@@ -183,6 +200,11 @@ class _Deaths:
             arm("figures")
             return gather(*given)
 
+        def persons(*given: Any) -> Any:
+            arm("persons")
+            return profiled(*given)
+
+        _encode.profiled = persons
         SparkEngine.view = lambda self, frame: view(self, frame.mapInArrow(deadly, frame.schema))
         _sites._write_part, _sites._write_csv = written, copied
         _sites.Executors.write, release.gather = sorting, figures

@@ -40,7 +40,7 @@ def test_a_release_comes_out_whole_though_an_executor_dies_in_every_phase(
     cluster: tuple[Path, dict[str, Any]],
 ) -> None:
     folder, told = cluster
-    assert told["deaths"] == ["encode", "sort", "write", "copy", "figures", "verify"]
+    assert told["deaths"] == ["encode", "sort", "write", "copy", "figures", "verify", "persons"]
     assert told["verified"]
     assert shoal.verify(folder / RELEASE).passed  # by DuckDB, report and summary included
     spark, duckdb = (pq.read_table(folder / engine / "data.parquet") for engine in (RELEASE, "duckdb"))
@@ -63,13 +63,30 @@ def test_a_release_comes_out_whole_though_an_executor_dies_in_every_phase(
 
 def test_the_release_could_not_have_passed_through_the_driver(cluster: tuple[Path, dict[str, Any]]) -> None:
     _, told = cluster
-    assert "the engine failed" in told["through the driver"]
+    for refused in ("through the driver", "pairs through the driver"):
+        assert "than spark.driver.maxResultSize allows" in told[refused]
 
 
 def test_executors_that_do_not_see_the_folder_write_nothing(cluster: tuple[Path, dict[str, Any]]) -> None:
     folder, told = cluster
     assert "the executors of Spark do not see the folder" in told["unshared"]
     assert not (folder / "unshared").exists()
+
+
+def test_executors_count_persons_though_one_of_them_dies(cluster: tuple[Path, dict[str, Any]]) -> None:
+    folder, told = cluster
+    assert told["persons"]
+    assert shoal.verify(folder / "persons").passed
+    spark, duckdb = (pq.read_table(folder / name / "data.parquet") for name in ("persons", "persons here"))
+    assert spark.to_pydict() == duckdb.to_pydict()
+    certificates = [
+        json.loads((folder / name / "certificate.json").read_text(encoding="utf-8"))
+        for name in ("persons", "persons here")
+    ]
+    for part in ("promises", "steps"):
+        assert certificates[0][part] == certificates[1][part]
+    (counted,) = [step for step in certificates[0]["steps"] if step["step"] == "counted"]
+    assert 100 <= counted["fewest"] < counted["smallest"]
 
 
 def test_executors_cluster_categories_and_numbers_without_the_driver(

@@ -39,6 +39,7 @@ from shoal.models import (
     TCloseness,
 )
 from shoal.quality import InformationLoss
+from shoal.risk import risk_of_classes
 from shoal.tables import Frequencies, Holders, SensitiveAttribute
 
 
@@ -224,11 +225,11 @@ def test_local_recodings_that_keep_links_let_k_persons_share_all_records(
     holders = frequencies.holders
     assert holders is not None
     records = defaultdict(list)
-    for row, person, count in zip(holders.tuples, holders.persons, holders.counts, strict=True):
-        if released.kept[person]:
+    for row, person, count in recoding.everybody(holders):
+        if released.kept[person % holders.number]:
             shown = released.whole.classes[row]
             assert shown >= 0
-            records[int(person)] += [tuple(released.whole.codes[shown].tolist())] * int(count)
+            records[person] += [tuple(released.whole.codes[shown].tolist())] * int(count)
     shared = Counter(tuple(sorted(own)) for own in records.values())
     assert min(shared.values()) >= k
     left_out = frequencies.records - sum(map(len, records.values()))
@@ -306,3 +307,19 @@ def test_one_record_each_is_the_same_as_no_persons(method: Recode, data: st.Data
     twin = method.recode(persons, models)
     assert twin.value == found.value
     assert np.array_equal(twin.recoding.classes, found.recoding.classes)
+
+
+@given(data=st.data())
+@examples(60)
+def test_persons_counted_together_have_the_risk_that_they_have_apart(data: st.DataObject) -> None:
+    frequencies = data.draw(reference.tables())
+    assert frequencies.holders is not None
+    together = dataclasses.replace(frequencies, holders=reference.gathered(frequencies.holders))
+    chosen = np.asarray(labels(data.draw, frequencies))
+    apart, same = (dataclasses.asdict(risk_of_classes(each, chosen, "id")) for each in (frequencies, together))
+    for unit in ("records", "persons"):
+        assert same[unit] == pytest.approx(apart[unit], rel=1e-12)
+    assert (same["trajectories"], same["most"]) == (apart["trajectories"], apart["most"])
+    assert together.holders is not None
+    assert together.holders.present(chosen) == frequencies.holders.present(chosen)
+    assert together.persons == frequencies.persons

@@ -25,7 +25,11 @@ DIVERSE = ("distinct-l-diversity", "entropy-l-diversity", "recursive-l-diversity
 def tables(
     draw: st.DrawFn, *, people: int = 12, most: int = 5, residents: bool = False, **options: object
 ) -> Frequencies:
-    """Draw a small table in which persons have several records, or may have; likewise the residents of a population."""
+    """Draw a small table in which persons have several records, or may have; likewise the residents of a population.
+
+    Persons with the same records may be there as one who stands for them.
+    """
+    together = draw(st.booleans())
     found = draw(recoding.tables(**options))
     number = draw(st.integers(1, people))
     counts = np.array([draw(st.integers(1, most)) if count else 0 for count in found.counts.tolist()])
@@ -46,18 +50,34 @@ def tables(
         living = Holders.of(*homes, np.ones(len(pairs), dtype=np.int64), everybody)
         population = np.bincount(living.tuples, minlength=len(counts)).astype(np.int64)
     return dataclasses.replace(
-        found, counts=counts.astype(np.int64), holders=holders, population=population, residents=living
+        found,
+        counts=counts.astype(np.int64),
+        holders=gathered(holders) if together else holders,
+        population=population,
+        residents=gathered(living) if together and living is not None else living,
     )
+
+
+def gathered(holders: Holders) -> Holders:
+    """Return one person for all who have the same records, literally; households are left out."""
+    profiles: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for row, person, count in recoding.everybody(holders):
+        profiles[person].append((row, count))
+    kinds = Counter(tuple(sorted(own)) for own in profiles.values())
+    pairs = [(row, who, count) for who, own in enumerate(kinds) for row, count in own]
+    rows, persons, counts = (np.array([pair[j] for pair in pairs], dtype=np.int64) for j in range(3))
+    made = Holders.of(rows, persons, counts, len(kinds))
+    return dataclasses.replace(made, times=np.array([*kinds.values()], dtype=np.int64))
 
 
 def records(frequencies: Frequencies, labels: Sequence[int]) -> dict[int, list[tuple[int, tuple[int, ...]]]]:
     """Return the person and the sensitive values of every record of every class."""
     holders = frequencies.holders
     found: dict[int, list[tuple[int, tuple[int, ...]]]] = defaultdict(list)
-    for row, person, count in zip(holders.tuples, holders.persons, holders.counts, strict=True):
+    for row, person, count in recoding.everybody(holders):
         if labels[row] >= 0:
             values = tuple(frequencies.sensitive_codes[row].tolist())
-            found[int(labels[row])] += [(int(person), values)] * int(count)
+            found[int(labels[row])] += [(person, values)] * count
     return found
 
 
@@ -88,8 +108,8 @@ def verdicts(model: Model, frequencies: Frequencies, labels: Sequence[int]) -> d
             population[int(label)] += count
     if frequencies.residents is not None:
         fitting = defaultdict(set)
-        for row, person in zip(frequencies.residents.tuples, frequencies.residents.persons, strict=True):
-            fitting[int(labels[row])].add(int(person))
+        for row, person, _ in recoding.everybody(frequencies.residents):
+            fitting[int(labels[row])].add(person)
         population = defaultdict(int, {label: len(found) for label, found in fitting.items()})
     groups = {
         label: reference.Group(
@@ -118,13 +138,13 @@ def linked_values(frequencies: Frequencies, measure: Measure, k: int, allowed: i
     for levels in recoding.nodes(frequencies):
         _, labels = recoding.node(frequencies, levels)
         records = defaultdict(list)
-        for row, person, count in zip(holders.tuples, holders.persons, holders.counts, strict=True):
-            records[int(person)] += [labels[row]] * int(count)
+        for row, person, count in recoding.everybody(holders):
+            records[person] += [labels[row]] * count
         shared = Counter(tuple(sorted(own)) for own in records.values())
         kept = {person for person, own in records.items() if shared[tuple(sorted(own))] >= k}
         left = np.zeros(len(frequencies.counts), dtype=np.int64)
-        for row, person, count in zip(holders.tuples, holders.persons, holders.counts, strict=True):
-            left[row] += int(count) if int(person) in kept else 0
+        for row, person, count in recoding.everybody(holders):
+            left[row] += count if person in kept else 0
         if not left.sum() > 0 or frequencies.records - left.sum() > allowed:
             continue
         alone = dataclasses.replace(frequencies, holders=None)

@@ -27,7 +27,7 @@ from shoal.models import (
 )
 from shoal.quality import Measure
 from shoal.schema import Provenance
-from shoal.tables import Frequencies, Recoding, SensitiveAttribute
+from shoal.tables import Frequencies, Holders, Recoding, SensitiveAttribute
 
 
 def hierarchy(name: str, parents: Sequence[Sequence[int]], *, ordered: bool = False) -> Hierarchy:
@@ -121,10 +121,15 @@ def people(frequencies: Frequencies, labels: Sequence[int]) -> Counter[int]:
     if holders is None:
         pairs = zip(labels, frequencies.counts.tolist(), strict=True)
         return sum((Counter({label: count}) for label, count in pairs), Counter())
-    return Counter(
-        label
-        for label, _ in {(labels[row], person) for row, person in zip(holders.tuples, holders.persons, strict=True)}
-    )
+    return Counter(label for label, _ in {(labels[row], person) for row, person, _ in everybody(holders)})
+
+
+def everybody(holders: Holders) -> Iterator[tuple[int, int, int]]:
+    """Return every tuple, person and number of records, also of those persons whom others stand for."""
+    times = [1] * holders.number if holders.times is None else holders.times.tolist()
+    for row, person, count in zip(holders.tuples, holders.persons, holders.counts, strict=True):
+        for copy in range(times[person]):
+            yield int(row), int(person) + copy * holders.number, int(count)
 
 
 def times_weaker(model: Model, times: Fraction) -> Model:

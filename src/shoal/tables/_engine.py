@@ -172,6 +172,12 @@ def _lack(raised: Exception) -> tuple[str, str | None] | None:
         return "the disk for temporary files is full", "free some space there, or point TMPDIR to a larger disk"
     if "No space left" in text:
         return "the disk is full", "free some space on it, or use another"
+    if "maxResultSize" in text:
+        return (
+            "more records would come to the driver of Spark than spark.driver.maxResultSize allows",
+            "raise it and the driver's memory, or use a method and promises whose work stays on the executors: "
+            "docs/how-to/use-spark.md lists them",
+        )
     if kind == "OutOfMemoryException" or isinstance(raised, MemoryError) or "OutOfMemoryError" in text:
         return "there is not enough memory", "raise the limit, for example SHOAL_MEMORY=8GB"
     said = _said(text, _MACHINE)
