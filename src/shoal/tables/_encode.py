@@ -27,7 +27,7 @@ from shoal.tables._columns import (
 from shoal.tables._holders import Holders
 from shoal.tables._packed import encode_packed, tuples_that_fit
 from shoal.tables._people import PersonKeys, household_of, people, person_of
-from shoal.tables._profiles import Tuples, profiled
+from shoal.tables._profiles import TupleFinder, profiled
 from shoal.tables._spark import SparkEngine
 from shoal.tables._table import Table
 
@@ -73,7 +73,7 @@ def encode(
     most = tuples_that_fit(len(names) + len(others))
     if coarse and not whose and population is None and table.count() > most:
         return encode_packed(table, names, others, most)
-    ours = _Counted.of(table, (*names, *others), whose)
+    ours = _CountedTuples.of(table, (*names, *others), whose)
     known = None if population is None else _population(population, schema, names)
     columns = ours.columns
     hierarchies = column_hierarchies(schema, columns[: len(names)], () if known is None else known.columns)
@@ -104,7 +104,7 @@ def encode(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Counted:
+class _CountedTuples:
     """The distinct tuples of some columns, and whose records they hold."""
 
     table: Table
@@ -116,7 +116,7 @@ class _Counted:
     keys: list[TupleColumn]
 
     @classmethod
-    def of(cls, table: Table, names: tuple[str, ...], whose: tuple[str, ...]) -> _Counted:
+    def of(cls, table: Table, names: tuple[str, ...], whose: tuple[str, ...]) -> _CountedTuples:
         """Let the engine count; Spark keeps to itself whose the records are."""
         counted = names if isinstance(table.engine, SparkEngine) else (*names, *whose)
         columns, counts = distinct_tuples(table, counted)
@@ -135,7 +135,7 @@ class _Counted:
         rows, counts, places = merged
         if not self.keys:
             codes = [by_value(column, own) for column, (own, _) in zip(self.columns, coded, strict=True)]
-            tuples = Tuples(
+            tuples = TupleFinder(
                 columns=self.columns, codes=codes, sizes=[size for _, size in coded], rows=rows, counts=counts
             )
             profiles = profiled(self.table, tuples, *self.whose)
@@ -148,7 +148,7 @@ class _Counted:
         return found, PersonKeys(column=key.name, keys=key.values)
 
 
-def _population(population: Table, schema: Schema, names: tuple[str, ...]) -> _Counted:
+def _population(population: Table, schema: Schema, names: tuple[str, ...]) -> _CountedTuples:
     """Count the distinct quasi-identifiers of the population, read as the table's schema says, and whose they are.
 
     Nobody is named where every record is of a person of its own.
@@ -162,7 +162,7 @@ def _population(population: Table, schema: Schema, names: tuple[str, ...]) -> _C
     read = Schema(attributes=tuple(schema[name] for name in wanted), folder=schema.folder)
     table = population.select(*wanted).with_schema(read)
     repeat = wanted != names and people(table).repeat
-    return _Counted.of(table, names, wanted[len(names) :] if repeat else ())
+    return _CountedTuples.of(table, names, wanted[len(names) :] if repeat else ())
 
 
 def with_population(

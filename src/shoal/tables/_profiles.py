@@ -22,11 +22,11 @@ from shoal.tables._table import Table
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["Profiles", "Tuples", "profiled"]
+__all__ = ["Profiles", "TupleFinder", "profiled"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Tuples:
+class TupleFinder:
     """The distinct tuples of a table, and how to find that of a record."""
 
     columns: Sequence[TupleColumn]
@@ -79,7 +79,7 @@ class Profiles:
             return replace(table, expression=records.semi_join(chosen, key(records[self.column]) == chosen["whose"]))
 
 
-def profiled(table: Table, tuples: Tuples, column: str, home: str | None = None) -> Profiles:
+def profiled(table: Table, tuples: TupleFinder, column: str, home: str | None = None) -> Profiles:
     """Let the executors find the different profiles of the values of a column, and how many values have each.
 
     With ``home``, the households are counted together whose members have the same profiles.
@@ -109,7 +109,7 @@ def profiled(table: Table, tuples: Tuples, column: str, home: str | None = None)
     return Profiles(holders=holders, persons=persons, pairs=lists, column=column)
 
 
-def _persons(table: Table, tuples: Tuples, column: str, home: str | None) -> ir.Table:
+def _persons(table: Table, tuples: TupleFinder, column: str, home: str | None) -> ir.Table:
     records = tuples.numbered(table)
     names = {"whose": column} if home is None else {"home": home, "whose": column}
     rows = records.select(**{name: key(records[each]) for name, each in names.items()}, place=records["place"])
