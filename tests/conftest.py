@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import signal
 import sys
 import zlib
@@ -12,6 +13,11 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Linear algebra rounds differently on different processors, and golden releases would differ with it. NumPy reads this
+# when it is imported, in all processes that tests start, too.
+if platform.machine() in ("x86_64", "AMD64"):
+    os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")
 
 from shoal.mechanisms import SYSTEM, SeededSource
 

@@ -16,6 +16,8 @@ import argparse
 import difflib
 import hashlib
 import json
+import os
+import platform
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -23,6 +25,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 if str(HERE.parent) not in sys.path:
     sys.path.insert(0, str(HERE.parent))
+if platform.machine() in ("x86_64", "AMD64"):  # as in tests/conftest.py
+    os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")
 
 from golden.artefacts import artefacts  # noqa: E402 - the tests are not installed
 from golden.cases import CASES  # noqa: E402
