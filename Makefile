@@ -3,6 +3,9 @@ BIN := .venv/bin
 # without starting other processes, browsers or engines, and without drawing thousands of samples
 QUICK := tests/unit tests/property tests/golden tests/smoke src/shoal -m "not slow"
 
+# compiled modules are kept: the processes that tests start would compile everything again
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench figures lint types native system explore large fuzz stops faults wheel sbom constraints lowest docs clean
 

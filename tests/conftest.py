@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import platform
 import signal
@@ -26,7 +27,9 @@ sys.path.insert(0, str(HERE))
 
 
 # No test depends on how busy the machine is, and two runs of the same code try the same examples.
-settings.register_profile("default", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "default", deadline=None, derandomize=True, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("default")
 #: new examples in every run, many of them: `make explore`
 settings.register_profile("explore", settings.get_profile("default"), derandomize=False, max_examples=500)
@@ -68,6 +71,15 @@ def _group(nodeid: str) -> str:
     if engines or path in SPARK:
         return (*engines, "spark")[0]
     return path if path.startswith(TOGETHER) else nodeid
+
+
+gc.disable()  # what collection makes stays
+
+
+def pytest_collection_finish() -> None:
+    """Never search the modules and thousands of tests for garbage: that takes seconds, in every worker."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

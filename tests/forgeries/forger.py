@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import hashlib
 import json
 import shutil
@@ -10,12 +11,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
+
+import pyarrow as pa
 
 from shoal import schema
 from shoal.errors import ShoalError
 from shoal.guarantees import CERTIFICATE, fingerprint, load
 from shoal.plan import Plan
 from shoal.report import gather, listed, render_html, render_text
+from shoal.tables import _sites
+from shoal.tables._duckdb import DuckDBEngine
 
 Content = dict[str, Any]
 SUMMARY, REPORT, PLAN = "summary.txt", "report.html", "plan.toml"
@@ -33,6 +39,29 @@ def without_pages() -> Iterator[None]:
         yield
     finally:
         _lazy = False
+
+
+@contextmanager
+def data_read_once() -> Iterator[None]:
+    """Open a data file and ask each question about it once: for edits of a certificate beside data that stay."""
+
+    def once(method: Callable[[DuckDBEngine, Any], pa.Table]) -> Callable[[DuckDBEngine, Any], pa.Table]:
+        answers: dict[tuple[DuckDBEngine, Any], pa.Table] = {}
+
+        def asked(engine: DuckDBEngine, expression: Any) -> pa.Table:
+            question = engine, expression.op()
+            if question not in answers:
+                answers[question] = method(engine, expression)
+            return answers[question]
+
+        return asked
+
+    with (
+        patch.object(_sites, "reread", functools.cache(_sites.reread)),
+        patch.object(DuckDBEngine, "fetch", once(DuckDBEngine.fetch)),
+        patch.object(DuckDBEngine, "fetch_encoded", once(DuckDBEngine.fetch_encoded)),
+    ):
+        yield
 
 
 def copied(folder: Path, to: Path) -> Path:

@@ -24,7 +24,7 @@ from . import power
 
 HERE = Path(__file__).parent
 #: one in so many faults is tried; 1 tries all
-STRIDE = int(os.environ.get("SHOAL_FAULTS_STRIDE", "7"))
+STRIDE = int(os.environ.get("SHOAL_FAULTS_STRIDE", "11"))
 #: what a machine says of itself, not of the files that it holds
 MACHINE = (errno.EIO, errno.ENOSPC, errno.EMFILE, errno.ENOMEM)
 Faulty = Callable[..., dict[str, Any]]
