@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import platform
@@ -41,8 +42,8 @@ for _number in {signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGINT)}:
     if signal.getsignal(_number) == signal.SIG_IGN:
         signal.signal(_number, lambda *_: None)
 
-#: places where each file is left to one worker: its tests share releases that would be made by every worker
-TOGETHER = ("cli/test_compare.py", "conformance/", "forgeries/", "unit/comparison/", "unit/test_architecture.py")
+#: places where each file is left to one worker, as are files with fixtures that are made once for all of their tests
+TOGETHER = ("conformance/", "unit/test_architecture.py")
 #: files of which all tests use Spark
 SPARK = ("conformance/test_local_cluster.py", "conformance/test_microaggregation_by_block.py")
 
@@ -70,7 +71,14 @@ def _group(nodeid: str) -> str:
     )
     if engines or path in SPARK:
         return (*engines, "spark")[0]
-    return path if path.startswith(TOGETHER) else nodeid
+    return path if path.startswith(TOGETHER) or _shares(path) else nodeid
+
+
+@functools.cache
+def _shares(path: str) -> bool:
+    """Say whether tests of a file share what every worker would have to make again."""
+    file = HERE / path
+    return file.is_file() and 'scope="module"' in file.read_text(encoding="utf-8")
 
 
 gc.disable()  # what collection makes stays

@@ -157,7 +157,7 @@ def one_number(epsilon: float) -> Callable[[np.ndarray], Hashable]:
 
 @pytest.mark.slow
 def test_the_audit_passes_releases_of_original_records() -> None:
-    assert not audit(one_number(1), LEAST, GREATEST, trials=1_000).refutes(1)
+    assert not audit(one_number(1), LEAST, GREATEST, trials=500).refutes(1)
 
 
 @pytest.mark.slow
@@ -166,7 +166,7 @@ def test_the_audit_catches_noise_that_is_scaled_for_a_larger_k(monkeypatch: pyte
         return centroid_noise(target, size=4 * size, **rest)
 
     monkeypatch.setattr(_centroids, "centroid_noise", twin)
-    assert audit(one_number(1), LEAST, GREATEST, trials=1_000).refutes(1)
+    assert audit(one_number(1), LEAST, GREATEST, trials=500).refutes(1)
 
 
 def turns(number: int) -> tuple[np.ndarray, np.ndarray]:

@@ -121,7 +121,7 @@ def test_the_method_passes_where_one_record_matters_most(scheme: str) -> None:
         with_record,
         with_record[:-1],
         delta=0.01,
-        trials=600,
+        trials=300,
     )
     assert not result.refutes(1)
     # trimming: the extra record is the last of a class that is rather shown than not
@@ -132,7 +132,7 @@ def test_the_method_passes_where_one_record_matters_most(scheme: str) -> None:
         with_record,
         with_record[:-1],
         delta=0.01,
-        trials=600,
+        trials=300,
     )
     assert not result.refutes(1)
 
