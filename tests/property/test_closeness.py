@@ -6,10 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reference import closeness as reference
+from reference.examples import examples
 from shoal.methods.classes import (
     Partition,
     Strategy,
@@ -86,7 +87,7 @@ def test_bucketised_classes_keep_t_and_k(
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@examples(60)
 @given(
     table=tables(),
     t=st.fractions(min_value=0, max_value=Fraction(1, 2), max_denominator=40),

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from reference.examples import examples
 from reference.tables import parse_csv
 from shoal.errors import DataError, ShoalError
 from shoal.tables import read
@@ -81,7 +82,7 @@ def test_what_the_csv_module_writes_is_read_back(
 @example('a,b\n1,2\n"', ",")
 @example("a\r\n\r\n1", ",")
 @example('a,b\n1,"x"y"\n', ",")
-@settings(max_examples=300)
+@examples(300)
 def test_a_file_is_read_as_its_grammar_says_or_refused(folder: Path, text: str, delimiter: str) -> None:
     path = folder / "hostile.csv"
     path.write_bytes(text.encode())
@@ -98,7 +99,7 @@ def test_a_file_is_read_as_its_grammar_says_or_refused(folder: Path, text: str, 
 
 
 @given(HOSTILE.filter(lambda text: "\0" not in text), st.sampled_from(",;\t|"))
-@settings(max_examples=200)
+@examples(200)
 def test_the_reference_grammar_is_that_of_the_csv_module(text: str, delimiter: str) -> None:
     rows, _ = parse_csv(text, delimiter)
     theirs = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
@@ -127,7 +128,7 @@ def test_where_a_block_ends_does_not_matter(
 
 @pytest.mark.slow
 @given(st.data())
-@settings(max_examples=150)
+@examples(150)
 def test_where_arrow_splits_the_file_does_not_matter(folder: Path, data: st.DataObject) -> None:
     fields = st.text(st.sampled_from('a"\n\r, é'), max_size=4)
     rows = data.draw(st.lists(st.tuples(fields, fields), min_size=20, max_size=60))
@@ -145,7 +146,7 @@ def test_where_arrow_splits_the_file_does_not_matter(folder: Path, data: st.Data
 @example(b"\xef\xbb\xbf")
 @example(b"a,b\n\xff,1\n")
 @example(b"a,b\n\xc3\xa9,\xff\n")
-@settings(max_examples=300)
+@examples(300)
 def test_any_bytes_are_a_table_or_one_error(folder: Path, data: bytes) -> None:
     path = folder / "bytes.csv"
     path.write_bytes(data)
@@ -161,7 +162,7 @@ def test_any_bytes_are_a_table_or_one_error(folder: Path, data: bytes) -> None:
 
 
 @given(st.one_of(st.binary(max_size=60), HOSTILE.map(str.encode)))
-@settings(max_examples=25)
+@examples(25)
 def test_reading_a_hostile_file_onto_the_engine_gives_a_table_or_an_error(folder: Path, data: bytes) -> None:
     path = folder / "engine.csv"
     path.write_bytes(data)
@@ -173,7 +174,7 @@ def test_reading_a_hostile_file_onto_the_engine_gives_a_table_or_an_error(folder
 
 
 @given(written_tables())
-@settings(max_examples=20)
+@examples(20)
 def test_the_engine_holds_the_rows_of_the_csv_module(
     folder: Path, written: tuple[list[list[str]], str, str, int]
 ) -> None:

@@ -11,10 +11,11 @@ from unittest import mock
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from reference.examples import examples
 from shoal.mechanisms import Laplace, NoiseGrid, SeededSource
 from shoal.methods.noise import Records, _centroids, centroid_noise
 from shoal.methods.noise._columns import Columns, ConceptColumn, NumberColumn
@@ -127,7 +128,7 @@ def towns(draw: st.DrawFn) -> Attribute:
 
 
 @given(towns())
-@settings(max_examples=40)
+@examples(40)
 def test_the_sensitivity_of_concepts_is_the_greatest_change_of_a_marginality(town: Attribute) -> None:
     column = ConceptColumn.of(town, Schema(attributes=(town,)))
     leaves = [column.labels[code] for code in column.taxonomy.domain]

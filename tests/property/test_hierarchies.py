@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from reference import hierarchies as reference
+from reference.examples import examples
 from shoal.errors import HierarchyError
 from shoal.hierarchies import TOP, build, leaf_codes, outside, read_arx, write_arx
 from shoal.schema import Attribute, Kind, Provenance, Quantiles
@@ -24,7 +25,7 @@ from shoal.schema.rules import text
 from shoal.testing import strategies
 
 # building a case costs some ten milliseconds
-few = settings(max_examples=40)
+few = examples(40)
 
 INTERVAL = re.compile(r"\[(\S+), (\S+)\)|< (\S+)|>= (\S+)")
 
@@ -305,7 +306,7 @@ def test_a_hierarchy_survives_its_file(hierarchy, delimiter):
     assert all(np.array_equal(a[:size], b) for a, b in zip(hierarchy.codes, again.codes, strict=True))
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(
     st.binary(max_size=60) | st.text('ab;*"\n\r\0, é', max_size=60).map(lambda s: s.encode("utf-8", "surrogatepass"))
 )

@@ -6,14 +6,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from reference.examples import examples
 from reference.mechanisms import exponential
 from shoal.mechanisms import SeededSource, binomial
 from shoal.mechanisms._weights import TABLE_BITS, Weights
 
-QUICK = settings(max_examples=200)
+QUICK = examples(200)
 floats = st.floats(-1e6, 1e6)
 tiny_floats = st.floats(-1e-3, 1e-3)
 fractions = st.fractions(-1000, 1000, max_denominator=10**6)

@@ -6,12 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from reference import microaggregation as reference
 from reference.errors import sse
+from reference.examples import examples
 from shoal.hierarchies import Concepts
 from shoal.kernels import mdav as kernel
 from shoal.mechanisms import SeededSource
@@ -28,7 +29,7 @@ from shoal.methods.classes import (
 )
 from shoal.risk._record_linkage import linked_percentage
 
-QUICK = settings(max_examples=150)
+QUICK = examples(150)
 
 
 @st.composite

@@ -7,15 +7,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reference import microaggregation as reference
+from reference.examples import examples
 from shoal.hierarchies import Concepts
 from shoal.methods.classes import mdav
 from shoal.methods.noise import Records, insensitive, insensitive_orders
 
-QUICK = settings(max_examples=200)
+QUICK = examples(200)
 SPORTS = Concepts.from_parents([-1, 0, 0, 2, 1, 2])
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from reference.examples import examples
 from shoal.methods.classes import Clustering, HeldRecords, fine_points, quasi_identifiers
 from shoal.schema import Attribute, Domain, Groups, Kind, Role, Schema
 from shoal.tables import encode_records
@@ -30,7 +31,7 @@ SCHEMA = Schema(
     )
 )
 QUASI, SECRET = SCHEMA.quasi_identifiers, SCHEMA.sensitive
-MORE = settings(max_examples=15)
+MORE = examples(15)
 
 
 @st.composite

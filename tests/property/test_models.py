@@ -8,10 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reference import models as reference
+from reference.examples import examples
 from reference.models import Domain, Group, Release
 from shoal import models
 from shoal.models import (
@@ -36,7 +37,7 @@ from shoal.models import (
 )
 
 TINY = Fraction(1, 10**30)
-QUICK = settings(max_examples=100)
+QUICK = examples(100)
 
 
 @st.composite
@@ -198,7 +199,7 @@ def test_distances_of_counts_near_two_to_the_sixty_two_are_decided_exactly(
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@examples(40)
 @given(st.data(), st.integers(40, 400), st.sampled_from([1, 10**7, 10**13]))
 def test_ordered_closeness_of_classes_with_few_of_many_values(data: st.DataObject, size: int, scale: int) -> None:
     rows = data.draw(
@@ -222,7 +223,7 @@ def test_ordered_closeness_of_classes_with_few_of_many_values(data: st.DataObjec
     assert TCloseness("s", 1).achieved(release.classes()) == {"t": largest}
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(release_models(), releases(most=6))
 def test_models_of_the_release_keep_a_part_that_satisfies_them_and_suppress_no_more_than_needed(
     model: Model, release: Release
@@ -370,7 +371,7 @@ def test_parameters_are_plain_values_that_give_the_same_model_back(data: st.Data
 
 
 @pytest.mark.parametrize("kind", ["equal", "ordered", "hierarchical"])
-@settings(max_examples=20)
+@examples(20)
 @given(data=st.data())
 def test_distances_are_the_least_work_of_a_transport_plan(kind: str, data: st.DataObject) -> None:
     """The closed forms against a linear programme over all transport plans."""

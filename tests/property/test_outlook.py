@@ -7,10 +7,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reference import recoding as reference
+from reference.examples import examples
 from shoal.kernels import _library
 from shoal.kernels.moves import Moves
 from shoal.methods.recode import Generalize, Lattice
@@ -22,7 +23,7 @@ from shoal.tables import Frequencies
 
 @pytest.mark.slow
 @given(reference.tables(attributes=4, sensitive=1), st.integers(1, 6), st.booleans(), st.floats(0, 1), st.data())
-@settings(max_examples=150)
+@examples(150)
 def test_no_node_is_better_than_the_bound_of_its_box(
     frequencies: Frequencies, k: int, diverse: bool, share: float, data: st.DataObject
 ) -> None:
@@ -55,7 +56,7 @@ def test_no_node_is_better_than_the_bound_of_its_box(
 
 
 @given(reference.tables(), st.integers(1, 12), st.data())
-@settings(max_examples=60)
+@examples(60)
 def test_what_is_suppressed_with_one_attribute_lowered_is_counted(
     frequencies: Frequencies, smallest: int, data: st.DataObject
 ) -> None:

@@ -9,11 +9,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reference import persons as reference
 from reference import recoding
+from reference.examples import examples
 from shoal.errors import RequirementError
 from shoal.methods.base import Watch
 from shoal.methods.classes._t_microaggregate import Strategy, microaggregate_points
@@ -41,12 +42,6 @@ from shoal.models import (
 from shoal.quality import InformationLoss
 from shoal.risk import risk_of_classes
 from shoal.tables import Frequencies, Holders, SensitiveAttribute
-
-
-def examples(number: int) -> settings:
-    """Return how many examples to try: ten times as many in `make explore`."""
-    return settings(max_examples=number if settings.default.derandomize else 10 * number)
-
 
 QUICK = examples(12)
 METHODS = [

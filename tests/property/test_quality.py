@@ -6,17 +6,18 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reference import quality as reference
+from reference.examples import examples
 from reference.quality import Column, Table
 from shoal import quality
 from shoal.models import Classes
 
 NAMES = tuple(quality.MEASURES)
 UNBALANCED = ("average-class-size", "kl-divergence", "publisher-payoff")
-EXAMPLES = settings(max_examples=25)
+EXAMPLES = examples(25)
 
 
 @st.composite

@@ -6,11 +6,12 @@ import operator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ibis import _
 
 from reference import queries as reference
+from reference.examples import examples
 from shoal.queries._filters import parse
 from shoal.queries._memory_records import MemoryRecords
 from shoal.tables import filter_text
@@ -50,7 +51,7 @@ expressions = st.recursive(
 
 @pytest.mark.slow
 @given(reference.records, st.lists(expressions, min_size=4, max_size=4))
-@settings(max_examples=25)
+@examples(25)
 def test_a_filter_means_what_ibis_means(records: list[reference.Record], wheres: list[Any]) -> None:
     table = reference.table(records)
     rows = table.expression

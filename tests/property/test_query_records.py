@@ -8,11 +8,12 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
 from reference import queries as reference
+from reference.examples import examples
 from shoal.queries._conditions import And, Condition, In, Not, Or, Ranges, attributes, region
 from shoal.queries._engine_records import EngineRecords
 from shoal.queries._memory_records import MemoryRecords
@@ -22,7 +23,7 @@ from shoal.schema import Attribute, Kind, Schema
 
 @pytest.mark.slow
 @given(reference.records, st.none() | reference.conditions)
-@settings(max_examples=12)
+@examples(12)
 def test_figures_are_the_same_everywhere(records: list[reference.Record], where: Condition | None) -> None:
     table = reference.table(records)
     wanted = reference.expected(records, where)

@@ -8,10 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from reference import recoding as reference
+from reference.examples import examples
 from shoal.errors import RequirementError
 from shoal.methods.recode import Generalize, Iterate, Mondrian, Recode, Specialize, Subtree
 from shoal.methods.recode import _any_time as any_time
@@ -32,8 +33,8 @@ from shoal.models import (
 from shoal.quality import MEASURES, InformationLoss, Measure
 from shoal.tables import Frequencies, Recoding, SensitiveAttribute
 
-QUICK = settings(max_examples=25)
-FEW = settings(max_examples=12)
+QUICK = examples(25)
+FEW = examples(12)
 LOCAL = [
     Mondrian(suppression_limit=1, intervals=True),
     Mondrian(suppression_limit=1, intervals=True, relaxed=True),

@@ -8,10 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reference import recoding as reference
+from reference.examples import examples
 from shoal.kernels import _library, recoding
 from shoal.kernels.moves import Moves
 from shoal.kernels.partition import AttributeCover, Splitting, partition_native, partition_numpy
@@ -20,7 +21,7 @@ from shoal.kernels.walk import BoxAttribute, Start, score_native, score_numpy
 from shoal.tables import Frequencies
 
 ORDERED, HALVES = Ground((), (), 1, ordered=True), Ground((), (), 2)  # the values are not known yet
-QUICK = settings(max_examples=60)
+QUICK = examples(60)
 compiled = pytest.mark.skipif(_library.library() is None, reason="the compiled kernels are not built")
 GROUPS = [recoding.group_numpy, pytest.param(recoding.group_native, marks=compiled)]
 ROLLS = [recoding.roll_up_numpy, pytest.param(recoding.roll_up_native, marks=compiled)]

@@ -5,14 +5,15 @@ from __future__ import annotations
 import string
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from reference.examples import examples
 from shoal.errors import SchemaError
 from shoal.schema import Attribute, ColumnProfile, Kind, Role, Schema, draft, dumps, from_document, loads
 from shoal.testing import strategies
 
-few = settings(max_examples=60)
+few = examples(60)
 
 # everything that UTF-8 can hold: quotes, line ends, control characters
 any_name = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12)
@@ -67,7 +68,7 @@ def read_or_refuse(document):
 
 
 @pytest.mark.slow
-@settings(max_examples=200)
+@examples(200)
 @given(st.dictionaries(st.sampled_from(["shoal", "guessed", "columns", "colums"]), documents))
 def test_any_document_is_read_or_refused(document):
     found = read_or_refuse(document)
@@ -75,7 +76,7 @@ def test_any_document_is_read_or_refused(document):
 
 
 @pytest.mark.slow
-@settings(max_examples=200)
+@examples(200)
 @given(st.dictionaries(words, documents, max_size=5))
 def test_any_table_of_a_column_is_read_or_refused_in_the_name_of_the_column(table):
     found = read_or_refuse({"columns": {"zip": {"role": "sensitive"} | table}})

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from reference.examples import examples
 from reference.tables import ascending, group, multiset_key, pseudonym, recode, sampled
 from shoal.schema import Attribute, Kind, Role, Schema
 from shoal.schema.rules import text
@@ -106,7 +107,7 @@ def identity(encoded: Encoded, *, unchanged: bool) -> Recoding:
 
 @pytest.mark.slow
 @given(tables())
-@settings(max_examples=25)
+@examples(25)
 def test_frequencies_are_counts_of_tuples(drawn: tuple[pa.Table, Schema]) -> None:
     rows, schema = drawn
     frequencies = encode(load(drawn)).frequencies
@@ -121,7 +122,7 @@ def test_frequencies_are_counts_of_tuples(drawn: tuple[pa.Table, Schema]) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("unchanged", [True, False])
 @given(drawn=tables())
-@settings(max_examples=15)
+@examples(15)
 def test_recoding_to_the_values_themselves_changes_nothing(drawn: tuple[pa.Table, Schema], unchanged: bool) -> None:
     rows, _ = drawn
     table = load(drawn)
@@ -137,7 +138,7 @@ def test_recoding_to_the_values_themselves_changes_nothing(drawn: tuple[pa.Table
 
 @pytest.mark.slow
 @given(st.data())
-@settings(max_examples=40)
+@examples(40)
 def test_any_recoding_is_applied_as_in_plain_python(data: st.DataObject) -> None:
     rows, schema = drawn = data.draw(tables())
     table = load(drawn)
@@ -167,7 +168,7 @@ def test_any_recoding_is_applied_as_in_plain_python(data: st.DataObject) -> None
 
 @pytest.mark.slow
 @given(st.data())
-@settings(max_examples=10)
+@examples(10)
 def test_the_order_of_records_leaves_no_trace(data: st.DataObject) -> None:
     rows, schema = data.draw(tables())
     shuffled = rows.take(data.draw(st.permutations(range(rows.num_rows))))
@@ -182,7 +183,7 @@ def test_the_order_of_records_leaves_no_trace(data: st.DataObject) -> None:
 
 @pytest.mark.slow
 @given(tables(), st.floats(0, 1))
-@settings(max_examples=10)
+@examples(10)
 def test_a_sample_is_drawn_as_in_plain_python(drawn: tuple[pa.Table, Schema], probability: float) -> None:
     rows, _ = drawn
     kept = [row for number, row in enumerate(rows.to_pylist()) if sampled(number, probability, KEY)]
@@ -191,7 +192,7 @@ def test_a_sample_is_drawn_as_in_plain_python(drawn: tuple[pa.Table, Schema], pr
 
 @pytest.mark.slow
 @given(tables())
-@settings(max_examples=10)
+@examples(10)
 def test_columns_come_out_sorted(drawn: tuple[pa.Table, Schema]) -> None:
     table = load(drawn)
     encoded = encode(table)

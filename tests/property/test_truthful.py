@@ -7,10 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reference import truthful as reference
+from reference.examples import examples
 from reference.truthful import Column, Record
 from shoal.mechanisms import SeededSource
 from shoal.methods.truthful import DifferentialPrivacy, Truthful
@@ -20,7 +21,7 @@ from shoal.methods.truthful._scheme import SCORES
 from shoal.methods.truthful._scores import ExpectedScore, Granularity, GroupSize, Intensity, Score, Setting
 from shoal.methods.truthful._survival import SCALE
 
-QUICK = settings(max_examples=60)
+QUICK = examples(60)
 HALF = Fraction(1, 2)
 
 
@@ -199,7 +200,7 @@ def _compare(having: Score, without: Score) -> None:
         assert change >= 0 or not having.monotone
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     tables(most=12),
     st.sampled_from(["full-domain", "multi-dimensional"]),

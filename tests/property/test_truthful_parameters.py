@@ -6,10 +6,11 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from reference import truthful_parameters as reference
+from reference.examples import examples
 from shoal.methods.truthful.parameters import (
     UncertainPrivacy,
     chernoff_delta,
@@ -20,7 +21,7 @@ from shoal.methods.truthful.parameters import (
     satisfies,
 )
 
-QUICK = settings(max_examples=60)
+QUICK = examples(60)
 definitions = st.sampled_from(["probabilistic", "standard"])
 sixteenths = st.integers(1, 12).map(lambda i: Fraction(i, 16))
 tenths = st.integers(1, 30).map(lambda i: Fraction(i, 10))
@@ -105,7 +106,7 @@ def test_sampling_less_lowers_the_standard_delta_in_proportion(
     assert lower <= amplified.delta * (1 + Fraction(1, 2**40))
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(beta=sixteenths, k=st.integers(5, 120), delta=deltas, definition=definitions)
 def test_minimal_epsilon_is_the_first_float_that_keeps_delta(
     beta: Fraction, k: int, delta: Fraction, definition: str

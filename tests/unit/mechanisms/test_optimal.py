@@ -5,10 +5,11 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, optimize
 
+from reference.examples import examples
 from reference.noise import OptimalDensity, discrete_laplace, optimal, ring
 from shoal.errors import ParameterError
 from shoal.mechanisms import Laplace, OptimalNoise, interval_optimal_core, variance_optimal_core
@@ -34,7 +35,7 @@ def test_a_shift_beyond_the_sensitivity_crosses_two() -> None:
 
 
 @given(shapes, st.fractions(Fraction(1, 5), 4, max_denominator=50))
-@settings(max_examples=20)
+@examples(20)
 def test_drawing_a_box_and_a_point_in_it_gives_the_density_of_the_rings(
     shape: tuple[int, int], epsilon: Fraction
 ) -> None:
@@ -57,7 +58,7 @@ def test_drawing_a_box_and_a_point_in_it_gives_the_density_of_the_rings(
 
 @pytest.mark.slow
 @given(shapes, st.floats(0.2, 4))
-@settings(max_examples=20)
+@examples(20)
 def test_variance_and_interval_are_those_of_the_definition(shape: tuple[int, int], epsilon: float) -> None:
     core, span = shape
     made = noise(core, span, Fraction(epsilon))

@@ -5,9 +5,10 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from reference.examples import examples
 from reference.noise import BoxDensity, OptimalDensity, ring
 from shoal.errors import ParameterError
 from shoal.mechanisms import OptimalBoxNoise, OptimalNoise
@@ -74,7 +75,7 @@ def test_drawing_a_box_and_a_point_in_it_gives_the_density_of_the_rings() -> Non
 
 
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=4), st.fractions(Fraction(1, 4), 3, max_denominator=20))
-@settings(max_examples=25)
+@examples(25)
 def test_the_box_index_has_weight_b_to_the_i_times_volume(spans: list[int], epsilon: Fraction) -> None:
     # the sampler's mixture of sums of geometric draws, written out, against the weights it must have
     rings = OptimalBoxNoise(sensitivities=spans, epsilon=epsilon).rings

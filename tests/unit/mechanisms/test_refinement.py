@@ -6,10 +6,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb, fmpq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from reference.examples import examples
 from reference.noise import QuickSource
 from reference.refinement import (
     algorithm_5_1,
@@ -45,7 +46,7 @@ def exact(epsilon: Fraction) -> arb:
 
 
 @given(weights, epsilons)
-@settings(max_examples=40)
+@examples(40)
 def test_an_individual_answer_stays_within_epsilon_of_the_prior(masses: list[int], epsilon: Fraction) -> None:
     made = Refinement(numbers(masses), epsilon=epsilon, query="individual")
     prior = prior_probabilities(made)
@@ -56,7 +57,7 @@ def test_an_individual_answer_stays_within_epsilon_of_the_prior(masses: list[int
 
 
 @given(weights, epsilons, st.sampled_from(["0.2", "0.5", "0.8"]))
-@settings(max_examples=40)
+@examples(40)
 def test_statistical_answers_stay_within_epsilon_of_each_other(
     masses: list[int], epsilon: Fraction, balance: str
 ) -> None:
@@ -74,7 +75,7 @@ def test_individual_factors_are_not_private_for_statistical_queries() -> None:
 
 
 @given(weights, epsilons, st.sampled_from(["individual", "statistical"]))
-@settings(max_examples=40)
+@examples(40)
 def test_the_probabilities_are_those_of_algorithm_5_1_and_add_up(
     masses: list[int], epsilon: Fraction, query: QueryKind
 ) -> None:

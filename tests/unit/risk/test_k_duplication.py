@@ -6,10 +6,11 @@ from collections import Counter
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from reference.examples import examples
 from shoal.errors import ParameterError
 from shoal.risk import k_duplicated, k_duplication
 
@@ -35,7 +36,7 @@ def _table(records: list[tuple[int, str]]) -> shoal.Table:
 
 
 @pytest.mark.slow
-@settings(max_examples=20)
+@examples(20)
 @given(st.lists(st.tuples(st.integers(0, 30), st.sampled_from("xyz")), min_size=6, max_size=40), st.integers(2, 5))
 def test_it_is_k_anonymous_on_all_columns_and_holds_real_records(records: list, k: int) -> None:
     table = _table(records)

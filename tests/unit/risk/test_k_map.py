@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from reference.examples import examples
 from shoal.errors import SchemaError
 from shoal.risk import k_map
 
@@ -22,7 +23,7 @@ TOWNS = ("a", "b", "c")
 
 
 @pytest.mark.slow
-@settings(max_examples=25)
+@examples(25)
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.sampled_from(TOWNS)), min_size=1, max_size=30),
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.sampled_from((*TOWNS, "*"))), min_size=1, max_size=10),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from reference.examples import examples
 from shoal.errors import ParameterError
 from shoal.kernels.superpopulation import SizeCounts, pitman_classes
 from shoal.models import Classes
@@ -19,7 +20,7 @@ def _estimated(sizes: np.ndarray, fraction: float) -> PopulationUniqueness:
     return population_uniqueness(Classes(sizes=sizes), fraction)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(st.integers(1, 20), min_size=1, max_size=50), st.floats(0.01, 1.0))
 def test_shares_are_shares(sizes: list[int], fraction: float) -> None:
     found = _estimated(np.array(sizes), fraction)
@@ -83,7 +84,7 @@ def test_expected_links_are_those_of_a_known_population(fraction: float, toleran
     assert abs(alone - true) > abs(found.reidentifications - true)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.lists(st.integers(1, 20), min_size=1, max_size=60), st.floats(0.01, 1.0))
 def test_links_are_at_least_the_uniques_and_at_most_one_per_class(sizes: list[int], fraction: float) -> None:
     found = _estimated(np.array(sizes), fraction)

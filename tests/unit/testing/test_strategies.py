@@ -5,11 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal.testing
+from reference.examples import examples
 from shoal.hierarchies import build, outside
 from shoal.schema import Kind, Missing, Role
 from shoal.testing import strategies
 
-few = settings(max_examples=30)
+few = examples(30)
 
 
 @pytest.mark.slow
