@@ -14,10 +14,12 @@ from shoal.hierarchies import Hierarchy, leaf_codes
 from shoal.kernels import Counts
 from shoal.schema import Kind, Schema
 from shoal.tables._apply import look_up
-from shoal.tables._columns import column_hierarchies, distinct_tuples
+from shoal.tables._classes import Classes, ClassHistogram, SensitiveAttribute
+from shoal.tables._columns import by_value, column_hierarchies, distinct_tuples, sensitive_codes
 from shoal.tables._counting import class_sizes
 from shoal.tables._engine import ROW, builtin, key, quiet, sorted_by_values
 from shoal.tables._keyed import check_identifiers, pseudonyms
+from shoal.tables._profiles import gathered, kinds
 from shoal.tables._spark import SparkEngine
 from shoal.tables._table import Table, numbered
 
@@ -106,6 +108,10 @@ class Blocks:
     numbers: ir.Table = field(repr=False)
     #: What is known of the columns of categories.
     leaves: dict[str, ColumnLeaves]
+    #: The sensitive attributes asked for, whose codes are ``s0``, ``s1``, ... of the records, and how many records have
+    #: each code.
+    sensitive: tuple[SensitiveAttribute, ...] = ()
+    totals: tuple[Counts, ...] = ()
 
     def moments(self) -> tuple[int, list[ColumnMoments]]:
         """Return the number of records and what is known of every column, from one aggregate."""
@@ -149,6 +155,21 @@ class Blocks:
             rows = self.table.engine.fetch(placed.group_by("block").aggregate(records=placed.count()))
         return dict(zip(rows["block"].to_pylist(), rows["records"].to_pylist(), strict=True))
 
+    def classes(self, axes: Sequence[Coordinate], block: Block) -> tuple[list[int], Classes]:
+        """Return the numbers of the blocks, and the blocks as classes."""
+        placed = self._placed(axes, block)
+        numbers: list[int] = []
+        found: dict[str, ClassHistogram] = {}
+        for j, attribute in enumerate(self.sensitive):
+            counted = placed.group_by(["block", f"s{j}"]).aggregate(records=placed.count())
+            with quiet(self.table.source.name):
+                rows = self.table.engine.fetch(counted.order_by(["block", f"s{j}"]))
+            numbers, offsets = _starts(rows["block"].to_numpy())
+            codes, counts = rows[f"s{j}"].to_numpy().astype(np.int32), rows["records"].to_numpy().astype(np.int64)
+            found[attribute.name] = ClassHistogram(attribute=attribute, offsets=offsets, codes=codes, counts=counts)
+            sizes = np.add.reduceat(counts, offsets[:-1])
+        return numbers, Classes(sizes=sizes, sensitive=found)
+
     def cluster(
         self, axes: Sequence[Coordinate], block: Block, function: Task, types: Sequence[str]
     ) -> ClusteredBlocks:
@@ -157,12 +178,14 @@ class Blocks:
         Parameters
         ----------
         function
-            Gets ``block``, :data:`ROW` and ``v0``, ``v1``, ... of the records of one block, ascending by their numbers;
-            gives ``block``, ``record``, the released ``new0``, ``new1``, ... and ``error``, a number to add up.
+            Gets ``block``, :data:`ROW`, ``v0``, ``v1``, ... and ``s0``, ``s1``, ... of the records of one block,
+            ascending by their numbers; gives ``block``, ``record``, the released ``new0``, ``new1``, ..., ``error``, a
+            number to add up, and ``s0``, ``s1``, ... as they were.
         types
             What Spark calls the types of the released columns.
         """
-        rows = self._apply(self._placed(axes, block), "block", function, _released_types(types))
+        codes = "".join(f", s{j} int" for j in range(len(self.sensitive)))
+        rows = self._apply(self._placed(axes, block), "block", function, _released_types(types) + codes)
         return ClusteredBlocks(blocks=self, rows=rows)
 
     def draft(self, axes: Sequence[Coordinate], block: Block, function: Task) -> DraftedBlocks:
@@ -238,6 +261,26 @@ class ClusteredBlocks:
         """Return the different sizes of the released classes, and how many classes have each."""
         return class_sizes(replace(self.blocks.table, expression=self.rows), self._new)
 
+    def histograms(self) -> dict[str, tuple[Classes, Counts]]:
+        """Return, for every sensitive attribute, the classes that differ in its values, and how many are alike.
+
+        Executors gather the values of every class; what a class is released as stays with them.
+        """
+        found = {}
+        for j, attribute in enumerate(self.blocks.sensitive):
+            counted = self.rows.group_by([*self._new, f"s{j}"]).aggregate(records=self.rows.count())
+            most = int(self.blocks.totals[j].sum()) + 1
+            pairs = counted.mutate(pair=counted[f"s{j}"].cast("int64") * most + counted["records"])
+            with quiet(self.blocks.table.source.name):
+                times, lists = kinds(self.blocks.table, gathered(pairs, self._new, "pair"))
+            flat = lists.flatten().to_numpy()
+            offsets = np.append(0, np.cumsum(lists.value_lengths().to_numpy())).astype(np.int64)
+            codes, counts = (flat // most).astype(np.int32), (flat % most).astype(np.int64)
+            values = ClassHistogram(attribute=attribute, offsets=offsets, codes=codes, counts=counts)
+            sizes = np.add.reduceat(counts, offsets[:-1])
+            found[attribute.name] = Classes(sizes=sizes, sensitive={attribute.name: values}), times
+        return found
+
     def released(self, names: Sequence[str], *, key: bytes | None) -> Table:
         """Return the released table: columns of the blocks replaced, others as they are, ordered by all of them."""
         replaced = dict(zip(self.blocks.names, self._new, strict=True))
@@ -248,8 +291,9 @@ class ClusteredBlocks:
         return [f"new{i}" for i in range(len(self.blocks.names))]
 
 
-def in_blocks(table: Table, names: Sequence[str]) -> Blocks | None:
-    """Return the records as numbers to divide into blocks; None where that cannot be done.
+def in_blocks(table: Table, names: Sequence[str], sensitive: Sequence[str] = ()) -> Blocks | None:
+    """Return the records as numbers to divide into blocks, with the codes of ``sensitive`` columns; None where that
+    cannot be done.
 
     It takes a table on Spark, with a schema, of whose columns ``names`` all are categories, numbers, days, or texts
     with a declared order. Records are stored on the executors with numbers on them, as :func:`numbered` does.
@@ -270,17 +314,41 @@ def in_blocks(table: Table, names: Sequence[str]) -> Blocks | None:
         f"v{i}": key(table.expression[name]) if name in categories else _as_number(table, schema, name)
         for i, name in enumerate(names)
     }
-    chosen = table.expression.select(**{ROW: table.expression[ROW]}, **numbers)
+    secret = {f"s{j}": key(table.expression[name]) for j, name in enumerate(sensitive)}
+    chosen = table.expression.select(**{ROW: table.expression[ROW]}, **numbers, **secret)
     leaves = _leaves(table, schema, categories)
+    secrets = [_values(table, schema, name) for name in sensitive]
+    looked = {f"v{names.index(name)}": known for name, (known, _) in leaves.items()}
+    looked |= {f"s{j}": known for j, (known, _, _) in enumerate(secrets)}
     with quiet(table.source.name):
-        for name, (known, _) in leaves.items():
-            column = f"v{names.index(name)}"
+        for column, known in looked.items():
             joined = look_up(table, chosen, column, known)
             chosen = joined.drop(column, "value").rename(**{column: "leaf"})
         # every later step reads the leaves, and need not look them up again
-        stored = table.engine.keep(chosen) if leaves else chosen
-    counted = {name: found for name, (_, found) in leaves.items()}
-    return Blocks(table=table, names=tuple(names), numbers=stored, leaves=counted)
+        stored = table.engine.keep(chosen) if looked else chosen
+    return Blocks(
+        table=table,
+        names=tuple(names),
+        numbers=stored,
+        leaves={name: found for name, (_, found) in leaves.items()},
+        sensitive=tuple(attribute for _, attribute, _ in secrets),
+        totals=tuple(counts for _, _, counts in secrets),
+    )
+
+
+def _values(table: Table, schema: Schema, name: str) -> tuple[pa.Table, SensitiveAttribute, Counts]:
+    """Return the distinct values of a sensitive column with the code of each, and how many records every code has."""
+    columns, _ = distinct_tuples(table, (name,))
+    (attribute,), ((codes, size),) = sensitive_codes(schema, columns)
+    own = by_value(columns[0], codes)
+    counts = np.bincount(own, weights=columns[0].counts, minlength=size).astype(np.int64)
+    return pa.table({"value": columns[0].values, "leaf": own}), attribute, counts
+
+
+def _starts(numbers: npt.NDArray[np.integer]) -> tuple[list[int], Counts]:
+    """Return the different numbers of an ascending array, and where each starts, with its end."""
+    found, starts = np.unique(numbers, return_index=True)
+    return found.tolist(), np.append(starts, len(numbers)).astype(np.int64)
 
 
 def _leaves(table: Table, schema: Schema, names: Sequence[str]) -> dict[str, tuple[pa.Table, ColumnLeaves]]:

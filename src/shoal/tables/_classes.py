@@ -145,6 +145,20 @@ class ClassHistogram:
             votes=None if self.votes is None else self.votes[rows],
         )
 
+    def followed_by(self, counts: Counts) -> ClassHistogram:
+        """Return the values of the classes and of one more, given how many records of it have each value."""
+        codes = np.flatnonzero(counts)
+        return replace(
+            self,
+            offsets=np.append(self.offsets, self.offsets[-1] + len(codes)),
+            codes=np.append(self.codes, codes.astype(np.int32)),
+            counts=np.append(self.counts, counts[codes]),
+        )
+
+    def times(self, numbers: Counts) -> ClassHistogram:
+        """Return the values of so many classes of each kind, taken as one class."""
+        return replace(self, counts=self.counts * np.repeat(numbers, np.diff(self.offsets)))
+
     def total(self, kept: Mask | None = None) -> Counts:
         """Return the number of records per value over all classes, or over the kept ones."""
         counts = self.counts if kept is None else np.where(np.repeat(kept, np.diff(self.offsets)), self.counts, 0)
@@ -189,6 +203,18 @@ class Classes:
             persons=None if self.persons is None else self.persons[chosen],
             vote=self.vote,
         )
+
+    def among(self, totals: Mapping[str, Counts]) -> Classes:
+        """Return the classes and, last, all other records of a release whose values occur so often, as one class.
+
+        Models then compare the classes with the whole release. Nothing is added where there is no other record.
+        """
+        others = {name: totals[name] - histogram.total() for name, histogram in self.sensitive.items()}
+        rest = max((int(counts.sum()) for counts in others.values()), default=0)
+        if not rest:
+            return self
+        sensitive = {name: histogram.followed_by(others[name]) for name, histogram in self.sensitive.items()}
+        return Classes(sizes=np.append(self.sizes, rest), sensitive=sensitive)
 
     @property
     def records(self) -> int:

@@ -22,7 +22,7 @@ from shoal.tables._table import Table
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["Profiles", "TupleFinder", "profiled"]
+__all__ = ["Profiles", "TupleFinder", "gathered", "kinds", "profiled"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -92,10 +92,8 @@ def profiled(table: Table, tuples: TupleFinder, column: str, home: str | None = 
     assert isinstance(table.engine, SparkEngine)  # noqa: S101 - others hand over the pairs
     with quiet(table.source.name):
         persons = _persons(table, tuples, column, home)
-        unit = persons if home is None else _gathered(persons, ["home"], "pairs")
-        kinds = unit.group_by("pairs").aggregate(times=unit.count())
-        rows = table.engine.fetch(kinds)
-    times, lists = rows["times"].to_numpy().astype(np.int64), _joined(rows["pairs"])
+        unit = persons if home is None else gathered(persons, ["home"], "pairs")
+        times, lists = kinds(table, unit)
     homes: Counts | None = None
     if home is not None:
         homes = pc.list_parent_indices(lists).to_numpy().astype(np.int64)
@@ -115,15 +113,18 @@ def _persons(table: Table, tuples: TupleFinder, column: str, home: str | None) -
     rows = records.select(**{name: key(records[each]) for name, each in names.items()}, place=records["place"])
     counted = rows.group_by([*names, "place"]).aggregate(records=rows.count())
     pair = counted["records"] * len(tuples.rows) + counted["place"]
-    return _gathered(counted.mutate(pair=pair), [*names], "pair")
+    return gathered(counted.mutate(pair=pair), [*names], "pair")
 
 
-def _gathered(rows: ir.Table, by: Sequence[str], name: str) -> ir.Table:
+def gathered(rows: ir.Table, by: Sequence[str], name: str) -> ir.Table:
     """Return the values of a column that belong together, in ascending order, as ``pairs``."""
     found = rows.group_by([*by]).aggregate(pairs=rows[name].collect())
     return found.mutate(pairs=found["pairs"].sort())
 
 
-def _joined(values: pa.ChunkedArray) -> pa.Array:
-    found = values.combine_chunks()
-    return found if isinstance(found, pa.Array) else pa.concat_arrays(found.chunks)
+def kinds(table: Table, rows: ir.Table) -> tuple[Counts, pa.Array]:
+    """Return how many rows have the same ``pairs``, and these, from the engine of a table."""
+    found = table.engine.fetch(rows.group_by("pairs").aggregate(times=rows.count()))
+    lists = found["pairs"].combine_chunks()
+    lists = lists if isinstance(lists, pa.Array) else pa.concat_arrays(lists.chunks)
+    return found["times"].to_numpy().astype(np.int64), lists

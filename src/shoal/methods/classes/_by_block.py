@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,21 +12,21 @@ import pyarrow as pa
 from shoal import tables
 from shoal.errors import RequirementError
 from shoal.guarantees import CLASSES, Guarantee, Ordered, column
-from shoal.kernels import Floats
+from shoal.kernels import Counts, Floats, Integers, Mask
 from shoal.methods._preparation import check_key, domains_of_schema, preparation
 from shoal.methods.base import DATA, Made, Part, Work, released_columns
 from shoal.methods.classes._block_columns import BlockColumn, block_columns
 from shoal.methods.classes._blocks import axes_cut, cut, exchange, recut, without_small
 from shoal.methods.classes._events import Blocked, Classed, averaged, compared
 from shoal.methods.classes._method import reported
-from shoal.methods.classes._partition import Partition, cluster_means
+from shoal.methods.classes._partition import Partition, cluster_means, merged
 from shoal.methods.classes._promises import stated
-from shoal.methods.classes._run import satisfied
+from shoal.methods.classes._run import classes_of, satisfied
 from shoal.methods.classes._typical import Errors
-from shoal.models import Classes
+from shoal.models import Classes, Model, Scope
 from shoal.risk import reidentification_of_sizes
 from shoal.schema import Attribute
-from shoal.tables import ROW, Block, Blocks, ClusteredBlocks, Coordinate, DraftedBlocks, Table
+from shoal.tables import ROW, Block, Blocks, ClusteredBlocks, Coordinate, DraftedBlocks, SensitiveAttribute, Table
 
 if TYPE_CHECKING:
     from shoal.methods.brief import Brief
@@ -44,11 +45,28 @@ class BlockTask:
     k: int
     #: The quasi-identifiers, on the scale of all blocks.
     columns: tuple[BlockColumn, ...]
+    #: Promises about sensitive attributes, these, and how many records of the table have each value.
+    models: tuple[Model, ...] = ()
+    sensitive: tuple[SensitiveAttribute, ...] = ()
+    totals: tuple[Counts, ...] = ()
 
     def cluster(self, rows: pa.Table) -> pa.Table:
-        """Cluster a block; return what is released for every record, and its squared error."""
+        """Cluster a block, and merge clusters until every promise holds; return what is released for every record, and
+        its squared error.
+        """
         numbers = self._numbers(rows)
-        return self._released(rows, numbers, self.method.cluster_block(self._places(numbers), self.k))
+        places = self._places(numbers)
+        partition = self.method.cluster_block(places, self.k)
+        if self.models:
+            codes = np.stack([rows[f"s{j}"].to_numpy() for j in range(len(self.sensitive))], axis=1)
+            partition = merged(places, partition, lambda own: self._kept(own, codes))
+        return self._released(rows, numbers, partition)
+
+    def _kept(self, partition: Partition, codes: Integers) -> Mask:
+        """Return which classes keep the promises in a release of them and all other records of the table."""
+        names = [attribute.name for attribute in self.sensitive]
+        own = classes_of(partition, self.sensitive, codes)
+        return satisfied(self.models, own.among(dict(zip(names, self.totals, strict=True))))[: len(own)]
 
     def draft(self, rows: pa.Table) -> pa.Table:
         """Cluster a block; return the cluster of every record, how wide it is, and where."""
@@ -78,7 +96,9 @@ class BlockTask:
             middle, lost = each.middles(numbers[i], partition, self.method.decimals)
             columns[f"new{i}"] = middle.take(labels)
             errors += each.attribute.weight * lost
-        return pa.table({**columns, "error": pa.array(errors)})
+        return pa.table(
+            {**columns, "error": pa.array(errors), **{f"s{j}": rows[f"s{j}"] for j in range(len(self.sensitive))}}
+        )
 
     def _numbers(self, rows: pa.Table) -> list[Floats]:
         return [_floats(rows[f"v{i}"]) for i in range(len(self.columns))]
@@ -106,15 +126,29 @@ ROUNDS = 4
 """How often blocks are counted and corrected; where the sample speaks for the table, once is enough."""
 
 
+WIDER = 4
+"""Blocks that do not keep a promise are joined with their neighbours, to so many times their size at most."""
+
+
 def suits_blocks(method: Microaggregation, work: Work) -> bool:
-    """Say whether a plan could be carried out block by block: one partition, and promises about sizes."""
+    """Say whether a plan could be carried out block by block: one partition, and promises that classes keep alone.
+
+    They may compare a class with the values of the whole table: these are counted before.
+    """
     plan = work.plan
     return (
         method.block > 0
         and method.strategy == "merge-first"
         and len(method.groups or ()) <= 1
-        and all(model.capabilities.decided_by_size for model in plan.class_models)
+        and all(model.capabilities.decided_by_size or _of_values(model) for model in plan.class_models)
     )
+
+
+def _of_values(model: Model) -> bool:
+    """Say whether the verdict of a model on a class depends on one sensitive attribute, there and in the table."""
+    wanted = model.capabilities
+    apart = wanted.codes or wanted.about_population or wanted.scope is Scope.RELEASE
+    return len(wanted.sensitive) == 1 and not apart
 
 
 def aggregate_by_block(method: Microaggregation, asked: Work) -> Made | None:
@@ -128,7 +162,9 @@ def aggregate_by_block(method: Microaggregation, asked: Work) -> Made | None:
         return None
     asked.watch.step(0, 3, "dividing the records into blocks")
     sample = work.sample()
-    planes = work.planes(sample)
+    planes = work.keeping(work.planes(sample))
+    if planes is None:
+        return None
     asked.watch.step(1, 3, "making classes")
     clustered = work.cluster(sample, planes)
     asked.watch.step(2, 3, "checking the promises")
@@ -152,6 +188,16 @@ class _Work:
         return tuple(each.attribute for each in self.columns)
 
     @property
+    def models(self) -> tuple[Model, ...]:
+        """The promises that are about sensitive values."""
+        return tuple(model for model in self.plan.class_models if model.capabilities.sensitive)
+
+    @property
+    def repairs(self) -> bool:
+        """Whether clusters are repaired over the borders of blocks, which would undo what these keep."""
+        return self.method.repairs and not self.models
+
+    @property
     def axes(self) -> tuple[Coordinate, ...]:
         """The coordinates along which blocks are cut."""
         return tuple(axis for each in self.columns for axis in each.axes)
@@ -172,9 +218,16 @@ class _Work:
         planes of other attributes. The widest come together, as far as half a block holds them: they are people far
         from all others, whom the planes part, and most of what is lost is theirs.
         """
-        task = BlockTask(method=self.method, k=self.k, columns=self.columns)
+        task = BlockTask(
+            method=self.method,
+            k=self.k,
+            columns=self.columns,
+            models=self.models,
+            sensitive=self.blocks.sensitive,
+            totals=self.blocks.totals,
+        )
         types = [each.type for each in self.columns]
-        if not self.method.repairs:
+        if not self.repairs:
             return self.blocks.cluster(self.axes, planes, task.cluster, types)
         drafted = self.blocks.draft(self.axes, planes, task.draft)
         others = cut(sample, self.records, self.most, late=axes_cut(planes))
@@ -202,6 +255,22 @@ class _Work:
             planes = smaller if smaller != planes else recut(planes, sample, sizes, most)
         return without_small(planes, self.blocks.sizes(self.axes, planes), self.k)
 
+    def keeping(self, planes: Block) -> Block | None:
+        """Take planes away until every block keeps the promises as one class; None where that makes blocks too large.
+
+        Its clusters can then be merged until they keep them, too.
+        """
+        while self.models:
+            numbers, classes = self.blocks.classes(self.axes, planes)
+            good = satisfied(self.models, classes)
+            if int(classes.sizes.max()) > WIDER * self.most or (isinstance(planes, int) and not good.all()):
+                return None
+            if good.all():
+                break
+            # two that fail become one, which may be good; one that fails goes to its neighbours
+            planes = without_small(planes, dict(zip(numbers, (1 + good).tolist(), strict=True)), 2)
+        return planes
+
     def errors(self, sse: float) -> Errors:
         """Return the errors of the release: those of releasing the mean of all need no look at the records."""
         sst = sum(each.attribute.weight * each.spread for each in self.columns)
@@ -212,7 +281,8 @@ def _work(method: Microaggregation, plan: Brief, table: Table) -> _Work | None:
     k = max((model.capabilities.minimal_class_size for model in plan.class_models), default=1)
     if table.count() <= max(method.block, k):
         return None
-    blocks = tables.in_blocks(table, plan.schema.quasi_identifiers)
+    read = tuple(dict.fromkeys(name for model in plan.class_models for name in model.capabilities.sensitive))
+    blocks = tables.in_blocks(table, plan.schema.quasi_identifiers, read)
     if blocks is None:
         return None
     records, moments = blocks.moments()
@@ -231,14 +301,16 @@ def _release(work: _Work, clustered: ClusteredBlocks, key: bytes | None) -> Made
     plan, method = work.plan, work.method
     sizes, times = clustered.class_sizes()
     counted = {work.records, *(int(found.counts.sum()) for found in work.blocks.leaves.values())}
-    classes = _checked(plan, Classes(sizes=sizes), counted == {int(sizes @ times)})
+    counted |= {int(counts.sum()) for counts in work.blocks.totals}
+    judged = _judged(plan, Classes(sizes=sizes), clustered.histograms())
+    _check(plan, judged, counted == {int(sizes @ times)})
     number, largest, sse = clustered.summary()
     names = released_columns(plan.schema)
     released = clustered.released(names, key=key)
     events = (
         *preparation(plan.schema, work.table),
         compared(work.attributes, "points"),
-        Blocked(blocks=number, largest=largest, repaired=method.repairs),
+        Blocked(blocks=number, largest=largest, repaired=work.repairs),
         Classed(
             method=method.name,
             form=method.form,
@@ -255,7 +327,9 @@ def _release(work: _Work, clustered: ClusteredBlocks, key: bytes | None) -> Made
         plan=plan,
         table=released,
         guarantee=Guarantee(
-            promises=tuple(stated(model, (classes,), CLASSES) for model in plan.class_models),
+            promises=tuple(
+                stated(model, (classes,), CLASSES) for model, classes in zip(plan.class_models, judged, strict=True)
+            ),
             events=events,
             randomness="none used",
         ),
@@ -264,20 +338,43 @@ def _release(work: _Work, clustered: ClusteredBlocks, key: bytes | None) -> Made
         after=reidentification_of_sizes(sizes, times),
         records=work.records,
         domains=domains_of_schema(plan.schema),
+        sensitive_hierarchies=tuple(
+            attribute.hierarchy for attribute in work.blocks.sensitive if attribute.hierarchy is not None
+        ),
         parts=(Part(file=DATA, table=released, records=work.records, columns=described),),
     )
 
 
-def _checked(plan: Brief, classes: Classes, complete: bool) -> Classes:
-    """Decide every promise on the classes that the executors made; one class of each size decides for all."""
-    broken = [model.title for model in plan.class_models if not satisfied([model], classes).all()]
+def _judged(plan: Brief, sizes: Classes, values: Mapping[str, tuple[Classes, Counts]]) -> list[Classes]:
+    """Return the classes that decide each promise: one of each size, or one of each histogram, decides for all alike.
+
+    Where a class is compared with the whole release, those that are alike are taken together as one class: it has their
+    distribution, and the release has its own.
+    """
+    found = []
+    for model in plan.class_models:
+        if not model.capabilities.sensitive:
+            found.append(sizes)
+            continue
+        (name,) = model.capabilities.sensitive
+        classes, times = values[name]
+        if model.capabilities.scope is Scope.REFERENCE:
+            together = {name: classes.histogram(name).times(times)}
+            classes = Classes(sizes=classes.sizes * times, sensitive=together)
+        found.append(classes)
+    return found
+
+
+def _check(plan: Brief, judged: Sequence[Classes], complete: bool) -> None:
+    """Decide every promise on the classes that the executors made."""
+    pairs = zip(plan.class_models, judged, strict=True)
+    broken = [model.title for model, classes in pairs if not satisfied([model], classes).all()]
     if broken or not complete:
         raise RequirementError(
             [f"the classes of method `{plan.method.name}` do not keep `{title}`" for title in broken]
             or [f"the classes of method `{plan.method.name}` do not hold all records"],
             hint="this is a bug in Shoal: please report it",
         )
-    return classes
 
 
 def _empty(planes: Block, sizes: dict[int, int]) -> bool:
