@@ -51,7 +51,10 @@ def _released(session: Any, folder: Path) -> dict[str, Any]:
     asked = shoal.KAnonymity(100)
     release_here = shoal.anonymize(shoal.read(rows, schema=schema), asked, method=shoal.Generalize())
     release_here.write(folder / "duckdb")
-    told: dict[str, Any] = {"clustered": _clustered(session, source, folder)}
+    told: dict[str, Any] = {
+        "clustered": _clustered(session, source, folder),
+        "diverse": _diverse(session, source, folder),
+    }
     deaths = _Deaths(folder / "deaths")
     deaths.arm("encode")
     made = shoal.anonymize(shoal.read(source, schema=schema), asked, method=shoal.Generalize())
@@ -91,6 +94,16 @@ def _clustered(session: Any, source: Any, folder: Path) -> bool:
     table = shoal.read(source.drop("note"), schema=Schema(attributes=(town, pay, share)))
     made = shoal.anonymize(table, shoal.KAnonymity(10), method=shoal.Mdav(block=12_000))
     return shoal.verify(made.write(folder / "clustered"), spark=session).passed
+
+
+def _diverse(session: Any, source: Any, folder: Path) -> bool:
+    """Microaggregate pay block by block, so that towns are diverse in every class; nine of ten have one town."""
+    pay = Attribute(name="pay", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC)
+    town, share = Attribute(name="town", role=Role.SENSITIVE), Attribute(name="share", kind=Kind.NUMERIC)
+    table = shoal.read(source.drop("note"), schema=Schema(attributes=(pay, town, share)))
+    asked = (shoal.KAnonymity(20), shoal.DistinctLDiversity("town", 2), shoal.TCloseness("town", 0.2))
+    made = shoal.anonymize(table, *asked, method=shoal.Mdav(block=12_000))
+    return shoal.verify(made.write(folder / "diverse"), spark=session).passed
 
 
 def _session(folder: Path) -> Any:

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -107,3 +107,23 @@ def test_executors_cluster_categories_and_numbers_without_the_driver(
     steps = json.loads((folder / "clustered" / "certificate.json").read_text(encoding="utf-8"))["steps"]
     (blocked,) = [step for step in steps if step["step"] == "blocked"]
     assert blocked["blocks"] > 2
+
+
+def test_executors_keep_promises_about_values_block_by_block(
+    cluster: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, told = cluster
+    monkeypatch.setattr("shoal.methods.classes._microaggregation.LEAST_BLOCK", 1)  # as where the plan was made
+    assert told["diverse"]
+    assert shoal.verify(folder / "diverse").passed  # by DuckDB, what the classes achieve included
+    released, rows = (pq.read_table(folder / name).to_pydict() for name in ("diverse/data.parquet", "rows"))
+    classes: defaultdict[float, Counter[str]] = defaultdict(Counter)
+    for pay, town in zip(released["pay"], released["town"], strict=True):
+        classes[pay][town] += 1
+    assert Counter(released["town"]) == Counter(rows["town"])
+    assert len(classes) > 200
+    assert all(len(towns) >= 2 and towns.total() >= 20 for towns in classes.values())
+    steps = json.loads((folder / "diverse" / "certificate.json").read_text(encoding="utf-8"))["steps"]
+    (blocked,) = [step for step in steps if step["step"] == "blocked"]
+    assert blocked["blocks"] > 2
+    assert not blocked["repaired"]

@@ -17,6 +17,7 @@ import pytest
 
 import shoal
 from shoal import tables
+from shoal.errors import Exhausted
 from shoal.methods.classes import _by_block
 from shoal.models import (
     BetaLikeness,
@@ -256,6 +257,17 @@ def test_what_blocks_cannot_do_is_done_in_memory(put: Put, monkeypatch: pytest.M
     ):
         release = shoal.anonymize(table, *promises, method=method)
         assert release.after.smallest >= K
+
+
+def test_more_records_than_the_driver_may_hold_are_refused_before_they_are_collected(
+    put: Put, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOAL_MEMORY", "20KB")
+    rows = _people().select(["age", "illness"]).slice(0, 300)
+    table = put(rows, Schema(attributes=(_numeric("age"), Attribute(name="illness", role=Role.SENSITIVE))))
+    for method in (shoal.Mdav(block=0), shoal.TMicroaggregate()):
+        with pytest.raises(Exhausted, match="collects all 300 records on the driver of Spark"):
+            shoal.anonymize(table, KAnonymity(K), method=method)
 
 
 @pytest.mark.usefixtures("collects_nothing")

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from shoal.errors import Exhausted
 from shoal.hierarchies import Hierarchy, leaf_codes
 from shoal.tables._classes import Dictionary, Frequencies, SensitiveAttribute
 from shoal.tables._columns import _column, check_columns, column_hierarchies, schema_of, sensitive_codes
@@ -17,7 +18,9 @@ from shoal.tables._engine import OURS, ROW, quiet, sorted_by_values
 from shoal.tables._engine import key as comparable
 from shoal.tables._holders import Holders
 from shoal.tables._keyed import check_identifiers, pseudonyms
+from shoal.tables._packed import tuples_that_fit
 from shoal.tables._people import household_of, person_of
+from shoal.tables._spark import SparkEngine
 from shoal.tables._table import Table, numbered
 
 __all__ = ["EncodedRecords", "encode_records", "join_classes", "release_records", "sorted_records"]
@@ -90,10 +93,13 @@ def encode_records(table: Table, *, sensitive: Sequence[str], by: Sequence[str] 
     ------
     HierarchyError
         If values are not in the hierarchy of their column; the message counts them.
+    Exhausted
+        If the table is on Spark and has more records than the memory limit allows here.
     """
     schema = schema_of(table)
     names = schema.quasi_identifiers
     check_columns(table, names, tuple(sensitive))
+    _check_driver(table, len(names) + len(sensitive))
     table = numbered(table)
     records = table.expression
     whose = {"person": person_of(table), "home": household_of(table)}
@@ -125,6 +131,20 @@ def encode_records(table: Table, *, sensitive: Sequence[str], by: Sequence[str] 
         sensitive_codes=confidential,
         **{f"{role}s": _column(role, fetched[role], ones).indices.astype(np.int64) for role in keys},
     )
+
+
+def _check_driver(table: Table, columns: int) -> None:
+    """Refuse to collect more records from Spark than the memory of this machine may hold."""
+    if not isinstance(table.engine, SparkEngine):
+        return
+    number, most = table.count(), tuples_that_fit(columns)
+    if number > most:
+        raise Exhausted(
+            f"{table.source.name}: this plan collects all {number:,} records on the driver of Spark, whose memory may "
+            f"hold about {most:,}.",
+            hint="use a recoding, or `mdav` or `vmdav` with promises that blocks keep: docs/how-to/use-spark.md says "
+            "which; or raise SHOAL_MEMORY",
+        )
 
 
 def release_records(

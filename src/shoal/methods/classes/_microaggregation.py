@@ -219,8 +219,8 @@ class Mdav(Microaggregation):
     -----
     O(n² m / k) in the worst case; the compiled kernel skips most of it. The records' quasi-identifiers are held in
     memory, also where the table lies on Spark or in a database; but above ``block`` records Spark's executors cluster
-    block by block, where promises are about sizes alone. A missing number is compared as the mean and by being missing;
-    the mean of a cluster is that of its other members, and missing only where all are.
+    block by block, where classes keep every promise apart from one another. A missing number is compared as the mean
+    and by being missing; the mean of a cluster is that of its other members, and missing only where all are.
 
     Examples
     --------
