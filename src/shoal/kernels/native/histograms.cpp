@@ -26,16 +26,34 @@ struct Table {
     }
 };
 
+// Rows of a table that become one, or that are too few together.
+struct Run {
+    uint32_t start, end;
+    int32_t size;
+};
+
+template <size_t STRIDE>
+SHOAL_CLONES void add_rows(const int32_t *SHOAL_RESTRICT from, const uint32_t *into, size_t rows, int32_t *SHOAL_RESTRICT to) {
+    for (size_t i = 0; i < rows; ++i)
+        if (into[i] != NONE)
+            for (size_t v = 0; v < STRIDE; ++v) to[into[i] * STRIDE + v] += from[i * STRIDE + v];
+}
+
+template <size_t STRIDE>
+SHOAL_CLONES void add_runs(const int32_t *SHOAL_RESTRICT from, const Run *runs, size_t number, int32_t *SHOAL_RESTRICT to) {
+    for (size_t i = 0; i < number; ++i, to += STRIDE) {
+        int32_t sums[STRIDE] = {0};
+        for (size_t row = runs[i].start; row < runs[i].end; ++row)
+            for (size_t v = 0; v < STRIDE; ++v) sums[v] += from[row * STRIDE + v];
+        for (size_t v = 0; v < STRIDE; ++v) to[v] = sums[v];
+    }
+}
+
 template <size_t STRIDE> void count_values(Table &table) {
     if (table.counted) return;
     count_values<STRIDE>(*table.source);
     table.values.assign(table.rows * STRIDE, 0);
-    for (size_t i = 0; i < table.source->rows; ++i) {
-        if (table.into[i] == NONE) continue;
-        int32_t *SHOAL_RESTRICT to = table.values.data() + table.into[i] * STRIDE;
-        const int32_t *SHOAL_RESTRICT from = table.source->values.data() + i * STRIDE;
-        for (size_t v = 0; v < STRIDE; ++v) to[v] += from[v];
-    }
+    add_rows<STRIDE>(table.source->values.data(), table.into.data(), table.source->rows, table.values.data());
     table.counted = true;
 }
 
@@ -110,6 +128,14 @@ template <size_t STRIDE> class Histograms {
             for (size_t v = 0; v < STRIDE; ++v) sums[v] += counts[v];
         else
             for (size_t v = 0; v < STRIDE; ++v) sums[v] -= counts[v];
+    }
+
+    // Count the records of each value in all classes.
+    void count(const std::vector<Class> &classes, std::vector<int64_t> &totals) const {
+        int32_t sums[STRIDE] = {0};
+        for (const Class &each : classes)
+            for (size_t v = 0; v < STRIDE; ++v) sums[v] += of(each)[v];
+        totals.assign(sums, sums + STRIDE);
     }
 
     // Compare with a release from now on; return how far it is from the one before, by the distance that both have.
@@ -336,9 +362,6 @@ template <size_t STRIDE> class Pruned {
         std::vector<uint64_t> codes;
         std::vector<double> added;
     };
-    struct Run {
-        size_t start, end;
-    };
 
     static std::vector<Step> steps_of(const Attribute &attribute) {
         const size_t codes = attribute.maps.empty() ? attribute.mask + 1 : attribute.sizes[0];
@@ -388,11 +411,12 @@ template <size_t STRIDE> class Pruned {
             const uint64_t prefix = next;
             int64_t size = sizes[start];
             for (end = start + 1; end < table.rows && (next = prefix_of(keys[end])) == prefix; ++end) size += sizes[end];
+            const Run run{static_cast<uint32_t>(start), static_cast<uint32_t>(end), static_cast<int32_t>(size)};
             if (size >= smallest_) {
-                large_.push_back({start, end});
+                large_.push_back(run);
                 continue;
             }
-            small_.push_back({start, end});
+            small_.push_back(run);
             lost.records += size;
             for (size_t i = start; i < end; ++i) lost.cost += sizes[i] * (table.costs[i] + step.added[keys[i] >> shift & mask]);
         }
@@ -418,12 +442,11 @@ template <size_t STRIDE> class Pruned {
         const Step &step = steps_[depth][number];
         Table &to = tables_[depth];
         to.made_from(from);
+        if (depth + 1 == attributes_.size()) return gather(from, to, attribute, step);
         for (const Run &run : small_) std::fill(to.into.data() + run.start, to.into.data() + run.end, NONE);
         for (const Run &run : large_) {
             const uint64_t code = step.codes[code_of(from.keys[run.start], attribute)] << attribute.shift;
-            if (depth + 1 == attributes_.size())
-                gather(from, to, run, attribute, step, code);
-            else if (number == 0)
+            if (number == 0)
                 for (size_t row = run.start; row < run.end; ++row) add(from, to, row, from.keys[row], 0.0);
             else
                 merge(from, to, run, attribute, step, code);
@@ -438,12 +461,14 @@ template <size_t STRIDE> class Pruned {
     }
 
     // A run up to the last attribute is one class.
-    static void gather(const Table &from, Table &to, const Run &run, const Attribute &attribute, const Step &step, uint64_t code) {
-        const uint64_t key = from.keys[run.start], field = attribute.mask << attribute.shift;
-        add(from, to, run.start, (key & ~field) | code, step.added[code_of(key, attribute)]);
-        for (size_t row = run.start + 1; row < run.end; ++row) {
-            to.sizes[to.rows - 1] += from.sizes[row];
-            to.into[row] = static_cast<uint32_t>(to.rows - 1);
+    void gather(Table &from, Table &to, const Attribute &attribute, const Step &step) {
+        count_values<STRIDE>(from);
+        if (to.values.size() < large_.size() * STRIDE) to.values.resize(large_.size() * STRIDE);
+        add_runs<STRIDE>(from.values.data(), large_.data(), large_.size(), to.values.data());
+        to.counted = true;
+        for (const Run &run : large_) {
+            to.sizes[to.rows] = run.size;
+            to.costs[to.rows++] = from.costs[run.start] + step.added[code_of(from.keys[run.start], attribute)];
         }
     }
 
@@ -515,7 +540,6 @@ int64_t screened(const Box &box, const Ground &ground, std::vector<shoal::Order>
     const auto beaten = [&](int64_t lost, double excess) { return hunt.beaten(lost, excess); };
     const auto visit = [&](Table &table, int64_t lost, double excess) {
         large.clear();
-        count_values<STRIDE>(table);
         histograms.at(table);
         for (size_t i = 0; i < table.rows; ++i)
             large.push_back({uint32_t(i), uint32_t(i + 1), table.sizes[i], table.costs[i], 0.0, 0.0});

@@ -152,8 +152,7 @@ template <class Histograms> class Removal {
     void measure(std::vector<Class> &large) {
         large_.swap(large);
         if (std::all_of(orders_.begin(), orders_.end(), [](const Order &order) { return order.empty(); })) return;
-        whole_.assign(histograms_.values(), 0);
-        for (const Class &each : large_) histograms_.count(each, whole_, 1);
+        histograms_.count(large_, whole_);
         histograms_.compare(whole_);
         if (std::any_of(orders_.begin(), orders_.end(), [](const Order &order) { return asks_for_distance(order); }))
             histograms_.measure(large_);

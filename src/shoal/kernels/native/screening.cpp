@@ -27,6 +27,11 @@ class Runs {
         each(given, [&](uint64_t value, int64_t number) { totals[value] += sign * number; });
     }
 
+    void count(const std::vector<Class> &classes, std::vector<int64_t> &totals) const {
+        totals.assign(values(), 0);
+        for (const Class &each : classes) count(each, totals, 1);
+    }
+
     // Compare with a release from now on; return how far it is from the one before.
     double compare(const std::vector<int64_t> &totals) {
         totals_ = totals;
