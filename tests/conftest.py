@@ -85,9 +85,14 @@ gc.disable()  # what collection makes stays
 
 
 def pytest_collection_finish() -> None:
-    """Never search the modules and thousands of tests for garbage: that takes seconds, in every worker."""
+    """Never search the modules and thousands of tests for garbage, and the rest less often: that takes much time."""
     gc.freeze()
+    gc.set_threshold(10_000)
     gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()
 
 
 @pytest.hookimpl(tryfirst=True)
