@@ -124,7 +124,7 @@ template <class Histograms> class Removal {
         forced_ = {};
         if (beaten(lost, excess)) return least;
         measure(large);
-        if (foresees_) force(lost, excess, beaten);
+        if (foresees_ && (++idle_ < PATIENCE || idle_ % PATIENCE == 0)) force(lost, excess, beaten);
         if (beaten(lost + forced_.records, excess + forced_.cost)) return least;
         for (const Order &order : orders_) {
             lost_ = lost, excess_ = excess, open_ = order.empty();
@@ -147,6 +147,8 @@ template <class Histograms> class Removal {
 
   private:
     enum class Verdict { kept, refused, open };
+
+    static constexpr int64_t PATIENCE = 16; // after so many nodes in vain, only one in so many is tried
 
     // Note how frequent the values are before any order removes classes, and how far the classes are from that.
     void measure(std::vector<Class> &large) {
@@ -188,6 +190,7 @@ template <class Histograms> class Removal {
         const double needed = most(records, [&](double left_out) { return !matters(left_out); });
         if (enough(needed, records, allowed)) return;
         forced_ = forced(most(records, [&](double left_out) { return !enough(left_out, records, allowed); }));
+        idle_ = 0;
     }
 
     // The greatest number up to which something holds, less at most 1 / 512 of all.
@@ -327,6 +330,7 @@ template <class Histograms> class Removal {
     std::vector<Class> large_, left_, removed_;
     std::vector<Far> far_;
     Forced forced_;
+    int64_t idle_ = 0; // nodes since finer ones were ruled out
     std::vector<int64_t> whole_, totals_; // records of each value: of all large classes, of those that are left
     double drift_ = 0.0;                  // how far the proportions have moved since the first comparison
     int64_t required_ = 0;
