@@ -187,7 +187,7 @@ class Release(Made):
 
     def estimate(self) -> Estimates:
         """Read the tables of a release of method ``truthful-tables`` together; see :func:`shoal.estimate`."""
-        return estimates_of(self.plan, self.guarantee.events, [part.table for part in self.parts])
+        return estimates_of(self.plan, self.guarantee.events, self._tables, self.notes)
 
     def weighted(self) -> pa.Table:
         """Return the records of a release of method ``truthful`` with a weight each; see `shoal.weighted_records`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -22,9 +23,11 @@ LABELS = [[["a", "b", "c"], ["x", "*"], ["*"]], [["0", "1"], ["*"]]]
 
 def outcomes(records: list[Record], split: Split, *, labels: list[list[list[str]]] | None) -> Distribution:
     """Return what is shown of the first value of the first column, and all of the table of all columns."""
-    few = GaussianTrimming(m=split.m, variance=split.variance)
+    alone_noise, noise = split.declared[0], split.all_columns
+    assert noise is not None
+    few = GaussianTrimming(m=alone_noise.m, variance=alone_noise.variance)
     alone = reference.shown(few, sum(record[0] == 0 for record in records))
-    operator = GaussianTrimming(m=split.joint_m, variance=split.joint_variance)
+    operator = GaussianTrimming(m=noise.m, variance=noise.variance)
     together = reference.multi_dimensional(COLUMNS, records, operator, split.scheme, labels=labels)
     return {(x, *rest): p * q for x, p in alone.items() for rest, q in together.items() if p * q > 1e-14}
 
@@ -43,7 +46,7 @@ def neighbours(seed: int) -> tuple[list[Record], list[Record]]:
 def test_all_tables_together_stay_within_epsilon_and_delta(
     epsilon: str, delta: str, labels: list[list[list[str]]] | None
 ) -> None:
-    split = Split.of(Fraction(epsilon), Fraction(delta), declared=1, pairs=0, joint=True)
+    split = Split.of(Fraction(epsilon), Fraction(delta), declared=[None], pairs=0, joint=True)
     assert split.holds()
     worst = 0.0
     for seed in range(12):
@@ -57,8 +60,10 @@ def test_all_tables_together_stay_within_epsilon_and_delta(
 
 def test_less_noise_than_the_split_gives_breaks_the_promise() -> None:
     """The check can fail: a table that is hardly trimmed shows the record that only the larger table has."""
-    split = Split.of(Fraction(3), Fraction(1, 10), declared=1, pairs=0, joint=True)
-    broken = Split(**{name: getattr(split, name) for name in split.__slots__} | {"joint_m": 1, "m": 1})
+    split = Split.of(Fraction(3), Fraction(1, 10), declared=[None], pairs=0, joint=True)
+    assert split.all_columns is not None
+    hardly = replace(split.all_columns, m=1)
+    broken = replace(split, declared=(replace(split.declared[0], m=1),), all_columns=hardly)
     without, having = (outcomes(each, broken, labels=None) for each in ([], [(0, 0)]))
     assert reference.hockey_stick(having, without, 3.0) > 0.1
     assert not broken.holds()

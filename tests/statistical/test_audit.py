@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from shoal.mechanisms import ExponentialMechanism, PermuteAndFlip, SeededSource, Selection, binomial, discrete_gaussians
+from shoal.methods.truthful._sets_events import Noise
 from shoal.methods.truthful._sets_split import Split
 from shoal.methods.truthful.parameters import Definition, Parameters, parameters
 from shoal.testing.audit import Audit, audit
@@ -61,15 +62,15 @@ def test_a_k_that_is_too_small_is_caught() -> None:
     assert audit_operator(operator(found, k=10), 11).refutes(1)
 
 
-def tables_of_a_record(split: Split, tables: int, trials: int) -> Callable[[int], Hashable]:
+def tables_of_a_record(noise: Noise, tables: int, trials: int) -> Callable[[int], Hashable]:
     """Return how many records all tables together show of the class of one record, n in each; drawn ahead."""
     source = SeededSource(29)
     streams: dict[int, Iterator[int]] = {}
 
     def run(n: int) -> int:
         if n not in streams:
-            noise = discrete_gaussians(split.variance, 3 * trials * tables, source=source).reshape(-1, tables)
-            left = n - split.m - noise[(noise >= -split.m).all(axis=1)]
+            drawn = discrete_gaussians(noise.variance, 3 * trials * tables, source=source).reshape(-1, tables)
+            left = n - noise.m - drawn[(drawn >= -noise.m).all(axis=1)]
             streams[n] = iter(np.where(left >= 1, left, 0).sum(axis=1).tolist())
         return next(streams[n])
 
@@ -78,10 +79,12 @@ def tables_of_a_record(split: Split, tables: int, trials: int) -> Callable[[int]
 
 def test_many_tables_pass_and_tables_that_each_spend_the_whole_budget_are_caught() -> None:
     tables, trials = 100, 2000
-    sound, alone = (Split.of(Fraction(2), Fraction("0.001"), declared=each, pairs=0) for each in (tables, 1))
+    sound, alone = (
+        Split.of(Fraction(2), Fraction("0.001"), declared=[None] * each, pairs=0).declared[0] for each in (tables, 1)
+    )
     results = [
-        audit(tables_of_a_record(split, tables, trials), 400, 401, delta=0.001, trials=trials)
-        for split in (sound, alone)
+        audit(tables_of_a_record(noise, tables, trials), 400, 401, delta=0.001, trials=trials)
+        for noise in (sound, alone)
     ]
     assert not results[0].refutes(2)
     assert results[1].refutes(4)

@@ -13,13 +13,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shoal import tables
-from shoal.errors import ParameterError, Problems, quoted
+from shoal.errors import InputError, ParameterError, Problems, quoted
 from shoal.estimation._margins import Margins, read_margins
 from shoal.estimation._raking import POOL, RakedPool, raked
 from shoal.estimation._weights import certified_steps
 from shoal.guarantees import Event
 from shoal.kernels import Floats
 from shoal.methods.brief import Brief
+from shoal.methods.truthful import HIDDEN, HiddenCounts, read_hidden
 from shoal.tables import Table
 
 __all__ = ["Estimate", "Estimates", "estimate", "estimates_of"]
@@ -177,14 +178,28 @@ def estimate(folder: str | Path, *, size: int = POOL, seed: int = 0) -> Estimate
     """
     folder = Path(folder)
     events, plan = certified_steps(folder), Brief.load(folder / PLAN)
-    files = plan.method.files(plan.schema)
-    return estimates_of(plan, events, [tables.reread(folder / file) for file in files], size=size, seed=seed)
+    released = {file: tables.reread(folder / file) for file in plan.method.files(plan.schema)}
+    path = folder / HIDDEN
+    notes = {HIDDEN: path.read_bytes().decode()} if path.is_file() else {}
+    return estimates_of(plan, events, released, notes, size=size, seed=seed)
 
 
 def estimates_of(
-    plan: Brief, events: Sequence[Event], released: Sequence[Table], *, size: int = POOL, seed: int = 0
+    plan: Brief,
+    events: Sequence[Event],
+    released: Mapping[str, Table],
+    notes: Mapping[str, str],
+    *,
+    size: int = POOL,
+    seed: int = 0,
 ) -> Estimates:
-    """Read released tables together, in the order of the steps that made them."""
+    """Read released tables together, by file and in the order of the steps that made them, with what is beside them."""
     if isinstance(size, bool) or not isinstance(size, int) or size < 1000:
         raise ParameterError(f"`size` of `estimate` must be at least 1,000; got {size!r}.")
-    return Estimates(read_margins(plan.schema, events, released), size, seed)
+    hidden: Mapping[str, HiddenCounts] = {}
+    if HIDDEN in notes:
+        try:
+            hidden = read_hidden(notes[HIDDEN], {file: len(table.columns) for file, table in released.items()})
+        except (KeyError, ValueError):
+            raise InputError(f"{HIDDEN} is not as a release has it") from None
+    return Estimates(read_margins(plan.schema, events, released, hidden), size, seed)

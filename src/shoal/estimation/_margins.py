@@ -14,7 +14,7 @@ from shoal.errors import InputError
 from shoal.guarantees import Event
 from shoal.hierarchies import Hierarchy, build
 from shoal.kernels import Floats
-from shoal.methods.truthful import JointTrimmed, TablesTrimmed
+from shoal.methods.truthful import HiddenCounts, JointTrimmed, TablesTrimmed, listed_values
 from shoal.schema import Attribute, Kind, Missing, Schema
 from shoal.schema.rules import text
 from shoal.tables import Table
@@ -23,30 +23,25 @@ __all__ = ["Joint", "Margin", "Margins", "read_margins"]
 
 Codes = npt.NDArray[np.int64]
 
-#: Whole numbers between declared bounds are listed up to so many.
-MOST_NUMBERS = 20_000
+#: What a value has at least, so that other tables can tell that it has more.
+LEAST = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Shown:
-    """The classes that a table shows, with their numbers of records.
+class _Told:
+    """The classes of which a table tells something, with the estimated numbers of their records.
 
-    ``m`` is what a class lost on average, ``variance`` that of the loss.
+    These are X + m, where m is what a class lost on average and ``variance`` that of the loss: unbiased for classes
+    that are counted even if no record shows them, and above zero for all others.
     """
 
     codes: Codes
-    counts: Codes
-    m: int
+    sizes: Floats
     variance: float
-
-    @property
-    def sizes(self) -> Floats:
-        """Estimated records of the classes: X + m, unbiased but for the classes that are hidden."""
-        return np.asarray(self.counts + self.m, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Margin(_Shown):
+class Margin(_Told):
     """A table of some columns, by position, each at one level."""
 
     columns: tuple[int, ...]
@@ -54,7 +49,7 @@ class Margin(_Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Joint(_Shown):
+class Joint(_Told):
     """The table of all columns: each class has levels of its own, one row each."""
 
     levels: Codes
@@ -87,17 +82,26 @@ class Margins:
         return found
 
     @cached_property
-    def records(self) -> float:
-        """How many records there are, by tables that show all their classes; those of fewest classes count most."""
-        whole = [
+    def whole(self) -> list[Margin]:
+        """Tables that tell of all their classes."""
+        return [
             table
             for table in self.tables
-            if len(table.counts)
-            == np.prod([self.size(*pair) for pair in zip(table.columns, table.levels, strict=True)])
+            if len(table.sizes) == np.prod([self.size(*pair) for pair in zip(table.columns, table.levels, strict=True)])
         ]
-        if whole:
-            noise = [1 / (len(table.counts) * table.variance) for table in whole]
-            return float(np.average([table.sizes.sum() for table in whole], weights=noise))
+
+    @property
+    def records_variance(self) -> float:
+        """How uncertain the number of records is; infinite where no table tells of all its classes."""
+        precision = sum(1 / (len(table.sizes) * table.variance) for table in self.whole)
+        return 1 / precision if precision else float("inf")
+
+    @cached_property
+    def records(self) -> float:
+        """How many records there are, by tables that tell of all their classes; those of fewest classes count most."""
+        if self.whole:
+            noise = [1 / (len(table.sizes) * table.variance) for table in self.whole]
+            return float(np.average([table.sizes.sum() for table in self.whole], weights=noise))
         return max(float(table.sizes.sum()) for table in self.tables)
 
     def of_column(self, column: int) -> Floats:
@@ -112,39 +116,48 @@ class Margins:
         )
         place = table.columns.index(column)
         found = np.bincount(table.codes[:, place], weights=table.sizes, minlength=self.size(column))
-        hidden = found == 0
+        known = np.bincount(table.codes[:, place], minlength=self.size(column)) > 0
         rest = max(self.records - float(found.sum()), 0.0)
-        if hidden.any():
-            found[hidden] = min(rest / int(hidden.sum()), table.m + 1)
+        found = np.maximum(found, LEAST)
+        if not known.all():
+            found[~known] = max(rest / int((~known).sum()), LEAST)
         return found.astype(np.float64)
 
 
-def read_margins(schema: Schema, events: Sequence[Event], tables: Sequence[Table]) -> Margins:
-    """Read the tables of a release of many truthful tables, given in the order of its steps."""
+def read_margins(
+    schema: Schema, events: Sequence[Event], tables: Mapping[str, Table], hidden: Mapping[str, HiddenCounts]
+) -> Margins:
+    """Read the tables of a release of many truthful tables, by file and in the order of its steps.
+
+    ``hidden`` has the counts of classes that no record shows.
+    """
     steps = [event for event in events if isinstance(event, TablesTrimmed)]
     if not steps:
         raise InputError(
             "only releases of method `truthful-tables` can be read together",
             hint="the rows of any other release can be counted as they stand",
         )
-    described = [(step, *pair) for step in steps for pair in zip(step.tables, step.levels, strict=True)]
-    counted = [_counted(table, names) for (_, names, _), table in zip(described, tables, strict=False)]
-    names = tuple(dict.fromkeys(name for _, own, _ in described for name in own))
-    lows = {name: min(levels[own.index(name)] for _, own, levels in described if name in own) for name in names}
+    described = [one for step in steps for one in zip(step.tables, step.levels, step.m, step.variance, strict=True)]
+    counted = [
+        {labels: count + m for labels, count in _counted(table, own).items()} | dict(hidden.get(file, {}))
+        for (own, _, m, _), (file, table) in zip(described, tables.items(), strict=False)
+    ]
+    names = tuple(dict.fromkeys(name for own, *_ in described for name in own))
+    lows = {name: min(levels[own.index(name)] for own, levels, *_ in described if name in own) for name in names}
     seen: dict[str, set[str | None]] = {name: set() for name in names}
-    for (_, own, levels), rows in zip(described, counted, strict=True):
+    for (own, levels, *_), rows in zip(described, counted, strict=True):
         for place, name in enumerate(own):
             seen[name] |= {labels[place] for labels in rows if levels[place] == 0 or labels[place] is None}
     hierarchies = tuple(_hierarchy(schema, schema[name], seen[name]) for name in names)
     made = [
-        _margin(step, own, levels, rows, names, hierarchies)
-        for (step, own, levels), rows in zip(described, counted, strict=True)
+        _margin(own, levels, float(variance), rows, names, hierarchies)
+        for (own, levels, _, variance), rows in zip(described, counted, strict=True)
     ]
     low = tuple(lows[name] for name in names)
     joint = [event for event in events if isinstance(event, JointTrimmed)]
     if len(tables) != len(described) + len(joint):
         raise InputError("the release does not have as many tables as its steps made")
-    all_columns = _joint(joint[0], _counted(tables[-1], names), hierarchies, low) if joint else None
+    all_columns = _joint(joint[0], _counted([*tables.values()][-1], names), hierarchies, low) if joint else None
     return Margins(hierarchies, low, tuple(made), all_columns)
 
 
@@ -157,9 +170,9 @@ def _counted(table: Table, names: Sequence[str]) -> dict[tuple[str | None, ...],
 
 
 def _margin(
-    step: TablesTrimmed,
     own: Sequence[str],
     levels: Sequence[int],
+    variance: float,
     rows: Mapping[tuple[str | None, ...], int],
     names: Sequence[str],
     hierarchies: Sequence[Hierarchy],
@@ -169,15 +182,14 @@ def _margin(
         {label: code for code, label in enumerate(hierarchies[j].labels[level])}
         for j, level in zip(columns, levels, strict=True)
     ]
-    kept = [(labels, count) for labels, count in rows.items() if all(map(dict.__contains__, known, labels))]
+    kept = [(labels, size) for labels, size in rows.items() if all(map(dict.__contains__, known, labels))]
     codes = [[codes[label] for codes, label in zip(known, labels, strict=True)] for labels, _ in kept]
     return Margin(
         columns=columns,
         levels=tuple(levels),
         codes=np.array(codes, dtype=np.int64).reshape(-1, len(columns)),
-        counts=np.array([count for _, count in kept], dtype=np.int64),
-        m=step.m,
-        variance=float(step.variance),
+        sizes=np.array([size for _, size in kept], dtype=np.float64),
+        variance=variance,
     )
 
 
@@ -195,8 +207,7 @@ def _joint(
     return Joint(
         levels=both[:, :, 0],
         codes=both[:, :, 1],
-        counts=np.array([count for _, count in kept], dtype=np.int64),
-        m=step.m,
+        sizes=np.array([count + step.m for _, count in kept], dtype=np.float64),
         variance=float(step.variance),
     )
 
@@ -217,24 +228,16 @@ def _meanings(hierarchy: Hierarchy, low: int) -> dict[str | None, tuple[int, int
 
 def _hierarchy(schema: Schema, attribute: Attribute, seen: set[str | None]) -> Hierarchy:
     """Return the hierarchy of a column from the schema, and from released values where it does not list them."""
-    shown: set[str] = {label for label in seen if label is not None}
-    values: pa.Array
+    shown = pa.array(sorted(label for label in seen if label is not None), pa.string())
+    listed = listed_values(attribute)
     if attribute.kind is Kind.NUMERIC:
-        numbers = {float(label) for label in shown} | _whole_numbers(attribute)
+        numbers = {float(label) for label in shown.to_pylist()} | {float(each) for each in listed or ()}
         values = pa.array(sorted(numbers), pa.float64())
         values = values.cast(pa.int64()) if all(number.is_integer() for number in numbers) else values
     elif attribute.kind is Kind.DATE:
-        values = pa.array(sorted(shown), pa.string()).cast(pa.date32())
+        values = shown.cast(pa.date32()) if listed is None or pa.types.is_string(listed.type) else listed
     else:
-        values = pa.array(sorted(shown), pa.string())
+        values = shown
     # no table shows a missing value: there are few or none
     missing = attribute.missing is Missing.CATEGORY and None in seen
     return build(attribute, values, folder=schema.folder, missing=missing)
-
-
-def _whole_numbers(attribute: Attribute) -> set[float]:
-    domain = attribute.domain
-    if domain is None or not isinstance(domain.minimum, int | float) or not isinstance(domain.maximum, int | float):
-        return set()
-    low, high = int(np.ceil(domain.minimum)), int(np.floor(domain.maximum))
-    return {float(number) for number in range(low, high + 1)} if high - low < MOST_NUMBERS else set()

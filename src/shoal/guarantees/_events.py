@@ -93,12 +93,13 @@ class Event:
             for field in dataclasses.fields(known)
             if field.name in step or not field.metadata.get(_UNLESS_DEFAULT)
         }
-        return known(
-            **{
-                name: Fraction(str(value)) if kind == "Fraction" else _tuples(value)
-                for name, (kind, value) in given.items()
-            }
-        )
+        return known(**{name: _READ.get(kind, _tuples)(value) for name, (kind, value) in given.items()})
+
+
+_READ: dict[object, Callable[[Any], object]] = {
+    "Fraction": lambda value: Fraction(str(value)),
+    "tuple[Fraction, ...]": lambda values: tuple(Fraction(str(value)) for value in values),
+}
 
 
 class Dropped(Event):

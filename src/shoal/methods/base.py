@@ -185,6 +185,11 @@ class Method(Checked, ABC):
         """Return the columns of every released table, by its file; a column that numbers classes comes on top."""
         return {DATA: released_columns(schema)}
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Files that a release of this method has beside its tables, whatever the plan."""
+        return ()
+
     def parameters(self) -> dict[str, object]:
         """Return the parameters by name, as in plan files and certificates: plain values of TOML and JSON."""
         return {entry.name: plain_parameter(getattr(self, entry.name)) for entry in dataclasses.fields(self)}

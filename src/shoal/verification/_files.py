@@ -65,6 +65,7 @@ def allowed_files(plan: Brief, certificate: Certificate) -> set[str]:
         REPORT,
         *data,
         *parts,
+        *plan.method.notes,
         *(str(name) for name in (*named, *placed) if name is not None),
         *([POPULATION] if any(model.capabilities.population for model in plan.class_models) else []),
         *([JOINED] if any(table.class_column is not None for table in certificate.tables) else []),

@@ -76,7 +76,7 @@ def test_a_cross_table_has_every_combination_and_adds_up(estimates: shoal.Estima
 
 
 def test_errors_are_as_large_as_the_noise_of_a_released_table(estimates: shoal.Estimates) -> None:
-    margin = next(each for each in estimates.margins.tables if len(each.columns) == 1 and len(each.counts) == 2)
+    margin = next(each for each in estimates.margins.tables if len(each.columns) == 1 and len(each.sizes) == 2)
     name = estimates.columns[margin.columns[0]]
     assert name == "ill"
     assert 0.2 * margin.variance**0.5 < estimates.count(ill="yes").error < 2 * margin.variance**0.5

@@ -7,5 +7,9 @@ from ._scheme import Drawn as Drawn
 from ._scheme import Searched as Searched
 from ._sets_events import JointTrimmed as JointTrimmed
 from ._sets_events import TablesTrimmed as TablesTrimmed
+from ._sets_listed import HIDDEN as HIDDEN
+from ._sets_listed import HiddenCounts as HiddenCounts
+from ._sets_listed import listed_values as listed_values
+from ._sets_listed import read_hidden as read_hidden
 from ._sets_method import TruthfulTables as TruthfulTables
 from ._tuples import Tuples as Tuples

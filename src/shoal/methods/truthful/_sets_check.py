@@ -24,7 +24,8 @@ from shoal.hierarchies import Hierarchy
 from shoal.methods._preparation import check_bounded
 from shoal.methods.truthful._check import PrivateRelease
 from shoal.methods.truthful._sets_choice import candidates
-from shoal.methods.truthful._sets_events import JointTrimmed, PairsChosen, TablesTrimmed
+from shoal.methods.truthful._sets_events import HiddenCounted, JointTrimmed, PairsChosen, TablesTrimmed
+from shoal.methods.truthful._sets_listed import HIDDEN, countable, listed_classes, number_of_classes, read_hidden
 from shoal.methods.truthful._sets_split import Split
 from shoal.schema import Provenance
 
@@ -67,6 +68,7 @@ def check_tables(
         "operator": _operator,
         "choice": _choice,
         "values": _values,
+        "hidden": _hidden,
         "domains": _domains,
     }
     if promise.records_per_person is not None or evidence.plan.schema.person is not None:
@@ -92,9 +94,7 @@ def _steps(release: _TablesRelease) -> Decision:
     chosen = [dict(pair) for pair in method.chosen or ()]
     declared = method.declared(schema)
     lows = tuple(tuple(method.levels.get(name, 0) for name in table) for table in declared)
-    expected: list[Event] = [
-        TablesTrimmed(tables=declared, levels=lows, m=split.m, variance=split.variance, rho=split.rho_of_declared)
-    ]
+    expected: list[Event] = [TablesTrimmed.by(declared, lows, split.declared)]
     if split.pairs:
         pairs, levels = tuple(tuple(pair) for pair in chosen), tuple(tuple(pair.values()) for pair in chosen)
         steps = [step for step in release.steps if isinstance(step, PairsChosen)]
@@ -107,17 +107,12 @@ def _steps(release: _TablesRelease) -> Decision:
                 epsilon_each=split.choice,
                 rho=split.rho_of_choice,
             ),
-            TablesTrimmed(
-                tables=pairs,
-                levels=levels,
-                m=split.pair_m,
-                variance=split.pair_variance,
-                rho=split.rho_of_pairs,
-            ),
+            TablesTrimmed.by(pairs, levels, split.chosen),
         ]
-    if split.joint:
-        columns = method.joint(schema)
-        expected.append(split.joint_step(columns, [method.levels.get(name, 0) for name in columns]))
+    columns = method.joint(schema)
+    expected += split.joint_step(columns, [method.levels.get(name, 0) for name in columns])
+    # what it says is checked with the file
+    expected += [step for step in release.steps if isinstance(step, HiddenCounted)]
     expected.append(split.composed())
     if release.steps != expected:
         return False, _NOT_THEIRS
@@ -127,7 +122,7 @@ def _steps(release: _TablesRelease) -> Decision:
 def _operator(release: _TablesRelease) -> Decision:
     """Prove again that all tables and choices together are (epsilon, delta)-private."""
     split, promised = release.split, release.promise
-    claim = f"{split.declared + split.pairs + split.joint} tables lose epsilon {float(promised.total):.6g} together"
+    claim = f"{len(split.tables)} tables lose epsilon {float(promised.total):.6g} together"
     budget = release.certificate.budget
     if budget is None or (Fraction(budget.epsilon), Fraction(budget.delta)) != (split.epsilon, split.delta):
         return False, "the budget is not what the tables lose together"
@@ -177,6 +172,34 @@ def _values(release: _TablesRelease) -> Decision:
                 return False, f"`{column.name}` of {data.file} holds values that are not of its level"
             looked += 1
     return True, f"{looked:,} columns of {len(levels):,} tables hold values of their levels"
+
+
+def _hidden(release: _TablesRelease) -> Decision:
+    """Compare the counts of classes that no record shows with the classes that the schema lists and the tables hide."""
+    schema, hierarchies = release.evidence.plan.schema, countable(release.evidence.plan.schema)
+    files = release.method.files(schema)
+    try:
+        text = (release.evidence.folder / HIDDEN).read_bytes().decode()
+        counts = read_hidden(text, {file: len(names) for file, names in files.items()})
+    except (FileNotFoundError, IsADirectoryError, KeyError, ValueError):
+        return False, f"{HIDDEN} is not there, or not as such a file is written"
+    steps = [step for step in release.steps if isinstance(step, TablesTrimmed)]
+    described = [pair for step in steps for pair in zip(step.tables, step.levels, step.m, strict=True)]
+    said = {}
+    for (file, _), (names, levels, m) in zip(files.items(), described, strict=False):
+        own = dict(zip(names, levels, strict=True))
+        if number_of_classes(hierarchies, own) is not None:
+            said[file] = counts[file]
+            (data,) = (each for each in release.certificate.tables if each.file == file)
+            shown = release.evidence.tallied(data, names)
+            if [*counts[file]] != [labels for labels in listed_classes(hierarchies, own) if labels not in shown]:
+                return False, f"{HIDDEN} does not count what {file} hides of the classes that the schema lists"
+            if any(count > m for count in counts[file].values()):
+                return False, f"{HIDDEN} counts classes of {file} that would have been shown"
+    told = [step for step in release.steps if isinstance(step, HiddenCounted)]
+    if any(counts[file] for file in counts if file not in said) or told != ([HiddenCounted.of(said)] if said else []):
+        return False, f"{HIDDEN} counts other classes than the steps say"
+    return True, f"{sum(map(len, said.values())):,} counts of classes that the schema lists and no record shows"
 
 
 def _generalised(release: _TablesRelease) -> list[dict[str, slice]]:

@@ -2,16 +2,20 @@
 
 For a pair of columns at a pair of levels let n be the number of records of a cell, e the number that the released
 tables of single columns let expect if the columns had nothing to do with each other, m what trimming takes off, and t
-the usual size of the noise; e, m and t are public whole numbers. The score of the candidate is
+the usual size of the noise; e, m and t are public whole numbers. Where the schema lists all cells, the score of the
+candidate is
 
-    sum over all cells of max(0, min(n - m, abs(n - e) - t)):
+    sum over all listed cells of abs(n - e) - ceil(t / 4),
 
-what the table of the pair would add, but nothing for cells that trimming would hide or where noise is larger.
+how far the cells are from what is known of them, less a price for every cell: a quarter of the noise, because tables
+are read together, which takes most of it away. Otherwise cells that trimming hides tell nothing, and the score is
 
-**Sensitivity.** A record changes one n by one. n - m and abs(n - e) - t change by at most one, and so do their minimum
-and its maximum with 0. So the score changes by at most 1, up or down. Scores are whole numbers, and cells without
-records count 0. Given what was released before, a choice by the exponential mechanism is differentially private; chosen
-pairs are taken out and the next one is chosen likewise.
+    sum over all cells of max(0, min(n - m, abs(n - e) - t)).
+
+**Sensitivity.** A record changes one n by one. abs(n - e) and n - m change by at most one, and so do minima of them and
+maxima with 0. So a score changes by at most 1, up or down. Scores are whole numbers, and the cells that are summed over
+do not depend on the data: those without records count 0 in the second sum. Given what was released before, a choice by
+the exponential mechanism is differentially private; chosen pairs are taken out and the next one is chosen likewise.
 """
 
 from __future__ import annotations
@@ -29,23 +33,20 @@ from shoal.hierarchies import Hierarchy
 from shoal.kernels import Floats, Integers
 from shoal.mechanisms import ExponentialMechanism, RandomSource
 from shoal.methods.base import Watch
+from shoal.methods.truthful._sets_events import Noise
+from shoal.methods.truthful._sets_listed import LeveledColumns, ListedClasses
 from shoal.methods.truthful._tuples import Tuples
 from shoal.tables import Frequencies, tally
 
-__all__ = ["Expected", "LeveledColumns", "candidates", "cells", "choose", "levels_of"]
-
-
-@dataclass(frozen=True, slots=True)
-class LeveledColumns:
-    """Some columns, by position, each at a level."""
-
-    columns: tuple[int, ...]
-    levels: tuple[int, ...]
+__all__ = ["Expected", "candidates", "cells", "choose", "levels_of", "score"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Expected:
-    """What released tables of single columns let expect: records, and how many of them at each value of a column."""
+    """What released tables of single columns let expect: records, and how many of them at each value of a column.
+
+    Values of columns that the schema lists are those of the list, others are those of the data.
+    """
 
     records: float
     of_column: Sequence[Floats]
@@ -83,45 +84,64 @@ def cells(frequencies: Frequencies, candidate: LeveledColumns) -> Tuples:
 
 
 def choose(
-    frequencies: Frequencies,
+    listed: ListedClasses,
     lows: Sequence[int],
     expected: Expected,
     *,
     number: int,
     epsilon: Fraction,
-    m: int,
-    variance: Fraction,
+    noise: Noise,
     watch: Watch,
     source: RandomSource,
 ) -> list[LeveledColumns]:
     """Choose so many pairs, each with epsilon."""
-    open_still = candidates(frequencies.hierarchies, lows)
-    noise = math.ceil(math.sqrt(float(variance) * 2 / math.pi))
+    open_still = candidates(listed.frequencies.hierarchies, lows)
     scores = []
     for place, candidate in enumerate(open_still):
         watch.step(place, len(open_still), "scoring pairs of columns")
-        scores.append(_score(frequencies, candidate, lows, expected, m, noise))
+        scores.append(score(listed, candidate, lows, expected, noise))
     selection = ExponentialMechanism(epsilon=epsilon, sensitivity=1)
     chosen: list[LeveledColumns] = []
     while len(chosen) < number:
         found = open_still[selection.select(np.array(scores, dtype=np.float64), source=source)]
         chosen.append(found)
-        kept = [place for place, each in enumerate(open_still) if each.columns != found.columns]
+        kept = [place for place, other in enumerate(open_still) if other.columns != found.columns]
         open_still, scores = [open_still[place] for place in kept], [scores[place] for place in kept]
     return chosen
 
 
-def _score(
-    frequencies: Frequencies, candidate: LeveledColumns, lows: Sequence[int], expected: Expected, m: int, noise: int
+def score(
+    listed: ListedClasses, candidate: LeveledColumns, lows: Sequence[int], expected: Expected, noise: Noise
 ) -> int:
+    """Return the score of a candidate, a whole number."""
+    usual = math.ceil(math.sqrt(float(noise.variance) * 2 / math.pi))
+    frequencies, number = listed.frequencies, listed.number(candidate)
+    by_column = list(zip(candidate.columns, candidate.levels, strict=True))
+    if number is not None:
+        shares = np.ones(1)
+        for j, level in by_column:
+            hierarchy = listed.hierarchies[frequencies.attributes[j]]
+            own = _lifted(hierarchy, lows[j], level, expected.of_column[j])
+            shares = np.outer(shares, own / max(expected.records, 1.0)).ravel()
+        independent = np.rint(shares * expected.records).astype(np.int64)
+        return int(np.abs(listed.counts(candidate) - independent).sum()) - number * math.ceil(usual / 4)
     table = cells(frequencies, candidate)
     shares = np.ones(len(table))
-    for place, (j, level) in enumerate(zip(candidate.columns, candidate.levels, strict=True)):
-        own = _lifted(frequencies.hierarchies[j], lows[j], level, expected.of_column[j])
+    for place, (j, level) in enumerate(by_column):
+        own = _lifted(frequencies.hierarchies[j], lows[j], level, _in_the_data(listed, j, lows[j], expected))
         shares = shares * own[table.codes[:, place]] / max(expected.records, 1.0)
     independent = np.rint(shares * expected.records).astype(np.int64)
-    gains = np.minimum(table.counts - m, np.abs(table.counts - independent) - noise)
+    gains = np.minimum(table.counts - noise.m, np.abs(table.counts - independent) - usual)
     return int(np.maximum(gains, 0).sum())
+
+
+def _in_the_data(listed: ListedClasses, column: int, low: int, expected: Expected) -> Floats:
+    """Return what is expected of the values of a column in the data."""
+    hierarchy, own = listed.frequencies.hierarchies[column], expected.of_column[column]
+    if hierarchy.attribute not in listed.hierarchies:
+        return own
+    codes = listed.codes(column, low)
+    return np.where(codes < 0, 0.0, own[codes])
 
 
 def _lifted(hierarchy: Hierarchy, low: int, level: int, counts: Floats) -> Floats:

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from shoal.errors import counted
 from shoal.guarantees import UNLESS_DEFAULT, Event
 
-__all__ = ["Composed", "JointTrimmed", "PairsChosen", "TablesTrimmed"]
+__all__ = ["Composed", "HiddenCounted", "JointTrimmed", "Noise", "PairsChosen", "TablesTrimmed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """How many records trimming takes off a class of a table on average, and the variance of that number."""
+
+    m: int
+    variance: Fraction
+
+    @property
+    def rho(self) -> Fraction:
+        """What the table loses."""
+        return 1 / (2 * self.variance)
 
 
 class TablesTrimmed(Event):
@@ -18,18 +32,52 @@ class TablesTrimmed(Event):
     #: The columns of each table, and the level that each of them was generalised to.
     tables: tuple[tuple[str, ...], ...]
     levels: tuple[tuple[int, ...], ...]
-    #: How many records a class lost on average, and the variance of that number.
-    m: int
-    variance: Fraction
+    #: How many records a class of each table lost on average, and the variance of that number.
+    m: tuple[int, ...]
+    variance: tuple[Fraction, ...]
     #: What all these tables lose together.
     rho: Fraction
 
+    @classmethod
+    def by(
+        cls, tables: Sequence[Sequence[str]], levels: Sequence[Sequence[int]], noise: Sequence[Noise]
+    ) -> TablesTrimmed:
+        """Return the step that made tables with their noise."""
+        return cls(
+            tables=tuple(map(tuple, tables)),
+            levels=tuple(map(tuple, levels)),
+            m=tuple(each.m for each in noise),
+            variance=tuple(each.variance for each in noise),
+            rho=sum((each.rho for each in noise), start=Fraction(0)),
+        )
+
     def describe(self) -> str:
         """Say what was done, in one plain sentence."""
+        least, most = min(self.m), max(self.m)
+        number = f"{least:,}" if least == most else f"{least:,} to {most:,}, depending on the table"
         return (
             f"Made {counted(len(self.tables), 'table')} of {_widths(self.tables)} and left out a random number of the "
-            f"records of every combination of values, about {self.m:,} on average (rho {float(self.rho):.4g})."
+            f"records of every combination of values, on average about {number} (rho {float(self.rho):.4g})."
         )
+
+
+class HiddenCounted(Event):
+    """Classes that the schema lists and no record shows were counted with the noise that hid them."""
+
+    name = "hidden-counted"
+    #: Tables whose classes the schema lists, and their classes without a record.
+    tables: int
+    classes: int
+
+    @classmethod
+    def of(cls, hidden: Mapping[str, Mapping[tuple[str | None, ...], int]]) -> HiddenCounted:
+        """Return the step that wrote these counts down, by table."""
+        return cls(tables=len(hidden), classes=sum(map(len, hidden.values())))
+
+    sentence = (
+        "Listed in `hidden.csv` a noisy count of each of the {classes:,} combinations of values that the schema lists "
+        "for {tables:table} and no record shows. The noise is the one that hid them, so this costs nothing more."
+    )
 
 
 class PairsChosen(Event):

@@ -29,7 +29,7 @@ from shoal.methods.base import Watch
 from shoal.methods.truthful._scheme import Chooser
 from shoal.methods.truthful._scores import Granularity
 from shoal.methods.truthful._search import LARGEST_LATTICE
-from shoal.methods.truthful._sets_split import Split
+from shoal.methods.truthful._sets_events import Noise
 from shoal.methods.truthful._survival import Trims, gaussian_losses
 from shoal.methods.truthful._tuples import Tuples
 from shoal.tables import Frequencies
@@ -53,7 +53,7 @@ class GaussianTrimming(Trims):
 
 
 def joint_classes(
-    frequencies: Frequencies, lows: Sequence[int], split: Split, *, watch: Watch, source: RandomSource
+    frequencies: Frequencies, lows: Sequence[int], scheme: Fraction, noise: Noise, *, watch: Watch, source: RandomSource
 ) -> Tuples:
     """Draw a scheme for all columns and return its classes, untrimmed: never to be published.
 
@@ -63,7 +63,7 @@ def joint_classes(
         frequencies=frequencies,
         low=tuple(lows),
         high=tuple(hierarchy.height for hierarchy in frequencies.hierarchies),
-        operator=GaussianTrimming(m=split.joint_m, variance=split.joint_variance),
+        operator=GaussianTrimming(m=noise.m, variance=noise.variance),
         weights={},
         score=Granularity.name,
         target=None,
@@ -74,7 +74,7 @@ def joint_classes(
     nodes = math.prod(high - low + 1 for low, high in zip(chooser.low, chooser.high, strict=True))
     try:
         if nodes <= LARGEST_LATTICE:
-            return chooser.tree(split.scheme)[1]
+            return chooser.tree(scheme)[1]
     except DataError:
         pass
     raise DataError(

@@ -5,9 +5,8 @@ Everything that others see is a function of the plan, of the private choices and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from fractions import Fraction
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,15 +14,24 @@ import numpy as np
 from shoal import tables
 from shoal.errors import ParameterError, Problems, RequirementError
 from shoal.guarantees import Dropped, Event, Guarantee, Ordered, column, randomness
-from shoal.hierarchies import leaves_declared
+from shoal.kernels import Integers
 from shoal.mechanisms import RandomSource, discrete_gaussians
 from shoal.methods._preparation import bounded, bounded_steps, domains
 from shoal.methods.base import Made, Part, PrivateReport, Work
 from shoal.methods.truthful._make import check_declared, in_order, released_rows
 from shoal.methods.truthful._promises import DifferentialPrivacy, released
-from shoal.methods.truthful._sets_choice import Expected, LeveledColumns, candidates, cells, choose
-from shoal.methods.truthful._sets_events import PairsChosen, TablesTrimmed
+from shoal.methods.truthful._sets_choice import Expected, candidates, cells, choose
+from shoal.methods.truthful._sets_events import HiddenCounted, Noise, PairsChosen, TablesTrimmed
 from shoal.methods.truthful._sets_joint import joint_classes
+from shoal.methods.truthful._sets_listed import (
+    HIDDEN,
+    HiddenCounts,
+    LeveledColumns,
+    ListedClasses,
+    countable,
+    listed_classes,
+    written_hidden,
+)
 from shoal.methods.truthful._sets_split import Split
 from shoal.methods.truthful._tuples import Tuples
 from shoal.models import Classes
@@ -35,7 +43,7 @@ if TYPE_CHECKING:
     from shoal.methods.brief import Brief
     from shoal.methods.truthful._sets_method import TruthfulTables
 
-__all__ = ["make_tables", "trimmed"]
+__all__ = ["CountedTable", "counted", "make_tables", "trimmed"]
 
 
 def make_tables(work: Work, method: TruthfulTables) -> Made:
@@ -47,6 +55,7 @@ def make_tables(work: Work, method: TruthfulTables) -> Made:
     frequencies = tables.encode(table, quasi_identifiers=names, sensitive=()).frequencies
     check_declared(frequencies)
     lows = _lows(method, frequencies)
+    listed = ListedClasses(frequencies, countable(schema))
     split = method.split(schema, privacy)
     declared = [
         LeveledColumns(tuple(names.index(name) for name in own), tuple(lows[names.index(name)] for name in own))
@@ -54,40 +63,42 @@ def make_tables(work: Work, method: TruthfulTables) -> Made:
     ]
     # drawn first: what is too wide for it is refused before anything is paid for
     joint = []
-    if split.joint:
-        classes = joint_classes(frequencies, lows, split, watch=work.watch, source=work.source)
-        joint.append(trimmed(classes, split.joint_m, split.joint_variance, work.source))
-    shown = [trimmed(cells(frequencies, each), split.m, split.variance, work.source) for each in declared]
+    if split.all_columns is not None:
+        classes = joint_classes(
+            frequencies, lows, split.scheme, split.all_columns, watch=work.watch, source=work.source
+        )
+        joint.append(CountedTable(trimmed(classes, split.all_columns, work.source)))
+    found = [counted(listed, *each, work.source) for each in zip(declared, split.declared, strict=True)]
     chosen: list[LeveledColumns] = []
     if split.pairs:
-        expected = _expected(shown, lows, split.m, [leaves_declared(schema[name]) for name in names])
         chosen = choose(
-            frequencies,
+            listed,
             lows,
-            expected,
+            _expected(found, lows, split.declared),
             number=split.pairs,
             epsilon=split.choice,
-            m=split.pair_m,
-            variance=split.pair_variance,
+            noise=split.usual,
             watch=work.watch,
             source=work.source,
         )
-    shown += [trimmed(cells(frequencies, each), split.pair_m, split.pair_variance, work.source) for each in chosen]
-    shown += joint
+        split = split.with_pairs([listed.number(each) for each in chosen])
+    found += [counted(listed, *each, work.source) for each in zip(chosen, split.chosen, strict=True)]
+    shown = [each.shown for each in (*found, *joint)]
     if not any(len(each) for each in shown):
         raise RequirementError(
             "no value is frequent enough to be released in any table",
             hint="a larger epsilon or delta, fewer pairs, or higher `levels` help",
         )
-    described = [{names[j]: level for j, level in zip(each.columns, each.levels, strict=True)} for each in chosen]
+    described = [listed.levels(each) for each in chosen]
     plan = replace(plan, method=replace(method, chosen=tuple(described) if split.pairs else None))
     parts = _parts(plan, table, shown)
+    hidden = {part.file: each.hidden for part, each in zip(parts, found, strict=False) if each.hidden is not None}
     return Made(
         plan=plan,
         table=parts[0].table,
         guarantee=Guarantee(
             promises=(privacy.promise(covered=True, cryptographic=work.source.cryptographic, figures=split.figures()),),
-            events=tuple(_events(schema, split, names, lows, declared, chosen, _candidates(frequencies, lows, split))),
+            events=tuple(_events(schema, split, listed, lows, (declared, chosen), hidden)),
             randomness=randomness(cryptographic=work.source.cryptographic),
         ),
         measures={},
@@ -95,20 +106,55 @@ def make_tables(work: Work, method: TruthfulTables) -> Made:
         records=parts[0].records,
         domains=domains(schema, frequencies),
         parts=parts,
+        notes={HIDDEN: written_hidden(hidden)},
         private=_private(frequencies, shown, table.left_out),
     )
 
 
-def trimmed(classes: Tuples, m: int, variance: Fraction, source: RandomSource) -> Tuples:
-    """Draw how many copies of each class are shown, and keep those of which any are: exact, draws below -m repeated."""
-    left = np.zeros_like(classes.counts)
-    open_still = np.arange(len(classes))
-    while len(open_still):
-        taken = m + discrete_gaussians(variance, len(open_still), source=source)
-        left[open_still] = classes.counts[open_still] - taken
-        open_still = open_still[taken < 0]
-    drawn = classes.with_counts(np.maximum(left, 0))
+@dataclass(frozen=True, eq=False)
+class CountedTable:
+    """A trimmed table, and where the schema lists its classes the estimates X + m of all of them, in their order."""
+
+    shown: Tuples
+    estimates: Integers | None = None
+    #: The estimates of those that no record shows.
+    hidden: HiddenCounts | None = None
+
+
+def counted(listed: ListedClasses, table: LeveledColumns, noise: Noise, source: RandomSource) -> CountedTable:
+    """Draw what a table shows.
+
+    Listed classes have their number whether it is above zero or not, others are shown by records or not at all.
+    """
+    classes = cells(listed.frequencies, table)
+    number = listed.number(table)
+    if number is None:
+        return CountedTable(trimmed(classes, noise, source))
+    sizes, levels = listed.counts(table), listed.levels(table)
+    left = sizes - _taken(number, noise, source)
+    names = list(listed_classes(listed.hierarchies, levels))
+    place = listed.places(table, classes.codes)
+    counts = np.where(place >= 0, left[place], classes.counts - _taken(len(classes), noise, source))
+    drawn = classes.with_counts(np.maximum(counts, 0))
+    return CountedTable(
+        shown=in_order(drawn.chosen(drawn.counts > 0)),
+        estimates=left + noise.m,
+        hidden={names[each]: int(left[each]) + noise.m for each in np.flatnonzero(left <= 0).tolist()},
+    )
+
+
+def trimmed(classes: Tuples, noise: Noise, source: RandomSource) -> Tuples:
+    """Draw how many copies of each class are shown, and keep those of which any are."""
+    drawn = classes.with_counts(np.maximum(classes.counts - _taken(len(classes), noise, source), 0))
     return in_order(drawn.chosen(drawn.counts > 0))
+
+
+def _taken(number: int, noise: Noise, source: RandomSource) -> Integers:
+    """Draw how many records are taken off each of so many classes: exact, draws below -m repeated."""
+    taken = np.full(number, -1, dtype=np.int64)
+    while len(open_still := np.flatnonzero(taken < 0)):
+        taken[open_still] = noise.m + discrete_gaussians(noise.variance, len(open_still), source=source)
+    return taken
 
 
 def _resolved(plan: Brief) -> tuple[Brief, DifferentialPrivacy]:
@@ -133,28 +179,22 @@ def _lows(method: TruthfulTables, frequencies: Frequencies) -> tuple[int, ...]:
     return tuple(method.levels.get(name, 0) for name in frequencies.attributes)
 
 
-def _expected(shown: Sequence[Tuples], lows: Sequence[int], m: int, listed: Sequence[bool]) -> Expected:
-    """Estimate records, and how many of them have each value, from the schema and what was shown, and nothing else.
+def _expected(found: Sequence[CountedTable], lows: Sequence[int], noise: Sequence[Noise]) -> Expected:
+    """Estimate records, and how many of them have each value, from what was released of single columns alone.
 
-    Values that were not shown share what is left where the schema lists all values, and count 0 otherwise: how many
-    there are would depend on the data.
+    Values that the schema does not list and no record shows count 0: how many there are would depend on the data.
     """
-    counts, hidden = [], []
-    for table, low, known in zip(shown, lows, listed, strict=True):
-        hierarchy = table.hierarchies[0]
-        own = np.zeros(len(hierarchy.labels[low]))
-        own[table.codes[:, 0]] = table.counts + m
-        counts.append(own)
-        named = np.array([label is not None for label in hierarchy.labels[low]])
-        hidden.append((own == 0) & named & known)
-    whole = [own for own, missed, known in zip(counts, hidden, listed, strict=True) if known and not missed.any()]
+    counts, whole = [], []
+    for each, low, own in zip(found, lows, noise, strict=True):
+        if each.estimates is not None:
+            counts.append(np.maximum(each.estimates, 0).astype(np.float64))
+            whole.append((float(each.estimates.sum()), len(each.estimates) * float(own.variance)))
+        else:
+            counts.append(np.zeros(len(each.shown.hierarchies[0].labels[low])))
+            counts[-1][each.shown.codes[:, 0]] = each.shown.counts + own.m
     if whole:
-        records = float(np.average([own.sum() for own in whole], weights=[1 / np.count_nonzero(own) for own in whole]))
-    else:
-        records = max(float(own.sum()) for own in counts)
-    for own, missed in zip(counts, hidden, strict=True):
-        own[missed] = min(max(records - float(own.sum()), 0.0) / max(int(missed.sum()), 1), m)
-    return Expected(records, counts)
+        return Expected(float(np.average([one for one, _ in whole], weights=[1 / of for _, of in whole])), counts)
+    return Expected(max(float(own.sum()) for own in counts), counts)
 
 
 # -- what leaves
@@ -176,40 +216,31 @@ def _parts(plan: Brief, table: Table, shown: Sequence[Tuples]) -> tuple[Part, ..
 def _events(
     schema: Schema,
     split: Split,
-    names: Sequence[str],
+    listed: ListedClasses,
     lows: Sequence[int],
-    declared: Sequence[LeveledColumns],
-    chosen: Sequence[LeveledColumns],
-    number: int,
+    made: tuple[Sequence[LeveledColumns], Sequence[LeveledColumns]],
+    hidden: Mapping[str, HiddenCounts],
 ) -> list[Event]:
-    def named(each: Sequence[LeveledColumns]) -> tuple[tuple[str, ...], ...]:
-        return tuple(tuple(names[j] for j in one.columns) for one in each)
-
-    def levels(each: Sequence[LeveledColumns]) -> tuple[tuple[int, ...], ...]:
-        return tuple(one.levels for one in each)
-
-    def step(each: Sequence[LeveledColumns], m: int, variance: Fraction, rho: Fraction) -> Event:
-        return TablesTrimmed(tables=named(each), levels=levels(each), m=m, variance=variance, rho=rho)
-
+    names = listed.frequencies.attributes
+    (tables, levels), (pairs, pair_levels) = (
+        ([tuple(names[j] for j in one.columns) for one in each], [one.levels for one in each]) for each in made
+    )
     events = Dropped.by(schema)
     events += bounded_steps(schema, None if schema.person is None else split.per_person)
-    events.append(step(declared, split.m, split.variance, split.rho_of_declared))
-    if chosen:
+    events.append(TablesTrimmed.by(tables, levels, split.declared))
+    if pairs:
         choice = PairsChosen(
-            pairs=named(chosen),
-            levels=levels(chosen),
-            candidates=number,
+            pairs=tuple(pairs),
+            levels=tuple(pair_levels),
+            candidates=len(candidates(listed.frequencies.hierarchies, lows)),
             epsilon_each=split.choice,
             rho=split.rho_of_choice,
         )
-        events += [choice, step(chosen, split.pair_m, split.pair_variance, split.rho_of_pairs)]
-    if split.joint:
-        events.append(split.joint_step(names, lows))
+        events += [choice, TablesTrimmed.by(pairs, pair_levels, split.chosen)]
+    events += split.joint_step(names, lows)
+    if hidden:
+        events.append(HiddenCounted.of(hidden))
     return [*events, split.composed(), Ordered()]
-
-
-def _candidates(frequencies: Frequencies, lows: Sequence[int], split: Split) -> int:
-    return len(candidates(frequencies.hierarchies, lows)) if split.pairs else 0
 
 
 def _risk(shown: Sequence[Tuples]) -> Reidentification:

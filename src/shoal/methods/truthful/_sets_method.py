@@ -15,6 +15,7 @@ from shoal.methods._preparation import domains_of_columns
 from shoal.methods.base import Keeps, Made, Method, Work
 from shoal.methods.truthful._promises import DifferentialPrivacy, released
 from shoal.methods.truthful._sets_events import Composed, TablesTrimmed
+from shoal.methods.truthful._sets_listed import HIDDEN, countable, number_of_classes
 from shoal.methods.truthful._sets_make import make_tables
 from shoal.methods.truthful._sets_split import Split
 from shoal.models import Model
@@ -31,7 +32,8 @@ class TruthfulTables(Method):
     """Release many tables of a few columns each: real records, generalised little, a few of every class left out.
 
     One table of many columns must be generalised much. Tables of one and two columns need not be, and together they
-    say far more: read them one by one, or all together with `shoal.estimate`.
+    say far more: read them one by one, or all together with `shoal.estimate`. Combinations of values that the schema
+    lists and no record shows are counted with their noise in ``hidden.csv``.
 
     Parameters
     ----------
@@ -136,21 +138,29 @@ class TruthfulTables(Method):
 
     def split(self, schema: Schema, wanted: DifferentialPrivacy) -> Split:
         """Return what every table and every choice may spend."""
-        per_person = wanted.records_per_person or 1
-        return Split.of(
+        per_person, hierarchies = wanted.records_per_person or 1, countable(schema)
+        tables = [{name: self.levels.get(name, 0) for name in table} for table in self.declared(schema)]
+        split = Split.of(
             wanted.total,
             Fraction(wanted.delta),
-            declared=len(self.declared(schema)),
+            declared=[number_of_classes(hierarchies, table) for table in tables],
             pairs=self.pairs_of(schema, wanted.total / per_person),
             joint=bool(self.joint(schema)),
             per_person=per_person,
         )
+        chosen = [number_of_classes(hierarchies, pair) for pair in self.chosen or ()]
+        return split.with_pairs(chosen) if chosen else split
 
     def files(self, schema: Schema) -> dict[str, tuple[str, ...]]:
         """Return the columns of every released table, by its file."""
         tables = [*self.declared(schema), *(tuple(pair) for pair in self.chosen or ())]
         tables += [joint] if (joint := self.joint(schema)) else []
         return {_file(number, table): table for number, table in enumerate(tables, start=1)}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The file with the counts of classes that no record shows."""
+        return (HIDDEN,)
 
     def domains(self, schema: Schema) -> tuple[DomainOrigin, ...]:
         """Return where the domains of all released columns came from."""

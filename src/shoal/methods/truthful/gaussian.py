@@ -7,7 +7,8 @@ Gaussian, P[G = g] proportional to phi(g) = e^(-g^2 / 2v), conditioned on G >= -
 
 **Lemma 1** (one table). Between c and c + 1 records of one class, *unless M = 0* for the larger class, which has the
 probability beta = phi(m) / sum over g >= -m of phi(g), the Renyi divergences of all whole orders a >= 2 are, in both
-directions, at most a rho with rho = 1 / (2v).
+directions, at most a rho with rho = 1 / (2v). That holds for the number X itself, below zero as it may be, and so for
+everything that is made of it: records, or a count of a class that has none to show.
 
 *Proof.* Showing nothing below ``least`` is a function of X, which no divergence grows under; so compare X. From c
 records G = c - m - X is distributed as phi on g >= -m. From c + 1 records, M = 0 excluded, the same number c - m - X =

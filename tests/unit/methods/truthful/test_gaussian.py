@@ -14,11 +14,15 @@ import pytest
 from shoal.hierarchies import Hierarchy, build
 from shoal.mechanisms import ExponentialMechanism
 from shoal.methods.truthful import gaussian
-from shoal.methods.truthful._sets_choice import Expected, _score, candidates
+from shoal.methods.truthful._sets_choice import Expected, candidates, score
+from shoal.methods.truthful._sets_events import Noise
+from shoal.methods.truthful._sets_listed import ListedClasses
 from shoal.methods.truthful._sets_split import Split
 from shoal.schema import Attribute, Groups
 from shoal.tables import Frequencies
 
+#: Classes that the schema lists have a number, however far below zero.
+COUNTED = -(10**9)
 SETTINGS = [(0, 0.5), (1, 0.5), (3, 2.0), (5, 4.0), (12, 9.0), (30, 60.0)]
 
 
@@ -30,7 +34,7 @@ def shown(c: int, m: int, v: float, least: int = 1) -> dict[int, float]:
     found: dict[int, float] = {}
     for g, weight in weights.items():
         x = c - (m + g)
-        x = x if x >= least else 0
+        x = x if x >= least else 0  # nothing is shown
         found[x] = found.get(x, 0.0) + weight / total
     return found
 
@@ -49,7 +53,7 @@ def test_what_may_be_lost_is_bounded_from_above_and_closely(m: int, v: float) ->
 
 
 @pytest.mark.parametrize(("m", "v"), SETTINGS)
-@pytest.mark.parametrize("least", [1, 4])
+@pytest.mark.parametrize("least", [1, 4, COUNTED])
 def test_renyi_divergences_of_whole_orders_are_at_most_a_over_2v_unless_all_is_shown(
     m: int, v: float, least: int
 ) -> None:
@@ -80,22 +84,25 @@ def test_a_wrong_variance_or_noise_that_is_not_cut_off_is_noticed() -> None:
 
 @pytest.mark.parametrize("epsilon", ["0.3", "1", "2.5"])
 @pytest.mark.parametrize("delta", ["0.05", "0.001"])
-@pytest.mark.parametrize("tables", [1, 2])
-def test_all_tables_together_stay_within_epsilon_and_delta(epsilon: str, delta: str, tables: int) -> None:
-    """The joint distribution of what the record's class shows in every table, on neighbours, in both directions."""
-    split = Split.of(Fraction(epsilon), Fraction(delta), declared=tables, pairs=0)
+@pytest.mark.parametrize("least", [1, COUNTED])
+@pytest.mark.parametrize("classes", [[5], [2, 100]])
+def test_all_tables_together_stay_within_epsilon_and_delta(
+    epsilon: str, delta: str, classes: list[int], least: int
+) -> None:
+    """The joint distribution of what every table tells of the record's class, on neighbours, in both directions."""
+    split = Split.of(Fraction(epsilon), Fraction(delta), declared=classes, pairs=0)
     assert split.holds()
-    v = float(split.variance)
-    for sizes in itertools.product((0, 1, split.m // 2, split.m, 2 * split.m + 1), repeat=tables):
-        small = _product([shown(c, split.m, v) for c in sizes])
-        large = _product([shown(c + 1, split.m, v) for c in sizes])
+    noise = [(each.m, float(each.variance)) for each in split.declared]
+    for sizes in itertools.product(*((0, 1, m // 2, m, 2 * m + 1) for m, _ in noise)):
+        small = _product([shown(c, *own, least) for c, own in zip(sizes, noise, strict=True)])
+        large = _product([shown(c + 1, *own, least) for c, own in zip(sizes, noise, strict=True)])
         for p, q in ((small, large), (large, small)):
             assert hockey_stick(p, q, float(Fraction(epsilon))) <= float(Fraction(delta))
 
 
 def test_less_noise_than_the_split_gives_breaks_the_promise() -> None:
-    split = Split.of(Fraction(1), Fraction("0.001"), declared=2, pairs=0)
-    v, m = float(split.variance) / 4, split.m // 3
+    noise = Split.of(Fraction(1), Fraction("0.001"), declared=[None] * 2, pairs=0).declared[0]
+    v, m = float(noise.variance) / 4, noise.m // 3
     small = _product([shown(60, m, v)] * 2)
     large = _product([shown(61, m, v)] * 2)
     assert max(hockey_stick(small, large, 1.0), hockey_stick(large, small, 1.0)) > 0.001
@@ -111,18 +118,21 @@ def test_a_table_that_is_not_counted_or_half_of_the_noise_breaks_the_promise(
 ) -> None:
     """Exact: what large classes show in all tables together. The sound twin has margin; the broken ones have none."""
 
-    def reached(split: Split, variance: float) -> float:
-        noise = np.arange(-split.m, int(14 * math.sqrt(variance)) + 60)
+    def reached(m: int, variance: float) -> float:
+        noise = np.arange(-m, int(14 * math.sqrt(variance)) + 60)
         weights = np.exp(-noise * noise / (2 * variance))
         total = functools.reduce(np.convolve, [weights / weights.sum()] * tables)
         smaller, larger = np.pad(total, (tables, 0)), np.pad(total, (0, tables))
         factor = math.exp(float(epsilon))
         return max(np.maximum(0.0, p - factor * q).sum() for p, q in ((smaller, larger), (larger, smaller)))
 
-    sound, alone = (Split.of(Fraction(epsilon), Fraction(delta), declared=each, pairs=0) for each in (tables, 1))
-    assert reached(sound, float(sound.variance)) < float(delta) / 2
-    assert reached(alone, float(alone.variance)) > 3 * float(delta)
-    assert reached(sound, float(sound.variance) / 4) > 3 * float(delta)
+    sound, alone = (
+        Split.of(Fraction(epsilon), Fraction(delta), declared=[None] * each, pairs=0).declared[0]
+        for each in (tables, 1)
+    )
+    assert reached(sound.m, float(sound.variance)) < float(delta) / 2
+    assert reached(alone.m, float(alone.variance)) > 3 * float(delta)
+    assert reached(sound.m, float(sound.variance) / 4) > 3 * float(delta)
 
 
 def _product(parts: list[dict[int, float]]) -> dict[object, float]:
@@ -150,65 +160,83 @@ def _table(counts: np.ndarray) -> Frequencies:
     )
 
 
-def _scores(counts: np.ndarray, expected: Expected, m: int, noise: int) -> list[int]:
-    frequencies = _table(counts)
-    return [
-        _score(frequencies, each, (0, 0), expected, m, noise) for each in candidates(frequencies.hierarchies, (0, 0))
-    ]
+def _listed(counts: np.ndarray, *, counted: bool) -> ListedClasses:
+    """Return the table, of which the schema lists all values or none."""
+    return ListedClasses(_table(counts), {name: _hierarchy(name) for name in ("one", "two")} if counted else {})
 
 
-def test_a_record_changes_every_score_by_at_most_one() -> None:
+def _scores(counts: np.ndarray, expected: Expected, noise: Noise, *, counted: bool) -> list[int]:
+    listed = _listed(counts, counted=counted)
+    return [score(listed, each, (0, 0), expected, noise) for each in candidates(listed.frequencies.hierarchies, (0, 0))]
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_a_record_changes_every_score_by_at_most_one(counted: bool) -> None:
     generator = np.random.default_rng(1)
     moved = set()
     for _ in range(200):
         counts = generator.integers(0, 9, 16)
         expected = Expected(float(counts.sum()), [generator.integers(0, 20, 4).astype(float) for _ in range(2)])
-        m, noise = int(generator.integers(0, 5)), int(generator.integers(0, 3))
+        noise = Noise(int(generator.integers(0, 5)), Fraction(int(generator.integers(1, 9)), 4))
         more = counts.copy()
         more[generator.integers(16)] += 1
-        before, after = _scores(counts, expected, m, noise), _scores(more, expected, m, noise)
+        before, after = (_scores(each, expected, noise, counted=counted) for each in (counts, more))
         changes = {new - old for old, new in zip(before, after, strict=True)}
         assert changes <= {-1, 0, 1}
         moved |= changes
-    assert moved == {-1, 0, 1}
+    assert moved >= {-1, 1}
+
+
+def test_the_score_of_listed_cells_counts_those_without_records() -> None:
+    counts = np.zeros(16, dtype=np.int64)
+    counts[0] = 40
+    expected = Expected(40.0, [np.array([40.0, 0, 0, 0]), np.array([20.0, 20.0, 0, 0])])
+    # 40 in a cell where 20 are expected, none where 20 are: 40 less the price of 16 cells
+    assert _scores(counts, expected, Noise(5, Fraction(4)), counted=True)[0] == 40 - 16
+    # trimming would hide none of the 40: 40 - 20 less the noise
+    assert _scores(counts, expected, Noise(5, Fraction(4)), counted=False)[0] == 20 - 2
 
 
 @pytest.mark.slow
-def test_scheme_and_counts_together_stay_within_epsilon_and_delta_end_to_end() -> None:
+@pytest.mark.parametrize("counted", [True, False])
+def test_scheme_and_counts_together_stay_within_epsilon_and_delta_end_to_end(counted: bool) -> None:
     """Two tables of a column, the choice of levels that depends on them, and the table of the pair: one distribution.
 
     What other classes of the tables show has the same distribution on neighbours and is held fixed.
     """
-    epsilon, delta = Fraction(3), Fraction("0.02")
-    split = Split.of(epsilon, delta, declared=2, pairs=1)
+    epsilon, delta, least = Fraction(3), Fraction("0.02"), COUNTED if counted else 1
+    split = Split.of(epsilon, delta, declared=[4 if counted else None] * 2, pairs=1)
     assert split.holds()
-    v, w = float(split.variance), float(split.pair_variance)
-    noise = math.ceil(math.sqrt(w * 2 / math.pi))
-    rate = float(ExponentialMechanism(epsilon=split.choice, sensitivity=1).rate)
+    m, v = split.declared[0].m, float(split.declared[0].variance)
+    strength = float(ExponentialMechanism(epsilon=split.choice, sensitivity=1).rate)
     generator = np.random.default_rng(2)
     for _ in range(3):
-        counts = generator.integers(0, split.m + 6, 16)
+        counts = generator.integers(0, m + 6, 16)
         more = counts.copy()
         more[0] += 1
         others = [generator.integers(0, 40, 4).astype(float) for _ in range(2)]
         made = []
         for table in (counts, more):
-            square = table.reshape(4, 4)
+            square, listed = table.reshape(4, 4), _listed(table, counted=counted)
             classes = [square[0, 0], square[:2, 0].sum(), square[0, :2].sum(), square[:2, :2].sum()]
             sizes = dict(zip([(0, 0), (1, 0), (0, 1), (1, 1)], classes, strict=True))
-            firsts = _product([shown(int(square[0].sum()), split.m, v), shown(int(square[:, 0].sum()), split.m, v)])
+            sums = [int(square[0].sum()), int(square[:, 0].sum())]
             joint: dict[object, float] = {}
-            for seen, p in firsts.items():
+            for seen, p in _product([shown(size, m, v, least) for size in sums]).items():
                 if p < 1e-9:
                     continue
-                columns = [np.append(x + split.m if x else 0, own[1:]) for x, own in zip(seen, others, strict=True)]  # type: ignore[call-overload]
+                columns = [
+                    np.append(max(x + m, 0) if x or counted else 0, own[1:])
+                    for x, own in zip(seen, others, strict=True)  # type: ignore[call-overload]
+                ]
                 expected = Expected(max(float(own.sum()) for own in columns), columns)
-                scores = np.array(_scores(table, expected, split.pair_m, noise), dtype=float)
-                chances = np.exp(rate * (scores - scores.max()))
+                scores = np.array(_scores(table, expected, split.usual, counted=counted), dtype=float)
+                chances = np.exp(strength * (scores - scores.max()))
                 for each, chance in zip(
                     candidates(_table(table).hierarchies, (0, 0)), chances / chances.sum(), strict=True
                 ):
-                    for x, q in shown(int(sizes[each.levels]), split.pair_m, w).items():
+                    (noise,) = split.with_pairs([listed.number(each)]).chosen
+                    for x, q in shown(int(sizes[each.levels]), noise.m, float(noise.variance), least).items():
                         joint[seen, each.levels, x] = joint.get((seen, each.levels, x), 0.0) + p * chance * q
             made.append(joint)
         slack = 1e-6  # first outcomes below 1e-9 are left out
