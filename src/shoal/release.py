@@ -133,7 +133,7 @@ class Release(Made):
                 found = site.write(table, staging / name, csv=csv)
                 known |= {file: File(name=file, sha256=sha256, bytes=size) for file, (sha256, size) in found.items()}
             for name, text in self.notes.items():
-                (staging / name).write_text(self._naming(text, staging), encoding="utf-8")
+                (staging / name).write_text(self._naming(text, staging), encoding="utf-8", newline="")
             opened = {name: site.open(staging / name) for name in self._tables}
             plan, placed = self._write_plan(staging), self._write_hierarchies(staging, opened)
             if self.population is not None:

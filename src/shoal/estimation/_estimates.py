@@ -180,7 +180,7 @@ def estimate(folder: str | Path, *, size: int = POOL, seed: int = 0) -> Estimate
     events, plan = certified_steps(folder), Brief.load(folder / PLAN)
     released = {file: tables.reread(folder / file) for file in plan.method.files(plan.schema)}
     path = folder / HIDDEN
-    notes = {HIDDEN: path.read_bytes().decode()} if path.is_file() else {}
+    notes = {HIDDEN: path.read_bytes().decode(errors="replace")} if path.is_file() else {}
     return estimates_of(plan, events, released, notes, size=size, seed=seed)
 
 
@@ -200,6 +200,6 @@ def estimates_of(
     if HIDDEN in notes:
         try:
             hidden = read_hidden(notes[HIDDEN], {file: len(table.columns) for file, table in released.items()})
-        except (KeyError, ValueError):
+        except (KeyError, TypeError, ValueError):
             raise InputError(f"{HIDDEN} is not as a release has it") from None
     return Estimates(read_margins(plan.schema, events, released, hidden), size, seed)

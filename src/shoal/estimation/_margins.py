@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +13,7 @@ import pyarrow as pa
 
 from shoal.errors import InputError
 from shoal.guarantees import Event
-from shoal.hierarchies import Hierarchy, build
+from shoal.hierarchies import Hierarchy, build, leaves_declared
 from shoal.kernels import Floats
 from shoal.methods.truthful import HiddenCounts, JointTrimmed, TablesTrimmed, listed_values
 from shoal.schema import Attribute, Kind, Missing, Schema
@@ -23,6 +24,8 @@ __all__ = ["Joint", "Margin", "Margins", "read_margins"]
 
 Codes = npt.NDArray[np.int64]
 
+#: So many numbers or days stand for all between bounds, where intervals or periods of them are released.
+POINTS = 5001
 #: What a value has at least, so that other tables can tell that it has more.
 LEAST = 0.3
 
@@ -46,6 +49,11 @@ class Margin(_Told):
 
     columns: tuple[int, ...]
     levels: tuple[int, ...]
+    #: All records that it tells of, in so many classes; those that are not among ``codes`` included.
+    total: float
+    classes: int
+    #: Whether it tells of all classes that there can be.
+    whole: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -81,28 +89,23 @@ class Margins:
         found[hierarchy.generalize(leaves, low)] = hierarchy.generalize(leaves, level)
         return found
 
-    @cached_property
+    @property
     def whole(self) -> list[Margin]:
-        """Tables that tell of all their classes."""
-        return [
-            table
-            for table in self.tables
-            if len(table.sizes) == np.prod([self.size(*pair) for pair in zip(table.columns, table.levels, strict=True)])
-        ]
+        """Tables that tell of all classes that there can be."""
+        return [table for table in self.tables if table.whole]
 
     @property
     def records_variance(self) -> float:
-        """How uncertain the number of records is; infinite where no table tells of all its classes."""
-        precision = sum(1 / (len(table.sizes) * table.variance) for table in self.whole)
-        return 1 / precision if precision else float("inf")
+        """How uncertain the number of records is, where there are such tables."""
+        return 1 / sum(1 / (table.classes * table.variance) for table in self.whole)
 
     @cached_property
     def records(self) -> float:
-        """How many records there are, by tables that tell of all their classes; those of fewest classes count most."""
+        """How many records there are, by tables that tell of all classes; those of fewest classes count most."""
         if self.whole:
-            noise = [1 / (len(table.sizes) * table.variance) for table in self.whole]
-            return float(np.average([table.sizes.sum() for table in self.whole], weights=noise))
-        return max(float(table.sizes.sum()) for table in self.tables)
+            noise = [1 / (table.classes * table.variance) for table in self.whole]
+            return float(np.average([table.total for table in self.whole], weights=noise))
+        return max(table.total for table in self.tables)
 
     def of_column(self, column: int) -> Floats:
         """Return the estimated records of every value of a column; values that are not shown share what is left."""
@@ -138,20 +141,24 @@ def read_margins(
             hint="the rows of any other release can be counted as they stand",
         )
     described = [one for step in steps for one in zip(step.tables, step.levels, step.m, step.variance, strict=True)]
+    shown = [_counted(table, own) for (own, *_), table in zip(described, tables.values(), strict=False)]
     counted = [
-        {labels: count + m for labels, count in _counted(table, own).items()} | dict(hidden.get(file, {}))
-        for (own, _, m, _), (file, table) in zip(described, tables.items(), strict=False)
+        {labels: count + m for labels, count in rows.items()} | dict(hidden.get(file, {}))
+        for (_, _, m, _), rows, file in zip(described, shown, tables, strict=False)
     ]
     names = tuple(dict.fromkeys(name for own, *_ in described for name in own))
     lows = {name: min(levels[own.index(name)] for own, levels, *_ in described if name in own) for name in names}
-    seen: dict[str, set[str | None]] = {name: set() for name in names}
-    for (own, levels, *_), rows in zip(described, counted, strict=True):
-        for place, name in enumerate(own):
-            seen[name] |= {labels[place] for labels in rows if levels[place] == 0 or labels[place] is None}
+    seen: dict[str, dict[int, set[str | None]]] = {name: {} for name in names}
+    for (own, levels, *_), rows, file in zip(described, shown, tables, strict=False):
+        # a missing value that no record shows has few records or none
+        for labels in (*rows, *(each for each in hidden.get(file, ()) if None not in each)):
+            for name, level, label in zip(own, levels, labels, strict=True):
+                seen[name].setdefault(level, set()).add(label)
     hierarchies = tuple(_hierarchy(schema, schema[name], seen[name]) for name in names)
+    closed = {name for name in names if leaves_declared(schema[name])}
     made = [
-        _margin(own, levels, float(variance), rows, names, hierarchies)
-        for (own, levels, _, variance), rows in zip(described, counted, strict=True)
+        _margin(own, levels, float(variance), rows, names, hierarchies, whole=file in hidden and {*own} <= closed)
+        for (own, levels, _, variance), rows, file in zip(described, counted, tables, strict=False)
     ]
     low = tuple(lows[name] for name in names)
     joint = [event for event in events if isinstance(event, JointTrimmed)]
@@ -176,6 +183,8 @@ def _margin(
     rows: Mapping[tuple[str | None, ...], int],
     names: Sequence[str],
     hierarchies: Sequence[Hierarchy],
+    *,
+    whole: bool,
 ) -> Margin:
     columns = tuple(names.index(name) for name in own)
     known = [
@@ -190,6 +199,9 @@ def _margin(
         codes=np.array(codes, dtype=np.int64).reshape(-1, len(columns)),
         sizes=np.array([size for _, size in kept], dtype=np.float64),
         variance=variance,
+        total=float(sum(rows.values())),
+        classes=len(rows),
+        whole=whole and bool(rows),
     )
 
 
@@ -226,18 +238,36 @@ def _meanings(hierarchy: Hierarchy, low: int) -> dict[str | None, tuple[int, int
     return {label: place for label, place in found.items() if len(values[label]) == 1}
 
 
-def _hierarchy(schema: Schema, attribute: Attribute, seen: set[str | None]) -> Hierarchy:
-    """Return the hierarchy of a column from the schema, and from released values where it does not list them."""
-    shown = pa.array(sorted(label for label in seen if label is not None), pa.string())
+def _hierarchy(schema: Schema, attribute: Attribute, seen: Mapping[int, set[str | None]]) -> Hierarchy:
+    """Return the hierarchy of a column from the schema and from released labels, by level."""
+    missing = attribute.missing is Missing.CATEGORY and any(None in labels for labels in seen.values())
     listed = listed_values(attribute)
+    values = _values(attribute, {label for label in seen.get(0, ()) if label is not None})
+    if listed is not None and not pa.types.is_string(listed.type):
+        values = pa.concat_arrays([values, listed.cast(values.type)]).unique()
+    found = build(attribute, values, folder=schema.folder, missing=missing)
+    if all(labels - {None} <= {*found.labels[level]} for level, labels in seen.items()):
+        return found
+    # some interval or period has no value yet
+    between = pa.concat_arrays([values, _between(attribute).cast(values.type)]).unique()
+    return build(attribute, between, folder=schema.folder, missing=missing)
+
+
+def _values(attribute: Attribute, labels: set[str]) -> pa.Array:
+    """Return released values in the type of their kind."""
     if attribute.kind is Kind.NUMERIC:
-        numbers = {float(label) for label in shown.to_pylist()} | {float(each) for each in listed or ()}
-        values = pa.array(sorted(numbers), pa.float64())
-        values = values.cast(pa.int64()) if all(number.is_integer() for number in numbers) else values
-    elif attribute.kind is Kind.DATE:
-        values = shown.cast(pa.date32()) if listed is None or pa.types.is_string(listed.type) else listed
-    else:
-        values = shown
-    # no table shows a missing value: there are few or none
-    missing = attribute.missing is Missing.CATEGORY and None in seen
-    return build(attribute, values, folder=schema.folder, missing=missing)
+        return pa.array(sorted(map(float, labels)), pa.float64())
+    values = pa.array(sorted(labels), pa.string())
+    return values.cast(pa.date32()) if attribute.kind is Kind.DATE else values
+
+
+def _between(attribute: Attribute) -> pa.Array:
+    """Return numbers or days all along between the bounds of a column; none where it has not both."""
+    domain = attribute.domain
+    low, high = (None, None) if domain is None else (domain.minimum, domain.maximum)
+    if isinstance(low, dt.date) and isinstance(high, dt.date):
+        days = np.linspace(low.toordinal(), high.toordinal(), POINTS).astype(np.int64)
+        return pa.array([dt.date.fromordinal(day) for day in np.unique(days).tolist()], pa.date32())
+    if isinstance(low, int | float) and isinstance(high, int | float):
+        return pa.array(np.linspace(low, high, POINTS), pa.float64())
+    return pa.array([], pa.string())

@@ -48,6 +48,8 @@ class _Constraint:
     parts: Parts
     targets: Floats
     variances: Floats
+    #: How much the table weighs in the number of all records; None for that number itself.
+    share: float | None = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,11 +68,14 @@ class RakedPool:
         generator = np.random.default_rng(1)
         found = np.empty((REPLICATES, len(self.weights)))
         for row in found:
-            moved = []
+            moved, of_all = [], 0.0
             for each in self.constraints:
                 fitted = np.bincount(each.parts, self.weights, minlength=len(each.targets))
                 noise = generator.normal(0, np.sqrt(each.variances))
                 noise[-1] = 0.0
+                of_all += float(noise.sum()) * (each.share or 0.0)
+                if each.share is None:
+                    noise[0] = of_all
                 moved.append(_Constraint(each.parts, fitted + noise, each.variances))
             row[:] = _fitted(self.weights, moved, self.multipliers, _AGAIN)[0]
         return found
@@ -169,13 +174,16 @@ def _targeted(margins: Margins, parts: Parts, table: Margin | Joint) -> _Constra
     other = np.where(parts < 0, len(table.sizes), parts).astype(np.int32)
     variances = np.full(len(table.sizes) + 1, table.variance)
     variances[-1] *= max(len(table.sizes), 1)
-    return _Constraint(other, np.append(table.sizes, rest), variances)
+    share = 0.0
+    if isinstance(table, Margin) and table.whole:
+        share = margins.records_variance / (table.classes * table.variance)
+    return _Constraint(other, np.append(table.sizes, rest), variances, share)
 
 
 def _all_records(margins: Margins, size: int) -> _Constraint:
     """Ask for the number of records: rare classes cannot be below nothing, and would add up to too many."""
     uncertain = np.array([margins.records_variance] * 2)
-    return _Constraint(np.zeros(size, dtype=np.int32), np.array([margins.records, 0.0]), uncertain)
+    return _Constraint(np.zeros(size, dtype=np.int32), np.array([margins.records, 0.0]), uncertain, None)
 
 
 def _found(keys: Codes, own: Codes) -> Parts:

@@ -181,12 +181,12 @@ def _hidden(release: _TablesRelease) -> Decision:
     try:
         text = (release.evidence.folder / HIDDEN).read_bytes().decode()
         counts = read_hidden(text, {file: len(names) for file, names in files.items()})
-    except (FileNotFoundError, IsADirectoryError, KeyError, ValueError):
+    except (FileNotFoundError, IsADirectoryError, KeyError, TypeError, ValueError):
         return False, f"{HIDDEN} is not there, or not as such a file is written"
     steps = [step for step in release.steps if isinstance(step, TablesTrimmed)]
-    described = [pair for step in steps for pair in zip(step.tables, step.levels, step.m, strict=True)]
+    described = [pair for step in steps for pair in zip(step.tables, step.levels, step.m, step.variance, strict=True)]
     said = {}
-    for (file, _), (names, levels, m) in zip(files.items(), described, strict=False):
+    for (file, _), (names, levels, m, variance) in zip(files.items(), described, strict=False):
         own = dict(zip(names, levels, strict=True))
         if number_of_classes(hierarchies, own) is not None:
             said[file] = counts[file]
@@ -196,6 +196,9 @@ def _hidden(release: _TablesRelease) -> Decision:
                 return False, f"{HIDDEN} does not count what {file} hides of the classes that the schema lists"
             if any(count > m for count in counts[file].values()):
                 return False, f"{HIDDEN} counts classes of {file} that would have been shown"
+            # 40 deviations below nothing: that has a chance below e^-800
+            if any(count < 0 and count * count > 1600 * variance for count in counts[file].values()):
+                return False, f"{HIDDEN} has counts of classes of {file} that no such noise gives"
     told = [step for step in release.steps if isinstance(step, HiddenCounted)]
     if any(counts[file] for file in counts if file not in said) or told != ([HiddenCounted.of(said)] if said else []):
         return False, f"{HIDDEN} counts other classes than the steps say"

@@ -21,7 +21,7 @@ from pyarrow import csv
 
 from shoal.hierarchies import Hierarchy, build, leaves_declared
 from shoal.kernels import Codes, Integers
-from shoal.schema import Attribute, Kind, Schema
+from shoal.schema import Attribute, Kind, Missing, Schema
 from shoal.tables import Frequencies, tally
 
 __all__ = [
@@ -57,10 +57,10 @@ class LeveledColumns:
 def countable(schema: Schema) -> dict[str, Hierarchy]:
     """Return the hierarchies of released columns whose values follow from the schema alone, made from it alone.
 
-    The missing value is not listed: a row for it would puzzle the readers of tables where nothing is missing.
+    A missing value is among them where the schema lets it be a value.
     """
     return {
-        attribute.name: build(attribute, values, folder=schema.folder)
+        attribute.name: build(attribute, values, folder=schema.folder, missing=attribute.missing is Missing.CATEGORY)
         for attribute in schema
         if not attribute.role.names_someone and (values := listed_values(attribute)) is not None
     }
@@ -80,7 +80,7 @@ def listed_values(attribute: Attribute) -> pa.Array | None:
         return pa.array([], pa.string())
     if attribute.kind is Kind.NUMERIC and isinstance(low, int | float) and isinstance(high, int | float):
         first, last = math.ceil(low), math.floor(high)
-        return pa.array(range(first, last + 1), pa.int64()) if last - first < MOST_CLASSES else None
+        return pa.array(range(first, last + 1), pa.int64()) if 0 <= last - first < MOST_CLASSES else None
     return None
 
 
@@ -150,7 +150,7 @@ class ListedClasses:
 def written_hidden(tables: Mapping[str, HiddenCounts]) -> str:
     """Return the text of the file: the table, the count, and the values of the class in the order of its columns.
 
-    Values stand in quotes; what a table has no column for is empty.
+    Values stand in quotes; what is missing, or what a table has no column for, is empty.
     """
     rows = [(file, count, labels) for file, counts in tables.items() for labels, count in counts.items()]
     width = max((len(labels) for _, _, labels in rows), default=1)
@@ -171,7 +171,7 @@ def read_hidden(text: str, widths: Mapping[str, int]) -> Mapping[str, HiddenCoun
 
     Raises
     ------
-    ValueError, KeyError
+    ValueError, TypeError, KeyError
         If it is anything else.
     """
     names = text.partition("\n")[0].replace('"', "").split(",")
@@ -186,6 +186,8 @@ def read_hidden(text: str, widths: Mapping[str, int]) -> Mapping[str, HiddenCoun
         ),
     )
     found: dict[str, dict[tuple[str | None, ...], int]] = {file: {} for file in widths}
+    if rows.column_names[:2] != ["table", "count"] or rows["count"].null_count:
+        raise ValueError("a count is missing")
     for file, count, *labels in zip(*(column.to_pylist() for column in rows.columns), strict=True):
         found[file][tuple(labels[: widths[file]])] = count
     if written_hidden(found) != text:

@@ -14,6 +14,7 @@ import numpy as np
 from shoal import tables
 from shoal.errors import ParameterError, Problems, RequirementError
 from shoal.guarantees import Dropped, Event, Guarantee, Ordered, column, randomness
+from shoal.hierarchies import leaves_declared
 from shoal.kernels import Integers
 from shoal.mechanisms import RandomSource, discrete_gaussians
 from shoal.methods._preparation import bounded, bounded_steps, domains
@@ -74,7 +75,7 @@ def make_tables(work: Work, method: TruthfulTables) -> Made:
         chosen = choose(
             listed,
             lows,
-            _expected(found, lows, split.declared),
+            _expected(listed, found, lows, split.declared, [leaves_declared(schema[name]) for name in names]),
             number=split.pairs,
             epsilon=split.choice,
             noise=split.usual,
@@ -179,22 +180,34 @@ def _lows(method: TruthfulTables, frequencies: Frequencies) -> tuple[int, ...]:
     return tuple(method.levels.get(name, 0) for name in frequencies.attributes)
 
 
-def _expected(found: Sequence[CountedTable], lows: Sequence[int], noise: Sequence[Noise]) -> Expected:
+def _expected(
+    listed: ListedClasses,
+    found: Sequence[CountedTable],
+    lows: Sequence[int],
+    noise: Sequence[Noise],
+    closed: Sequence[bool],
+) -> Expected:
     """Estimate records, and how many of them have each value, from what was released of single columns alone.
 
-    Values that the schema does not list and no record shows count 0: how many there are would depend on the data.
+    Values that are not counted and that no record shows count 0: how many there are would depend on the data.
+    ``closed`` are the columns that have no values but those that the schema lists; their tables count all records.
     """
-    counts, whole = [], []
-    for each, low, own in zip(found, lows, noise, strict=True):
-        if each.estimates is not None:
-            counts.append(np.maximum(each.estimates, 0).astype(np.float64))
-            whole.append((float(each.estimates.sum()), len(each.estimates) * float(own.variance)))
-        else:
-            counts.append(np.zeros(len(each.shown.hierarchies[0].labels[low])))
-            counts[-1][each.shown.codes[:, 0]] = each.shown.counts + own.m
+    counts, totals, whole = [], [], []
+    for j, (each, low, own) in enumerate(zip(found, lows, noise, strict=True)):
+        hierarchy = each.shown.hierarchies[0]
+        known = hierarchy.attribute in listed.hierarchies
+        codes = each.shown.codes[:, 0].astype(np.int64)
+        codes = listed.codes(j, low)[codes] if known else codes
+        labels = (listed.hierarchies[hierarchy.attribute] if known else hierarchy).labels[low]
+        sizes = np.zeros(len(labels)) if each.estimates is None else each.estimates.astype(np.float64)
+        sizes[codes[codes >= 0]] = each.shown.counts[codes >= 0] + own.m
+        counts.append(np.maximum(sizes, 0))
+        totals.append(float(sizes.sum()) + float((each.shown.counts[codes < 0] + own.m).sum()))
+        if closed[j] and each.estimates is not None:
+            whole.append((totals[-1], 1 / (len(sizes) * float(own.variance))))
     if whole:
-        return Expected(float(np.average([one for one, _ in whole], weights=[1 / of for _, of in whole])), counts)
-    return Expected(max(float(own.sum()) for own in counts), counts)
+        return Expected(float(np.average([one for one, _ in whole], weights=[of for _, of in whole])), counts)
+    return Expected(max(totals), counts)
 
 
 # -- what leaves

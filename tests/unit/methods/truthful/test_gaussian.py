@@ -199,18 +199,21 @@ def test_the_score_of_listed_cells_counts_those_without_records() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("counted", [True, False])
-def test_scheme_and_counts_together_stay_within_epsilon_and_delta_end_to_end(counted: bool) -> None:
+@pytest.mark.parametrize(("bound", "tables"), [("0.02", 3), ("0.3", 10)])
+def test_scheme_and_counts_together_stay_within_epsilon_and_delta_end_to_end(
+    bound: str, tables: int, counted: bool
+) -> None:
     """Two tables of a column, the choice of levels that depends on them, and the table of the pair: one distribution.
 
     What other classes of the tables show has the same distribution on neighbours and is held fixed.
     """
-    epsilon, delta, least = Fraction(3), Fraction("0.02"), COUNTED if counted else 1
+    epsilon, delta, least = Fraction(3), Fraction(bound), COUNTED if counted else 1
     split = Split.of(epsilon, delta, declared=[4 if counted else None] * 2, pairs=1)
     assert split.holds()
     m, v = split.declared[0].m, float(split.declared[0].variance)
     strength = float(ExponentialMechanism(epsilon=split.choice, sensitivity=1).rate)
     generator = np.random.default_rng(2)
-    for _ in range(3):
+    for _ in range(tables):
         counts = generator.integers(0, m + 6, 16)
         more = counts.copy()
         more[0] += 1
@@ -240,5 +243,5 @@ def test_scheme_and_counts_together_stay_within_epsilon_and_delta_end_to_end(cou
                         joint[seen, each.levels, x] = joint.get((seen, each.levels, x), 0.0) + p * chance * q
             made.append(joint)
         slack = 1e-6  # first outcomes below 1e-9 are left out
-        assert hockey_stick(made[0], made[1], 3.0) <= 0.02 + slack
-        assert hockey_stick(made[1], made[0], 3.0) <= 0.02 + slack
+        assert hockey_stick(made[0], made[1], 3.0) <= float(delta) + slack
+        assert hockey_stick(made[1], made[0], 3.0) <= float(delta) + slack

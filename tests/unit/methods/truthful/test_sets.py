@@ -23,7 +23,7 @@ from pyarrow.csv import read_csv
 import shoal
 from forgeries import forger
 from reference.noise import QuickSource
-from shoal.errors import DataError, ParameterError, PlanError, RequirementError
+from shoal.errors import DataError, InputError, ParameterError, PlanError, RequirementError
 from shoal.guarantees import CERTIFICATE
 from shoal.methods.truthful import HIDDEN, read_hidden
 from shoal.methods.truthful._sets_split import Split
@@ -154,7 +154,7 @@ def test_what_no_record_shows_is_counted_with_its_noise(people: shoal.Table, fol
     certificate = json.loads((folder / CERTIFICATE).read_text())
     step = certificate["steps"][1]
     towns, ages = step["tables"].index(["town"]), step["tables"].index(["age"])
-    own = rows[rows["table"] == "table-01-age.parquet"]
+    own = rows[(rows["table"] == "table-01-age.parquet") & (rows["value 1"] != "")]  # missing values apart
     shown = {str(age) for age in pq.read_table(folder / "table-01-age.parquet")["age"].to_pylist()}
     assert {*own["value 1"]} | shown == {str(age) for age in range(101)}
     assert not {*own["value 1"]} & shown
@@ -181,6 +181,8 @@ def test_what_no_record_shows_is_counted_with_its_noise(people: shoal.Table, fol
         lambda lines: [lines[0], *reversed(lines[1:])],
         lambda lines: [*lines[:-1], re.sub(",-?[0-9]+,", ",100000,", lines[-1], count=1)],
         lambda lines: [*lines[:-1], re.sub(",-?[0-9]+,", ",0.5,", lines[-1], count=1)],
+        lambda lines: [*lines[:-1], re.sub(",-?[0-9]+,", ",,", lines[-1], count=1)],
+        lambda lines: [*lines[:-1], re.sub(",-?[0-9]+,", ",-9223372036854775808,", lines[-1], count=1)],
         lambda lines: [*lines[:-1], lines[-1].replace("table-", "tables-", 1)],
         lambda lines: [*lines, '"table-01-age.parquet",3,"123",'],
         lambda lines: [*lines, ""],
@@ -224,16 +226,84 @@ def test_days_whole_numbers_and_missing_values_are_counted_and_what_is_not_liste
     assert shoal.verify(folder).passed
     counts = read_hidden((folder / HIDDEN).read_text(), {part.file: len(part.columns) for part in release.parts})
     days, weights, colours, incomes, both = counts.values()
-    assert [label for (label,) in days] == [f"2024-01-{number:02d}" for number in range(3, 11)]
-    assert [label for (label,) in weights] == ["0", "4", "5"], "2.5 is shown and not listed"
+    assert [label for (label,) in days] == [*(f"2024-01-{number:02d}" for number in range(3, 11)), None]
+    assert [label for (label,) in weights] == ["0", "4", "5", None], "2.5 is shown and not listed"
     assert {*colours} == {("",), ('a "b", c',)}
     assert not incomes, "a million values are too many"
-    assert all(None not in labels for labels in both)
-    assert ("4", "red") in both
+    assert {("4", "red"), ("4", None), ("4", "")} <= {*both}
     assert ("2.5", "red") not in both
     estimates = shoal.estimate(folder, size=5000)
     assert estimates.count(weight="2.5").value == pytest.approx((weight == 2.5).sum(), rel=0.1)
     assert estimates.records().value == pytest.approx(rows, rel=0.05)
+
+
+def _mixed(rows: int, **column: object) -> tuple[pa.Table, shoal.Attribute]:
+    sex = np.array(["f", "m"])[np.random.default_rng(4).integers(0, 2, rows)]
+    values, attribute = column.pop("values"), shoal.Attribute(name="x", role="quasi-identifier", **column)  # type: ignore[arg-type]
+    return pa.table({"x": values, "sex": sex}), attribute
+
+
+def _codes(missing: int) -> list[str | None]:
+    found: list[str | None] = [f"{i % 90:05d}" for i in range(3000)]
+    return [*found[missing:], *[None] * missing]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        # fractions, most of them with one record: not whole numbers, and hidden
+        {
+            "values": np.random.default_rng(3).random(3000),
+            "kind": "numeric",
+            "domain": shoal.Domain(minimum=0, maximum=1),
+        },
+        {
+            "values": np.random.default_rng(3).random(3000),
+            "kind": "numeric",
+            "domain": shoal.Domain(minimum=0, maximum=1),
+            "hierarchy": shoal.Intervals(widths=(0.1, 0.5)),
+        },
+        # no whole number between the bounds
+        {"values": np.full(3000, 0.5), "kind": "numeric", "domain": shoal.Domain(minimum=0.2, maximum=0.8)},
+        # too many whole numbers and days to list, in intervals and years that are few
+        {
+            "values": np.random.default_rng(3).integers(0, 50_000, 3000),
+            "kind": "numeric",
+            "domain": shoal.Domain(minimum=0, maximum=50_000),
+            "hierarchy": shoal.Intervals(widths=(1000, 10_000)),
+        },
+        {
+            "values": np.datetime64("1900-01-01") + np.random.default_rng(3).integers(0, 40_000, 3000),
+            "kind": "date",
+            "domain": shoal.Domain(minimum=dt.date(1900, 1, 1), maximum=dt.date(2020, 12, 31)),
+            "hierarchy": shoal.Dates(levels=("year", "decade")),
+        },
+        # most values missing, and more codes than are listed with one missing
+        {"values": ["a"] * 300 + [None] * 2700, "missing": "category", "domain": shoal.Domain(values=("a", "b"))},
+        {"values": _codes(0), "hierarchy": shoal.Digits(length=5, hidden=(2, 4))},
+        {"values": _codes(1), "missing": "category", "hierarchy": shoal.Digits(length=5, hidden=(2, 4))},
+    ],
+)
+def test_whatever_the_schema_lists_of_a_column_releases_verify_and_count_all_records(
+    column: dict[str, object], tmp_path: Path
+) -> None:
+    table, attribute = _mixed(3000, **column)
+    sexes = shoal.Attribute(name="sex", role="quasi-identifier", domain=shoal.Domain(values=("f", "m")))
+    people = shoal.read(table).with_schema(shoal.Schema(attributes=(attribute, sexes)))
+    release = shoal.anonymize(people, PRIVATE, method=shoal.TruthfulTables())
+    folder = release.write(tmp_path / "release")
+    estimates = shoal.estimate(folder, size=5000)
+    truth = np.count_nonzero(np.array(table["sex"].to_pylist()) == "f")
+    assert estimates.records().value == pytest.approx(3000, abs=200)
+    assert estimates.count(sex="f").value == pytest.approx(truth, abs=150)
+
+
+@pytest.mark.parametrize("damage", [b"\xff\xfe", b"", b'"table","count"\r\n', b'"table","count","value 1"\n"x",,"y"\n'])
+def test_a_damaged_file_of_hidden_counts_is_refused_by_estimates(folder: Path, tmp_path: Path, damage: bytes) -> None:
+    damaged = shutil.copytree(folder, tmp_path / "damaged")
+    (damaged / HIDDEN).write_bytes(damage)
+    with pytest.raises(InputError, match="hidden"):
+        shoal.estimate(damaged)
 
 
 @pytest.mark.slow
