@@ -30,6 +30,7 @@ from shoal.methods._preparation import bounded_assumption, unfit, unit_problems
 from shoal.methods.truthful._check import check_privacy
 from shoal.methods.truthful._operators import OPERATORS, Operator, OperatorName
 from shoal.methods.truthful._sets_check import check_tables
+from shoal.methods.truthful._sets_listed import as_written
 from shoal.methods.truthful._worst_case import LARGEST_EPSILON, Definition
 from shoal.schema import INEXACT, Attribute, Kind, Missing, Provenance, Schema
 
@@ -206,8 +207,11 @@ def released(schema: Schema) -> tuple[Attribute, ...]:
 
 
 def listed(schema: Schema) -> dict[str, Hierarchy]:
-    """Return the hierarchies of the released columns whose values are listed, made from the schema alone."""
-    return {
+    """Return the hierarchies of the released columns whose values are listed, made from the schema alone.
+
+    Numbers that are not listed as they will be released, as 1.0 for 1, are left out.
+    """
+    made = {
         attribute.name: build(
             attribute,
             pa.array([], pa.string()),
@@ -217,6 +221,7 @@ def listed(schema: Schema) -> dict[str, Hierarchy]:
         for attribute in released(schema)
         if leaves_declared(attribute) and attribute.kind is not Kind.DATE
     }
+    return {name: each for name, each in made.items() if schema[name].kind is not Kind.NUMERIC or as_written(each)}
 
 
 def look_alike(hierarchies: Mapping[str, Hierarchy]) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from pyarrow import csv
 from shoal.hierarchies import Hierarchy, build, leaves_declared
 from shoal.kernels import Codes, Integers
 from shoal.schema import Attribute, Kind, Missing, Schema
+from shoal.schema.rules import text
 from shoal.tables import Frequencies, tally
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "HiddenCounts",
     "LeveledColumns",
     "ListedClasses",
+    "as_written",
     "countable",
     "listed_classes",
     "listed_values",
@@ -59,11 +61,21 @@ def countable(schema: Schema) -> dict[str, Hierarchy]:
 
     A missing value is among them where the schema lets it be a value.
     """
-    return {
+    made = {
         attribute.name: build(attribute, values, folder=schema.folder, missing=attribute.missing is Missing.CATEGORY)
         for attribute in schema
         if not attribute.role.names_someone and (values := listed_values(attribute)) is not None
     }
+    return {name: each for name, each in made.items() if schema[name].kind is not Kind.NUMERIC or as_written(each)}
+
+
+def as_written(hierarchy: Hierarchy) -> bool:
+    """Return whether the values of a column of numbers are listed as numbers are released: 1, not 1.0."""
+    labels = [label for label in hierarchy.labels[0] if label is not None]
+    try:
+        return bool(text(pa.array([float(label) for label in labels], pa.float64())).to_pylist() == labels)
+    except ValueError:
+        return False
 
 
 def listed_values(attribute: Attribute) -> pa.Array | None:
@@ -166,7 +178,7 @@ def written_hidden(tables: Mapping[str, HiddenCounts]) -> str:
     return written.getvalue().decode()
 
 
-def read_hidden(text: str, widths: Mapping[str, int]) -> Mapping[str, HiddenCounts]:
+def read_hidden(written: str, widths: Mapping[str, int]) -> Mapping[str, HiddenCounts]:
     """Read what `written_hidden` wrote; ``widths`` says how many columns each table has.
 
     Raises
@@ -174,9 +186,9 @@ def read_hidden(text: str, widths: Mapping[str, int]) -> Mapping[str, HiddenCoun
     ValueError, TypeError, KeyError
         If it is anything else.
     """
-    names = text.partition("\n")[0].replace('"', "").split(",")
+    names = written.partition("\n")[0].replace('"', "").split(",")
     rows = csv.read_csv(
-        io.BytesIO(text.encode()),
+        io.BytesIO(written.encode()),
         parse_options=csv.ParseOptions(newlines_in_values=True),
         convert_options=csv.ConvertOptions(
             column_types=dict.fromkeys(names, pa.string()) | {"count": pa.int64()},
@@ -190,6 +202,6 @@ def read_hidden(text: str, widths: Mapping[str, int]) -> Mapping[str, HiddenCoun
         raise ValueError("a count is missing")
     for file, count, *labels in zip(*(column.to_pylist() for column in rows.columns), strict=True):
         found[file][tuple(labels[: widths[file]])] = count
-    if written_hidden(found) != text:
+    if written_hidden(found) != written:
         raise ValueError("not as such a file is written")
     return found

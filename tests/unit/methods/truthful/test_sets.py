@@ -278,6 +278,8 @@ def _codes(missing: int) -> list[str | None]:
             "domain": shoal.Domain(minimum=dt.date(1900, 1, 1), maximum=dt.date(2020, 12, 31)),
             "hierarchy": shoal.Dates(levels=("year", "decade")),
         },
+        # numbers that are listed in other words than they are released
+        {"values": np.repeat([1.0, 2.0], 1500), "kind": "numeric", "domain": shoal.Domain(values=("1.0", "2.0"))},
         # most values missing, and more codes than are listed with one missing
         {"values": ["a"] * 300 + [None] * 2700, "missing": "category", "domain": shoal.Domain(values=("a", "b"))},
         {"values": _codes(0), "hierarchy": shoal.Digits(length=5, hidden=(2, 4))},
