@@ -33,6 +33,9 @@ from shoal.report._words import (
 
 __all__ = ["charts", "render_html"]
 
+#: So many tables are named at the top of a report; of more it says how many there are.
+_NAMED = 3
+
 
 def render_html(document: Document) -> str:
     """Return the report as a page."""
@@ -60,7 +63,10 @@ def charts(document: Document) -> list[Chart]:
 
 
 def _made(document: Document) -> str:
+    sizes = sorted(table.records for table in document.tables)
     records = " and ".join(f"{table.records:,} records in {table.file}" for table in document.tables)
+    if len(sizes) > _NAMED:
+        records = f"{len(sizes):,} tables of {sizes[0]:,} to {sizes[-1]:,} records"
     return f"{records}. Made {document.created[:10]}."
 
 
