@@ -13,6 +13,7 @@ import contextlib
 import os
 import shutil
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterator
@@ -43,6 +44,8 @@ _GRACE = 5.0
 _GENTLE = 15.0
 #: as much as the main thread of Linux has; others have less
 _STACK = 16 << 20
+#: what the main thread hears when the work is done; a signal is heard as its number
+_DONE = b"\0"
 
 
 class _Process:
@@ -152,18 +155,37 @@ def run(work: Callable[[], int], *, say: Callable[[str], None], ignored: Collect
         if number is None or (name == "SIGHUP" and signal.getsignal(number) == signal.SIG_IGN):  # as nohup wants
             continue
         signal.signal(number, signal.SIG_IGN if name in ignored else _signalled)
-    done = threading.Event()
+    # The system may give a signal to any thread, and then a main thread that waits for a lock would not hear of it
+    # before its wait is over; everything that happens comes as a byte to this socket, whichever thread it came to.
+    heard, told = _above_the_standard_streams()
+    told.setblocking(False)
+    signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
     before = threading.stack_size(_STACK)
-    thread = threading.Thread(target=_work, args=(work, done), name="shoal", daemon=True)
+    thread = threading.Thread(target=_work, args=(work, told), name="shoal", daemon=True)
     thread.start()
     threading.stack_size(before)
-    while not done.wait(0.5):
-        continue
+    heard.settimeout(0.5)
+    while thread.is_alive():
+        with contextlib.suppress(TimeoutError):
+            if heard.recv(1) == _DONE:
+                break
     thread.join()
+    signal.set_wakeup_fd(-1)
+    heard.close()
+    told.close()
     code = 3 if _process.code is None else _process.code
     if _process.ended:
         _leave(code)
     return code
+
+
+def _above_the_standard_streams() -> tuple[socket.socket, socket.socket]:
+    """Return two ends of a socket whose numbers are above 2: what is closed there stays closed, to be found so."""
+    *lower, pair = [socket.socketpair() for _ in range(3)]
+    for each in lower:
+        for end in each:
+            end.close()
+    return pair
 
 
 def _leave(code: int) -> NoReturn:
@@ -175,7 +197,7 @@ def _leave(code: int) -> NoReturn:
     os._exit(code)
 
 
-def _work(work: Callable[[], int], done: threading.Event) -> None:
+def _work(work: Callable[[], int], told: socket.socket) -> None:
     try:
         code = work()
         with held():
@@ -183,7 +205,8 @@ def _work(work: Callable[[], int], done: threading.Event) -> None:
     finally:
         if _process.finishing:
             _process.holding.release()
-        done.set()
+        with contextlib.suppress(BlockingIOError):  # it is full of signals, and the thread's end will be seen
+            told.send(_DONE)
 
 
 def _signalled(number: int, _frame: FrameType | None) -> None:

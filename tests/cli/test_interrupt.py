@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -22,11 +21,15 @@ SCHEMA = "shoal = 1\n" + "".join(
 @pytest.fixture
 def heavy(tmp_path):
     """A table whose lattice takes far longer to search than any test."""
+    return made(tmp_path, 5_000)
+
+
+def made(folder, rows):
     lines = [",".join(f"c{j}" for j in range(9))]
-    lines += [",".join(str((i * (7 + 2 * j) + i // (j + 1)) % 64) for j in range(9)) for i in range(5_000)]
-    (tmp_path / "heavy.csv").write_text("\n".join(lines) + "\n")
-    (tmp_path / "heavy.schema.toml").write_text(SCHEMA)
-    return tmp_path
+    lines += [",".join(str((i * (7 + 2 * j) + i // (j + 1)) % 64) for j in range(9)) for i in range(rows)]
+    (folder / "heavy.csv").write_text("\n".join(lines) + "\n")
+    (folder / "heavy.schema.toml").write_text(SCHEMA)
+    return folder
 
 
 def pressed(folder, *arguments, times, until):
@@ -52,7 +55,6 @@ def pressed(folder, *arguments, times, until):
         if left and wanted in shown:
             os.write(ours, b"\x03")
             left -= 1
-            time.sleep(0.1)
     os.close(ours)
     return process.wait(60), shown.decode(errors="replace")
 
@@ -70,16 +72,22 @@ def test_the_first_press_writes_the_best_release_so_far_and_says_its_gap(heavy):
     assert shoal.verify(heavy / "release").passed
 
 
-def test_the_second_press_ends_at_once_and_nothing_is_written(heavy):
-    code, shown = pressed(
-        heavy,
-        *("anonymize", "heavy.csv", "--k", "5", "--method", "generalize", "--time-limit", "0", "--output", "release"),
-        times=2,
-        until=b"nodes checked",
-    )
+def test_the_second_press_ends_at_once_and_nothing_is_written(tmp_path):
+    folder = made(tmp_path, 100_000)
+    for each in range(5):  # the release may be there before the second press is
+        code, shown = pressed(
+            folder,
+            *("anonymize", "heavy.csv", "--k", "5", "--method", "generalize", "--time-limit", "0"),
+            *("--output", f"release{each}"),
+            times=2,
+            until=b"nodes checked",
+        )
+        if code != 0:
+            break
+        assert shoal.verify(folder / f"release{each}").passed
     assert code == 130, shown
     assert "nothing was written" in shown
-    assert not (heavy / "release").exists()
+    assert not (folder / f"release{each}").exists()
 
 
 def test_a_comparison_keeps_the_points_that_are_finished(heavy):
