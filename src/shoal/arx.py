@@ -19,7 +19,7 @@ from shoal.methods.promises import from_parameters
 from shoal.methods.recode import Aggregate, Generalize, aggregate_problems
 from shoal.plan import Plan
 from shoal.schema import Attribute, Domain, FromFile, Kind, Reading, Role, Schema
-from shoal.writing import staged
+from shoal.writing import file_stem, staged
 
 __all__ = ["ArxProject", "read_arx_project"]
 
@@ -251,7 +251,7 @@ class _Reader:
             if role is Role.QUASI_IDENTIFIER:
                 self._notes.append(f"column `{column}` has no hierarchy: a level `*` is added above its values")
             return None
-        name = f"hierarchies/{len(self._hierarchies) + 1}-{re.sub('[^a-z0-9_]+', '-', column.casefold())[:60]}.csv"
+        name = f"hierarchies/{len(self._hierarchies) + 1}-{file_stem(column)}.csv"
         self._hierarchies[name] = rows
         return FromFile(path=name)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -45,7 +44,7 @@ from shoal.report import (
 from shoal.schema.rules import text
 from shoal.tables import Site, Table, Values
 from shoal.verification import read_key, verify, write_signature
-from shoal.writing import staged
+from shoal.writing import file_stem, staged
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -344,7 +343,7 @@ def _spelt(rows: pa.Table) -> pa.Table:
 
 def _file_stem(column: str, number: int) -> str:
     """Return a file's name for a column; the number keeps columns apart whose names a file system cannot."""
-    return f"{number}-{re.sub('[^a-z0-9_]+', '-', column.casefold())[:60]}".rstrip("-")
+    return f"{number}-{file_stem(column)}".rstrip("-")
 
 
 def _values(released: Iterable[Table], name: str) -> set[str | None]:

@@ -15,19 +15,37 @@ import re
 import secrets
 import shutil
 import tempfile
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
 from shoal import stopping
 from shoal.errors import OutputError, reason
 
-__all__ = ["SCRATCH", "Scratch", "check_destination", "digest", "replacing", "staged", "sync", "write_file"]
+__all__ = [
+    "SCRATCH",
+    "Scratch",
+    "check_destination",
+    "digest",
+    "file_stem",
+    "replacing",
+    "staged",
+    "sync",
+    "write_file",
+]
 
 #: how the names of scratch folders begin
 SCRATCH = "shoal-scratch-"
 _LEFT = re.compile(rf"(\..*\.|{SCRATCH})[0-9a-f]{{16}}(\.partial)?")
 #: characters of a destination's name in the temporary one, which must not become too long
 _SHOWN = 40
+
+
+def file_stem(*names: str) -> str:
+    """Return names of columns as every file system takes them; different ones may become the same, or nothing."""
+    plain = (unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold()) for name in names)
+    bare = ("".join(sign for sign in name if not unicodedata.combining(sign)) for name in plain)
+    return "-".join(re.sub("[^a-z0-9_]+", "-", name).strip("-") for name in bare)[:60].strip("-")
 
 
 def check_destination(folder: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from shoal import writing
 from shoal.errors import OutputError
-from shoal.writing import check_destination, replacing, staged, write_file
+from shoal.writing import check_destination, file_stem, replacing, staged, write_file
 
 
 def test_a_folder_appears_when_all_is_written(tmp_path: Path) -> None:
@@ -138,3 +138,17 @@ def test_many_runs_that_begin_together_do_not_remove_each_other(tmp_path: Path) 
     ]
     assert [run.communicate()[1].count("Error") for run in runs] == [0, 0, 0, 0]
     assert len(list(tmp_path.glob("*-*/a"))) == 160
+
+
+@pytest.mark.parametrize(
+    ("names", "stem"),
+    [
+        (["Größe"], "grosse"),
+        (["a/b", "n,o 'q'"], "a-b-n-o-q"),
+        (["../..", "İD"], "id"),
+        (["価格"], ""),
+        (["x" * 100], "x" * 60),
+    ],
+)
+def test_names_of_columns_become_names_of_files(names: list[str], stem: str) -> None:
+    assert file_stem(*names) == stem

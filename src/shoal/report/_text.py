@@ -57,8 +57,7 @@ def render_text(document: Document) -> str:
         elif table.hidden_among is not None:
             lines += _section(f"Risk, {table.file}", [hidden(table.hidden_among)])
     lines += _people(document.people)
-    if document.measures:
-        lines += _quality(document.measures)
+    lines += _quality(document.measures)
     lines += _section("Attention", document.attention)
     lines += _section("Limitations", document.limitations)
     return "\n".join(lines) + "\n"
@@ -82,7 +81,9 @@ def _section(title: str, sentences: Iterable[str]) -> list[str]:
 
 
 def _quality(measures: Mapping[str, float | None]) -> list[str]:
-    width = max(24, *map(len, measures)) if measures else 24
+    if not measures:
+        return []
+    width = max(24, *map(len, measures))
     return ["Quality", *(f"  {clean(name):<{width}}  {measured(value)}" for name, value in measures.items())]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -20,6 +19,7 @@ from shoal.methods.truthful._sets_make import make_tables
 from shoal.methods.truthful._sets_split import Split
 from shoal.models import Model
 from shoal.schema import Schema
+from shoal.writing import file_stem
 
 __all__ = ["TruthfulTables"]
 
@@ -190,5 +190,5 @@ class TruthfulTables(Method):
 
 
 def _file(number: int, columns: Sequence[str]) -> str:
-    stem = "-".join(re.sub("[^a-z0-9_]+", "-", name.casefold()).strip("-") for name in columns)[:60].strip("-")
+    stem = file_stem(*columns)
     return f"table-{number:02d}{'-' if stem else ''}{stem}.parquet"

@@ -64,6 +64,7 @@ def people() -> shoal.Table:
 @pytest.fixture(scope="module")
 def folder(people: shoal.Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
     release = shoal.anonymize(people, PRIVATE, method=shoal.TruthfulTables())
+    assert "Quality" not in str(release), "no title without figures"
     return release.write(tmp_path_factory.mktemp("sets") / "release")
 
 
