@@ -25,7 +25,7 @@ demo: .venv/installed ## draft, anonymise and verify the bundled hospital table
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/hospital/demo.sh
 
 test: .venv/tested system lint types docs ## everything: system packages, lint, types, the documentation, all tests
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 4
 
 check: .venv/tested lint types ## the developer loop: lint, types and the quick tests, one release of each method among them
 	$(BIN)/python -m pytest -q -n 2 --hypothesis-profile=quick $(QUICK)

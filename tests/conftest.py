@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import gc
 import os
 import platform
 import signal
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,10 +42,10 @@ for _number in {signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGINT)}:
     if signal.getsignal(_number) == signal.SIG_IGN:
         signal.signal(_number, lambda *_: None)
 
-#: places where each file is left to one worker, as are files with fixtures that are made once for all of their tests
-TOGETHER = ("conformance/", "unit/test_architecture.py")
+#: what takes longest, or mostly waits, begins first: no worker has a long file left when the others are done
+FIRST = ("e2e", "conformance/test_local_cluster.py", "spark", "web", "reliability/", "forgeries/", "statistical/")
 #: files of which all tests use Spark
-SPARK = ("conformance/test_local_cluster.py", "conformance/test_microaggregation_by_block.py")
+SPARK = ("conformance/test_microaggregation_by_block.py",)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -57,28 +57,33 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         def _split_scope(self, nodeid: str) -> str:
             return _group(nodeid)
 
+    config.option.loadscopereorder = False  # the order of the tests is the one of `pytest_collection_modifyitems`
     return Scheduling(config, log)
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put the groups of tests that take longest first, where several workers share the work."""
+    if hasattr(config, "workerinput"):
+        sizes = Counter(_group(item.nodeid) for item in items)
+        items.sort(key=lambda item: _turn(_group(item.nodeid), sizes))
+
+
+def _turn(group: str, sizes: Counter[str]) -> tuple[int, int, str]:
+    """Return when a group of tests has its turn: those that are listed, then the largest."""
+    listed = [turn for turn, prefix in enumerate(FIRST) if group.startswith(prefix)]
+    return (*listed, len(FIRST))[0], -sizes[group], group
+
+
 def _group(nodeid: str) -> str:
-    """Return what the tests have in common that one worker runs."""
+    """Return what the tests have in common that one worker runs: an engine, a running app, or else their file."""
     path = nodeid.partition("::")[0].removeprefix(f"{HERE.name}/")
     folder = path.partition("/")[0]
     if folder in ("e2e", "web"):
         return folder
-    engines = (
-        [engine for engine in ("spark", "postgres") if engine in nodeid.lower()] if folder == "conformance" else []
-    )
-    if engines or path in SPARK:
-        return (*engines, "spark")[0]
-    return path if path.startswith(TOGETHER) or _shares(path) else nodeid
-
-
-@functools.cache
-def _shares(path: str) -> bool:
-    """Say whether tests of a file share what every worker would have to make again."""
-    file = HERE / path
-    return file.is_file() and 'scope="module"' in file.read_text(encoding="utf-8")
+    if path in SPARK:
+        return "spark"
+    engines = [engine for engine in ("spark", "postgres") if folder == "conformance" and engine in nodeid.lower()]
+    return (*engines, path)[0]
 
 
 gc.disable()  # what collection makes stays

@@ -223,7 +223,9 @@ class _Deaths:
         _sites.Executors.write, release.gather = sorting, figures
 
     def arm(self, phase: str) -> None:
-        (self.folder / phase).touch()
+        """Let an executor die, unless one has died in this phase."""
+        if phase not in self.happened():
+            (self.folder / phase).touch()
 
     def happened(self) -> list[str]:
         return [phase for phase in PHASES if (self.folder / f"{phase}.done").exists()]

@@ -166,7 +166,10 @@ def _listed(counts: np.ndarray, *, counted: bool) -> ListedClasses:
 
 
 def _scores(counts: np.ndarray, expected: Expected, noise: Noise, *, counted: bool) -> list[int]:
-    listed = _listed(counts, counted=counted)
+    return _scores_of(_listed(counts, counted=counted), expected, noise)
+
+
+def _scores_of(listed: ListedClasses, expected: Expected, noise: Noise) -> list[int]:
     return [score(listed, each, (0, 0), expected, noise) for each in candidates(listed.frequencies.hierarchies, (0, 0))]
 
 
@@ -210,7 +213,7 @@ def test_scheme_and_counts_together_stay_within_epsilon_and_delta_end_to_end(
     epsilon, delta, least = Fraction(3), Fraction(bound), COUNTED if counted else 1
     split = Split.of(epsilon, delta, declared=[4 if counted else None] * 2, pairs=1)
     assert split.holds()
-    m, v = split.declared[0].m, float(split.declared[0].variance)
+    usual, m, v = split.usual, split.declared[0].m, float(split.declared[0].variance)
     strength = float(ExponentialMechanism(epsilon=split.choice, sensitivity=1).rate)
     generator = np.random.default_rng(2)
     for _ in range(tables):
@@ -224,6 +227,10 @@ def test_scheme_and_counts_together_stay_within_epsilon_and_delta_end_to_end(
             classes = [square[0, 0], square[:2, 0].sum(), square[0, :2].sum(), square[:2, :2].sum()]
             sizes = dict(zip([(0, 0), (1, 0), (0, 1), (1, 1)], classes, strict=True))
             sums = [int(square[0].sum()), int(square[:, 0].sum())]
+            later = {}
+            for each in candidates(_table(table).hierarchies, (0, 0)):
+                (noise,) = split.with_pairs([listed.number(each)]).chosen
+                later[each.levels] = shown(int(sizes[each.levels]), noise.m, float(noise.variance), least)
             joint: dict[object, float] = {}
             for seen, p in _product([shown(size, m, v, least) for size in sums]).items():
                 if p < 1e-9:
@@ -233,14 +240,11 @@ def test_scheme_and_counts_together_stay_within_epsilon_and_delta_end_to_end(
                     for x, own in zip(seen, others, strict=True)  # type: ignore[call-overload]
                 ]
                 expected = Expected(max(float(own.sum()) for own in columns), columns)
-                scores = np.array(_scores(table, expected, split.usual, counted=counted), dtype=float)
+                scores = np.array(_scores_of(listed, expected, usual), dtype=float)
                 chances = np.exp(strength * (scores - scores.max()))
-                for each, chance in zip(
-                    candidates(_table(table).hierarchies, (0, 0)), chances / chances.sum(), strict=True
-                ):
-                    (noise,) = split.with_pairs([listed.number(each)]).chosen
-                    for x, q in shown(int(sizes[each.levels]), noise.m, float(noise.variance), least).items():
-                        joint[seen, each.levels, x] = joint.get((seen, each.levels, x), 0.0) + p * chance * q
+                for (levels, outcomes), chance in zip(later.items(), chances / chances.sum(), strict=True):
+                    for x, q in outcomes.items():
+                        joint[seen, levels, x] = joint.get((seen, levels, x), 0.0) + p * chance * q
             made.append(joint)
         slack = 1e-6  # first outcomes below 1e-9 are left out
         assert hockey_stick(made[0], made[1], 3.0) <= float(delta) + slack
