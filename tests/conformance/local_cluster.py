@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 import shoal
 from shoal import release
 from shoal.errors import ShoalError
-from shoal.methods.classes import _by_block, _microaggregation
+from shoal.methods.classes import _by_block, _microaggregation, _t_microaggregate
 from shoal.schema import Attribute, Groups, Kind, Role, Schema
 from shoal.tables import _columns, _encode, _sites, _spread
 from shoal.tables._spark import SparkEngine
@@ -54,6 +54,8 @@ def _released(session: Any, folder: Path) -> dict[str, Any]:
     told: dict[str, Any] = {
         "clustered": _clustered(session, source, folder),
         "diverse": _diverse(session, source, folder),
+        "exchanged": _exchanged(session, source, folder),
+        "parted": _parted(session, source, folder),
     }
     deaths = _Deaths(folder / "deaths")
     deaths.arm("encode")
@@ -104,6 +106,26 @@ def _diverse(session: Any, source: Any, folder: Path) -> bool:
     asked = (shoal.KAnonymity(20), shoal.DistinctLDiversity("town", 2), shoal.TCloseness("town", 0.2))
     made = shoal.anonymize(table, *asked, method=shoal.Mdav(block=12_000))
     return shoal.verify(made.write(folder / "diverse"), spark=session).passed
+
+
+def _exchanged(session: Any, source: Any, folder: Path) -> bool:
+    """Exchange notes and shares between people of near pay, block by block."""
+    pay, note = Attribute(name="pay", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC), Attribute(name="note")
+    table = shoal.read(source.drop("town", "share"), schema=Schema(attributes=(pay, note)))
+    made = shoal.anonymize(table, shoal.ProbabilisticKAnonymity(10), method=shoal.Swap(block=12_000))
+    return shoal.verify(made.write(folder / "exchanged"), spark=session).passed
+
+
+def _parted(session: Any, source: Any, folder: Path) -> bool:
+    """Release pay and towns as two tables, whose classes are so close that blocks are samples of the whole table."""
+    _t_microaggregate.BLOCK = 12_000
+    pay = Attribute(name="pay", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC)
+    side = Attribute(name="side", role=Role.SENSITIVE)
+    frame = source.selectExpr("pay", "if(pay > 2500, 'rich', 'poor') as side")
+    table = shoal.read(frame, schema=Schema(attributes=(pay, side)))
+    asked = shoal.KAnonymity(20), shoal.TCloseness("side", 0.05)
+    made = shoal.anonymize(table, *asked, method=shoal.TMicroaggregate(form="anatomy", strategy="closeness-first"))
+    return shoal.verify(made.write(folder / "parted"), spark=session).passed
 
 
 def _session(folder: Path) -> Any:

@@ -127,3 +127,43 @@ def test_executors_keep_promises_about_values_block_by_block(
     (blocked,) = [step for step in steps if step["step"] == "blocked"]
     assert blocked["blocks"] > 2
     assert not blocked["repaired"]
+
+
+def test_executors_exchange_values_block_by_block(
+    cluster: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, told = cluster
+    monkeypatch.setattr("shoal.methods.classes._microaggregation.LEAST_BLOCK", 1)  # as where the plan was made
+    assert told["exchanged"]
+    assert shoal.verify(folder / "exchanged").passed
+    released, rows = (pq.read_table(folder / name).to_pydict() for name in ("exchanged/data.parquet", "rows"))
+    assert sorted(released["pay"]) == sorted(rows["pay"])
+    assert sorted(released["note"]) == sorted(rows["note"])
+    place = {pay: i for i, pay in enumerate(sorted(rows["pay"]))}
+    own = dict(zip(rows["note"], rows["pay"], strict=True))
+    moved = [abs(place[own[note]] - place[pay]) for note, pay in zip(released["note"], released["pay"], strict=True)]
+    # inside clusters of 10 to 19 neighbours, and one record in ten where it was
+    assert max(moved) < 200
+    assert sorted(moved)[len(moved) // 2] < 19
+    assert 0.05 < moved.count(0) / len(moved) < 0.15
+
+
+def test_executors_part_tables_into_classes_that_are_like_the_whole_table(
+    cluster: tuple[Path, dict[str, Any]],
+) -> None:
+    folder, told = cluster
+    assert told["parted"]
+    assert shoal.verify(folder / "parted").passed
+    people, values = (
+        pq.read_table(folder / f"parted/{name}.parquet") for name in ("quasi-identifiers", "confidential")
+    )
+    sides: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    for number, side in zip(values["class"].to_pylist(), values["side"].to_pylist(), strict=True):
+        sides[number][side] += 1
+    assert Counter(people["class"].to_pylist()) == Counter({number: own.total() for number, own in sides.items()})
+    assert sorted(sides) == list(range(1, len(sides) + 1))
+    assert len(sides) > 500
+    assert all(own.total() >= 20 and abs(own["rich"] / own.total() - 0.5) < 0.06 for own in sides.values())
+    steps = json.loads((folder / "parted" / "certificate.json").read_text(encoding="utf-8"))["steps"]
+    (blocked,) = [step for step in steps if step["step"] == "blocked"]
+    assert blocked["blocks"] > 2

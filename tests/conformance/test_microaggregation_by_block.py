@@ -253,7 +253,7 @@ def test_what_blocks_cannot_do_is_done_in_memory(put: Put, monkeypatch: pytest.M
     for promises, method in (
         ((KAnonymity(K),), shoal.Mdav(block=300)),
         ((KAnonymity(K),), shoal.Mdav(block=0)),
-        ((KAnonymity(K), TCloseness("illness", 0.3)), shoal.Mdav(block=100, strategy="best")),
+        ((KAnonymity(K), TCloseness("illness", 0.3)), shoal.TMicroaggregate(form="generalized")),
     ):
         release = shoal.anonymize(table, *promises, method=method)
         assert release.after.smallest >= K
@@ -340,12 +340,26 @@ def test_blocks_that_cannot_keep_a_promise_are_joined_with_others(put: Put) -> N
     assert len(values) > 1
 
 
-def test_where_joined_blocks_would_be_too_large_records_are_clustered_in_memory(
+@pytest.mark.usefixtures("collects_nothing")
+def test_where_joined_blocks_would_be_too_large_each_is_dealt_out_to_several(
     put: Put, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Illness follows age so closely that only the whole table is diverse; a tenth of it, taken by chance, is, too."""
     monkeypatch.setattr(_by_block, "WIDER", 1)
     rows, schema = _patients(900)
     sick = rows.set_column(2, "illness", pa.array(np.where(rows["age"].to_numpy() < 80, "cold", "flu")))
     release = shoal.anonymize(put(sick, schema), DistinctLDiversity("illness", 2), method=shoal.Mdav(block=200))
-    assert "blocked" in _events(release)
-    assert release.after.smallest >= 2
+    assert _events(release)["blocked"].blocks >= 5
+    assert _events(release)["blocked"].largest <= 220
+    values = defaultdict(set)
+    for age, weight, ill, _ in zip(*release.table.to_arrow().to_pydict().values(), strict=True):
+        values[age, weight].add(ill)
+    assert all(each == {"cold", "flu"} for each in values.values())
+
+
+def test_what_no_block_keeps_is_kept_in_memory(put: Put) -> None:
+    """Everybody has an illness of their own, and a class must be nearly like all: there is one."""
+    rows, schema = _patients(900)
+    sick = rows.set_column(2, "illness", pa.array([f"illness {i}" for i in range(900)]))
+    release = shoal.anonymize(put(sick, schema), TCloseness("illness", 0.05), method=shoal.Mdav(block=200))
+    assert release.after.classes == 1

@@ -17,7 +17,7 @@ from reference import recoding
 from reference.examples import examples
 from shoal.errors import RequirementError
 from shoal.methods.base import Watch
-from shoal.methods.classes._t_microaggregate import Strategy, microaggregate_points
+from shoal.methods.classes._near_classes import Strategy, microaggregate_points
 from shoal.methods.recode import Generalize, Iterate, Mondrian, Recode, Specialize, Subtree
 from shoal.methods.recode._linked import best_linked, best_local
 from shoal.methods.recode._local import LocalMethod

@@ -290,7 +290,7 @@ def nothing_is_merged(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave classes as the method made them."""
     monkeypatch.setattr(_swap, "merged", lambda points, partition, verdict: partition)
     monkeypatch.setattr(_method, "merged", lambda points, partition, verdict: partition)
-    monkeypatch.setattr("shoal.methods.classes._t_microaggregate.merged", lambda points, partition, verdict: partition)
+    monkeypatch.setattr("shoal.methods.classes._near_classes.merged", lambda points, partition, verdict: partition)
 
 
 @pytest.mark.slow

@@ -171,22 +171,30 @@ class Blocks:
         return numbers, Classes(sizes=sizes, sensitive=found)
 
     def cluster(
-        self, axes: Sequence[Coordinate], block: Block, function: Task, types: Sequence[str]
+        self,
+        axes: Sequence[Coordinate],
+        block: Block,
+        function: Task,
+        columns: Mapping[str, str],
+        keys: Sequence[str],
     ) -> ClusteredBlocks:
-        """Let the executors cluster the records of each block, and say what is released for each.
+        """Let the executors put the records of each block into classes, and say what is released for each.
 
         Parameters
         ----------
         function
             Gets ``block``, :data:`ROW`, ``v0``, ``v1``, ... and ``s0``, ``s1``, ... of the records of one block,
-            ascending by their numbers; gives ``block``, ``record``, the released ``new0``, ``new1``, ..., ``error``, a
-            number to add up, and ``s0``, ``s1``, ... as they were.
-        types
-            What Spark calls the types of the released columns.
+            ascending by their numbers; gives ``block``, ``record``, the columns below, ``error``, a number to add up,
+            and ``s0``, ``s1``, ... as they were.
+        columns
+            What is made of every record, and what Spark calls the types of these columns. ``cluster``, where it is one
+            of them, is a number that no other block gives: that of the block times 2^32, and those from 0 on.
+        keys
+            The columns that tell classes apart.
         """
         codes = "".join(f", s{j} int" for j in range(len(self.sensitive)))
-        rows = self._apply(self._placed(axes, block), "block", function, _released_types(types) + codes)
-        return ClusteredBlocks(blocks=self, rows=rows)
+        rows = self._apply(self._placed(axes, block), "block", function, _released_types(columns) + codes)
+        return ClusteredBlocks(blocks=self, rows=rows, keys=tuple(keys))
 
     def draft(self, axes: Sequence[Coordinate], block: Block, function: Task) -> DraftedBlocks:
         """Let the executors cluster the records of each block, to be repaired afterwards.
@@ -229,25 +237,30 @@ class DraftedBlocks:
             rows = self.blocks.table.engine.fetch(asked)
         return rows["width"].to_numpy(), rows["records"].to_numpy().astype(np.int64)
 
-    def repaired(self, block: Block, width: float, function: Task, types: Sequence[str]) -> ClusteredBlocks:
+    def repaired(
+        self, block: Block, width: float, function: Task, columns: Mapping[str, str], keys: Sequence[str]
+    ) -> ClusteredBlocks:
         """Gather whole clusters into other blocks, and let the executors finish each.
 
         Clusters wider than ``width`` come together, whatever their place; others by the places of their middles.
-        ``function`` gets the columns of `draft`, and gives those that `Blocks.cluster` asks for.
+        ``function`` gets the columns of `draft`, and gives those that `Blocks.cluster` asks for; ``cluster`` is that of
+        the draft.
         """
         coordinates = [*(self.rows[f"q{i}"] for i in range(self.axes)), _hashed(self.rows["cluster"], 1)]
         place = (self.rows["width"] > width).ifelse(-1, _block_of(coordinates, block))
         gathered = self.rows.mutate(gathered=place.cast("int32"))
-        made = self.blocks._apply(gathered, "gathered", function, _released_types(types))
-        return ClusteredBlocks(blocks=self.blocks, rows=made)
+        made = self.blocks._apply(gathered, "gathered", function, _released_types(columns))
+        return ClusteredBlocks(blocks=self.blocks, rows=made, keys=tuple(keys))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ClusteredBlocks:
-    """What the executors made of the blocks: the released values of every record, stored where they were made."""
+    """What the executors made of the blocks: what is released of every record, stored where it was made."""
 
     blocks: Blocks
     rows: ir.Table
+    #: The columns that tell classes apart.
+    keys: tuple[str, ...]
 
     def summary(self) -> tuple[int, int, float]:
         """Return how many blocks there were, the records of the largest, and the sum of the errors."""
@@ -259,7 +272,7 @@ class ClusteredBlocks:
 
     def class_sizes(self) -> tuple[Counts, Counts]:
         """Return the different sizes of the released classes, and how many classes have each."""
-        return class_sizes(replace(self.blocks.table, expression=self.rows), self._new)
+        return class_sizes(replace(self.blocks.table, expression=self.rows), list(self.keys))
 
     def histograms(self) -> dict[str, tuple[Classes, Counts]]:
         """Return, for every sensitive attribute, the classes that differ in its values, and how many are alike.
@@ -268,11 +281,11 @@ class ClusteredBlocks:
         """
         found = {}
         for j, attribute in enumerate(self.blocks.sensitive):
-            counted = self.rows.group_by([*self._new, f"s{j}"]).aggregate(records=self.rows.count())
+            counted = self.rows.group_by([*self.keys, f"s{j}"]).aggregate(records=self.rows.count())
             most = int(self.blocks.totals[j].sum()) + 1
             pairs = counted.mutate(pair=counted[f"s{j}"].cast("int64") * most + counted["records"])
             with quiet(self.blocks.table.source.name):
-                times, lists = kinds(self.blocks.table, gathered(pairs, self._new, "pair"))
+                times, lists = kinds(self.blocks.table, gathered(pairs, list(self.keys), "pair"))
             flat = lists.flatten().to_numpy()
             offsets = np.append(0, np.cumsum(lists.value_lengths().to_numpy())).astype(np.int64)
             codes, counts = (flat // most).astype(np.int32), (flat % most).astype(np.int64)
@@ -282,13 +295,35 @@ class ClusteredBlocks:
         return found
 
     def released(self, names: Sequence[str], *, key: bytes | None) -> Table:
-        """Return the released table: columns of the blocks replaced, others as they are, ordered by all of them."""
-        replaced = dict(zip(self.blocks.names, self._new, strict=True))
+        """Return the released table: columns of the blocks replaced by ``new0``, ``new1``, ..., others as they are,
+        ordered by all of them.
+        """
+        replaced = {name: f"new{i}" for i, name in enumerate(self.blocks.names)}
         return _release_joined(self.blocks.table, self.rows, names, replaced, key=key)
 
-    @property
-    def _new(self) -> list[str]:
-        return [f"new{i}" for i in range(len(self.blocks.names))]
+    def exchanged(self, names: Sequence[str], moved: Sequence[str], *, key: bytes | None) -> Table:
+        """Return the released table: ``moved`` columns come, together, from the record that is called ``other``."""
+        table = self.blocks.table
+        replaced = {name: f"moved{i}" for i, name in enumerate(moved)}
+        with quiet(table.source.name):
+            theirs = {place: table.expression[name] for name, place in replaced.items()}
+            given = table.engine.apart(table.expression.select(giver=table.expression[ROW], **theirs))
+            rows = self.rows.inner_join(given, [self.rows["other"] == given["giver"]])
+        return _release_joined(table, rows, names, replaced, key=key)
+
+    def with_classes(self, parts: Sequence[Sequence[str]], link: str, *, key: bytes | None) -> list[Table]:
+        """Return tables of some columns each, and first in each the class of every record, numbered from 1 on."""
+        table = self.blocks.table
+        with quiet(table.source.name):
+            counts = self.rows.group_by("block").aggregate(classes=self.rows["cluster"].nunique())
+            found = table.engine.fetch(counts.order_by("block"))
+            ends = np.cumsum(found["classes"].to_numpy())
+            first = pa.table({"of": found["block"], "before": pa.array(np.append(0, ends[:-1]).astype(np.int64))})
+            known = table.engine.stage(first)
+            joined = self.rows.inner_join(known, [self.rows["block"] == known["of"]])
+            number = joined["cluster"] - joined["block"].cast("int64") * 2**32 + joined["before"] + 1
+            rows = joined.select(record=joined["record"], number=number)
+        return [_release_joined(table, rows, (link, *names), {link: "number"}, key=key) for names in parts]
 
 
 def in_blocks(table: Table, names: Sequence[str], sensitive: Sequence[str] = ()) -> Blocks | None:
@@ -363,9 +398,9 @@ def _leaves(table: Table, schema: Schema, names: Sequence[str]) -> dict[str, tup
     return found
 
 
-def _released_types(types: Sequence[str]) -> str:
-    new = ", ".join(f"new{i} {kind}" for i, kind in enumerate(types))
-    return f"block int, record bigint, {new}, error double"
+def _released_types(columns: Mapping[str, str]) -> str:
+    made = "".join(f"{name} {kind}, " for name, kind in columns.items())
+    return f"block int, record bigint, {made}error double"
 
 
 # -- expressions

@@ -33,6 +33,8 @@ from ._microaggregation import Clustering as Clustering
 from ._microaggregation import Mdav as Mdav
 from ._microaggregation import Microaggregation as Microaggregation
 from ._microaggregation import VMdav as VMdav
+from ._near_classes import Strategy as Strategy
+from ._near_classes import microaggregate_points as microaggregate_points
 from ._partition import Partition as Partition
 from ._partition import cluster_means as cluster_means
 from ._partition import merged as merged
@@ -69,6 +71,4 @@ from ._suppress import Suppress as Suppress
 from ._swap import IndividualRankingSwap as IndividualRankingSwap
 from ._swap import Swap as Swap
 from ._swap import individual_ranking as individual_ranking
-from ._t_microaggregate import Strategy as Strategy
 from ._t_microaggregate import TMicroaggregate as TMicroaggregate
-from ._t_microaggregate import microaggregate_points as microaggregate_points

@@ -11,12 +11,14 @@ from numpy.typing import ArrayLike
 
 from shoal.errors import RequirementError
 from shoal.exact import one_of
+from shoal.methods.classes._by_block import BlockMethod, BlockRecords
 from shoal.methods.classes._columns import HeldRecords
 from shoal.methods.classes._method import PartitionMethod
+from shoal.methods.classes._near_classes import microaggregate_points
 from shoal.methods.classes._partition import Partition, require_size
 from shoal.methods.classes._run import Classified, Form, classes_of, satisfied
 from shoal.methods.classes._space import as_column
-from shoal.methods.classes._t_microaggregate import microaggregate_points
+from shoal.methods.classes._t_microaggregate import BLOCK
 from shoal.models import Model
 from shoal.schema import Schema
 
@@ -26,7 +28,7 @@ Grouping = Literal["quasi-identifiers", "confidential"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Anatomy(PartitionMethod):
+class Anatomy(BlockMethod):
     """Release all values as they are, in two tables: who is in which class, and what values a class has.
 
     Parameters
@@ -95,6 +97,15 @@ class Anatomy(PartitionMethod):
                 hint="group by quasi-identifiers, or promise k-anonymity alone with a large k",
             )
         return Classified(partition=partition)
+
+    def block_rows(self, models: Sequence[Model]) -> int:
+        """Return the records of a block: a ranking of confidential values has none."""
+        del models
+        return BLOCK if self.grouping == "quasi-identifiers" else 0
+
+    def partition_block(self, block: BlockRecords) -> Partition:
+        """Make the classes of a block by quasi-identifiers."""
+        return block.microaggregated("best")
 
 
 def partition_by_confidential(values: ArrayLike, k: int) -> Partition:

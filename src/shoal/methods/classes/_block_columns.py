@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.hierarchies import Hierarchy
-from shoal.kernels import Floats
+from shoal.kernels import Floats, Integers
 from shoal.methods.classes._columns import LeafPlaces, coordinates_of_categories
 from shoal.methods.classes._partition import Partition
 from shoal.methods.classes._typical import (
@@ -58,6 +58,10 @@ class BlockColumn(ABC):
     @abstractmethod
     def middles(self, values: Floats, partition: Partition, decimals: int | None) -> tuple[pa.Array, Floats]:
         """Return the middle of every cluster, and the squared error of every record."""
+
+    @abstractmethod
+    def moved(self, values: Floats, order: Integers) -> Floats:
+        """Return the squared error of every record if it takes the value of another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -107,6 +111,10 @@ class BlockNumbers(BlockColumn):
         released = as_numbers(self.attribute, middle)[partition.labels]
         return middle, squared_errors(values, released, self.deviation)
 
+    def moved(self, values: Floats, order: Integers) -> Floats:
+        """Return the squared error of every record if it takes the value of another."""
+        return squared_errors(values, values[order], self.deviation)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BlockCategories(BlockColumn):
@@ -121,9 +129,9 @@ class BlockCategories(BlockColumn):
 
     @classmethod
     def of(
-        cls, place: int, attribute: Attribute, known: ColumnMoments, found: ColumnLeaves, *, dimensions: int
+        cls, place: int, attribute: Attribute, known: ColumnMoments, found: ColumnLeaves, *, dimensions: int | None
     ) -> Self:
-        """Return the column at a place, whose categories get at most so many coordinates."""
+        """Return the column at a place, whose categories get at most so many coordinates; None: few."""
         leaves = LeafPlaces.of(found.hierarchy, found.counts, dimensions)
         widest = leaves.widest(found.counts)
         axes: tuple[Coordinate, ...] = ()
@@ -151,19 +159,25 @@ class BlockCategories(BlockColumn):
         errors = squared_concept_errors(self.hierarchy, leaves, found[partition.labels])
         return concept_names(self.hierarchy).take(pa.array(found)), errors
 
+    def moved(self, values: Floats, order: Integers) -> Floats:
+        """Return the squared error of every record if it takes the value of another."""
+        leaves = values.astype(np.int64)
+        return squared_concept_errors(self.hierarchy, leaves, leaves[order])
+
 
 def block_columns(
     attributes: Sequence[Attribute],
     moments: Sequence[ColumnMoments],
     leaves: dict[str, ColumnLeaves],
     records: int,
-    largest: int,
+    largest: int | None,
 ) -> tuple[BlockColumn, ...] | None:
     """Return what executors are told of the quasi-identifiers; None where numbers are too large or too small.
 
-    ``largest`` are the records of the largest block, which has to hold the coordinates of its categories.
+    ``largest`` are the records of the largest block, which has to hold the coordinates of its categories; None: these
+    have few.
     """
-    dimensions = coordinates_of_categories(largest, len(leaves))
+    dimensions = None if largest is None else coordinates_of_categories(largest, len(leaves))
     found: list[BlockColumn] = []
     for place, (attribute, known) in enumerate(zip(attributes, moments, strict=True)):
         column: BlockColumn | None

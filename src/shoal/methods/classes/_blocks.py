@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import count
 
 import numpy as np
@@ -29,6 +30,7 @@ __all__ = [
     "blocked_mdav",
     "blocks",
     "cut",
+    "dealt",
     "exchange",
     "lowest",
     "recut",
@@ -134,6 +136,41 @@ def without_small(block: Block, sizes: Mapping[int, int], least: int) -> Block:
     """
     kept, _ = _without_small(block, sizes, least)
     return 0 if kept is None else _numbered(kept)
+
+
+def dealt(block: Block, sizes: Mapping[int, int], most: int, last: int) -> Block:
+    """Divide blocks of more than ``most`` records into equal parts by ``last``, the axis that settles ties.
+
+    Every part is then a sample of its block, chosen by nothing that records tell.
+
+    Examples
+    --------
+    >>> dealt(Plane(axis=0, border=3.0, below=0, above=1), {0: 4, 1: 9}, 5, 1)
+    Plane(axis=0, border=3.0, below=0, above=Plane(axis=1, border=0.5, below=1, above=2))
+    """
+    return _numbered(_dealt(block, sizes, most, last, 0.0, 1.0))
+
+
+def _dealt(block: Block, sizes: Mapping[int, int], most: int, last: int, low: float, high: float) -> Block:
+    if isinstance(block, int):
+        return _halved(low, high, -(-sizes.get(block, 0) // most), last)
+    tie = block.axis == last
+    below = _dealt(block.below, sizes, most, last, low, block.border if tie else high)
+    above = _dealt(block.above, sizes, most, last, block.border if tie else low, high)
+    return replace(block, below=below, above=above)
+
+
+def _halved(low: float, high: float, parts: int, last: int) -> Block:
+    if parts < 2:
+        return 0
+    half = parts // 2
+    border = low + (high - low) * half / parts
+    return Plane(
+        axis=last,
+        border=border,
+        below=_halved(low, border, half, last),
+        above=_halved(border, high, parts - half, last),
+    )
 
 
 def _cut(sample: Floats, rows: Integers, records: int, most: int, late: Collection[int]) -> Block:

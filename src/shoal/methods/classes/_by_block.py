@@ -1,117 +1,178 @@
-"""A release by microaggregation whose blocks are clustered on the executors of Spark."""
+"""A release of classes that the executors of Spark make block by block."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from shoal import tables
 from shoal.errors import RequirementError
-from shoal.guarantees import CLASSES, Guarantee, Ordered, column
-from shoal.kernels import Counts, Floats, Integers, Mask
+from shoal.guarantees import Event, Ordered
+from shoal.kernels import Counts, Floats, Integers
 from shoal.methods._preparation import check_key, domains_of_schema, preparation
-from shoal.methods.base import DATA, Made, Part, Work, released_columns
+from shoal.methods.base import Made, Work
 from shoal.methods.classes._block_columns import BlockColumn, block_columns
-from shoal.methods.classes._blocks import axes_cut, cut, exchange, recut, without_small
-from shoal.methods.classes._events import Blocked, Classed, averaged, compared
-from shoal.methods.classes._method import reported
-from shoal.methods.classes._partition import Partition, cluster_means, merged
-from shoal.methods.classes._promises import stated
-from shoal.methods.classes._run import classes_of, satisfied
+from shoal.methods.classes._block_forms import BlockForm, BlockRun, block_form
+from shoal.methods.classes._blocks import axes_cut, cut, dealt, exchange, recut, without_small
+from shoal.methods.classes._events import Blocked
+from shoal.methods.classes._method import PartitionMethod, reported
+from shoal.methods.classes._near_classes import Strategy, microaggregate_points
+from shoal.methods.classes._partition import Partition, cluster_means
+from shoal.methods.classes._run import satisfied
 from shoal.methods.classes._typical import Errors
-from shoal.models import Classes, Model, Scope
+from shoal.models import Classes, KAnonymity, Model, Scope
 from shoal.risk import reidentification_of_sizes
 from shoal.schema import Attribute
 from shoal.tables import ROW, Block, Blocks, ClusteredBlocks, Coordinate, DraftedBlocks, SensitiveAttribute, Table
 
 if TYPE_CHECKING:
     from shoal.methods.brief import Brief
-    from shoal.methods.classes._microaggregation import Microaggregation
 
 
-__all__ = ["BlockTask", "aggregate_by_block", "suits_blocks"]
+__all__ = ["BlockMethod", "BlockRecords", "BlockTask", "make_by_block"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockMethod(PartitionMethod):
+    """A method whose classes the executors of Spark can make block by block, each of which sees no other.
+
+    It says of how many records blocks are, and how the classes of one are made; everything else is here.
+    """
+
+    #: whether records are exchanged between clusters after blocks were clustered
+    repairs: ClassVar[bool] = False
+
+    @abstractmethod
+    def block_rows(self, models: Sequence[Model]) -> int:
+        """Return the records of a block; 0 where blocks could not keep what is promised, and records are collected."""
+
+    @abstractmethod
+    def partition_block(self, block: BlockRecords) -> Partition:
+        """Put the records of a block into classes that keep every promise in a release of all blocks."""
+
+    @property
+    def fine(self) -> bool:
+        """Whether categories get as many coordinates as there is room for; else the few that tell most."""
+        return False
+
+    @property
+    def rounded(self) -> int | None:
+        """To how many decimals means are rounded; None: they are not."""
+        return None
+
+    def steps(self, columns: Sequence[Attribute]) -> tuple[tuple[Event, ...], tuple[Event, ...]]:
+        """Return what is done before classes are made of blocks, and what there is to say of them afterwards."""
+        del columns
+        return (), ()
+
+    def make(self, work: Work) -> Made:
+        """Make the classes on the executors of Spark where table and plan suit that, else in memory."""
+        made = make_by_block(self, work)
+        return PartitionMethod.make(self, work) if made is None else made
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BlockRecords:
+    """The records of one block: where they lie, and what their sensitive values are."""
+
+    places: Floats
+    k: int
+    #: Promises about sensitive attributes, these, the codes of the records, and how often every value occurs in the
+    #: whole table.
+    models: tuple[Model, ...]
+    sensitive: tuple[SensitiveAttribute, ...]
+    codes: Integers
+    totals: Mapping[str, Counts]
+
+    def microaggregated(self, strategy: Strategy, clusters: Callable[[int], Partition] | None = None) -> Partition:
+        """Return homogeneous classes of the least size that keep the promises; see `microaggregate_points`."""
+        models = (KAnonymity(self.k), *self.models)
+        return microaggregate_points(
+            self.places, self.sensitive, self.codes, models, strategy, clusters, totals=self.totals
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockTask:
-    """Cluster a block and replace its quasi-identifiers by the middle of each cluster."""
+    """Put the records of a block into classes, and give these their form."""
 
-    #: How to cluster, and the least size.
-    method: Microaggregation
+    #: How to make classes, and the least size.
+    method: BlockMethod
     k: int
-    #: The quasi-identifiers, on the scale of all blocks.
-    columns: tuple[BlockColumn, ...]
+    form: BlockForm
     #: Promises about sensitive attributes, these, and how many records of the table have each value.
     models: tuple[Model, ...] = ()
     sensitive: tuple[SensitiveAttribute, ...] = ()
     totals: tuple[Counts, ...] = ()
 
     def cluster(self, rows: pa.Table) -> pa.Table:
-        """Cluster a block, and merge clusters until every promise holds; return what is released for every record, and
-        its squared error.
+        """Put a block into classes that keep every promise; return what is released for every record, and its squared
+        error.
         """
         numbers = self._numbers(rows)
-        places = self._places(numbers)
-        partition = self.method.cluster_block(places, self.k)
-        if self.models:
-            codes = np.stack([rows[f"s{j}"].to_numpy() for j in range(len(self.sensitive))], axis=1)
-            partition = merged(places, partition, lambda own: self._kept(own, codes))
-        return self._released(rows, numbers, partition)
+        partition = self.method.partition_block(self._records(rows, numbers))
+        return self._released(rows, numbers, partition, self._first(rows) + partition.labels.astype(np.int64))
 
-    def _kept(self, partition: Partition, codes: Integers) -> Mask:
-        """Return which classes keep the promises in a release of them and all other records of the table."""
+    def _records(self, rows: pa.Table, numbers: list[Floats]) -> BlockRecords:
         names = [attribute.name for attribute in self.sensitive]
-        own = classes_of(partition, self.sensitive, codes)
-        return satisfied(self.models, own.among(dict(zip(names, self.totals, strict=True))))[: len(own)]
+        codes = [rows[f"s{j}"].to_numpy() for j in range(len(names))]
+        return BlockRecords(
+            places=self._places(numbers),
+            k=self.k,
+            models=self.models,
+            sensitive=self.sensitive,
+            codes=np.stack(codes, axis=1) if codes else np.empty((rows.num_rows, 0), np.int32),
+            totals=dict(zip(names, self.totals, strict=True)),
+        )
+
+    @staticmethod
+    def _first(rows: pa.Table) -> int:
+        """Return the number of the first class of a block: no other block numbers its classes so."""
+        return int(rows["block"][0].as_py()) << 32
 
     def draft(self, rows: pa.Table) -> pa.Table:
         """Cluster a block; return the cluster of every record, how wide it is, and where."""
         numbers = self._numbers(rows)
-        places = self._places(numbers)
-        partition = self.method.cluster_block(places, self.k)
+        records = self._records(rows, numbers)
+        places, partition = records.places, self.method.partition_block(records)
         centres = cluster_means(places, partition)[partition.labels]
         squares = np.square(places - centres).sum(axis=1)
         width = np.bincount(partition.labels, weights=squares)[partition.labels]
         middles = cluster_means(self._coordinates(numbers), partition)[partition.labels]
-        first = int(rows["block"][0].as_py()) << 32
-        found = {"cluster": pa.array(first + partition.labels.astype(np.int64)), "width": pa.array(width)}
+        found = {"cluster": pa.array(self._first(rows) + partition.labels.astype(np.int64)), "width": pa.array(width)}
         kept = {name: rows[name] for name in ("block", ROW, *(f"v{i}" for i in range(len(numbers))))}
         return pa.table({**kept, **found, **{f"q{i}": pa.array(place) for i, place in enumerate(middles.T)}})
 
     def repair(self, rows: pa.Table) -> pa.Table:
         """Exchange records between clusters that were drafted, and return what `cluster` does."""
         numbers = self._numbers(rows)
-        drafted = Partition.numbered(rows["cluster"].to_numpy())
+        names, labels = np.unique(rows["cluster"].to_numpy(), return_inverse=True)
+        drafted = Partition(labels.astype(np.int32))
         partition = exchange(self._places(numbers), drafted).require(self.k, 2 * self.k - 1)
-        return self._released(rows, numbers, partition)
+        return self._released(rows, numbers, partition, names[partition.labels])
 
-    def _released(self, rows: pa.Table, numbers: list[Floats], partition: Partition) -> pa.Table:
-        labels, errors = pa.array(partition.labels), np.zeros(len(partition))
-        columns: dict[str, pa.Array] = {"block": rows["block"], "record": rows[ROW]}
-        for i, each in enumerate(self.columns):
-            middle, lost = each.middles(numbers[i], partition, self.method.decimals)
-            columns[f"new{i}"] = middle.take(labels)
-            errors += each.attribute.weight * lost
-        return pa.table(
-            {**columns, "error": pa.array(errors), **{f"s{j}": rows[f"s{j}"] for j in range(len(self.sensitive))}}
-        )
+    def _released(self, rows: pa.Table, numbers: list[Floats], partition: Partition, names: Integers) -> pa.Table:
+        made, errors = self.form.values(rows, numbers, partition, names)
+        codes = {f"s{j}": rows[f"s{j}"] for j in range(len(self.sensitive))}
+        return pa.table({"block": rows["block"], "record": rows[ROW], **made, "error": pa.array(errors), **codes})
 
     def _numbers(self, rows: pa.Table) -> list[Floats]:
-        return [_floats(rows[f"v{i}"]) for i in range(len(self.columns))]
+        return [_floats(rows[f"v{i}"]) for i in range(len(self.form.columns))]
 
     def _places(self, numbers: list[Floats]) -> Floats:
         """Return where records lie; where no column gives them a place, they all have the same one."""
-        placed = [each.places(values) for each, values in zip(self.columns, numbers, strict=True)]
+        placed = [each.places(values) for each, values in zip(self.form.columns, numbers, strict=True)]
         found = np.concatenate(placed, axis=1)
         return np.ascontiguousarray(found) if found.shape[1] else np.zeros((len(found), 1))
 
     def _coordinates(self, numbers: list[Floats]) -> Floats:
         """Return the coordinates that blocks are cut along."""
-        axes = [axis.places(numbers[axis.column]) for each in self.columns for axis in each.axes]
+        axes = [axis.places(numbers[axis.column]) for each in self.form.columns for axis in each.axes]
         return np.stack(axes, axis=1) if axes else np.zeros((len(numbers[0]), 0))
 
 
@@ -130,20 +191,6 @@ WIDER = 4
 """Blocks that do not keep a promise are joined with their neighbours, to so many times their size at most."""
 
 
-def suits_blocks(method: Microaggregation, work: Work) -> bool:
-    """Say whether a plan could be carried out block by block: one partition, and promises that classes keep alone.
-
-    They may compare a class with the values of the whole table: these are counted before.
-    """
-    plan = work.plan
-    return (
-        method.block > 0
-        and method.strategy == "merge-first"
-        and len(method.groups or ()) <= 1
-        and all(model.capabilities.decided_by_size or _of_values(model) for model in plan.class_models)
-    )
-
-
 def _of_values(model: Model) -> bool:
     """Say whether the verdict of a model on a class depends on one sensitive attribute, there and in the table."""
     wanted = model.capabilities
@@ -151,13 +198,20 @@ def _of_values(model: Model) -> bool:
     return len(wanted.sensitive) == 1 and not apart
 
 
-def aggregate_by_block(method: Microaggregation, asked: Work) -> Made | None:
-    """Microaggregate a table on Spark where it lies; None where it is not there, or not larger than a block."""
+def make_by_block(method: BlockMethod, asked: Work) -> Made | None:
+    """Make a release of a table on Spark where it lies; None where it is not there, or not larger than a block, or
+    where blocks cannot keep what is promised.
+    """
+    models = asked.plan.class_models
+    alone = all(model.capabilities.decided_by_size or _of_values(model) for model in models)
+    if asked.table.source.kind != "spark" or asked.schema.person is not None or not alone:
+        return None
+    if not method.block_rows(models):
+        return None
     check_key(asked.schema, asked.key)
     table = asked.table.with_schema(asked.schema)
-    work = _work(
-        method, replace(asked.plan, models=tuple(model.resolved(asked.schema) for model in asked.plan.models)), table
-    )
+    plan = replace(asked.plan, models=tuple(model.resolved(asked.schema) for model in asked.plan.models))
+    work = _work(method, plan, table)
     if work is None:
         return None
     asked.watch.step(0, 3, "dividing the records into blocks")
@@ -166,9 +220,10 @@ def aggregate_by_block(method: Microaggregation, asked: Work) -> Made | None:
     if planes is None:
         return None
     asked.watch.step(1, 3, "making classes")
-    clustered = work.cluster(sample, planes)
+    form = block_form(method, work.columns, asked)
+    clustered = work.cluster(sample, planes, form)
     asked.watch.step(2, 3, "checking the promises")
-    return _release(work, clustered, asked.key)
+    return _release(work, clustered, form, asked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -176,7 +231,8 @@ class _Work:
     """A plan and a table on Spark that suit each other."""
 
     plan: Brief
-    method: Microaggregation
+    method: BlockMethod
+    block: int
     table: Table
     blocks: Blocks
     records: int
@@ -205,13 +261,13 @@ class _Work:
     @property
     def most(self) -> int:
         """The records of the largest block."""
-        return _most(self.method)
+        return _most(self.block)
 
     def sample(self) -> Floats:
         """Return the coordinates of some records, which speak for all."""
         return self.blocks.sample(self.axes, min(1.0, SAMPLE / self.records))
 
-    def cluster(self, sample: Floats, planes: Block) -> ClusteredBlocks:
+    def cluster(self, sample: Floats, planes: Block, form: BlockForm) -> ClusteredBlocks:
         """Cluster the blocks, and repair the clusters where the method does that.
 
         Repair looks over the borders of blocks: whole clusters are gathered into other blocks, whose borders are
@@ -221,22 +277,21 @@ class _Work:
         task = BlockTask(
             method=self.method,
             k=self.k,
-            columns=self.columns,
+            form=form,
             models=self.models,
             sensitive=self.blocks.sensitive,
             totals=self.blocks.totals,
         )
-        types = [each.type for each in self.columns]
         if not self.repairs:
-            return self.blocks.cluster(self.axes, planes, task.cluster, types)
+            return self.blocks.cluster(self.axes, planes, task.cluster, form.made, form.keys)
         drafted = self.blocks.draft(self.axes, planes, task.draft)
         others = cut(sample, self.records, self.most, late=axes_cut(planes))
-        return drafted.repaired(others, self._wide(drafted), task.repair, types)
+        return drafted.repaired(others, self._wide(drafted), task.repair, form.made, form.keys)
 
     def _wide(self, drafted: DraftedBlocks) -> float:
         """Return the width such that the clusters that are wider fill half a block, at most."""
-        widths, sizes = drafted.widest(self.method.block // (2 * self.k) + 1)
-        inside = np.cumsum(sizes) <= self.method.block // 2
+        widths, sizes = drafted.widest(self.block // (2 * self.k) + 1)
+        inside = np.cumsum(sizes) <= self.block // 2
         return float(widths[~inside].max(initial=0.0) if inside.any() else widths.max(initial=0.0))
 
     def planes(self, sample: Floats) -> Block:
@@ -244,7 +299,7 @@ class _Work:
 
         Whatever the sample says, no block has fewer than k records.
         """
-        most, least = self.most, max(self.k, self.method.block // 4)
+        most, least = self.most, max(self.k, self.block // 4)
         planes = cut(sample, self.records, most)
         for _ in range(ROUNDS):
             sizes = self.blocks.sizes(self.axes, planes)
@@ -256,20 +311,31 @@ class _Work:
         return without_small(planes, self.blocks.sizes(self.axes, planes), self.k)
 
     def keeping(self, planes: Block) -> Block | None:
-        """Take planes away until every block keeps the promises as one class; None where that makes blocks too large.
+        """Take planes away until every block keeps the promises as one class, so that its classes can be made to.
 
-        Its clusters can then be merged until they keep them, too.
+        Blocks that become too large by it are divided by chance: each part is a sample of such a block. None where not
+        even these keep the promises.
         """
-        while self.models:
+        if not self.models:
+            return planes
+        joined = self._joined(planes)
+        if joined is not None and (large := self._large(joined[1])):
+            joined = self._joined(dealt(joined[0], large, self.most, len(self.axes)))
+        return None if joined is None or self._large(joined[1]) else joined[0]
+
+    def _joined(self, planes: Block) -> tuple[Block, dict[int, int]] | None:
+        while True:
             numbers, classes = self.blocks.classes(self.axes, planes)
             good = satisfied(self.models, classes)
-            if int(classes.sizes.max()) > WIDER * self.most or (isinstance(planes, int) and not good.all()):
-                return None
             if good.all():
-                break
+                return planes, dict(zip(numbers, classes.sizes.tolist(), strict=True))
+            if isinstance(planes, int):
+                return None
             # two that fail become one, which may be good; one that fails goes to its neighbours
             planes = without_small(planes, dict(zip(numbers, (1 + good).tolist(), strict=True)), 2)
-        return planes
+
+    def _large(self, sizes: Mapping[int, int]) -> dict[int, int]:
+        return {number: size for number, size in sizes.items() if size > WIDER * self.most}
 
     def errors(self, sse: float) -> Errors:
         """Return the errors of the release: those of releasing the mean of all need no look at the records."""
@@ -277,9 +343,10 @@ class _Work:
         return Errors(sse=sse, sst=float(sst))
 
 
-def _work(method: Microaggregation, plan: Brief, table: Table) -> _Work | None:
+def _work(method: BlockMethod, plan: Brief, table: Table) -> _Work | None:
     k = max((model.capabilities.minimal_class_size for model in plan.class_models), default=1)
-    if table.count() <= max(method.block, k):
+    block = method.block_rows(plan.class_models)
+    if table.count() <= max(block, k):
         return None
     read = tuple(dict.fromkeys(name for model in plan.class_models for name in model.capabilities.sensitive))
     blocks = tables.in_blocks(table, plan.schema.quasi_identifiers, read)
@@ -287,17 +354,20 @@ def _work(method: Microaggregation, plan: Brief, table: Table) -> _Work | None:
         return None
     records, moments = blocks.moments()
     attributes = [plan.schema[name] for name in blocks.names]
-    columns = block_columns(attributes, moments, blocks.leaves, records, _most(method))
+    largest = _most(block) if method.fine else None
+    columns = block_columns(attributes, moments, blocks.leaves, records, largest)
     if columns is None or records < k:
         return None
-    return _Work(plan=plan, method=method, table=table, blocks=blocks, records=records, columns=columns, k=k)
+    return _Work(
+        plan=plan, method=method, block=block, table=table, blocks=blocks, records=records, columns=columns, k=k
+    )
 
 
-def _most(method: Microaggregation) -> int:
-    return method.block + method.block // 10
+def _most(block: int) -> int:
+    return block + block // 10
 
 
-def _release(work: _Work, clustered: ClusteredBlocks, key: bytes | None) -> Made:
+def _release(work: _Work, clustered: ClusteredBlocks, form: BlockForm, asked: Work) -> Made:
     plan, method = work.plan, work.method
     sizes, times = clustered.class_sizes()
     counted = {work.records, *(int(found.counts.sum()) for found in work.blocks.leaves.values())}
@@ -305,35 +375,26 @@ def _release(work: _Work, clustered: ClusteredBlocks, key: bytes | None) -> Made
     judged = _judged(plan, Classes(sizes=sizes), clustered.histograms())
     _check(plan, judged, counted == {int(sizes @ times)})
     number, largest, sse = clustered.summary()
-    names = released_columns(plan.schema)
-    released = clustered.released(names, key=key)
-    events = (
-        *preparation(plan.schema, work.table),
-        compared(work.attributes, "points"),
-        Blocked(blocks=number, largest=largest, repaired=work.repairs),
-        Classed(
-            method=method.name,
-            form=method.form,
-            columns=plan.schema.quasi_identifiers,
-            classes=int(times.sum()),
-            smallest=int(sizes.min()),
-            largest=int(sizes.max()),
-        ),
-        averaged(work.attributes, method.decimals),
-        Ordered(),
+    before, after = method.steps(work.attributes)
+    run = BlockRun(
+        plan=plan,
+        method=method,
+        clustered=clustered,
+        records=work.records,
+        sizes=sizes,
+        times=times,
+        judged=tuple(judged),
+        before=(*before, Blocked(blocks=number, largest=largest, repaired=work.repairs)),
+        after=after,
+        work=asked,
     )
-    described = tuple(column(plan.schema[name]) for name in names)
+    parts, guarantee, notes = form.outcome(run)
+    events = (*preparation(plan.schema, work.table), *guarantee.events, Ordered())
     return Made(
         plan=plan,
-        table=released,
-        guarantee=Guarantee(
-            promises=tuple(
-                stated(model, (classes,), CLASSES) for model, classes in zip(plan.class_models, judged, strict=True)
-            ),
-            events=events,
-            randomness="none used",
-        ),
-        measures=reported(plan, work.errors(sse).measures()),
+        table=form.shown(run, parts),
+        guarantee=replace(guarantee, events=events),
+        measures=reported(plan, form.measures(work.errors(sse))),
         before=reidentification_of_sizes(*tables.class_sizes(work.blocks.table, plan.schema.quasi_identifiers)),
         after=reidentification_of_sizes(sizes, times),
         records=work.records,
@@ -341,7 +402,8 @@ def _release(work: _Work, clustered: ClusteredBlocks, key: bytes | None) -> Made
         sensitive_hierarchies=tuple(
             attribute.hierarchy for attribute in work.blocks.sensitive if attribute.hierarchy is not None
         ),
-        parts=(Part(file=DATA, table=released, records=work.records, columns=described),),
+        parts=parts,
+        notes=notes,
     )
 
 

@@ -30,10 +30,12 @@ from shoal.tables import SensitiveAttribute, group
 __all__ = [
     "CONFIDENTIAL",
     "IDENTIFYING",
+    "VIEW",
     "Outcome",
     "classed",
     "closeness",
     "formed",
+    "free_name",
     "joined_view",
     "one_table",
     "released",
@@ -135,7 +137,7 @@ def _permuted(run: ClassRun) -> Outcome:
 
 def _anatomy(run: ClassRun) -> Outcome:
     """Release two tables that only the class links."""
-    link = _free_name("class", run.schema.names)
+    link = free_name("class", run.schema.names)
     columns = {**run.formed.columns, link: pa.array(run.formed.partition.labels.astype(np.int64) + 1)}
     parts = []
     for file, names in ((IDENTIFYING, run.identifying), (CONFIDENTIAL, run.confidential)):
@@ -175,7 +177,8 @@ def classed(run: ClassRun) -> Classed:
     )
 
 
-def _free_name(wanted: str, taken: Sequence[str]) -> str:
+def free_name(wanted: str, taken: Sequence[str]) -> str:
+    """Return a name like the one wanted that no column has."""
     lower = {name.lower() for name in taken}
     return next(name for name in (wanted, *(f"{wanted} {i}" for i in range(2, len(lower) + 3))) if name not in lower)
 

@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -16,22 +17,31 @@ from shoal.guarantees import Event, Guarantee, Promise, PromiseEntry, Requiremen
 from shoal.kernels import Floats
 from shoal.methods.base import Made, Work
 from shoal.methods.classes._blocks import LEAST_BLOCK, blocked_mdav, blocks, exchange
-from shoal.methods.classes._by_block import aggregate_by_block, suits_blocks
+from shoal.methods.classes._by_block import BlockMethod, BlockRecords
 from shoal.methods.classes._columns import HeldRecords, few_concepts, fine_points, semantic_space
 from shoal.methods.classes._events import Blocked, averaged, compared
 from shoal.methods.classes._forms import classed, one_table
 from shoal.methods.classes._mdav import mdav, vmdav
-from shoal.methods.classes._method import PartitionMethod, assembled, counting, open_records, run_of, settled
+from shoal.methods.classes._method import assembled, counting, open_records, run_of, settled
+from shoal.methods.classes._near_classes import Strategy, microaggregate_points
 from shoal.methods.classes._partition import Partition
 from shoal.methods.classes._promises_clusters import OfAttributeSet
 from shoal.methods.classes._run import Classified, Formed, checked
-from shoal.methods.classes._t_microaggregate import Strategy, microaggregate_points
 from shoal.methods.classes._typical import Errors
 from shoal.models import Model
-from shoal.schema import Kind, Schema
+from shoal.schema import Attribute, Kind, Schema
 from shoal.tables import group
 
-__all__ = ["Categories", "Clustering", "Mdav", "Microaggregation", "VMdav", "compared_as", "mdav_clusters"]
+__all__ = [
+    "Categories",
+    "Clustering",
+    "Mdav",
+    "Microaggregation",
+    "VMdav",
+    "compared_as",
+    "mdav_block",
+    "mdav_clusters",
+]
 
 Categories = Literal["auto", "semantic", "points"]
 """How categories are compared: by their semantic distance; as points that have nearly these distances, which is faster;
@@ -41,7 +51,7 @@ BLOCK = 125_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clustering(PartitionMethod):
+class Clustering(BlockMethod):
     """What methods have in common that cluster records by their quasi-identifiers."""
 
     #: Tables of more records are divided into blocks of at most so many, at least 40,000, each clustered on its own; 0:
@@ -51,7 +61,6 @@ class Clustering(PartitionMethod):
     #: ``"closeness-first"`` gives every class its share of the sensitive values from the beginning, where t-closeness
     #: is promised; ``"best"`` does both and keeps what loses less.
     strategy: Strategy = field(default="merge-first", metadata=one_of(*get_args(Strategy)))
-    #: whether records are exchanged between clusters after blocks were clustered
     repairs: ClassVar[bool] = True
 
     @abstractmethod
@@ -88,6 +97,28 @@ class Clustering(PartitionMethod):
         )
         return Classified(partition=partition, events=tuple(events))
 
+    @abstractmethod
+    def cluster_block(self, places: Floats, k: int) -> Partition:
+        """Return clusters of at least k near records of one block, which sees no other."""
+
+    def block_rows(self, models: Sequence[Model]) -> int:
+        """Return the records of a block."""
+        del models
+        return self.block
+
+    def partition_block(self, block: BlockRecords) -> Partition:
+        """Cluster the records of a block, and merge clusters until every promise holds."""
+        return block.microaggregated(self.strategy, partial(self.cluster_block, block.places))
+
+    @property
+    def fine(self) -> bool:
+        """Whether categories get as many coordinates as there is room for; see `classify`."""
+        return self.strategy == "merge-first"
+
+    def steps(self, columns: Sequence[Attribute]) -> tuple[tuple[Event, ...], tuple[Event, ...]]:
+        """Say how records were compared."""
+        return (compared(columns, "points"),), ()
+
     def fit(self, arguments: Arguments) -> None:
         """Report blocks that are too small to cluster well."""
         if arguments.whole("block", self.block, minimum=0) and self.block < 2 * LEAST_BLOCK:
@@ -114,6 +145,11 @@ def mdav_clusters(people: HeldRecords, places: Floats, k: int, *, block: int, co
     return mdav(places, k)
 
 
+def mdav_block(places: Floats, k: int) -> Partition:
+    """Return MDAV clusters of k to 2k - 1 records of one block, repaired inside it."""
+    return exchange(places, mdav(places, k)).require(k, 2 * k - 1)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Microaggregation(Clustering):
     """What methods have in common that replace quasi-identifiers by the middle of their cluster."""
@@ -134,11 +170,16 @@ class Microaggregation(Clustering):
         """Cluster in memory, on the executors of Spark, or set by set, whichever the plan and the table ask for."""
         if len(self.groups or ()) > 1:
             return _aggregate_apart(work, self)
-        if work.table.source.kind == "spark" and work.schema.person is None and suits_blocks(self, work):
-            made = aggregate_by_block(self, work)
-            if made is not None:
-                return made
         return Clustering.make(self, work)
+
+    @property
+    def rounded(self) -> int | None:
+        """To how many decimals means are rounded; None: they are not."""
+        return self.decimals
+
+    def steps(self, columns: Sequence[Attribute]) -> tuple[tuple[Event, ...], tuple[Event, ...]]:
+        """Say how records were compared, and what stands for a class."""
+        return Clustering.steps(self, columns)[0], (averaged(columns, self.decimals),)
 
     def unanswered(
         self, schema: Schema, asked: Sequence[Requirement], entries: Sequence[PromiseEntry]
@@ -151,10 +192,6 @@ class Microaggregation(Clustering):
             own = [entry for entry in entries if entry.parameters.get("columns") == list(names)]
             found += Clustering.unanswered(self, schema, asked, own)
         return found
-
-    @abstractmethod
-    def cluster_block(self, places: Floats, k: int) -> Partition:
-        """Return clusters of at least k near records of one block, which sees no other."""
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         """Return what keeps this method from being used with a schema and promises."""
@@ -241,7 +278,7 @@ class Mdav(Microaggregation):
 
     def cluster_block(self, places: Floats, k: int) -> Partition:
         """Return clusters of k to 2k - 1 records of one block, repaired inside it."""
-        return exchange(places, mdav(places, k)).require(k, 2 * k - 1)
+        return mdav_block(places, k)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

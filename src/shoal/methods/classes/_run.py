@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import RequirementError
 from shoal.guarantees import Column, Event, Promise, Words, column
-from shoal.kernels import Codes
+from shoal.kernels import Codes, Counts
 from shoal.mechanisms import RandomSource
 from shoal.methods.base import released_columns
 from shoal.methods.classes._buckets import Buckets
@@ -208,11 +208,15 @@ def verdict(
     persons: NDArray[np.int64] | None = None,
     *,
     shown: bool = False,
+    totals: Mapping[str, Counts] | None = None,
 ) -> NDArray[np.bool_]:
-    """Return which classes of a partition satisfy all models, in every way in which they must; see `readings`."""
+    """Return which classes of a partition satisfy all models, in every way in which they must; see `readings`.
+
+    ``totals`` say how often every sensitive value occurs in the release where that has other records, too.
+    """
     classes = classes_of(partition, sensitive, codes, persons)
-    ways = readings(classes, partition, persons, shown=shown)
-    return np.asarray(np.all([satisfied(models, way) for way in ways], axis=0))
+    ways = readings(classes if totals is None else classes.among(totals), partition, persons, shown=shown)
+    return np.asarray(np.all([satisfied(models, way) for way in ways], axis=0))[: partition.count]
 
 
 def checked(plan: Brief, encoded: EncodedRecords, found: Classified, made: Formed) -> Classes:

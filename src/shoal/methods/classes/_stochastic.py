@@ -19,10 +19,10 @@ from shoal.methods.classes._columns import HeldRecords
 from shoal.methods.classes._events import Randomized
 from shoal.methods.classes._factors import stochastic_epsilon
 from shoal.methods.classes._method import PartitionMethod
+from shoal.methods.classes._near_classes import microaggregate_points
 from shoal.methods.classes._promises_randomized import DrawnCloseness, LocalPrivacy
 from shoal.methods.classes._randomize import Mechanism, mechanism_problems, randomize
 from shoal.methods.classes._run import Classified, ClassRun, Form, RandomizedColumns
-from shoal.methods.classes._t_microaggregate import microaggregate_points
 from shoal.models import Model
 from shoal.schema import Attribute, Kind, Schema
 from shoal.tables import SensitiveAttribute

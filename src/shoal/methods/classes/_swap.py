@@ -15,11 +15,12 @@ from shoal.exact import one_of
 from shoal.guarantees import Event, Guarantee, randomness
 from shoal.kernels import Floats, Integers
 from shoal.methods.base import Keeps, Made, Work
+from shoal.methods.classes._by_block import make_by_block
 from shoal.methods.classes._columns import HeldRecords
 from shoal.methods.classes._events import Permuted, Ranked
 from shoal.methods.classes._forms import classed, one_table
 from shoal.methods.classes._method import Opened, PartitionMethod, assembled, open_records, run_of
-from shoal.methods.classes._microaggregation import Categories, Clustering, compared_as, mdav_clusters
+from shoal.methods.classes._microaggregation import Categories, Clustering, compared_as, mdav_block, mdav_clusters
 from shoal.methods.classes._partition import Partition, merged, permutation_within, require_size
 from shoal.methods.classes._promises_clusters import OfClusters
 from shoal.methods.classes._promises_exchange import Exchanged
@@ -90,8 +91,9 @@ class Swap(Clustering):
         return found
 
     def make(self, work: Work) -> Made:
-        """Exchange all but the quasi-identifiers inside clusters of near records."""
-        return _swap(work, self)
+        """Exchange all but the quasi-identifiers inside clusters of near records, on Spark where they lie."""
+        made = make_by_block(self, work)
+        return _swap(work, self) if made is None else made
 
     def compared(self, people: HeldRecords) -> str:
         """Say how categories are compared: ``"semantic"`` or ``"points"``."""
@@ -100,6 +102,16 @@ class Swap(Clustering):
     def cluster(self, people: HeldRecords, places: Floats, k: int) -> Partition:
         """Return clusters of k to 2k - 1 records, by MDAV."""
         return mdav_clusters(people, places, k, block=self.block, compared=self.compared(people))
+
+    def cluster_block(self, places: Floats, k: int) -> Partition:
+        """Return clusters of k to 2k - 1 records of one block, by MDAV."""
+        return mdav_block(places, k)
+
+    def block_rows(self, models: Sequence[Model]) -> int:
+        """Return the records of a block; 0 with promises about values: which blocks were joined for these would tell
+        more of the values than which clusters were merged.
+        """
+        return 0 if any(model.capabilities.sensitive for model in models) else self.block
 
 
 def _swap(work: Work, method: PartitionMethod) -> Made:

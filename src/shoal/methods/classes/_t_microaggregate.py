@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, get_args
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import ClassVar, get_args
 
 from shoal.exact import one_of
-from shoal.kernels import Floats, Integers
-from shoal.methods.classes._blocks import blocked_mdav
-from shoal.methods.classes._closeness_first import closeness_first
+from shoal.methods.classes._by_block import BlockMethod, BlockRecords
 from shoal.methods.classes._columns import HeldRecords
-from shoal.methods.classes._mdav import mdav
-from shoal.methods.classes._method import PartitionMethod
-from shoal.methods.classes._partition import Partition, merged, squared_error
-from shoal.methods.classes._run import Classified, Form, verdict
+from shoal.methods.classes._near_classes import Strategy, microaggregate_points
+from shoal.methods.classes._partition import Partition
+from shoal.methods.classes._run import Classified, Form
 from shoal.models import Model
-from shoal.tables import SensitiveAttribute
 
-__all__ = ["Strategy", "TMicroaggregate", "microaggregate_points"]
+__all__ = ["BLOCK", "TMicroaggregate"]
 
-Strategy = Literal["best", "closeness-first", "merge-first"]
-"""Give every class its share of the confidential values; or cluster by quasi-identifiers and merge what fails; or do
-both and keep the better."""
-
-BLOCKED, BLOCK_ROWS = 200_000, 50_000
-"""Tables with more records are clustered in blocks of so many."""
+BLOCK = 125_000
+"""Above so many records the executors of Spark make classes block by block."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TMicroaggregate(PartitionMethod):
+class TMicroaggregate(BlockMethod):
     """Group near records so that every class satisfies the promises; confidential values stay as they are.
 
     Made for t-closeness in the earth mover's distance; any promise about classes will do.
@@ -78,73 +67,11 @@ class TMicroaggregate(PartitionMethod):
         )
         return Classified(partition=partition)
 
+    def block_rows(self, models: Sequence[Model]) -> int:
+        """Return the records of a block: values are not generalised in blocks, which do not know all of them."""
+        del models
+        return BLOCK if self.form != "generalized" else 0
 
-def microaggregate_points(
-    places: Floats,
-    sensitive: tuple[SensitiveAttribute, ...],
-    codes: NDArray[np.integer],
-    models: Sequence[Model],
-    strategy: Strategy,
-    clusters: Callable[[int], Partition] | None = None,
-    persons: Integers | None = None,
-    *,
-    shown: bool = False,
-) -> Partition:
-    """Partition records into homogeneous classes that satisfy all models.
-
-    ``codes`` has one row per record. ``clusters`` makes the classes to begin with, of at least so many records; by
-    default MDAV does. ``persons`` is the person of every record; without, every record is of a person of its own.
-    Classes to begin with have so many records; those that have too few persons are merged with their neighbours, before
-    values are looked at. ``shown`` says whether quasi-identifiers are released as they are; see `readings`.
-
-    Guarantee
-    ---------
-    Syntactic: every model holds for every class, decided exactly on the result [Bild24 Def. 4 for t-closeness].
-    Whatever the strategy leaves failing is merged.
-
-    Examples
-    --------
-    >>> from shoal.models import KAnonymity, TCloseness
-    >>> charge = SensitiveAttribute(name="charge", size=6, ordered=True)
-    >>> ages, charges = np.array([[20.0], [21], [22], [60], [61], [62]]), np.array([[0], [5], [1], [4], [2], [3]])
-    >>> wanted = (KAnonymity(2), TCloseness("charge", 0.2))
-    >>> microaggregate_points(ages, (charge,), charges, wanted, "best").labels.tolist()
-    [0, 0, 2, 2, 1, 1]
-    """
-
-    def repair(some: Floats, rows: Integers, start: Partition) -> Partition:
-        chosen, whose = codes[rows], None if persons is None else persons[rows]
-
-        def kept(promises: Sequence[Model], start: Partition) -> Partition:
-            return merged(some, start, lambda own: verdict(promises, own, sensitive, chosen, whose, shown=shown))
-
-        crowds = [model for model in models if model.capabilities.decided_by_size]
-        return kept(models, start if whose is None else kept(crowds, start))
-
-    k = min(max((model.capabilities.minimal_class_size for model in models), default=1), len(places))
-    close = [model for model in models if model.capabilities.earth_mover is not None]
-    found = []
-    if strategy == "merge-first" or not close or (strategy == "best" and len(places) <= BLOCKED):
-        start = _clusters(places, k) if clusters is None else clusters(k)
-        found.append(repair(places, np.arange(len(places)), start))
-    if strategy == "merge-first" or not close:
-        return found[0]
-    model = close[0]
-    column = [attribute.name for attribute in sensitive].index(model.capabilities.sensitive[0])
-    made = closeness_first(
-        places,
-        sensitive[column],
-        codes[:, column],
-        t=float(model.capabilities.earth_mover or 0),
-        k=k,
-        holds=model.holds,
-        repair=repair,
-    )
-    return min([made, *found], key=lambda partition: squared_error(places, partition))
-
-
-def _clusters(places: Floats, k: int) -> Partition:
-    # points are scaled already, and categories are points too, so MDAV runs in the compiled kernel
-    if len(places) > BLOCKED:
-        return blocked_mdav(places, k, block_rows=BLOCK_ROWS, repair=0)
-    return mdav(places, k)
+    def partition_block(self, block: BlockRecords) -> Partition:
+        """Make the classes of a block by the strategy."""
+        return block.microaggregated(self.strategy)

@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.methods.classes import Mdav, Microaggregation, Partition, VMdav, exchange, mdav, standardize, vmdav
+from shoal.methods.classes import Mdav, Microaggregation, Partition, Swap, VMdav, exchange, mdav, standardize, vmdav
 from shoal.methods.classes._block_columns import BlockNumbers, block_columns
+from shoal.methods.classes._block_forms import Averaging, Exchanging
 from shoal.methods.classes._blocks import cut
 from shoal.methods.classes._by_block import BlockTask
 from shoal.methods.classes._columns import HeldRecords, fine_points, quasi_identifiers
@@ -54,7 +55,7 @@ def _task(numbers: np.ndarray, method: Microaggregation) -> BlockTask:
     moments = _moments(numbers)
     columns = block_columns(ATTRIBUTES, moments, {}, len(numbers), len(numbers))
     assert columns is not None
-    made = BlockTask(method=method, k=K, columns=columns)
+    made = BlockTask(method=method, k=K, form=Averaging(columns=columns, decimals=None, seed=None))
     return pickle.loads(pickle.dumps(made))  # noqa: S301 - as executors get it
 
 
@@ -89,7 +90,27 @@ def test_a_block_gets_the_clusters_that_its_records_have_in_memory(
     assert K <= min(sizes) <= max(sizes) <= most
     assert made["record"].to_pylist() == [7 * i for i in range(90)]
     assert [field.type for field in made.schema][2:5] == [pa.float64(), pa.date32(), pa.string()]
-    assert [column.type for column in _task(numbers, method).columns] == ["double", "date", "string"]
+    assert [column.type for column in _task(numbers, method).form.columns] == ["double", "date", "string"]
+
+
+def test_the_records_of_a_cluster_exchange_their_values_and_no_others(numbers: np.ndarray) -> None:
+    columns = _task(numbers, Mdav()).form.columns
+    task = BlockTask(method=Swap(), k=K, form=Exchanging(columns=columns, decimals=None, seed=11))
+    made = task.cluster(_rows(numbers))
+    assert made.equals(task.cluster(_rows(numbers)))
+    records, others, clusters = (made[name].to_numpy() for name in ("record", "other", "cluster"))
+    assert (clusters >> 32 == 3).all()
+    of_record = dict(zip(records.tolist(), clusters.tolist(), strict=True))
+    assert sorted(others.tolist()) == records.tolist()
+    assert [of_record[other] for other in others.tolist()] == clusters.tolist()
+    assert 0 < (records == others).sum() < 60
+    # what is lost is what the places say, but that a missing number is one deviation away
+    known = ~np.isnan(numbers[:, 0]) & ~np.isnan(numbers[others // 7, 0])
+    places = np.stack(
+        [(numbers[:, i] - np.nanmean(numbers[:, i])) / np.nanstd(numbers[:, i]) for i in range(3)], axis=1
+    )
+    lost = np.square(places - places[others // 7]) @ [2.0, 1.0, 1.0]
+    assert made["error"].to_numpy()[known] == pytest.approx(lost[known])
 
 
 def test_drafted_clusters_have_numbers_of_their_block_and_are_repaired_together(numbers: np.ndarray) -> None:
@@ -157,7 +178,8 @@ def _as_block(people: HeldRecords, largest: int) -> tuple[BlockTask, np.ndarray]
     found = np.stack(numbers, axis=1)
     columns = block_columns(NAMED.attributes, _moments(found), leaves, len(found), largest)
     assert columns is not None
-    return pickle.loads(pickle.dumps(BlockTask(method=Mdav(), k=K, columns=columns))), found  # noqa: S301
+    made = BlockTask(method=Mdav(), k=K, form=Averaging(columns=columns, decimals=None, seed=None))
+    return pickle.loads(pickle.dumps(made)), found  # noqa: S301
 
 
 def _townspeople(towns: list[str | None]) -> pa.Table:
@@ -184,15 +206,15 @@ def test_a_block_of_all_records_is_clustered_and_released_as_in_memory(townspeop
         assert made[f"new{i}"].to_pylist() == (pytest.approx(wanted) if i == 2 else wanted)
         errors += each.errors(middle, partition).weighted(each.attribute.weight)
     assert sum(made["error"].to_pylist()) == pytest.approx(errors.sse)
-    assert sum(each.attribute.weight * each.spread for each in task.columns) == pytest.approx(errors.sst)
-    assert [each.type for each in task.columns] == ["string", "string", "double"]
+    assert sum(each.attribute.weight * each.spread for each in task.form.columns) == pytest.approx(errors.sst)
+    assert [each.type for each in task.form.columns] == ["string", "string", "double"]
 
 
 def test_records_of_a_block_are_as_far_apart_as_in_the_whole_table(townspeople: pa.Table) -> None:
     people = _held(townspeople)
     task, numbers = _as_block(people, 20)
     some = [3, 11, 40, 77]
-    placed = np.concatenate([each.places(numbers[some, i]) for i, each in enumerate(task.columns)], axis=1)
+    placed = np.concatenate([each.places(numbers[some, i]) for i, each in enumerate(task.form.columns)], axis=1)
     wanted = fine_points(people)[some]
     apart, here = (np.square(points[:, None] - points).sum(axis=2) for points in (wanted, placed))
     assert here == pytest.approx(apart)
@@ -201,14 +223,14 @@ def test_records_of_a_block_are_as_far_apart_as_in_the_whole_table(townspeople: 
 def test_siblings_stay_together_where_blocks_are_cut_along_the_tree() -> None:
     people = _held(_townspeople(["Kiel"] * 20 + ["Ulm"] * 20 + ["Emden"] * 20 + ["Graz"] * 20))
     task, numbers = _as_block(people, 40)
-    (town,) = task.columns[0].axes
+    (town,) = task.form.columns[0].axes
     line = town.places(numbers[:, 0])
     planes = cut(np.stack([line, np.linspace(0, 0.9, 80)], axis=1), 80, 40)
     assert isinstance(planes, Plane)
     names = np.array(_held_towns(people))
     assert {*names[line < planes.border]} in ({"Ulm", "Graz"}, {"Kiel", "Emden"})
     # the line is as wide as the coordinate in which the points of the towns differ most
-    assert line.var() == pytest.approx(task.columns[0].places(numbers[:, 0]).var(axis=0).max())
+    assert line.var() == pytest.approx(task.form.columns[0].places(numbers[:, 0]).var(axis=0).max())
 
 
 def _held_towns(people: HeldRecords) -> list[str]:
@@ -219,7 +241,7 @@ def _held_towns(people: HeldRecords) -> list[str]:
 def test_people_who_are_all_alike_have_no_axes_and_one_place() -> None:
     alike = pa.table({"town": ["Ulm"] * 9, "sex": ["f"] * 9, "pay": [7.0] * 9})
     task, numbers = _as_block(_held(alike), 9)
-    assert [each.axes for each in task.columns] == [(), (), ()]
+    assert [each.axes for each in task.form.columns] == [(), (), ()]
     drafted = task.draft(_rows(numbers))
     assert [name for name in drafted.column_names if name.startswith("q")] == []
     done = task.repair(drafted)

@@ -1,0 +1,263 @@
+"""Release forms of classes that executors made block by block: what they make of a class, and what the driver releases.
+
+They say what the forms in memory say (`_forms`), of classes of which the driver knows sizes and histograms alone.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from shoal import tables
+from shoal.guarantees import CLASSES, Column, Event, Guarantee, Promise, Words, column, randomness
+from shoal.kernels import Counts, Floats, Integers
+from shoal.mechanisms import SYSTEM, SeededSource
+from shoal.methods.base import DATA, Part, Work, released_columns
+from shoal.methods.classes._block_columns import BlockColumn
+from shoal.methods.classes._events import Classed, Permuted, Separated
+from shoal.methods.classes._forms import CONFIDENTIAL, IDENTIFYING, VIEW, Outcome, free_name, joined_view
+from shoal.methods.classes._partition import Partition, permutation_within
+from shoal.methods.classes._promises import stated
+from shoal.methods.classes._promises_exchange import Exchanged
+from shoal.methods.classes._typical import Errors
+from shoal.models import Classes
+from shoal.schema import Kind, Role, Schema
+from shoal.tables import ClusteredBlocks, Table
+
+if TYPE_CHECKING:
+    from shoal.methods.brief import Brief
+    from shoal.methods.classes._by_block import BlockMethod
+
+__all__ = ["BlockForm", "BlockRun", "block_form"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BlockRun:
+    """What the driver knows of classes that executors made."""
+
+    plan: Brief
+    method: BlockMethod
+    clustered: ClusteredBlocks
+    records: int
+    #: The different sizes of classes, and how many have each.
+    sizes: Counts
+    times: Counts
+    #: For every promise the classes that decide it.
+    judged: tuple[Classes, ...]
+    #: Steps before the classes were made, and what there is to say of them afterwards.
+    before: tuple[Event, ...]
+    after: tuple[Event, ...]
+    work: Work
+
+    @property
+    def schema(self) -> Schema:
+        """What the columns mean."""
+        return self.plan.schema
+
+    @property
+    def classed(self) -> Classed:
+        """Say which classes were made."""
+        return Classed(
+            method=self.method.name,
+            form=self.method.form,
+            columns=self.schema.quasi_identifiers,
+            classes=int(self.times.sum()),
+            smallest=int(self.sizes.min()),
+            largest=int(self.sizes.max()),
+        )
+
+    @property
+    def identifying(self) -> tuple[str, ...]:
+        """The released columns that tell who somebody is."""
+        return tuple(name for name in released_columns(self.schema) if self.schema[name].role.tells_who)
+
+    @property
+    def confidential(self) -> tuple[str, ...]:
+        """All other released columns."""
+        return tuple(name for name in released_columns(self.schema) if name not in self.identifying)
+
+    def promises(self, words: Words) -> tuple[Promise, ...]:
+        """Say what the classes keep."""
+        pairs = zip(self.plan.class_models, self.judged, strict=True)
+        return tuple(stated(model, (classes,), words) for model, classes in pairs)
+
+    def one_table(self, table: Table, guarantee: Guarantee) -> Outcome:
+        """Release one table."""
+        described = tuple(column(self.schema[name]) for name in released_columns(self.schema))
+        return (Part(file=DATA, table=table, records=self.records, columns=described),), guarantee, {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BlockForm(ABC):
+    """What executors make of the classes of a block, and how the driver releases it."""
+
+    #: The quasi-identifiers, on the scale of all blocks.
+    columns: tuple[BlockColumn, ...]
+    #: To how many decimals means are rounded; None: they are not.
+    decimals: int | None
+    #: Where random numbers come from: the system of the executor, or this number and that of the block.
+    seed: int | None
+
+    @property
+    @abstractmethod
+    def made(self) -> dict[str, str]:
+        """The columns that executors make, and what Spark calls their types."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns that tell classes apart."""
+        return ("cluster",)
+
+    @abstractmethod
+    def values(
+        self, rows: pa.Table, numbers: list[Floats], partition: Partition, clusters: Integers
+    ) -> tuple[dict[str, pa.Array], Floats]:
+        """Return the columns for the records of a block, whose classes have these numbers, and their squared errors."""
+
+    @abstractmethod
+    def outcome(self, run: BlockRun) -> Outcome:
+        """Release what executors made."""
+
+    def measures(self, errors: Errors) -> Mapping[str, float]:
+        """Return what the quasi-identifiers lost, by the names of measures."""
+        return errors.measures()
+
+    def shown(self, run: BlockRun, parts: tuple[Part, ...]) -> Table:
+        """Return the released table."""
+        del run
+        return parts[0].table
+
+
+class Averaging(BlockForm):
+    """The quasi-identifiers of a class become its middle."""
+
+    __slots__ = ()
+
+    @property
+    def made(self) -> dict[str, str]:
+        """The columns that executors make, and what Spark calls their types."""
+        return {f"new{i}": each.type for i, each in enumerate(self.columns)}
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns that tell classes apart: those with the same middle are one."""
+        return tuple(self.made)
+
+    def values(
+        self, rows: pa.Table, numbers: list[Floats], partition: Partition, clusters: Integers
+    ) -> tuple[dict[str, pa.Array], Floats]:
+        """Return the middle of every record's class."""
+        del clusters
+        labels, errors, found = pa.array(partition.labels), np.zeros(rows.num_rows), {}
+        for i, each in enumerate(self.columns):
+            middle, lost = each.middles(numbers[i], partition, self.decimals)
+            found[f"new{i}"] = middle.take(labels)
+            errors += each.attribute.weight * lost
+        return found, errors
+
+    def outcome(self, run: BlockRun) -> Outcome:
+        """Release one table, whose quasi-identifiers are those of the class."""
+        table = run.clustered.released(released_columns(run.schema), key=run.work.key)
+        events = (*run.before, run.classed, *run.after)
+        return run.one_table(table, Guarantee(promises=run.promises(CLASSES), events=events, randomness="none used"))
+
+
+class Exchanging(BlockForm):
+    """All but the quasi-identifiers of a class change places at random; nobody sees the classes."""
+
+    __slots__ = ()
+
+    @property
+    def made(self) -> dict[str, str]:
+        """The columns that executors make, and what Spark calls their types."""
+        return {"cluster": "bigint", "other": "bigint"}
+
+    def values(
+        self, rows: pa.Table, numbers: list[Floats], partition: Partition, clusters: Integers
+    ) -> tuple[dict[str, pa.Array], Floats]:
+        """Return the record that each takes its values from."""
+        source = SYSTEM if self.seed is None else SeededSource(self.seed + int(clusters[0]))
+        order = permutation_within(partition, source=source)
+        errors = np.zeros(rows.num_rows)
+        for each, own in zip(self.columns, numbers, strict=True):
+            errors += each.attribute.weight * each.moved(own, order)
+        return {"cluster": pa.array(clusters), "other": rows[tables.ROW].take(pa.array(order))}, errors
+
+    def outcome(self, run: BlockRun) -> Outcome:
+        """Release one table in which all but the quasi-identifiers changed places."""
+        moved, cryptographic = run.confidential, run.work.source.cryptographic
+        table = run.clustered.exchanged(released_columns(run.schema), moved, key=run.work.key)
+        linked = Exchanged(k=int(run.sizes.min()), intruder="uninformed", columns=moved)
+        promise = linked.promise(Words(group="cluster", alike=False), cryptographic=cryptographic)
+        events = (*run.before, run.classed, Permuted(columns=moved))
+        drawn = randomness(cryptographic=cryptographic)
+        return run.one_table(table, Guarantee(promises=(promise,), events=events, randomness=drawn))
+
+
+class Separating(BlockForm):
+    """Quasi-identifiers and all other columns become two tables that the class alone links."""
+
+    __slots__ = ()
+
+    @property
+    def made(self) -> dict[str, str]:
+        """The columns that executors make, and what Spark calls their types."""
+        return {"cluster": "bigint"}
+
+    def values(
+        self, rows: pa.Table, numbers: list[Floats], partition: Partition, clusters: Integers
+    ) -> tuple[dict[str, pa.Array], Floats]:
+        """Return the class of every record."""
+        del numbers, partition
+        return {"cluster": pa.array(clusters)}, np.zeros(rows.num_rows)
+
+    def outcome(self, run: BlockRun) -> Outcome:
+        """Release two tables."""
+        link = free_name("class", run.schema.names)
+        files = {IDENTIFYING: run.identifying, CONFIDENTIAL: run.confidential}
+        made = run.clustered.with_classes(list(files.values()), link, key=run.work.key)
+        parts = tuple(
+            Part(
+                file=file,
+                table=table,
+                records=run.records,
+                columns=(_link(link, file), *(column(run.schema[name]) for name in names)),
+                class_column=link,
+            )
+            for table, (file, names) in zip(made, files.items(), strict=True)
+        )
+        separated = Separated(identifying=run.identifying, confidential=run.confidential, class_column=link)
+        promises = tuple(replace(promise, file=CONFIDENTIAL) for promise in run.promises(Words(alike=False)))
+        guarantee = Guarantee(promises=promises, events=(*run.before, run.classed, separated))
+        return parts, guarantee, {VIEW: joined_view(IDENTIFYING, CONFIDENTIAL, run.confidential, link) + "\n"}
+
+    def measures(self, errors: Errors) -> Mapping[str, float]:
+        """Return what the quasi-identifiers lost: nothing."""
+        return {"loss": 0.0, **errors.measures()}
+
+    def shown(self, run: BlockRun, parts: tuple[Part, ...]) -> Table:
+        """Return the two tables joined."""
+        identifying, confidential = parts
+        return tables.join_classes(
+            identifying.table, confidential.table, identifying.class_column or "", run.confidential
+        )
+
+
+def _link(name: str, file: str) -> Column:
+    role = Role.QUASI_IDENTIFIER if file == CONFIDENTIAL else Role.INSENSITIVE
+    return Column(name=name, role=role, kind=Kind.CATEGORICAL)
+
+
+_FORMS: dict[str, type[BlockForm]] = {"microaggregated": Averaging, "permuted": Exchanging, "anatomy": Separating}
+
+
+def block_form(method: BlockMethod, columns: tuple[BlockColumn, ...], work: Work) -> BlockForm:
+    """Return the form that a method asks for."""
+    form = _FORMS[method.form]
+    drawn = form is Exchanging and not work.source.from_system()
+    return form(columns=columns, decimals=method.rounded, seed=work.source.bits(48) if drawn else None)

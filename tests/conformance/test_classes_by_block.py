@@ -1,0 +1,167 @@
+"""Methods that exchange or part values, or give every class its share of them, on Spark above the size of a block."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import shoal
+from shoal import tables
+from shoal.models import DistinctLDiversity, KAnonymity, ProbabilisticKAnonymity, TCloseness
+from shoal.schema import Attribute, Kind, Role, Schema
+
+pytestmark = [pytest.mark.spark]
+
+RECORDS, BLOCK, K = 2400, 500, 5
+ILLNESSES = 4
+
+Put = Callable[[pa.Table], shoal.Table]
+
+
+def _numeric(name: str, role: Role = Role.QUASI_IDENTIFIER) -> Attribute:
+    return Attribute(name=name, role=role, kind=Kind.NUMERIC)
+
+
+SCHEMA = Schema(
+    attributes=(
+        _numeric("age"),
+        _numeric("weight"),
+        Attribute(name="town", role=Role.QUASI_IDENTIFIER),
+        Attribute(name="illness", role=Role.SENSITIVE),
+        _numeric("number", Role.INSENSITIVE),
+    )
+)
+QUASI = ("age", "weight", "town")
+
+
+def _patients() -> pa.Table:
+    """Return people whose illness follows their age; everybody has a weight and a number of their own."""
+    draw = np.random.default_rng(5)
+    age = draw.integers(18, 90, RECORDS)
+    ill = np.where(draw.random(RECORDS) < 0.5, age // 24, draw.integers(0, ILLNESSES, RECORDS))
+    return pa.table(
+        {
+            "age": age,
+            "weight": 40 + draw.permutation(RECORDS) / 64,
+            "town": draw.choice(["Ulm", "Graz", "Bern"], RECORDS, p=[0.7, 0.2, 0.1]),
+            "illness": [f"illness {each}" for each in ill],
+            "number": np.arange(RECORDS),
+        }
+    )
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Allow blocks that a test can afford, and fail where records are read into memory."""
+    monkeypatch.setattr("shoal.methods.classes._microaggregation.LEAST_BLOCK", 1)
+    monkeypatch.setattr("shoal.methods.classes._blocks.LEAST_BLOCK", 1)
+    for module in ("t_microaggregate", "anatomy"):
+        monkeypatch.setattr(f"shoal.methods.classes._{module}.BLOCK", BLOCK)
+
+
+@pytest.fixture
+def put(spark: Any, monkeypatch: pytest.MonkeyPatch) -> Put:
+    """Return a function that puts records onto Spark, in three parts, from where nothing may collect them."""
+    encode = tables.encode_records
+
+    def refuse(table: shoal.Table, **options: Any) -> Any:
+        if table.source.kind == "spark":
+            pytest.fail("the records were collected")
+        return encode(table, **options)
+
+    monkeypatch.setattr(tables, "encode_records", refuse)
+    return lambda rows: shoal.read(spark.createDataFrame(rows).repartition(3)).with_schema(SCHEMA)
+
+
+def _blocked(release: shoal.Release) -> Any:
+    (found,) = [event for event in release.guarantee.events if event.name == "blocked"]
+    return found
+
+
+def _verified(release: shoal.Release, folder: Path) -> Path:
+    release.write(folder)
+    found = shoal.verify(folder)  # by DuckDB, what the classes achieve included
+    assert found.passed, str(found)
+    return folder
+
+
+def _distance(own: Counter[str], every: Counter[str]) -> Fraction:
+    """Return the earth mover's distance of two distributions of names: half the sum of the differences."""
+    return sum((abs(Fraction(own[v], own.total()) - Fraction(every[v], every.total())) for v in every), Fraction()) / 2
+
+
+@pytest.mark.parametrize("limit", ["0.3", "0.04"])
+def test_classes_take_their_share_of_the_values_block_by_block(put: Put, tmp_path: Path, limit: str) -> None:
+    rows, asked = _patients(), (KAnonymity(K), TCloseness("illness", Fraction(limit)))
+    inside = shoal.anonymize(shoal.read(rows).with_schema(SCHEMA), *asked, method=shoal.TMicroaggregate())
+    release = shoal.anonymize(put(rows), *asked, method=shoal.TMicroaggregate())
+    assert _blocked(release).blocks > 2
+    released = pq.read_table(_verified(release, tmp_path / "release") / "data.parquet").to_pylist()
+    every = Counter(row["illness"] for row in released)
+    classes: defaultdict[Any, Counter[str]] = defaultdict(Counter)
+    for row in released:
+        classes[tuple(row[name] for name in QUASI)][row["illness"]] += 1
+    assert min(own.total() for own in classes.values()) >= K
+    assert max(_distance(own, every) for own in classes.values()) <= Fraction(limit)
+    illness = dict(zip(rows["number"].to_pylist(), rows["illness"].to_pylist(), strict=True))
+    assert {row["number"]: row["illness"] for row in released} == illness
+    assert release.after.classes == len(classes)
+    # a sample of 500 people is nearly 0.04 away from all, so that little is left for its classes
+    assert release.measures["sse/sst"] < (1.1 if limit == "0.3" else 2.0) * inside.measures["sse/sst"]
+
+
+def test_two_tables_are_linked_by_classes_of_which_every_block_has_its_own(put: Put, tmp_path: Path) -> None:
+    rows, asked = _patients(), (KAnonymity(K), DistinctLDiversity("illness", 3))
+    release = shoal.anonymize(put(rows), *asked, method=shoal.Anatomy())
+    assert _blocked(release).blocks > 2
+    folder = _verified(release, tmp_path / "release")
+    people, values = (pq.read_table(folder / f"{name}.parquet") for name in ("quasi-identifiers", "confidential"))
+    numbers = sorted(set(people["class"].to_pylist()))
+    assert numbers == list(range(1, release.after.classes + 1))
+    # everybody has a weight of their own, and a number of their own: both are in the same class
+    of_weight = dict(zip(people["weight"].to_pylist(), people["class"].to_pylist(), strict=True))
+    of_number = dict(zip(values["number"].to_pylist(), values["class"].to_pylist(), strict=True))
+    ill: defaultdict[int, set[str]] = defaultdict(set)
+    for row in rows.to_pylist():
+        assert of_weight[row["weight"]] == of_number[row["number"]]
+        ill[of_number[row["number"]]].add(row["illness"])
+    assert min(len(each) for each in ill.values()) >= 3
+    assert min(Counter(of_number.values()).values()) >= K
+    named = [*zip(*(people[name].to_pylist() for name in QUASI), strict=True)]
+    assert sorted(named) == sorted(zip(*(rows[name].to_pylist() for name in QUASI), strict=True))
+    confidential = rows.select(["illness", "number"]).sort_by("number")
+    assert values.drop(["class"]).sort_by("number").to_pydict() == confidential.to_pydict()
+    # inside a class the order is that of the values
+    assert values.sort_by([(name, "ascending") for name in values.column_names]).equals(values)
+
+
+def test_values_are_exchanged_between_near_people_of_a_block(put: Put, tmp_path: Path) -> None:
+    rows, asked = _patients(), ProbabilisticKAnonymity(K)
+    method = shoal.Swap(block=BLOCK)
+    inside = shoal.anonymize(shoal.read(rows).with_schema(SCHEMA), asked, method=method)
+    release = shoal.anonymize(put(rows), asked, method=method)
+    assert _blocked(release).blocks > 2
+    released = pq.read_table(_verified(release, tmp_path / "release") / "data.parquet").to_pylist()
+    # quasi-identifiers stay together, and so do all other columns
+    were = {row["weight"]: row for row in rows.to_pylist()}
+    illness = {row["number"]: row["illness"] for row in were.values()}
+    assert len({row["number"] for row in released}) == len({row["weight"] for row in released}) == RECORDS
+    for row in released:
+        assert {name: row[name] for name in QUASI} == {name: were[row["weight"]][name] for name in QUASI}
+        assert row["illness"] == illness[row["number"]]
+    # a random permutation leaves one record of a cluster where it is, on average
+    classed = {event.name: event for event in release.guarantee.events}["classed"]
+    assert K <= classed.smallest <= classed.largest <= 2 * K - 1
+    still = sum(were[row["weight"]]["number"] == row["number"] for row in released)
+    assert abs(still - classed.classes) < 6 * classed.classes**0.5
+    assert release.measures["sse/sst"] == pytest.approx(inside.measures["sse/sst"], rel=0.15)
+    again = shoal.anonymize(put(rows), asked, method=method).table.to_arrow().to_pylist()
+    assert again != released
