@@ -118,7 +118,7 @@ def _exchanged(session: Any, source: Any, folder: Path) -> bool:
 
 def _parted(session: Any, source: Any, folder: Path) -> bool:
     """Release pay and towns as two tables, whose classes are so close that blocks are samples of the whole table."""
-    _t_microaggregate.BLOCK = 12_000
+    _t_microaggregate.BLOCK = 9_000  # so that all of the table is too large for a block
     pay = Attribute(name="pay", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC)
     side = Attribute(name="side", role=Role.SENSITIVE)
     frame = source.selectExpr("pay", "if(pay > 2500, 'rich', 'poor') as side")

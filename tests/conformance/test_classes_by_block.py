@@ -15,7 +15,7 @@ import pytest
 
 import shoal
 from shoal import tables
-from shoal.models import DistinctLDiversity, KAnonymity, ProbabilisticKAnonymity, TCloseness
+from shoal.models import DistinctLDiversity, KAnonymity, MultiplicativeCloseness, ProbabilisticKAnonymity, TCloseness
 from shoal.schema import Attribute, Kind, Role, Schema
 
 pytestmark = [pytest.mark.spark]
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.spark]
 RECORDS, BLOCK, K = 2400, 500, 5
 ILLNESSES = 4
 
-Put = Callable[[pa.Table], shoal.Table]
+Put = Callable[..., shoal.Table]
 
 
 def _numeric(name: str, role: Role = Role.QUASI_IDENTIFIER) -> Attribute:
@@ -63,7 +63,7 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Allow blocks that a test can afford, and fail where records are read into memory."""
     monkeypatch.setattr("shoal.methods.classes._microaggregation.LEAST_BLOCK", 1)
     monkeypatch.setattr("shoal.methods.classes._blocks.LEAST_BLOCK", 1)
-    for module in ("t_microaggregate", "anatomy"):
+    for module in ("t_microaggregate", "anatomy", "bucketize"):
         monkeypatch.setattr(f"shoal.methods.classes._{module}.BLOCK", BLOCK)
 
 
@@ -78,7 +78,7 @@ def put(spark: Any, monkeypatch: pytest.MonkeyPatch) -> Put:
         return encode(table, **options)
 
     monkeypatch.setattr(tables, "encode_records", refuse)
-    return lambda rows: shoal.read(spark.createDataFrame(rows).repartition(3)).with_schema(SCHEMA)
+    return lambda rows, schema=SCHEMA: shoal.read(spark.createDataFrame(rows).repartition(3)).with_schema(schema)
 
 
 def _blocked(release: shoal.Release) -> Any:
@@ -98,9 +98,10 @@ def _distance(own: Counter[str], every: Counter[str]) -> Fraction:
     return sum((abs(Fraction(own[v], own.total()) - Fraction(every[v], every.total())) for v in every), Fraction()) / 2
 
 
-@pytest.mark.parametrize("limit", ["0.3", "0.04"])
-def test_classes_take_their_share_of_the_values_block_by_block(put: Put, tmp_path: Path, limit: str) -> None:
-    rows, asked = _patients(), (KAnonymity(K), TCloseness("illness", Fraction(limit)))
+def test_classes_take_their_share_of_the_values_block_by_block(put: Put, tmp_path: Path) -> None:
+    """No four neighbouring blocks are as close to the table as classes must be: each is a sample of it."""
+    limit = Fraction("0.04")
+    rows, asked = _patients(), (KAnonymity(K), TCloseness("illness", limit))
     inside = shoal.anonymize(shoal.read(rows).with_schema(SCHEMA), *asked, method=shoal.TMicroaggregate())
     release = shoal.anonymize(put(rows), *asked, method=shoal.TMicroaggregate())
     assert _blocked(release).blocks > 2
@@ -110,12 +111,12 @@ def test_classes_take_their_share_of_the_values_block_by_block(put: Put, tmp_pat
     for row in released:
         classes[tuple(row[name] for name in QUASI)][row["illness"]] += 1
     assert min(own.total() for own in classes.values()) >= K
-    assert max(_distance(own, every) for own in classes.values()) <= Fraction(limit)
+    assert max(_distance(own, every) for own in classes.values()) <= limit
     illness = dict(zip(rows["number"].to_pylist(), rows["illness"].to_pylist(), strict=True))
     assert {row["number"]: row["illness"] for row in released} == illness
     assert release.after.classes == len(classes)
-    # a sample of 500 people is nearly 0.04 away from all, so that little is left for its classes
-    assert release.measures["sse/sst"] < (1.1 if limit == "0.3" else 2.0) * inside.measures["sse/sst"]
+    # 500 people taken by chance are nearly 0.04 away from all, so that little is left for their classes
+    assert release.measures["sse/sst"] < 2 * inside.measures["sse/sst"]
 
 
 def test_two_tables_are_linked_by_classes_of_which_every_block_has_its_own(put: Put, tmp_path: Path) -> None:
@@ -165,3 +166,35 @@ def test_values_are_exchanged_between_near_people_of_a_block(put: Put, tmp_path:
     assert release.measures["sse/sst"] == pytest.approx(inside.measures["sse/sst"], rel=0.15)
     again = shoal.anonymize(put(rows), asked, method=method).table.to_arrow().to_pylist()
     assert again != released
+
+
+@pytest.mark.parametrize("form", ["microaggregated", "anatomy"])
+def test_every_class_of_a_block_has_its_share_of_every_bucket(put: Put, tmp_path: Path, form: Any) -> None:
+    """Two columns become buckets together, made of the values of the whole table, as in memory."""
+    rows = _patients()
+    pay = pa.array((rows["age"].to_numpy() // 10 * 100 + rows["number"].to_numpy() % 9 * 50).astype(float))
+    schema = Schema(attributes=(*SCHEMA.attributes[:4], _numeric("pay", Role.SENSITIVE)))
+    paid = rows.drop(["number"]).append_column("pay", pay)
+    asked = (KAnonymity(K), MultiplicativeCloseness("illness", 3), MultiplicativeCloseness("pay", 2))
+    method = shoal.Bucketize(form=form)
+    inside = shoal.anonymize(shoal.read(paid).with_schema(schema), *asked, method=method)
+    release = shoal.anonymize(put(paid, schema), *asked, method=method)
+    assert _blocked(release).blocks > 2
+    folder = _verified(release, tmp_path / "release")
+    released = pq.read_table(folder / ("data.parquet" if form == "microaggregated" else "confidential.parquet"))
+    names = QUASI if form == "microaggregated" else ("class",)
+    buckets = [*zip(released["illness"].to_pylist(), released["pay"].to_pylist(), strict=True)]
+    classes: defaultdict[Any, Counter[Any]] = defaultdict(Counter)
+    for key, bucket in zip(zip(*(released[name].to_pylist() for name in names), strict=True), buckets, strict=True):
+        classes[key][bucket] += 1
+    every = Counter(buckets)
+    for own in classes.values():
+        assert own.total() >= K
+        shares = [Fraction(own[each], own.total()) / Fraction(every[each], RECORDS) for each in every]
+        assert Fraction(1, 2) <= min(shares) <= max(shares) <= 2
+    assert len(classes) > 20
+    ours, theirs = ({event.name: event for event in each.guarantee.events} for each in (release, inside))
+    assert ours["bucketized"] == theirs["bucketized"]
+    assert [promise.model for promise in release.guarantee.promises] == [
+        promise.model for promise in inside.guarantee.promises
+    ]

@@ -112,6 +112,58 @@ class Blocks:
     #: each code.
     sensitive: tuple[SensitiveAttribute, ...] = ()
     totals: tuple[Counts, ...] = ()
+    #: The sensitive attributes that are released by the labels of their codes here, not by their values.
+    relabelled: tuple[SensitiveAttribute, ...] = ()
+
+    def combinations(self, names: Sequence[str]) -> tuple[npt.NDArray[np.int32], Counts]:
+        """Return the different combinations of codes of sensitive attributes, ascending, and the records of each."""
+        keys = [self._secret(name) for name in names]
+        counted = self.numbers.group_by(keys).aggregate(records=self.numbers.count())
+        with quiet(self.table.source.name):
+            rows = self.table.engine.fetch(counted.order_by(keys))
+        codes = np.stack([rows[key].to_numpy() for key in keys], axis=1).astype(np.int32)
+        return codes, rows["records"].to_numpy().astype(np.int64)
+
+    def recoded(
+        self,
+        names: Sequence[str],
+        combinations: tuple[npt.NDArray[np.int32], Counts],
+        attributes: Sequence[SensitiveAttribute],
+        codes: npt.NDArray[np.integer],
+    ) -> Blocks:
+        """Give sensitive attributes other codes, by the combination that a record has.
+
+        Parameters
+        ----------
+        names, combinations
+            The sensitive attributes, and what `combinations` gave for them.
+        attributes
+            What they become, in the same order; further ones are added. Those with labels are released by these.
+        codes
+            The codes of every combination, a column for each of ``attributes``.
+        """
+        old, counts = combinations
+        places = [self._secret(name) for name in names]
+        places += [f"s{j}" for j in range(len(self.sensitive), len(self.sensitive) + len(attributes) - len(names))]
+        known = {f"is{j}": pa.array(column) for j, column in enumerate(old.T)}
+        known |= {f"becomes{j}": pa.array(column.astype(np.int32)) for j, column in enumerate(codes.T)}
+        with quiet(self.table.source.name):
+            rows = self.table.engine.stage(pa.table(known))
+            same = [self.numbers[place] == rows[f"is{j}"] for j, place in enumerate(places[: len(names)])]
+            joined = self.numbers.inner_join(rows, same)
+            new = {place: joined[f"becomes{j}"] for j, place in enumerate(places)}
+            kept = {name: joined[name] for name in self.numbers.columns if name not in new}
+            stored = self.table.engine.keep(joined.select(**kept, **new))
+        found = {f"s{j}": each for j, each in enumerate(zip(self.sensitive, self.totals, strict=True))}
+        for place, attribute, column in zip(places, attributes, codes.T, strict=True):
+            found[place] = attribute, np.bincount(column, weights=counts, minlength=attribute.size).astype(np.int64)
+        secrets, totals = zip(*found.values(), strict=True)
+        return replace(
+            self, numbers=stored, sensitive=secrets, totals=totals, relabelled=tuple(attributes[: len(names)])
+        )
+
+    def _secret(self, name: str) -> str:
+        return f"s{[attribute.name for attribute in self.sensitive].index(name)}"
 
     def moments(self) -> tuple[int, list[ColumnMoments]]:
         """Return the number of records and what is known of every column, from one aggregate."""
@@ -298,8 +350,18 @@ class ClusteredBlocks:
         """Return the released table: columns of the blocks replaced by ``new0``, ``new1``, ..., others as they are,
         ordered by all of them.
         """
-        replaced = {name: f"new{i}" for i, name in enumerate(self.blocks.names)}
-        return _release_joined(self.blocks.table, self.rows, names, replaced, key=key)
+        rows, relabelled = self._relabelled(self.rows)
+        replaced = relabelled | {name: f"new{i}" for i, name in enumerate(self.blocks.names)}
+        return _release_joined(self.blocks.table, rows, names, replaced, key=key)
+
+    def _relabelled(self, rows: ir.Table) -> tuple[ir.Table, dict[str, str]]:
+        """Return rows with the labels of attributes that are released by them, and what these columns are called."""
+        found: dict[str, str] = {}
+        for attribute in self.blocks.relabelled:
+            code, place = rows[self.blocks._secret(attribute.name)], f"label{len(found)}"
+            label = self.blocks.table.engine.labelled(code, pa.array(attribute.labels, pa.string()))
+            rows, found[attribute.name] = rows.mutate(**{place: label}), place
+        return rows, found
 
     def exchanged(self, names: Sequence[str], moved: Sequence[str], *, key: bytes | None) -> Table:
         """Return the released table: ``moved`` columns come, together, from the record that is called ``other``."""
@@ -322,8 +384,9 @@ class ClusteredBlocks:
             known = table.engine.stage(first)
             joined = self.rows.inner_join(known, [self.rows["block"] == known["of"]])
             number = joined["cluster"] - joined["block"].cast("int64") * 2**32 + joined["before"] + 1
-            rows = joined.select(record=joined["record"], number=number)
-        return [_release_joined(table, rows, (link, *names), {link: "number"}, key=key) for names in parts]
+            rows, replaced = self._relabelled(joined.mutate(number=number))
+            replaced[link] = "number"
+        return [_release_joined(table, rows, (link, *names), replaced, key=key) for names in parts]
 
 
 def in_blocks(table: Table, names: Sequence[str], sensitive: Sequence[str] = ()) -> Blocks | None:

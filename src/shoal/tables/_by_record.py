@@ -142,7 +142,7 @@ def _check_driver(table: Table, columns: int) -> None:
         raise Exhausted(
             f"{table.source.name}: this plan collects all {number:,} records on the driver of Spark, whose memory may "
             f"hold about {most:,}.",
-            hint="use a recoding, or `mdav` or `vmdav` with promises that blocks keep: docs/how-to/use-spark.md says "
+            hint="use a recoding, or a method that makes its classes block by block: docs/how-to/use-spark.md says "
             "which; or raise SHOAL_MEMORY",
         )
 

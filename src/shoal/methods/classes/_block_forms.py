@@ -6,7 +6,7 @@ They say what the forms in memory say (`_forms`), of classes of which the driver
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,18 +14,21 @@ import numpy as np
 import pyarrow as pa
 
 from shoal import tables
+from shoal.exact import fraction
 from shoal.guarantees import CLASSES, Column, Event, Guarantee, Promise, Words, column, randomness
 from shoal.kernels import Counts, Floats, Integers
 from shoal.mechanisms import SYSTEM, SeededSource
 from shoal.methods.base import DATA, Part, Work, released_columns
 from shoal.methods.classes._block_columns import BlockColumn
-from shoal.methods.classes._events import Classed, Permuted, Separated
+from shoal.methods.classes._events import Bucketized, Classed, Permuted, Separated
 from shoal.methods.classes._forms import CONFIDENTIAL, IDENTIFYING, VIEW, Outcome, free_name, joined_view
 from shoal.methods.classes._partition import Partition, permutation_within
-from shoal.methods.classes._promises import stated
+from shoal.methods.classes._promises import achieved, stated
+from shoal.methods.classes._promises_closeness import ViewPrivacy
 from shoal.methods.classes._promises_exchange import Exchanged
+from shoal.methods.classes._run import bucket_column
 from shoal.methods.classes._typical import Errors
-from shoal.models import Classes
+from shoal.models import Classes, MultiplicativeCloseness
 from shoal.schema import Kind, Role, Schema
 from shoal.tables import ClusteredBlocks, Table
 
@@ -33,7 +36,20 @@ if TYPE_CHECKING:
     from shoal.methods.brief import Brief
     from shoal.methods.classes._by_block import BlockMethod
 
-__all__ = ["BlockForm", "BlockRun", "block_form"]
+__all__ = ["BlockBuckets", "BlockForm", "BlockRun", "block_form"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BlockBuckets:
+    """What became buckets, and how close all of them together are to be."""
+
+    event: Bucketized
+    joint: MultiplicativeCloseness
+
+    def views(self, classes: Classes) -> tuple[Promise, ...]:
+        """Say what closeness is as differential privacy, given the classes with the buckets of all columns."""
+        found = achieved(self.joint, self.joint.achieved(classes))
+        return (ViewPrivacy(columns=self.event.columns, t=fraction(found.parameters()["t"])).promise(),)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -49,6 +65,8 @@ class BlockRun:
     times: Counts
     #: For every promise the classes that decide it.
     judged: tuple[Classes, ...]
+    #: What buckets promise besides.
+    views: tuple[Promise, ...]
     #: Steps before the classes were made, and what there is to say of them afterwards.
     before: tuple[Event, ...]
     after: tuple[Event, ...]
@@ -81,14 +99,24 @@ class BlockRun:
         """All other released columns."""
         return tuple(name for name in released_columns(self.schema) if name not in self.identifying)
 
+    def described(self, names: Sequence[str]) -> tuple[Column, ...]:
+        """Return what a checker must know of columns."""
+        buckets = {each.name: each for each in self.clustered.blocks.relabelled}
+        return tuple(
+            bucket_column(self.schema[name], buckets[name].labels or (), ordered=buckets[name].ordered)
+            if name in buckets
+            else column(self.schema[name])
+            for name in names
+        )
+
     def promises(self, words: Words) -> tuple[Promise, ...]:
         """Say what the classes keep."""
         pairs = zip(self.plan.class_models, self.judged, strict=True)
-        return tuple(stated(model, (classes,), words) for model, classes in pairs)
+        return (*(stated(model, (classes,), words) for model, classes in pairs), *self.views)
 
     def one_table(self, table: Table, guarantee: Guarantee) -> Outcome:
         """Release one table."""
-        described = tuple(column(self.schema[name]) for name in released_columns(self.schema))
+        described = self.described(released_columns(self.schema))
         return (Part(file=DATA, table=table, records=self.records, columns=described),), guarantee, {}
 
 
@@ -226,7 +254,7 @@ class Separating(BlockForm):
                 file=file,
                 table=table,
                 records=run.records,
-                columns=(_link(link, file), *(column(run.schema[name]) for name in names)),
+                columns=(_link(link, file), *run.described(names)),
                 class_column=link,
             )
             for table, (file, names) in zip(made, files.items(), strict=True)

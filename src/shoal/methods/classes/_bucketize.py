@@ -12,16 +12,24 @@ import numpy as np
 from shoal.exact import WHOLE, one_of, optional
 from shoal.kernels import Floats, Integers
 from shoal.methods.classes._assignment import assign
+from shoal.methods.classes._block_forms import BlockBuckets
 from shoal.methods.classes._buckets import make_buckets
+from shoal.methods.classes._by_block import BlockMethod, BlockRecords
 from shoal.methods.classes._closeness_first import TRIAL_WORK, best, class_sizes, sample
 from shoal.methods.classes._columns import HeldRecords
 from shoal.methods.classes._events import Bucketized
+from shoal.methods.classes._forms import free_name
 from shoal.methods.classes._method import PartitionMethod
 from shoal.methods.classes._partition import Partition
 from shoal.methods.classes._quotas import quotas
-from shoal.methods.classes._run import Classified, Form
-from shoal.models import Model
+from shoal.methods.classes._run import Classified, Form, bucket_codes
+from shoal.methods.classes._t_microaggregate import BLOCK
+from shoal.models import Model, MultiplicativeCloseness
 from shoal.schema import Schema
+from shoal.tables import Blocks, SensitiveAttribute, group
+
+SPARED = 4
+"""A block may use up one of so many parts of what a factor exceeds 1 by."""
 
 __all__ = ["Bucketize", "bucketize_points"]
 
@@ -29,7 +37,7 @@ _FORMS = [form for form in get_args(Form) if form != "suppressed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bucketize(PartitionMethod):
+class Bucketize(BlockMethod):
     """Replace confidential values by buckets and make classes in which every bucket keeps its share, up to a factor.
 
     Which attributes become buckets, and the factor t, are read off the promises: every promise that bounds a factor, as
@@ -91,16 +99,62 @@ class Bucketize(PartitionMethod):
 
     def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:
         """Make buckets and classes."""
-        close = [model for model in models if model.capabilities.factor is not None]
-        t = min(model.capabilities.factor or Fraction(1) for model in close)
-        names = tuple(dict.fromkeys(name for model in close for name in model.capabilities.sensitive))
+        names, t = _closest(models)
         columns = [people.column(name) for name in names]
-        count = self.buckets or t.numerator // t.denominator + 1
-        buckets = make_buckets([people.sensitive[j] for j in columns], people.codes[:, columns], count)
+        buckets = make_buckets([people.sensitive[j] for j in columns], people.codes[:, columns], self._most(t))
         k = max(model.capabilities.minimal_class_size for model in models)
         partition = bucketize_points(people.points, buckets.numbers, t, k, class_size=self.class_size)
         event = Bucketized(columns=names, buckets=len(buckets.sizes), sizes=tuple(buckets.sizes.tolist()))
         return Classified(partition=partition, buckets=buckets, bucketized=names, events=(event,))
+
+    def _most(self, t: Fraction) -> int:
+        return self.buckets or t.numerator // t.denominator + 1
+
+    def block_rows(self, models: Sequence[Model]) -> int:
+        """Return the records of a block: its classes are made for closeness and for sizes, and for nothing else."""
+        alone = all(model.capabilities.factor is not None or model.capabilities.decided_by_size for model in models)
+        return BLOCK if self.form in ("microaggregated", "anatomy") and alone else 0
+
+    def of_blocks(self, models: Sequence[Model], sensitive: Sequence[SensitiveAttribute]) -> tuple[Model, ...]:
+        """Ask of every block that its buckets are close to those of the table, with most of the factor to spare."""
+        _, t = _closest(models)
+        return (MultiplicativeCloseness(sensitive[-1].name, 1 + (t - 1) / SPARED),)
+
+    def bucketed(self, blocks: Blocks, models: Sequence[Model]) -> tuple[Blocks, BlockBuckets | None]:
+        """Make the buckets of the whole table, and one attribute more, last: the buckets of all columns together."""
+        names, t = _closest(models)
+        attributes = [attribute for name in names for attribute in blocks.sensitive if attribute.name == name]
+        tuples, counts = blocks.combinations(names)
+        buckets = make_buckets(attributes, tuples, self._most(t), counts)
+        released = bucket_codes(attributes, buckets)
+        own = np.stack([codes for _, codes in released], axis=1).astype(np.int32)
+        number, _ = group(own)
+        joint = free_name("bucket", [attribute.name for attribute in blocks.sensitive])
+        together = SensitiveAttribute(name=joint, size=int(number.max()) + 1, ordered=False)
+        codes = np.concatenate([own, number[:, None]], axis=1)
+        sizes = np.bincount(buckets.numbers, weights=counts).astype(np.int64)
+        event = Bucketized(columns=names, buckets=len(sizes), sizes=tuple(sizes.tolist()))
+        made = blocks.recoded(names, (tuples, counts), [*(each for each, _ in released), together], codes)
+        return made, BlockBuckets(event=event, joint=MultiplicativeCloseness(joint, t))
+
+    def partition_block(self, block: BlockRecords) -> Partition:
+        """Make classes that are close to the block by what its own distance from the table leaves of the factor."""
+        _, t = _closest(block.models)
+        numbers, every = block.codes[:, -1], block.totals[block.sensitive[-1].name]
+        shares = [
+            Fraction(int(mine) * int(every.sum()), len(numbers) * int(other))
+            for mine, other in zip(np.bincount(numbers, minlength=len(every)), every, strict=True)
+        ]
+        # p / q <= t where p / r <= t / f and r / q <= f; and the same the other way round
+        left = t / max(max(share, 1 / share) for share in shares)
+        return bucketize_points(block.places, numbers, left, block.k, class_size=self.class_size)
+
+
+def _closest(models: Sequence[Model]) -> tuple[tuple[str, ...], Fraction]:
+    """Return the columns that become buckets, and the least factor that is promised."""
+    close = [model for model in models if model.capabilities.factor is not None]
+    t = min(model.capabilities.factor or Fraction(1) for model in close)
+    return tuple(dict.fromkeys(name for model in close for name in model.capabilities.sensitive)), t
 
 
 def bucketize_points(

@@ -41,7 +41,9 @@ class Buckets:
         return f"Buckets({len(self.numbers)} records in {len(self.sizes)} buckets)"
 
 
-def make_buckets(attributes: Sequence[SensitiveAttribute], codes: Codes, count: int) -> Buckets:
+def make_buckets(
+    attributes: Sequence[SensitiveAttribute], codes: Codes, count: int, weights: Integers | None = None
+) -> Buckets:
     """Return buckets of one attribute (by order, or clustered where it has none) or of several at once (clustered).
 
     Parameters
@@ -53,6 +55,8 @@ def make_buckets(attributes: Sequence[SensitiveAttribute], codes: Codes, count: 
     count
         The most buckets to make, at least 1. There are fewer where there are fewer different values, or where one value
         has more records than a bucket should.
+    weights
+        How many records every row stands for; one where not given.
 
     Notes
     -----
@@ -63,11 +67,13 @@ def make_buckets(attributes: Sequence[SensitiveAttribute], codes: Codes, count: 
     if count < 1:
         raise ParameterError(f"`count` of `make_buckets` must be at least 1; got {count}.")
     if len(attributes) == 1 and attributes[0].ordered:
-        return ordered_buckets(attributes[0], codes[:, 0], count)
-    return clustered_buckets(attributes, codes, count)
+        return ordered_buckets(attributes[0], codes[:, 0], count, weights)
+    return clustered_buckets(attributes, codes, count, weights)
 
 
-def ordered_buckets(attribute: SensitiveAttribute, codes: Codes, count: int) -> Buckets:
+def ordered_buckets(
+    attribute: SensitiveAttribute, codes: Codes, count: int, weights: Integers | None = None
+) -> Buckets:
     """Cut the values of an ordered attribute into intervals, as near as possible to equal numbers of records.
 
     The i-th cut is the border between two values that is nearest to the record i N / count [DFSC15 6.2]. O(N).
@@ -79,10 +85,10 @@ def ordered_buckets(attribute: SensitiveAttribute, codes: Codes, count: int) -> 
     >>> buckets.numbers.tolist(), buckets.labels
     ([2, 0, 1, 2, 1, 0], (('20', '30', '[40, 50]'),))
     """
-    sizes = np.bincount(codes, minlength=attribute.size)
+    sizes = _counted(codes, weights, attribute.size)
     present = np.flatnonzero(sizes)
     below = np.cumsum(sizes[present])
-    ideal = np.arange(1, count) * len(codes) / count
+    ideal = np.arange(1, count) * int(sizes.sum()) / count
     after = np.clip(np.searchsorted(below, ideal), 0, len(below) - 1)
     before = np.maximum(after - 1, 0)
     cuts = np.where(np.abs(below[before] - ideal) <= np.abs(below[after] - ideal), before, after)
@@ -94,7 +100,9 @@ def ordered_buckets(attribute: SensitiveAttribute, codes: Codes, count: int) -> 
     return Buckets(numbers=of_code[codes], labels=(labels,))
 
 
-def clustered_buckets(attributes: Sequence[SensitiveAttribute], codes: Codes, count: int) -> Buckets:
+def clustered_buckets(
+    attributes: Sequence[SensitiveAttribute], codes: Codes, count: int, weights: Integers | None = None
+) -> Buckets:
     """Cluster the values of one nominal attribute, or the combinations of several attributes, by their distance.
 
     Values are placed by their semantic distance [SC13 (6.6)], ordered attributes by their mid-rank. Then, as in MDAV,
@@ -115,18 +123,22 @@ def clustered_buckets(attributes: Sequence[SensitiveAttribute], codes: Codes, co
     (('burn', '{cold, flu}'),)
     """
     labels, firsts = group(np.asarray(codes, dtype=np.int32))
-    tuples, weights = codes[firsts], np.bincount(labels)
+    tuples, sizes = codes[firsts], _counted(labels, weights)
     if len(attributes) == 1 and attributes[0].hierarchy is None and not attributes[0].ordered:
-        found = _evenly(weights, count)
+        found = _evenly(sizes, count)
     else:
-        found = _nearest(
-            np.concatenate([_place(a, codes[:, i]) for i, a in enumerate(attributes)], axis=1)[firsts], weights, count
-        )
+        places = [_place(attribute, codes[:, i], weights) for i, attribute in enumerate(attributes)]
+        found = _nearest(np.concatenate(places, axis=1)[firsts], sizes, count)
     names = tuple(
         tuple(_name(attribute, codes[:, i], np.unique(tuples[found == number, i])) for number in range(found.max() + 1))
         for i, attribute in enumerate(attributes)
     )
     return Buckets(numbers=found[labels], labels=names)
+
+
+def _counted(codes: Codes, weights: Integers | None, size: int = 0) -> Integers:
+    """Return the number of records with each code."""
+    return np.bincount(codes, weights=weights, minlength=size).astype(np.int64)
 
 
 def _evenly(weights: Integers, count: int) -> Integers:
@@ -154,11 +166,11 @@ def _nearest(places: Floats, weights: Integers, count: int) -> Integers:
     return np.unique(found, return_inverse=True)[1]
 
 
-def _place(attribute: SensitiveAttribute, codes: Codes) -> Floats:
+def _place(attribute: SensitiveAttribute, codes: Codes, weights: Integers | None) -> Floats:
     """Return a point for the value of every record; the greatest distance of an attribute is about 1."""
-    sizes = np.bincount(codes, minlength=attribute.size)
+    sizes = _counted(codes, weights, attribute.size)
     if attribute.ordered:
-        return ((np.cumsum(sizes) - sizes / 2) / len(codes))[codes][:, None]
+        return ((np.cumsum(sizes) - sizes / 2) / int(sizes.sum()))[codes][:, None]
     present = np.flatnonzero(sizes)
     if attribute.hierarchy is None:
         squared = 1.0 - np.eye(len(present))

@@ -17,7 +17,7 @@ from shoal.kernels import Counts, Floats, Integers
 from shoal.methods._preparation import check_key, domains_of_schema, preparation
 from shoal.methods.base import Made, Work
 from shoal.methods.classes._block_columns import BlockColumn, block_columns
-from shoal.methods.classes._block_forms import BlockForm, BlockRun, block_form
+from shoal.methods.classes._block_forms import BlockBuckets, BlockForm, BlockRun, block_form
 from shoal.methods.classes._blocks import axes_cut, cut, dealt, exchange, recut, without_small
 from shoal.methods.classes._events import Blocked
 from shoal.methods.classes._method import PartitionMethod, reported
@@ -64,6 +64,16 @@ class BlockMethod(PartitionMethod):
     def rounded(self) -> int | None:
         """To how many decimals means are rounded; None: they are not."""
         return None
+
+    def of_blocks(self, models: Sequence[Model], sensitive: Sequence[SensitiveAttribute]) -> tuple[Model, ...]:
+        """Return what every block must keep as one class, so that its classes can be made to keep the promises."""
+        del sensitive
+        return tuple(model for model in models if model.capabilities.sensitive)
+
+    def bucketed(self, blocks: Blocks, models: Sequence[Model]) -> tuple[Blocks, BlockBuckets | None]:
+        """Replace sensitive values by buckets, where the method does that."""
+        del models
+        return blocks, None
 
     def steps(self, columns: Sequence[Attribute]) -> tuple[tuple[Event, ...], tuple[Event, ...]]:
         """Return what is done before classes are made of blocks, and what there is to say of them afterwards."""
@@ -238,6 +248,7 @@ class _Work:
     records: int
     columns: tuple[BlockColumn, ...]
     k: int
+    buckets: BlockBuckets | None
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
@@ -316,17 +327,18 @@ class _Work:
         Blocks that become too large by it are divided by chance: each part is a sample of such a block. None where not
         even these keep the promises.
         """
-        if not self.models:
+        asked = self.method.of_blocks(self.plan.class_models, self.blocks.sensitive)
+        if not asked:
             return planes
-        joined = self._joined(planes)
+        joined = self._joined(planes, asked)
         if joined is not None and (large := self._large(joined[1])):
-            joined = self._joined(dealt(joined[0], large, self.most, len(self.axes)))
+            joined = self._joined(dealt(joined[0], large, self.most, len(self.axes)), asked)
         return None if joined is None or self._large(joined[1]) else joined[0]
 
-    def _joined(self, planes: Block) -> tuple[Block, dict[int, int]] | None:
+    def _joined(self, planes: Block, asked: Sequence[Model]) -> tuple[Block, dict[int, int]] | None:
         while True:
             numbers, classes = self.blocks.classes(self.axes, planes)
-            good = satisfied(self.models, classes)
+            good = satisfied(asked, classes)
             if good.all():
                 return planes, dict(zip(numbers, classes.sizes.tolist(), strict=True))
             if isinstance(planes, int):
@@ -352,6 +364,7 @@ def _work(method: BlockMethod, plan: Brief, table: Table) -> _Work | None:
     blocks = tables.in_blocks(table, plan.schema.quasi_identifiers, read)
     if blocks is None:
         return None
+    blocks, buckets = method.bucketed(blocks, plan.class_models)
     records, moments = blocks.moments()
     attributes = [plan.schema[name] for name in blocks.names]
     largest = _most(block) if method.fine else None
@@ -359,7 +372,15 @@ def _work(method: BlockMethod, plan: Brief, table: Table) -> _Work | None:
     if columns is None or records < k:
         return None
     return _Work(
-        plan=plan, method=method, block=block, table=table, blocks=blocks, records=records, columns=columns, k=k
+        plan=plan,
+        method=method,
+        block=block,
+        table=table,
+        blocks=blocks,
+        records=records,
+        columns=columns,
+        k=k,
+        buckets=buckets,
     )
 
 
@@ -372,10 +393,14 @@ def _release(work: _Work, clustered: ClusteredBlocks, form: BlockForm, asked: Wo
     sizes, times = clustered.class_sizes()
     counted = {work.records, *(int(found.counts.sum()) for found in work.blocks.leaves.values())}
     counted |= {int(counts.sum()) for counts in work.blocks.totals}
-    judged = _judged(plan, Classes(sizes=sizes), clustered.histograms())
+    values = clustered.histograms()
+    judged = [_decisive(model, Classes(sizes=sizes), values) for model in plan.class_models]
     _check(plan, judged, counted == {int(sizes @ times)})
+    buckets = work.buckets
+    views = () if buckets is None else buckets.views(_decisive(buckets.joint, Classes(sizes=sizes), values))
     number, largest, sse = clustered.summary()
     before, after = method.steps(work.attributes)
+    blocked = Blocked(blocks=number, largest=largest, repaired=work.repairs)
     run = BlockRun(
         plan=plan,
         method=method,
@@ -384,7 +409,8 @@ def _release(work: _Work, clustered: ClusteredBlocks, form: BlockForm, asked: Wo
         sizes=sizes,
         times=times,
         judged=tuple(judged),
-        before=(*before, Blocked(blocks=number, largest=largest, repaired=work.repairs)),
+        views=views,
+        before=(*before, *(() if buckets is None else (buckets.event,)), blocked),
         after=after,
         work=asked,
     )
@@ -407,24 +433,20 @@ def _release(work: _Work, clustered: ClusteredBlocks, form: BlockForm, asked: Wo
     )
 
 
-def _judged(plan: Brief, sizes: Classes, values: Mapping[str, tuple[Classes, Counts]]) -> list[Classes]:
-    """Return the classes that decide each promise: one of each size, or one of each histogram, decides for all alike.
+def _decisive(model: Model, sizes: Classes, values: Mapping[str, tuple[Classes, Counts]]) -> Classes:
+    """Return the classes that decide a promise: one of each size, or one of each histogram, decides for all alike.
 
     Where a class is compared with the whole release, those that are alike are taken together as one class: it has their
     distribution, and the release has its own.
     """
-    found = []
-    for model in plan.class_models:
-        if not model.capabilities.sensitive:
-            found.append(sizes)
-            continue
-        (name,) = model.capabilities.sensitive
-        classes, times = values[name]
-        if model.capabilities.scope is Scope.REFERENCE:
-            together = {name: classes.histogram(name).times(times)}
-            classes = Classes(sizes=classes.sizes * times, sensitive=together)
-        found.append(classes)
-    return found
+    if not model.capabilities.sensitive:
+        return sizes
+    (name,) = model.capabilities.sensitive
+    classes, times = values[name]
+    if model.capabilities.scope is not Scope.REFERENCE:
+        return classes
+    together = {name: classes.histogram(name).times(times)}
+    return Classes(sizes=classes.sizes * times, sensitive=together)
 
 
 def _check(plan: Brief, judged: Sequence[Classes], complete: bool) -> None:

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from shoal.errors import RequirementError
 from shoal.guarantees import Column, Event, Promise, Words, column
-from shoal.kernels import Codes, Counts
+from shoal.kernels import Codes, Counts, Integers
 from shoal.mechanisms import RandomSource
 from shoal.methods.base import released_columns
 from shoal.methods.classes._buckets import Buckets
 from shoal.methods.classes._partition import Partition
 from shoal.methods.classes._typical import Errors
 from shoal.models import Classes, Model
-from shoal.schema import Kind, Role, Schema
+from shoal.schema import Attribute, Kind, Role, Schema
 from shoal.tables import EncodedRecords, Frequencies, Holders, SensitiveAttribute
 
 if TYPE_CHECKING:
@@ -32,8 +32,11 @@ __all__ = [
     "Form",
     "Formed",
     "RandomizedColumns",
+    "bucket_codes",
+    "bucket_column",
     "checked",
     "classes_of",
+    "in_order",
     "readings",
     "released_sensitive",
     "satisfied",
@@ -131,13 +134,8 @@ class ClassRun:
         if name not in self.found.bucketized or self.found.buckets is None:
             return column(self.schema[name])
         labels = self.found.buckets.labels[self.found.bucketized.index(name)]
-        ordered = self.schema[name].kind is not Kind.CATEGORICAL and _in_order(self.found, labels)
-        return Column(
-            name=name,
-            role=Role.SENSITIVE,
-            kind=Kind.ORDINAL if ordered else Kind.CATEGORICAL,
-            values=labels if ordered else None,
-        )
+        ordered = self.schema[name].kind is not Kind.CATEGORICAL and in_order(self.found.bucketized, labels)
+        return bucket_column(self.schema[name], labels, ordered=ordered)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -238,15 +236,31 @@ def released_sensitive(encoded: EncodedRecords, found: Classified) -> tuple[tupl
     if found.buckets is None:
         return encoded.sensitive, encoded.sensitive_codes
     attributes, codes = list(encoded.sensitive), encoded.sensitive_codes.copy()
-    for name, labels in zip(found.bucketized, found.buckets.labels, strict=True):
-        j = [attribute.name for attribute in attributes].index(name)
-        ordered = attributes[j].ordered and _in_order(found, labels)
-        different = list(dict.fromkeys(labels))
-        attributes[j] = SensitiveAttribute(name=name, size=len(different), ordered=ordered, labels=tuple(different))
-        codes[:, j] = np.array([different.index(label) for label in labels])[found.buckets.numbers]
+    places = [[attribute.name for attribute in attributes].index(name) for name in found.bucketized]
+    for j, (attribute, own) in zip(places, bucket_codes([attributes[j] for j in places], found.buckets), strict=True):
+        attributes[j], codes[:, j] = attribute, own
     return tuple(attributes), codes
 
 
-def _in_order(found: Classified, labels: Sequence[str]) -> bool:
+def bucket_codes(
+    attributes: Sequence[SensitiveAttribute], buckets: Buckets
+) -> list[tuple[SensitiveAttribute, Integers]]:
+    """Return attributes as their buckets are released, with the codes of these; buckets with one label are one."""
+    names, found = [attribute.name for attribute in attributes], []
+    for attribute, labels in zip(attributes, buckets.labels, strict=True):
+        different = tuple(dict.fromkeys(labels))
+        ordered = attribute.ordered and in_order(names, labels)
+        released = SensitiveAttribute(name=attribute.name, size=len(different), ordered=ordered, labels=different)
+        found.append((released, np.array([different.index(label) for label in labels])[buckets.numbers]))
+    return found
+
+
+def bucket_column(attribute: Attribute, labels: Sequence[str | None], *, ordered: bool) -> Column:
+    """Return what a checker must know of a column of buckets."""
+    kind = Kind.ORDINAL if ordered else Kind.CATEGORICAL
+    return Column(name=attribute.name, role=Role.SENSITIVE, kind=kind, values=tuple(labels) if ordered else None)  # type: ignore[arg-type]
+
+
+def in_order(names: Sequence[str], labels: Sequence[str]) -> bool:
     """Return whether buckets are intervals of one attribute; a value that is called "missing" may look like another."""
-    return len(found.bucketized) == 1 and len({*labels}) == len(labels)
+    return len(names) == 1 and len({*labels}) == len(labels)
