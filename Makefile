@@ -53,7 +53,7 @@ fuzz: .venv/tested ## hostile inputs for minutes: SHOAL_FUZZ_SECONDS and SHOAL_F
 	SHOAL_FUZZ_SECONDS=$${SHOAL_FUZZ_SECONDS:-300} $(BIN)/python -m pytest -q -s tests/fuzz tests/web/test_fuzz.py tests/unit/queries/test_server_fuzz.py
 
 stops: .venv/tested ## signals at random moments of every command, 100 rounds each; 200 kills of what spends
-	SHOAL_STOPS=$${SHOAL_STOPS:-100} SHOAL_KILLS=$${SHOAL_KILLS:-200} $(BIN)/python -m pytest -q -s tests/reliability/test_stop.py tests/reliability/test_account.py
+	SHOAL_STOPS=$${SHOAL_STOPS:-100} SHOAL_KILLS=$${SHOAL_KILLS:-200} $(BIN)/python -m pytest -q -s tests/reliability/test_stop.py tests/reliability/test_account.py tests/reliability/test_kill.py
 
 faults: .venv/tested ## every system call of a release and a spending fails once; the power fails between any two
 	SHOAL_FAULTS_STRIDE=1 $(BIN)/python -m pytest -q -s tests/reliability/test_faults.py

@@ -20,6 +20,14 @@ RECORDS = [
     {**reference.first_record(), "id": "p1", "sex": "M", "age": None, "income": None, "town": None, "born": None},
     {**reference.first_record(), "id": None, "sex": "x y", "pain": None, "age": 0, "income": -50.5, "town": ""},
 ]
+FILTERS = (
+    None,
+    'sex = "F"',
+    "not (age >= 50)",
+    'town in ("it\'s", "Ulm") and born < "2000-01-01"',
+    'sex is missing or pain > "none"',
+    "age != 44",
+)
 
 
 @pytest.fixture
@@ -28,26 +36,23 @@ def people(load: Callable[[pa.Table], Table]) -> Table:
 
 
 @pytest.mark.parametrize(
-    ("load", "most_cells"),
+    ("load", "most_cells", "filters"),
     [
-        pytest.param("duckdb", 0, id="not counted"),
-        pytest.param("duckdb", 3, id="partly counted"),
-        pytest.param("duckdb", 1000, id="counted"),
-        pytest.param("spark", 0, id="spark, not counted", marks=SPARK.marks),
-        pytest.param("spark", 3, id="spark, partly counted", marks=SPARK.marks),
+        pytest.param("duckdb", 0, FILTERS, id="not counted"),
+        pytest.param("duckdb", 3, FILTERS, id="partly counted"),
+        pytest.param("duckdb", 1000, FILTERS, id="counted"),
+        pytest.param("spark", 0, FILTERS, id="spark, not counted", marks=SPARK.marks),
+        # on DuckDB every filter is tried beside what was counted
+        pytest.param("spark", 3, FILTERS[2:4], id="spark, partly counted", marks=SPARK.marks),
     ],
     indirect=["load"],
 )
-def test_figures_are_those_of_the_records_one_by_one(people: Table, most_cells: int) -> None:
+def test_figures_are_those_of_the_records_one_by_one(
+    people: Table, most_cells: int, filters: tuple[str | None, ...]
+) -> None:
     records = EngineRecords(people, most_cells=most_cells)
-    for text in (
-        None,
-        'sex = "F"',
-        "not (age >= 50)",
-        'town in ("it\'s", "Ulm") and born < "2000-01-01"',
-        'sex is missing or pain > "none"',
-        "age != 44",
-    ):
+    assert reference.look_ups(records, 3) == reference.expected_look_ups(RECORDS, 3)
+    for text in filters:
         where = parse(text, reference.SCHEMA)
         assert reference.figures(records, where) == reference.expected(RECORDS, where)
 

@@ -31,7 +31,7 @@ from shoal.testing import strategies
 
 from . import mutations
 
-SECONDS = float(os.environ.get("SHOAL_FUZZ_SECONDS", "2"))
+SECONDS = float(os.environ.get("SHOAL_FUZZ_SECONDS", "1"))
 SEED = int(os.environ.get("SHOAL_FUZZ_SEED", "1"))
 CANARY = "canary-7f3a"
 #: at least this share of the inputs must come in

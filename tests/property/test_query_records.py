@@ -26,7 +26,9 @@ from shoal.schema import Attribute, Kind, Schema
 @examples(12)
 def test_figures_are_the_same_everywhere(records: list[reference.Record], where: Condition | None) -> None:
     table = reference.table(records)
-    wanted = reference.expected(records, where)
+    wanted, people = reference.expected(records, where), reference.expected_look_ups(records, 7)
+    for made in (MemoryRecords(table), EngineRecords(table)):
+        assert reference.look_ups(made, 7) == people
     for most_cells in (1 << 16, 4, 0):
         memory = MemoryRecords(table, most_cells=most_cells)
         assert reference.figures(memory, where) == wanted

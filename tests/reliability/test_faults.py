@@ -24,7 +24,9 @@ from . import power
 
 HERE = Path(__file__).parent
 #: one in so many faults is tried; 1 tries all
-STRIDE = int(os.environ.get("SHOAL_FAULTS_STRIDE", "11"))
+STRIDE = int(os.environ.get("SHOAL_FAULTS_STRIDE", "23"))
+#: where there are few
+SHORT = min(STRIDE, 11)
 #: what a machine says of itself, not of the files that it holds
 MACHINE = (errno.EIO, errno.ENOSPC, errno.EMFILE, errno.ENOMEM)
 Faulty = Callable[..., dict[str, Any]]
@@ -108,7 +110,7 @@ def test_a_disk_that_is_full_at_any_byte(tmp_path: Path, faulty: Faulty) -> None
     folder.mkdir()
     faulty("release", folder)
     size = sum(path.stat().st_size for path in (folder / "made").rglob("*") if path.is_file())
-    for part in range(0, 20, STRIDE):
+    for part in range(0, 20, SHORT):
         shutil.rmtree(folder)
         folder.mkdir()
         told = faulty("release", folder, room=size * part // 20)
@@ -120,7 +122,7 @@ def test_a_disk_that_is_full_at_any_byte(tmp_path: Path, faulty: Faulty) -> None
 def test_an_engine_that_fails(tmp_path: Path, faulty: Faulty, kind: str) -> None:
     folder = tmp_path / "out"
     folder.mkdir()
-    for number in range(1, 13, STRIDE):
+    for number in range(1, 13, SHORT):
         told = faulty("release", folder, engine=kind, number=number)
         check_release(told, folder)
         assert "a cell value" not in str(told)
@@ -135,7 +137,7 @@ def test_a_check_that_the_machine_cannot_complete_says_nothing_against_the_relea
     whole = faulty("verify", tmp_path)
     assert whole["done"] == "passed"
     failing = [{"number": number, "error": MACHINE[number % len(MACHINE)]} for number in faults(whole["counted"])]
-    failing += [{"engine": kind, "number": number} for kind in ("disk", "memory") for number in range(1, 13, STRIDE)]
+    failing += [{"engine": kind, "number": number} for kind in ("disk", "memory") for number in range(1, 13, SHORT)]
     undecided = 0
     for fault in failing:
         told = faulty("verify", tmp_path, **fault)

@@ -21,7 +21,7 @@ from .conftest import Disturbed, Done
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 
-ROUNDS = int(os.environ.get("SHOAL_STOPS", "2"))
+ROUNDS = int(os.environ.get("SHOAL_STOPS", "1"))
 #: seconds from the signal to the end of the process, on a very busy machine
 AT_ONCE = 30.0
 

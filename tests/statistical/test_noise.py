@@ -91,7 +91,7 @@ def test_randomised_responses_follow_their_probabilities() -> None:
 def test_refined_answers_follow_their_probabilities(answer: int, delta: str) -> None:
     prior, source = NumericPrior(start=0, step=1, masses=[1, 2, 3, 4, 5, 5, 4, 3, 2, 1]), QuickSource(35 + answer)
     made = Refinement(prior, epsilon=1, query="individual", delta=delta)
-    drawn = [int(made.release(answer, source=source)) for _ in range(DRAWS)]
+    drawn = [int(made.release(answer, source=source)) for _ in range(DRAWS // 2)]  # the twin is farther off
     masses = [float(p) for p in exact_probabilities(made, answer)]
     assert fits(drawn, lambda k: masses[k] if 0 <= k < 10 else 0.0) > ALPHA
     wrong = Refinement(prior, epsilon="1.3", query="individual", delta=delta)

@@ -180,11 +180,12 @@ class WeightedChoice:
     1
     """
 
-    __slots__ = ("_first", "_weights")
+    __slots__ = ("_first", "_weights", "_words")
 
     def __init__(self, weights: Callable[[], Sequence[Any]]) -> None:
         self._weights = weights
         self._first = self._ends(FIRST_BITS)
+        self._words = [np.array([min(end, _LAST) for end in ends], dtype=np.uint64) for ends in self._first]
 
     def draw(self, *, source: RandomSource = SYSTEM) -> int:
         """Return the position of one outcome. O(log n), after the first draw of a choice."""
@@ -192,8 +193,7 @@ class WeightedChoice:
 
     def draw_all(self, size: int, *, source: RandomSource = SYSTEM) -> NDArray[np.int64]:
         """Return the positions of so many independent outcomes; vectorised."""
-        drawn = source.uint64(size)
-        lower, upper = (np.array([min(end, _LAST) for end in ends], dtype=np.uint64) for ends in self._first)
+        drawn, (lower, upper) = source.uint64(size), self._words
         found = np.searchsorted(lower[:-1], drawn, side="right").astype(np.int64)
         # an end at 2^64 does not fit into the words: what may lie beyond it is settled one by one
         before = upper[np.maximum(found - 1, 0)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
@@ -65,6 +65,8 @@ class OptimalBoxNoise:
     core: Fraction
     grids: tuple[NoiseGrid, ...]
     neighbours: Neighbours
+    #: The shape of the noise, in steps of the grids.
+    rings: Rings = field(repr=False, compare=False)
 
     def __init__(
         self,
@@ -90,14 +92,10 @@ class OptimalBoxNoise:
         object.__setattr__(self, "neighbours", neighbours)
         if not 0 <= self.core <= 1:
             raise ParameterError(f"`core` of `{owner}` must be in [0, 1]; got {core!r}.")
-
-    @property
-    def rings(self) -> Rings:
-        """The shape of the noise, in steps of the grids."""
         pairs = list(zip(self.sensitivities, self.grids, strict=True))
         sides = tuple(Fraction(2 * math.floor(self.core * s / grid.step) + 1) for s, grid in pairs)
         growths = tuple(Fraction(2 * grid.span(s)) for s, grid in pairs)
-        return Rings(sides, growths, self.epsilon)
+        object.__setattr__(self, "rings", Rings(sides, growths, self.epsilon))
 
     def variance(self, j: int) -> float:
         """Return the variance of the noise of number j."""

@@ -53,7 +53,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from shoal.errors import ParameterError
@@ -112,6 +112,7 @@ def delta_of(rho: Fraction, epsilon: Fraction) -> float:
         return min(1.0, round_up(_converted(_order(rho, epsilon), rho, epsilon)))
 
 
+@lru_cache(maxsize=256)
 def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return the largest multiple of 2^-40 whose delta' is certainly at most delta."""
     enough, too_much = 0, math.ceil(epsilon * 2**_RHO_BITS)

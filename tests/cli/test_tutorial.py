@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
+from .conftest import Run
+
+ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(sh|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -27,26 +29,26 @@ def steps(text: str) -> list[tuple[str, str | None]]:
 
 
 @pytest.mark.slow
-def test_every_command_of_the_tutorial_prints_what_the_tutorial_shows(tmp_path: Path) -> None:
+def test_every_command_of_the_tutorial_prints_what_the_tutorial_shows(tmp_path: Path, shoal: Run) -> None:
     hospital = tmp_path / "examples" / "hospital"
     shutil.copytree(ROOT / "examples" / "hospital", hospital, ignore=shutil.ignore_patterns("release*"))
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     shown = steps((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8"))
     assert sum(expected is not None for _, expected in shown) >= 6
-    for command, expected in shown:
-        if command.startswith("cd "):
+    for commands, expected in shown:
+        if commands.startswith("cd "):
             continue
-        finished = subprocess.run(
-            ["sh", "-c", command],
-            cwd=hospital,
-            env={**os.environ, "PATH": path},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert finished.returncode == (1 if "forged" in command else 0), finished.stderr
+        printed = []
+        for command in commands.splitlines():
+            if command.startswith("shoal "):
+                finished = shoal(*shlex.split(command)[1:], cwd=hospital)
+            else:
+                finished = subprocess.run(
+                    ["sh", "-c", command], cwd=hospital, capture_output=True, text=True, check=False
+                )
+            assert finished.returncode == (1 if command == "shoal verify forged" else 0), finished.stderr
+            printed.append(finished.stdout)
         if expected is not None:
-            assert finished.stdout.rstrip() == expected.rstrip()
+            assert "".join(printed).rstrip() == expected.rstrip()
 
 
 @pytest.mark.slow
