@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 import shoal
 from shoal import release
 from shoal.errors import ShoalError
-from shoal.methods.classes import _by_block, _microaggregation, _t_microaggregate
+from shoal.methods.classes import _bucketize, _by_block, _microaggregation, _t_microaggregate
 from shoal.schema import Attribute, Groups, Kind, Role, Schema
 from shoal.tables import _columns, _encode, _sites, _spread
 from shoal.tables._spark import SparkEngine
@@ -56,6 +56,8 @@ def _released(session: Any, folder: Path) -> dict[str, Any]:
         "diverse": _diverse(session, source, folder),
         "exchanged": _exchanged(session, source, folder),
         "parted": _parted(session, source, folder),
+        "peopled": _peopled(session, source, folder),
+        **_bucketized(session, source, folder),
     }
     deaths = _Deaths(folder / "deaths")
     deaths.arm("encode")
@@ -126,6 +128,29 @@ def _parted(session: Any, source: Any, folder: Path) -> bool:
     asked = shoal.KAnonymity(20), shoal.TCloseness("side", 0.05)
     made = shoal.anonymize(table, *asked, method=shoal.TMicroaggregate(form="anatomy", strategy="closeness-first"))
     return shoal.verify(made.write(folder / "parted"), spark=session).passed
+
+
+def _bucketized(session: Any, source: Any, folder: Path) -> dict[str, Any]:
+    """Give every class its share of every town, of which one has nine records of ten; and try to collect the records."""
+    _bucketize.BLOCK = 12_000
+    pay = Attribute(name="pay", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC)
+    town = Attribute(name="town", role=Role.SENSITIVE)
+    table = shoal.read(source.select("pay", "town"), schema=Schema(attributes=(pay, town)))
+    collected = _error(lambda: shoal.tables.encode_records(table, sensitive=("town",)))
+    asked = shoal.KAnonymity(10), shoal.MultiplicativeCloseness("town", 2)
+    made = shoal.anonymize(table, *asked, method=shoal.Bucketize())
+    verified = shoal.verify(made.write(folder / "bucketized"), spark=session).passed
+    return {"bucketized": verified, "records through the driver": collected}
+
+
+def _peopled(session: Any, source: Any, folder: Path) -> bool:
+    """Microaggregate pay so that every class has ten persons, each of whom has two records of near pay."""
+    person, note = Attribute(name="who", role=Role.PERSON), Attribute(name="note")
+    pay = Attribute(name="pay", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC)
+    named = source.selectExpr("pay", "note", "cast(floor(pay * 4) as int) as who")
+    table = shoal.read(named, schema=Schema(attributes=(person, pay, note)))
+    made = shoal.anonymize(table, shoal.KAnonymity(10), method=shoal.Mdav(block=12_000))
+    return shoal.verify(made.write(folder / "peopled"), spark=session).passed
 
 
 def _session(folder: Path) -> Any:

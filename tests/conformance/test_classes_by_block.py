@@ -198,3 +198,44 @@ def test_every_class_of_a_block_has_its_share_of_every_bucket(put: Put, tmp_path
     assert [promise.model for promise in release.guarantee.promises] == [
         promise.model for promise in inside.guarantee.promises
     ]
+
+
+def test_every_class_has_k_persons_all_of_whose_records_are_in_one_block(put: Put, tmp_path: Path) -> None:
+    """Everybody has one to four records, and near ages: k records next to each other are often of fewer persons."""
+    draw = np.random.default_rng(9)
+    who = np.sort(draw.integers(0, RECORDS // 2, RECORDS))
+    visits = _patients().drop(["illness"]).append_column("who", pa.array([f"person {i}" for i in who]))
+    visits = visits.set_column(0, "age", pa.array(who // 20 + draw.integers(0, 2, RECORDS)))
+    schema = Schema(attributes=(*SCHEMA.attributes[:3], SCHEMA.attributes[4], Attribute(name="who", role=Role.PERSON)))
+    method, asked = shoal.Mdav(block=BLOCK), KAnonymity(K)
+    inside = shoal.anonymize(shoal.read(visits).with_schema(schema), asked, method=method)
+    release = shoal.anonymize(put(visits, schema), asked, method=method)
+    assert _blocked(release).blocks > 2
+    released = pq.read_table(_verified(release, tmp_path / "release") / "data.parquet").to_pylist()
+    assert set(released[0]) == {*QUASI, "number"}
+    person = dict(zip(visits["number"].to_pylist(), visits["who"].to_pylist(), strict=True))
+    classes: defaultdict[Any, Counter[str]] = defaultdict(Counter)
+    for row in released:
+        classes[tuple(row[name] for name in QUASI)][person[row["number"]]] += 1
+    assert min(len(own) for own in classes.values()) >= K
+    counted = {event.name: event for event in release.guarantee.events}["counted"]
+    assert counted.persons == len(set(person.values()))
+    assert counted.memberships == sum(len(own) for own in classes.values())
+    assert counted.fewest == release.after.fewest == min(len(own) for own in classes.values())
+    assert counted.smallest == min(own.total() for own in classes.values())
+    assert counted.records == RECORDS
+    # the risk is that of the persons: before as in memory, after as the classes say
+    assert release.before == inside.before
+    assert release.people is not None
+    assert inside.people is not None
+    before, after = release.people
+    assert before.persons.mean == pytest.approx(inside.people[0].persons.mean)
+    assert (before.trajectories, before.most) == (inside.people[0].trajectories, inside.people[0].most)
+    missed = dict.fromkeys(person.values(), 1.0)
+    for own in classes.values():
+        for name in own:
+            missed[name] *= 1 - 1 / len(own)
+    assert after.persons.mean == pytest.approx(1 - sum(missed.values()) / len(missed))
+    assert [promise.unit for promise in release.guarantee.promises] == ["person"]
+    assert release.guarantee.promises[0].statement == inside.guarantee.promises[0].statement
+    assert [event.name for event in release.guarantee.events] == [event.name for event in inside.guarantee.events]

@@ -63,7 +63,7 @@ def test_a_release_comes_out_whole_though_an_executor_dies_in_every_phase(
 
 def test_the_release_could_not_have_passed_through_the_driver(cluster: tuple[Path, dict[str, Any]]) -> None:
     _, told = cluster
-    for refused in ("through the driver", "pairs through the driver"):
+    for refused in ("through the driver", "pairs through the driver", "records through the driver"):
         assert "than spark.driver.maxResultSize allows" in told[refused]
 
 
@@ -167,3 +167,41 @@ def test_executors_part_tables_into_classes_that_are_like_the_whole_table(
     steps = json.loads((folder / "parted" / "certificate.json").read_text(encoding="utf-8"))["steps"]
     (blocked,) = [step for step in steps if step["step"] == "blocked"]
     assert blocked["blocks"] > 2
+
+
+def test_executors_give_every_class_its_share_of_every_bucket(cluster: tuple[Path, dict[str, Any]]) -> None:
+    folder, told = cluster
+    assert told["bucketized"]
+    assert shoal.verify(folder / "bucketized").passed
+    released, rows = (pq.read_table(folder / name).to_pydict() for name in ("bucketized/data.parquet", "rows"))
+    every = Counter(released["town"])
+    assert len(every) > 1
+    assert every["town 0"] == Counter(rows["town"])["town 0"]
+    classes: defaultdict[float, Counter[str]] = defaultdict(Counter)
+    for pay, town in zip(released["pay"], released["town"], strict=True):
+        classes[pay][town] += 1
+    assert len(classes) > 1_000
+    for own in classes.values():
+        assert own.total() >= 10
+        shares = [own[town] * len(rows["pay"]) / (own.total() * every[town]) for town in every]
+        assert 0.5 <= min(shares) <= max(shares) <= 2
+
+
+def test_executors_put_all_records_of_a_person_into_one_block(
+    cluster: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, told = cluster
+    monkeypatch.setattr("shoal.methods.classes._microaggregation.LEAST_BLOCK", 1)  # as where the plan was made
+    assert told["peopled"]
+    assert shoal.verify(folder / "peopled").passed
+    released, rows = (pq.read_table(folder / name).to_pydict() for name in ("peopled/data.parquet", "rows"))
+    person = {note: int(pay * 4) for note, pay in zip(rows["note"], rows["pay"], strict=True)}
+    classes: defaultdict[float, set[int]] = defaultdict(set)
+    for pay, note in zip(released["pay"], released["note"], strict=True):
+        classes[pay].add(person[note])
+    assert min(len(own) for own in classes.values()) >= 10
+    assert len(classes) > 500
+    steps = json.loads((folder / "peopled" / "certificate.json").read_text(encoding="utf-8"))["steps"]
+    (counted,) = [step for step in steps if step["step"] == "counted"]
+    assert counted["persons"] == 20_000
+    assert counted["memberships"] == sum(len(own) for own in classes.values())

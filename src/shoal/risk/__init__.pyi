@@ -35,6 +35,7 @@ from ._people import PeopleRisk as PeopleRisk
 from ._people import UnitRisk as UnitRisk
 from ._people import people_risk as people_risk
 from ._people import risk_of_classes as risk_of_classes
+from ._people import risk_of_crowds as risk_of_crowds
 from ._population_uniqueness import PopulationUniqueness as PopulationUniqueness
 from ._population_uniqueness import individual_risk as individual_risk
 from ._population_uniqueness import population_uniqueness as population_uniqueness
@@ -47,6 +48,7 @@ from ._reidentification import PopulationMap as PopulationMap
 from ._reidentification import Reidentification as Reidentification
 from ._reidentification import k_map as k_map
 from ._reidentification import reidentification as reidentification
+from ._reidentification import reidentification_of_crowds as reidentification_of_crowds
 from ._reidentification import reidentification_of_sizes as reidentification_of_sizes
 from ._safe_harbor import IDENTIFIERS as IDENTIFIERS
 from ._safe_harbor import Finding as Finding

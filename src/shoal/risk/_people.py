@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow.compute as pc
 
 from shoal import tables
 from shoal.kernels import Counts, Floats, Mask
-from shoal.tables import Frequencies, Table
+from shoal.tables import Crowds, Frequencies, Table
 
-__all__ = ["PeopleRisk", "UnitRisk", "people_risk", "risk_of_classes", "unit_risk"]
+__all__ = ["PeopleRisk", "UnitRisk", "people_risk", "risk_of_classes", "risk_of_crowds", "unit_risk"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +100,22 @@ def risk_of_classes(found: Frequencies, labels: Counts, column: str | None) -> P
         trajectories=int(np.count_nonzero(tables.same_records(classes, persons, counts, number, times)[released] == 1)),
         column=column,
         most=int(np.bincount(persons, weights=counts).max(initial=0)),
+    )
+
+
+def risk_of_crowds(found: Crowds, column: str) -> PeopleRisk:
+    """As `risk_of_classes`, of classes that were counted on their engine; not for households."""
+    with np.errstate(divide="ignore"):
+        missed = np.log1p(-1 / found.around.flatten().to_numpy())
+    owners = pc.list_parent_indices(found.around).to_numpy()
+    of_persons: Floats = np.bincount(owners, weights=missed, minlength=len(found.alike)).astype(np.float64)
+    return PeopleRisk(
+        records=_of_records(found.persons, found.sizes * found.times),
+        persons=unit_risk(of_persons, found.alike),
+        households=None,
+        trajectories=found.alone,
+        column=column,
+        most=found.most,
     )
 
 

@@ -12,9 +12,17 @@ from shoal.errors import DataError, SchemaError
 from shoal.risk._boxes import totals_in
 from shoal.risk._pair import Pair
 from shoal.schema import Schema
-from shoal.tables import Classes, Table
+from shoal.tables import Classes, Crowds, Table
 
-__all__ = ["ClassSizes", "PopulationMap", "Reidentification", "k_map", "reidentification", "reidentification_of_sizes"]
+__all__ = [
+    "ClassSizes",
+    "PopulationMap",
+    "Reidentification",
+    "k_map",
+    "reidentification",
+    "reidentification_of_crowds",
+    "reidentification_of_sizes",
+]
 
 #: lower ends of the class-size bands that assessments show
 _BANDS = (1, 2, 3, 5, 10, 20, 50, 100)
@@ -80,13 +88,7 @@ def reidentification(classes: Classes) -> Reidentification:
         return found
     people = classes.crowds[present]
     if classes.persons is not None:
-        found = replace(
-            found,
-            unique=int(classes.sizes[present][people == 1].sum()),
-            prosecutor=1 / int(people.min()),
-            marketer=found.classes / int(people.sum()),
-            fewest=int(people.min()),
-        )
+        found = _of_persons(found, classes.sizes[present], people, np.ones_like(people))
     if classes.population is None:
         return found
     crowd = np.maximum(classes.population[present], people)
@@ -116,6 +118,28 @@ def reidentification_of_sizes(sizes: npt.NDArray[np.int64], times: npt.NDArray[n
         journalist=None,
         marketer=classes / records if records else 0.0,
         sizes=tuple(_bands(sizes, times)),
+    )
+
+
+def reidentification_of_crowds(found: Crowds) -> Reidentification:
+    """Measure the risk of classes whose persons were counted on their engine."""
+    return _of_persons(reidentification_of_sizes(found.sizes, found.times), found.sizes, found.persons, found.times)
+
+
+def _of_persons(
+    found: Reidentification,
+    sizes: npt.NDArray[np.int64],
+    persons: npt.NDArray[np.int64],
+    times: npt.NDArray[np.int64],
+) -> Reidentification:
+    """Return the risk where ``times[i]`` classes have ``sizes[i]`` records of ``persons[i]`` persons."""
+    alone = persons == 1
+    return replace(
+        found,
+        unique=int(sizes[alone] @ times[alone]),
+        prosecutor=1 / int(persons.min()),
+        marketer=found.classes / int(persons @ times),
+        fewest=int(persons.min()),
     )
 
 

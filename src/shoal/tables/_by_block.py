@@ -17,6 +17,7 @@ from shoal.tables._apply import look_up
 from shoal.tables._classes import Classes, ClassHistogram, SensitiveAttribute
 from shoal.tables._columns import by_value, column_hierarchies, distinct_tuples, sensitive_codes
 from shoal.tables._counting import class_sizes
+from shoal.tables._crowds import Crowds, crowds
 from shoal.tables._engine import ROW, builtin, key, quiet, sorted_by_values
 from shoal.tables._keyed import check_identifiers, pseudonyms
 from shoal.tables._profiles import gathered, kinds
@@ -114,6 +115,8 @@ class Blocks:
     totals: tuple[Counts, ...] = ()
     #: The sensitive attributes that are released by the labels of their codes here, not by their values.
     relabelled: tuple[SensitiveAttribute, ...] = ()
+    #: Whether ``who`` of the records says whose they are; then it is the hash of this that settles ties.
+    persons: bool = False
 
     def combinations(self, names: Sequence[str]) -> tuple[npt.NDArray[np.int32], Counts]:
         """Return the different combinations of codes of sensitive attributes, ascending, and the records of each."""
@@ -190,7 +193,7 @@ class Blocks:
 
         The sample is chosen by a hash of the records' numbers: it is the same at a second look.
         """
-        coordinates = _coordinates(self.numbers, axes)
+        coordinates = self._coordinates(axes)
         chosen = self.numbers.select(
             **{ROW: self.numbers[ROW]}, **{f"p{i}": each for i, each in enumerate(coordinates)}
         )
@@ -200,12 +203,13 @@ class Blocks:
             rows = self.table.engine.fetch(chosen.order_by(ROW))
         return np.stack([rows[f"p{i}"].to_numpy() for i in range(len(coordinates))], axis=1)
 
-    def sizes(self, axes: Sequence[Coordinate], block: Block) -> dict[int, int]:
-        """Return how many records every block has; blocks without any are left out."""
+    def sizes(self, axes: Sequence[Coordinate], block: Block, *, persons: bool = False) -> dict[int, int]:
+        """Return how many records, or persons, every block has; blocks without any are left out."""
         placed = self._placed(axes, block)
+        number = placed["who"].nunique() if persons else placed.count()
         with quiet(self.table.source.name):
-            rows = self.table.engine.fetch(placed.group_by("block").aggregate(records=placed.count()))
-        return dict(zip(rows["block"].to_pylist(), rows["records"].to_pylist(), strict=True))
+            rows = self.table.engine.fetch(placed.group_by("block").aggregate(number=number))
+        return dict(zip(rows["block"].to_pylist(), rows["number"].to_pylist(), strict=True))
 
     def classes(self, axes: Sequence[Coordinate], block: Block) -> tuple[list[int], Classes]:
         """Return the numbers of the blocks, and the blocks as classes."""
@@ -237,15 +241,15 @@ class Blocks:
         function
             Gets ``block``, :data:`ROW`, ``v0``, ``v1``, ... and ``s0``, ``s1``, ... of the records of one block,
             ascending by their numbers; gives ``block``, ``record``, the columns below, ``error``, a number to add up,
-            and ``s0``, ``s1``, ... as they were.
+            and ``s0``, ``s1``, ... and ``who`` as they were.
         columns
             What is made of every record, and what Spark calls the types of these columns. ``cluster``, where it is one
             of them, is a number that no other block gives: that of the block times 2^32, and those from 0 on.
         keys
             The columns that tell classes apart.
         """
-        codes = "".join(f", s{j} int" for j in range(len(self.sensitive)))
-        rows = self._apply(self._placed(axes, block), "block", function, _released_types(columns) + codes)
+        more = "".join(f", s{j} int" for j in range(len(self.sensitive))) + (", who string" if self.persons else "")
+        rows = self._apply(self._placed(axes, block), "block", function, _released_types(columns) + more)
         return ClusteredBlocks(blocks=self, rows=rows, keys=tuple(keys))
 
     def draft(self, axes: Sequence[Coordinate], block: Block, function: Task) -> DraftedBlocks:
@@ -266,8 +270,17 @@ class Blocks:
         with quiet(self.table.source.name):
             return engine.by_group(records, group, ROW, function, types)
 
+    def _coordinates(self, axes: Sequence[Coordinate]) -> list[Any]:
+        found: list[Any] = []
+        for axis in axes:
+            column = self.numbers[f"v{axis.column}"]
+            value = column.isnull().cast("float64") if axis.missing else column.fill_null(axis.centre)
+            found.append((value - axis.centre) * axis.scale)
+        whose = builtin("xxhash64", ("string",), "int64")(self.numbers["who"]) if self.persons else self.numbers[ROW]
+        return [*found, _hashed(whose, 1)]
+
     def _placed(self, axes: Sequence[Coordinate], block: Block) -> ir.Table:
-        coordinates = _coordinates(self.numbers, axes)
+        coordinates = self._coordinates(axes)
         return self.numbers.mutate(block=_block_of(coordinates, block).cast("int32"))
 
 
@@ -325,6 +338,10 @@ class ClusteredBlocks:
     def class_sizes(self) -> tuple[Counts, Counts]:
         """Return the different sizes of the released classes, and how many classes have each."""
         return class_sizes(replace(self.blocks.table, expression=self.rows), list(self.keys))
+
+    def crowds(self) -> Crowds:
+        """Return how many persons the released classes have, and what the records of a person tell."""
+        return crowds(replace(self.blocks.table, expression=self.rows), self.keys, "who")
 
     def histograms(self) -> dict[str, tuple[Classes, Counts]]:
         """Return, for every sensitive attribute, the classes that differ in its values, and how many are alike.
@@ -389,9 +406,11 @@ class ClusteredBlocks:
         return [_release_joined(table, rows, (link, *names), replaced, key=key) for names in parts]
 
 
-def in_blocks(table: Table, names: Sequence[str], sensitive: Sequence[str] = ()) -> Blocks | None:
-    """Return the records as numbers to divide into blocks, with the codes of ``sensitive`` columns; None where that
-    cannot be done.
+def in_blocks(
+    table: Table, names: Sequence[str], sensitive: Sequence[str] = (), person: str | None = None
+) -> Blocks | None:
+    """Return the records as numbers to divide into blocks, with the codes of ``sensitive`` columns, and with whose they
+    are by the column ``person``; None where that cannot be done.
 
     It takes a table on Spark, with a schema, of whose columns ``names`` all are categories, numbers, days, or texts
     with a declared order. Records are stored on the executors with numbers on them, as :func:`numbered` does.
@@ -413,7 +432,8 @@ def in_blocks(table: Table, names: Sequence[str], sensitive: Sequence[str] = ())
         for i, name in enumerate(names)
     }
     secret = {f"s{j}": key(table.expression[name]) for j, name in enumerate(sensitive)}
-    chosen = table.expression.select(**{ROW: table.expression[ROW]}, **numbers, **secret)
+    whose = {} if person is None else {"who": key(table.expression[person]).cast("string")}
+    chosen = table.expression.select(**{ROW: table.expression[ROW]}, **numbers, **secret, **whose)
     leaves = _leaves(table, schema, categories)
     secrets = [_values(table, schema, name) for name in sensitive]
     looked = {f"v{names.index(name)}": known for name, (known, _) in leaves.items()}
@@ -431,6 +451,7 @@ def in_blocks(table: Table, names: Sequence[str], sensitive: Sequence[str] = ())
         leaves={name: found for name, (_, found) in leaves.items()},
         sensitive=tuple(attribute for _, attribute, _ in secrets),
         totals=tuple(counts for _, _, counts in secrets),
+        persons=person is not None,
     )
 
 
@@ -497,15 +518,6 @@ def _number(table: Table, name: str) -> Any:
     if kind.is_date():
         return column.delta(ibis.date("1970-01-01"), unit="day").cast("float64")
     return None
-
-
-def _coordinates(numbers: ir.Table, axes: Sequence[Coordinate]) -> list[Any]:
-    found: list[Any] = []
-    for axis in axes:
-        column = numbers[f"v{axis.column}"]
-        value = column.isnull().cast("float64") if axis.missing else column.fill_null(axis.centre)
-        found.append((value - axis.centre) * axis.scale)
-    return [*found, _hashed(numbers[ROW], 1)]
 
 
 def _hashed(numbers: ir.IntegerValue, seed: int) -> Any:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from shoal import tables
 from shoal.exact import fraction
-from shoal.guarantees import CLASSES, Column, Event, Guarantee, Promise, Words, column, randomness
+from shoal.guarantees import Column, Event, Guarantee, Promise, Words, column, randomness
 from shoal.kernels import Counts, Floats, Integers
 from shoal.mechanisms import SYSTEM, SeededSource
 from shoal.methods.base import DATA, Part, Work, released_columns
@@ -192,7 +192,8 @@ class Averaging(BlockForm):
         """Release one table, whose quasi-identifiers are those of the class."""
         table = run.clustered.released(released_columns(run.schema), key=run.work.key)
         events = (*run.before, run.classed, *run.after)
-        return run.one_table(table, Guarantee(promises=run.promises(CLASSES), events=events, randomness="none used"))
+        promises = run.promises(Words(person=run.schema.person))
+        return run.one_table(table, Guarantee(promises=promises, events=events, randomness="none used"))
 
 
 class Exchanging(BlockForm):

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from shoal import tables
 from shoal.errors import RequirementError
-from shoal.guarantees import Event, Ordered
+from shoal.guarantees import Counted, Event, Ordered
 from shoal.kernels import Counts, Floats, Integers
 from shoal.methods._preparation import check_key, domains_of_schema, preparation
 from shoal.methods.base import Made, Work
@@ -26,9 +26,25 @@ from shoal.methods.classes._partition import Partition, cluster_means
 from shoal.methods.classes._run import satisfied
 from shoal.methods.classes._typical import Errors
 from shoal.models import Classes, KAnonymity, Model, Scope
-from shoal.risk import reidentification_of_sizes
+from shoal.risk import (
+    PeopleRisk,
+    Reidentification,
+    reidentification_of_crowds,
+    reidentification_of_sizes,
+    risk_of_crowds,
+)
 from shoal.schema import Attribute
-from shoal.tables import ROW, Block, Blocks, ClusteredBlocks, Coordinate, DraftedBlocks, SensitiveAttribute, Table
+from shoal.tables import (
+    ROW,
+    Block,
+    Blocks,
+    ClusteredBlocks,
+    Coordinate,
+    Crowds,
+    DraftedBlocks,
+    SensitiveAttribute,
+    Table,
+)
 
 if TYPE_CHECKING:
     from shoal.methods.brief import Brief
@@ -98,12 +114,14 @@ class BlockRecords:
     sensitive: tuple[SensitiveAttribute, ...]
     codes: Integers
     totals: Mapping[str, Counts]
+    #: The person of every record, all of whose records are in this block; None where everybody has one.
+    persons: Integers | None = None
 
     def microaggregated(self, strategy: Strategy, clusters: Callable[[int], Partition] | None = None) -> Partition:
         """Return homogeneous classes of the least size that keep the promises; see `microaggregate_points`."""
         models = (KAnonymity(self.k), *self.models)
         return microaggregate_points(
-            self.places, self.sensitive, self.codes, models, strategy, clusters, totals=self.totals
+            self.places, self.sensitive, self.codes, models, strategy, clusters, self.persons, totals=self.totals
         )
 
 
@@ -138,6 +156,7 @@ class BlockTask:
             sensitive=self.sensitive,
             codes=np.stack(codes, axis=1) if codes else np.empty((rows.num_rows, 0), np.int32),
             totals=dict(zip(names, self.totals, strict=True)),
+            persons=_numbers_of(rows["who"]) if "who" in rows.column_names else None,
         )
 
     @staticmethod
@@ -168,8 +187,12 @@ class BlockTask:
 
     def _released(self, rows: pa.Table, numbers: list[Floats], partition: Partition, names: Integers) -> pa.Table:
         made, errors = self.form.values(rows, numbers, partition, names)
-        codes = {f"s{j}": rows[f"s{j}"] for j in range(len(self.sensitive))}
-        return pa.table({"block": rows["block"], "record": rows[ROW], **made, "error": pa.array(errors), **codes})
+        kept = {
+            name: rows[name]
+            for name in (*(f"s{j}" for j in range(len(self.sensitive))), "who")
+            if name in rows.column_names
+        }
+        return pa.table({"block": rows["block"], "record": rows[ROW], **made, "error": pa.array(errors), **kept})
 
     def _numbers(self, rows: pa.Table) -> list[Floats]:
         return [_floats(rows[f"v{i}"]) for i in range(len(self.form.columns))]
@@ -190,6 +213,11 @@ def _floats(column: pa.ChunkedArray) -> Floats:
     return np.asarray(column.cast(pa.float64()).fill_null(float("nan")).to_numpy())
 
 
+def _numbers_of(names: pa.ChunkedArray) -> Integers:
+    """Return numbers from 0 on that differ where names do."""
+    return np.unique(names.to_numpy(), return_inverse=True)[1].astype(np.int64)
+
+
 SAMPLE = 200_000
 """Records that the driver sees, at most: the planes between blocks are chosen by them."""
 
@@ -199,6 +227,12 @@ ROUNDS = 4
 
 WIDER = 4
 """Blocks that do not keep a promise are joined with their neighbours, to so many times their size at most."""
+
+
+def _suits_persons(method: BlockMethod, asked: Work) -> bool:
+    """Say whether blocks can count persons: in classes that look alike, whose sizes alone are promised."""
+    sizes = all(model.capabilities.decided_by_size for model in asked.plan.class_models)
+    return sizes and method.form == "microaggregated" and asked.schema.household is None
 
 
 def _of_values(model: Model) -> bool:
@@ -214,9 +248,9 @@ def make_by_block(method: BlockMethod, asked: Work) -> Made | None:
     """
     models = asked.plan.class_models
     alone = all(model.capabilities.decided_by_size or _of_values(model) for model in models)
-    if asked.table.source.kind != "spark" or asked.schema.person is not None or not alone:
+    if asked.table.source.kind != "spark" or not alone or not method.block_rows(models):
         return None
-    if not method.block_rows(models):
+    if asked.schema.person is not None and not _suits_persons(method, asked):
         return None
     check_key(asked.schema, asked.key)
     table = asked.table.with_schema(asked.schema)
@@ -262,12 +296,12 @@ class _Work:
     @property
     def repairs(self) -> bool:
         """Whether clusters are repaired over the borders of blocks, which would undo what these keep."""
-        return self.method.repairs and not self.models
+        return self.method.repairs and not self.models and not self.blocks.persons
 
     @property
     def axes(self) -> tuple[Coordinate, ...]:
-        """The coordinates along which blocks are cut."""
-        return tuple(axis for each in self.columns for axis in each.axes)
+        """The coordinates along which blocks are cut; none where a block must have all records of a person."""
+        return () if self.blocks.persons else tuple(axis for each in self.columns for axis in each.axes)
 
     @property
     def most(self) -> int:
@@ -327,6 +361,8 @@ class _Work:
         Blocks that become too large by it are divided by chance: each part is a sample of such a block. None where not
         even these keep the promises.
         """
+        if self.blocks.persons:
+            return self._peopled(planes)
         asked = self.method.of_blocks(self.plan.class_models, self.blocks.sensitive)
         if not asked:
             return planes
@@ -334,6 +370,14 @@ class _Work:
         if joined is not None and (large := self._large(joined[1])):
             joined = self._joined(dealt(joined[0], large, self.most, len(self.axes)), asked)
         return None if joined is None or self._large(joined[1]) else joined[0]
+
+    def _peopled(self, planes: Block) -> Block | None:
+        """Take planes away until every block has k persons."""
+        while min((people := self.blocks.sizes(self.axes, planes, persons=True)).values()) < self.k:
+            if isinstance(planes, int):
+                return None
+            planes = without_small(planes, people, self.k)
+        return planes
 
     def _joined(self, planes: Block, asked: Sequence[Model]) -> tuple[Block, dict[int, int]] | None:
         while True:
@@ -361,7 +405,7 @@ def _work(method: BlockMethod, plan: Brief, table: Table) -> _Work | None:
     if table.count() <= max(block, k):
         return None
     read = tuple(dict.fromkeys(name for model in plan.class_models for name in model.capabilities.sensitive))
-    blocks = tables.in_blocks(table, plan.schema.quasi_identifiers, read)
+    blocks = tables.in_blocks(table, plan.schema.quasi_identifiers, read, plan.schema.person)
     if blocks is None:
         return None
     blocks, buckets = method.bucketed(blocks, plan.class_models)
@@ -391,10 +435,12 @@ def _most(block: int) -> int:
 def _release(work: _Work, clustered: ClusteredBlocks, form: BlockForm, asked: Work) -> Made:
     plan, method = work.plan, work.method
     sizes, times = clustered.class_sizes()
+    who = _people(work, clustered)
     counted = {work.records, *(int(found.counts.sum()) for found in work.blocks.leaves.values())}
     counted |= {int(counts.sum()) for counts in work.blocks.totals}
     values = clustered.histograms()
-    judged = [_decisive(model, Classes(sizes=sizes), values) for model in plan.class_models]
+    crowds = Classes(sizes=sizes) if who is None else Classes(sizes=who.after.sizes, persons=who.after.persons)
+    judged = [_decisive(model, crowds, values) for model in plan.class_models]
     _check(plan, judged, counted == {int(sizes @ times)})
     buckets = work.buckets
     views = () if buckets is None else buckets.views(_decisive(buckets.joint, Classes(sizes=sizes), values))
@@ -411,7 +457,7 @@ def _release(work: _Work, clustered: ClusteredBlocks, form: BlockForm, asked: Wo
         judged=tuple(judged),
         views=views,
         before=(*before, *(() if buckets is None else (buckets.event,)), blocked),
-        after=after,
+        after=(*after, *(() if who is None else (who.counted,))),
         work=asked,
     )
     parts, guarantee, notes = form.outcome(run)
@@ -421,8 +467,11 @@ def _release(work: _Work, clustered: ClusteredBlocks, form: BlockForm, asked: Wo
         table=form.shown(run, parts),
         guarantee=replace(guarantee, events=events),
         measures=reported(plan, form.measures(work.errors(sse))),
-        before=reidentification_of_sizes(*tables.class_sizes(work.blocks.table, plan.schema.quasi_identifiers)),
-        after=reidentification_of_sizes(sizes, times),
+        before=_risk(
+            None if who is None else who.before, *tables.class_sizes(work.blocks.table, plan.schema.quasi_identifiers)
+        ),
+        after=_risk(None if who is None else who.after, sizes, times),
+        people=None if who is None else who.risks,
         records=work.records,
         domains=domains_of_schema(plan.schema),
         sensitive_hierarchies=tuple(
@@ -431,6 +480,49 @@ def _release(work: _Work, clustered: ClusteredBlocks, form: BlockForm, asked: Wo
         parts=parts,
         notes=notes,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _People:
+    """The persons of a table, and of the classes that were made of it."""
+
+    column: str
+    before: Crowds
+    after: Crowds
+
+    @property
+    def counted(self) -> Counted:
+        """Say how many persons were released, and how few a class has."""
+        return Counted(
+            column=self.column,
+            records=int(self.after.sizes @ self.after.times),
+            persons=self.after.people,
+            memberships=int(self.after.persons @ self.after.times),
+            smallest=int(self.after.sizes.min()),
+            fewest=int(self.after.persons.min()),
+        )
+
+    @property
+    def risks(self) -> tuple[PeopleRisk, PeopleRisk] | None:
+        """The risk of persons, before and after; None where everybody has one record, and records say all."""
+        if self.counted.persons == self.counted.records:
+            return None
+        return risk_of_crowds(self.before, self.column), risk_of_crowds(self.after, self.column)
+
+
+def _people(work: _Work, clustered: ClusteredBlocks) -> _People | None:
+    person = work.plan.schema.person
+    if person is None:
+        return None
+    before = tables.crowds(work.blocks.table, work.plan.schema.quasi_identifiers, person)
+    return _People(column=person, before=before, after=clustered.crowds())
+
+
+def _risk(found: Crowds | None, sizes: Counts, times: Counts) -> Reidentification:
+    """Return the risk of classes, by their persons where these were counted and somebody has several records."""
+    if found is None or found.people == int(sizes @ times):
+        return reidentification_of_sizes(sizes, times)
+    return reidentification_of_crowds(found)
 
 
 def _decisive(model: Model, sizes: Classes, values: Mapping[str, tuple[Classes, Counts]]) -> Classes:

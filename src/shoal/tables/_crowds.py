@@ -1,0 +1,85 @@
+"""How many persons the classes of a table have, and what the records of a person tell, counted on its engine.
+
+Neither classes nor persons leave the engine: what comes here is how many of them are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.kernels import Counts
+from shoal.tables._engine import key, quiet
+from shoal.tables._profiles import gathered, kinds
+from shoal.tables._table import Table
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+__all__ = ["Crowds", "crowds"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Crowds:
+    """The classes of a table that differ in their numbers, and the persons that differ in their classes."""
+
+    #: The records and the persons of a class, and how many classes have as many of both.
+    sizes: Counts
+    persons: Counts
+    times: Counts
+    #: The numbers of persons of all classes that somebody has records in, and how many persons have the same ones.
+    around: pa.Array = field(repr=False)
+    alike: Counts = field(repr=False)
+    #: The persons whose records, taken together, nobody else has.
+    alone: int
+    #: The records of the person who has most.
+    most: int
+
+    @property
+    def people(self) -> int:
+        """The number of persons."""
+        return int(self.alike.sum())
+
+
+def crowds(table: Table, names: Sequence[str], person: str) -> Crowds:
+    """Count the persons of the classes that some columns make. Cost: O(records log records), on the engine."""
+    import ibis
+
+    records = table.expression
+    with quiet(table.source.name):
+        named = records.select(own=_text([key(records[name]) for name in names]), who=key(records[person]))
+        held = named.group_by(["own", "who"]).aggregate(records=named.count())
+        held = held.mutate(crowd=held.count().over(ibis.window(group_by="own")))
+        classes = held.group_by("own").aggregate(records=held["records"].sum(), persons=held.count())
+        alike = classes.group_by(["records", "persons"]).aggregate(times=classes.count())
+        found = table.engine.fetch(alike.order_by(["records", "persons"]))
+        times, around = kinds(table, gathered(held, ["who"], "crowd"))
+        shown = held.mutate(pair=_text([held["own"], held["records"]]))
+        lists = gathered(shown, ["who"], "pair")
+        profiles = lists.group_by("pairs").aggregate(persons=lists.count())
+        whole = held.group_by("who").aggregate(records=held["records"].sum())
+        (row,) = table.engine.fetch(whole.aggregate(most=whole["records"].max())).to_pylist()
+        (only,) = table.engine.fetch(
+            profiles.aggregate(alone=(profiles["persons"] == 1).cast("int64").sum())
+        ).to_pylist()
+    return Crowds(
+        sizes=found["records"].to_numpy().astype(np.int64),
+        persons=found["persons"].to_numpy().astype(np.int64),
+        times=found["times"].to_numpy().astype(np.int64),
+        around=around,
+        alike=times,
+        alone=int(only["alone"] or 0),
+        most=int(row["most"]),
+    )
+
+
+def _text(columns: Sequence[Any]) -> ir.StringValue:
+    """Return values as one text, which tells them apart: each has its length before it."""
+    texts = [column.cast("string") for column in columns]
+    parts = [(text.length().cast("string") + ":" + text).fill_null("-") for text in texts]
+    return reduce(lambda left, right: left + right, parts)
