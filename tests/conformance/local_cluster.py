@@ -28,7 +28,7 @@ from shoal.tables._spark import SparkEngine
 
 ROWS = 40_000
 RELEASE = "spark, 1 % [ü] y=1"  # a name that Spark would read otherwise
-PHASES = ("encode", "sort", "write", "copy", "figures", "verify", "persons")
+PHASES = ("encode", "sort", "write", "copy", "figures", "verify", "persons", "blocks")
 
 
 def main(folder: Path) -> None:
@@ -68,6 +68,7 @@ def _released(session: Any, folder: Path) -> dict[str, Any]:
     deaths.arm("verify")
     told["verified"] = shoal.verify(folder / RELEASE, spark=session).passed
     told |= _of_persons(session, source, rows, folder)
+    told["died in a block"] = _error(lambda: _exchanged(session, source, folder / "lost"))
     told["deaths"] = deaths.happened()
     return told
 
@@ -131,7 +132,7 @@ def _parted(session: Any, source: Any, folder: Path) -> bool:
 
 
 def _bucketized(session: Any, source: Any, folder: Path) -> dict[str, Any]:
-    """Give every class its share of every town, of which one has nine records of ten; and try to collect the records."""
+    """Give every class its share of every town, of which one has nine records of ten; and try to collect them."""
     _bucketize.BLOCK = 12_000
     pay = Attribute(name="pay", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC)
     town = Attribute(name="town", role=Role.SENSITIVE)
@@ -232,13 +233,14 @@ class _Deaths:
         self.folder = folder
         self.folder.mkdir()
         place, kill, arm = str(self.folder), _kill, self.arm
+        by_group = SparkEngine.by_group
         view, write_part, copy = SparkEngine.view, _sites._write_part, _sites._write_csv
         gather, write, profiled = release.gather, _sites.Executors.write, _encode.profiled
 
         def deadly(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for number, batch in enumerate(batches):
                 if not number:
-                    kill(place, *PHASES[:2], *PHASES[4:])
+                    kill(place, *PHASES[:2], *PHASES[4:7])
                 yield batch
 
         def written(attempts: str, token: str, batches: Iterator[pa.RecordBatch]) -> Any:
@@ -264,6 +266,15 @@ class _Deaths:
             arm("persons")
             return profiled(*given)
 
+        def dividing(self: Any, rows: Any, group: str, order: str, function: Any, types: str) -> Any:
+            def dying(block: pa.Table) -> pa.Table:
+                kill(place, "blocks")
+                return function(block)
+
+            arm("blocks")
+            return by_group(self, rows, group, order, dying, types)
+
+        SparkEngine.by_group = dividing
         _encode.profiled = persons
         SparkEngine.view = lambda self, frame: view(self, frame.mapInArrow(deadly, frame.schema))
         _sites._write_part, _sites._write_csv = written, copied

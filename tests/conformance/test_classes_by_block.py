@@ -239,3 +239,24 @@ def test_every_class_has_k_persons_all_of_whose_records_are_in_one_block(put: Pu
     assert [promise.unit for promise in release.guarantee.promises] == ["person"]
     assert release.guarantee.promises[0].statement == inside.guarantee.promises[0].statement
     assert [event.name for event in release.guarantee.events] == [event.name for event in inside.guarantee.events]
+
+
+def test_columns_are_grouped_on_a_sample_of_the_records(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    encode = tables.encode_records
+
+    def looked(table: shoal.Table, **options: Any) -> Any:
+        found = encode(table, **options)
+        assert 200 < len(found) < 400
+        return found
+
+    monkeypatch.setattr(tables, "encode_records", looked)
+    monkeypatch.setattr("shoal.methods.classes._slice.LOOKED_AT", 300)
+    rows = _patients().drop(["weight"])
+    doubled = rows.append_column("home", pa.array([f"near {town}" for town in rows["town"].to_pylist()]))
+    home = Attribute(name="home", role=Role.QUASI_IDENTIFIER)
+    schema = Schema(attributes=(SCHEMA.attributes[0], *SCHEMA.attributes[2:], home))
+    table = shoal.read(spark.createDataFrame(doubled).repartition(3)).with_schema(schema)
+    release = shoal.anonymize(table, KAnonymity(K), method=shoal.Slice(size=2))
+    (sliced,) = [event for event in release.guarantee.events if event.name == "sliced"]
+    assert any({*group} == {"town", "home"} for group in sliced.groups)
+    assert release.records == RECORDS

@@ -40,7 +40,7 @@ def test_a_release_comes_out_whole_though_an_executor_dies_in_every_phase(
     cluster: tuple[Path, dict[str, Any]],
 ) -> None:
     folder, told = cluster
-    assert told["deaths"] == ["encode", "sort", "write", "copy", "figures", "verify", "persons"]
+    assert told["deaths"] == ["encode", "sort", "write", "copy", "figures", "verify", "persons", "blocks"]
     assert told["verified"]
     assert shoal.verify(folder / RELEASE).passed  # by DuckDB, report and summary included
     spark, duckdb = (pq.read_table(folder / engine / "data.parquet") for engine in (RELEASE, "duckdb"))
@@ -205,3 +205,11 @@ def test_executors_put_all_records_of_a_person_into_one_block(
     (counted,) = [step for step in steps if step["step"] == "counted"]
     assert counted["persons"] == 20_000
     assert counted["memberships"] == sum(len(own) for own in classes.values())
+
+
+def test_records_that_were_lost_with_an_executor_are_one_error_and_no_release(
+    cluster: tuple[Path, dict[str, Any]],
+) -> None:
+    folder, told = cluster
+    assert "Spark" in told["died in a block"]
+    assert not (folder / "lost").exists()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow.compute as pc
 
 from shoal import tables
 from shoal.kernels import Counts, Floats, Mask
@@ -105,13 +104,9 @@ def risk_of_classes(found: Frequencies, labels: Counts, column: str | None) -> P
 
 def risk_of_crowds(found: Crowds, column: str) -> PeopleRisk:
     """As `risk_of_classes`, of classes that were counted on their engine; not for households."""
-    with np.errstate(divide="ignore"):
-        missed = np.log1p(-1 / found.around.flatten().to_numpy())
-    owners = pc.list_parent_indices(found.around).to_numpy()
-    of_persons: Floats = np.bincount(owners, weights=missed, minlength=len(found.alike)).astype(np.float64)
     return PeopleRisk(
         records=_of_records(found.persons, found.sizes * found.times),
-        persons=unit_risk(of_persons, found.alike),
+        persons=UnitRisk(number=found.people, highest=found.highest, mean=found.mean, certain=found.certain),
         households=None,
         trajectories=found.alone,
         column=column,

@@ -11,6 +11,7 @@ from ._by_block import Coordinate as Coordinate
 from ._by_block import DraftedBlocks as DraftedBlocks
 from ._by_block import Plane as Plane
 from ._by_block import in_blocks as in_blocks
+from ._by_block import sampled as sampled
 from ._by_record import EncodedRecords as EncodedRecords
 from ._by_record import encode_records as encode_records
 from ._by_record import join_classes as join_classes

@@ -37,6 +37,7 @@ __all__ = [
     "DraftedBlocks",
     "Plane",
     "in_blocks",
+    "sampled",
 ]
 
 Points = npt.NDArray[np.float64]
@@ -453,6 +454,16 @@ def in_blocks(
         totals=tuple(counts for _, _, counts in secrets),
         persons=person is not None,
     )
+
+
+def sampled(table: Table, most: int) -> Table:
+    """Return about so many records of a table on Spark, chosen by a hash of their numbers; other tables as they are."""
+    records = table.count() if isinstance(table.engine, SparkEngine) else 0
+    if records <= most:
+        return table
+    table = numbered(table)
+    with quiet(table.source.name):
+        return replace(table, expression=table.expression.filter(_hashed(table.expression[ROW], 0) < most / records))
 
 
 def _values(table: Table, schema: Schema, name: str) -> tuple[pa.Table, SensitiveAttribute, Counts]:

@@ -1,21 +1,20 @@
 """How many persons the classes of a table have, and what the records of a person tell, counted on its engine.
 
-Neither classes nor persons leave the engine: what comes here is how many of them are alike.
+Neither classes nor persons leave the engine: what comes here are figures, and how many classes have the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from shoal.kernels import Counts
 from shoal.tables._engine import key, quiet
-from shoal.tables._profiles import gathered, kinds
+from shoal.tables._profiles import gathered
 from shoal.tables._table import Table
 
 if TYPE_CHECKING:
@@ -26,24 +25,23 @@ __all__ = ["Crowds", "crowds"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Crowds:
-    """The classes of a table that differ in their numbers, and the persons that differ in their classes."""
+    """The classes of a table that differ in their numbers, and figures of the persons."""
 
     #: The records and the persons of a class, and how many classes have as many of both.
     sizes: Counts
     persons: Counts
     times: Counts
-    #: The numbers of persons of all classes that somebody has records in, and how many persons have the same ones.
-    around: pa.Array = field(repr=False)
-    alike: Counts = field(repr=False)
+    #: The number of persons.
+    people: int
+    #: The highest chance that a person is found, that of all on average, and how many are found for certain: for every
+    #: class with records of a person an intruder names one person of the class, each with the same chance.
+    highest: float
+    mean: float
+    certain: int
     #: The persons whose records, taken together, nobody else has.
     alone: int
     #: The records of the person who has most.
     most: int
-
-    @property
-    def people(self) -> int:
-        """The number of persons."""
-        return int(self.alike.sum())
 
 
 def crowds(table: Table, names: Sequence[str], person: str) -> Crowds:
@@ -58,12 +56,10 @@ def crowds(table: Table, names: Sequence[str], person: str) -> Crowds:
         classes = held.group_by("own").aggregate(records=held["records"].sum(), persons=held.count())
         alike = classes.group_by(["records", "persons"]).aggregate(times=classes.count())
         found = table.engine.fetch(alike.order_by(["records", "persons"]))
-        times, around = kinds(table, gathered(held, ["who"], "crowd"))
         shown = held.mutate(pair=_text([held["own"], held["records"]]))
         lists = gathered(shown, ["who"], "pair")
         profiles = lists.group_by("pairs").aggregate(persons=lists.count())
-        whole = held.group_by("who").aggregate(records=held["records"].sum())
-        (row,) = table.engine.fetch(whole.aggregate(most=whole["records"].max())).to_pylist()
+        (row,) = table.engine.fetch(_of_persons(held)).to_pylist()
         (only,) = table.engine.fetch(
             profiles.aggregate(alone=(profiles["persons"] == 1).cast("int64").sum())
         ).to_pylist()
@@ -71,10 +67,29 @@ def crowds(table: Table, names: Sequence[str], person: str) -> Crowds:
         sizes=found["records"].to_numpy().astype(np.int64),
         persons=found["persons"].to_numpy().astype(np.int64),
         times=found["times"].to_numpy().astype(np.int64),
-        around=around,
-        alike=times,
+        people=int(row["people"]),
+        highest=float(row["highest"]),
+        mean=float(row["mean"]),
+        certain=int(row["certain"]),
         alone=int(only["alone"] or 0),
         most=int(row["most"]),
+    )
+
+
+def _of_persons(held: ir.Table) -> ir.Table:
+    """Return figures of the persons of pairs of class and person."""
+    sure = held["crowd"] == 1
+    missed = (1.0 - 1.0 / sure.ifelse(2, held["crowd"])).ln()
+    each = held.group_by("who").aggregate(
+        missed=sure.ifelse(0.0, missed).sum(), sure=sure.cast("int64").max(), records=held["records"].sum()
+    )
+    risk = (each["sure"] == 1).ifelse(1.0, 1.0 - each["missed"].exp())
+    return each.aggregate(
+        people=each.count(),
+        highest=risk.max(),
+        mean=risk.mean(),
+        certain=each["sure"].sum(),
+        most=each["records"].max(),
     )
 
 
