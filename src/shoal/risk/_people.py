@@ -8,7 +8,7 @@ import numpy as np
 
 from shoal import tables
 from shoal.kernels import Counts, Floats, Mask
-from shoal.tables import Crowds, Frequencies, Table
+from shoal.tables import CrowdCounts, Frequencies, Table
 
 __all__ = ["PeopleRisk", "UnitRisk", "people_risk", "risk_of_classes", "risk_of_crowds", "unit_risk"]
 
@@ -102,7 +102,7 @@ def risk_of_classes(found: Frequencies, labels: Counts, column: str | None) -> P
     )
 
 
-def risk_of_crowds(found: Crowds, column: str) -> PeopleRisk:
+def risk_of_crowds(found: CrowdCounts, column: str) -> PeopleRisk:
     """As `risk_of_classes`, of classes that were counted on their engine; not for households."""
     return PeopleRisk(
         records=_of_records(found.persons, found.sizes * found.times),

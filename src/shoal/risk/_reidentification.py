@@ -12,7 +12,7 @@ from shoal.errors import DataError, SchemaError
 from shoal.risk._boxes import totals_in
 from shoal.risk._pair import Pair
 from shoal.schema import Schema
-from shoal.tables import Classes, Crowds, Table
+from shoal.tables import Classes, CrowdCounts, Table
 
 __all__ = [
     "ClassSizes",
@@ -121,7 +121,7 @@ def reidentification_of_sizes(sizes: npt.NDArray[np.int64], times: npt.NDArray[n
     )
 
 
-def reidentification_of_crowds(found: Crowds) -> Reidentification:
+def reidentification_of_crowds(found: CrowdCounts) -> Reidentification:
     """Measure the risk of classes whose persons were counted on their engine."""
     return _of_persons(reidentification_of_sizes(found.sizes, found.times), found.sizes, found.persons, found.times)
 

@@ -36,7 +36,7 @@ from ._counting import numbers as numbers
 from ._counting import ordered as ordered
 from ._counting import records_from as records_from
 from ._counting import repeat as repeat
-from ._crowds import Crowds as Crowds
+from ._crowds import CrowdCounts as CrowdCounts
 from ._crowds import crowds as crowds
 from ._encode import encode as encode
 from ._engine import ROW as ROW

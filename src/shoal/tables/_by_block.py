@@ -17,7 +17,7 @@ from shoal.tables._apply import look_up
 from shoal.tables._classes import Classes, ClassHistogram, SensitiveAttribute
 from shoal.tables._columns import by_value, column_hierarchies, distinct_tuples, sensitive_codes
 from shoal.tables._counting import class_sizes
-from shoal.tables._crowds import Crowds, crowds
+from shoal.tables._crowds import CrowdCounts, crowds
 from shoal.tables._engine import ROW, builtin, key, quiet, sorted_by_values
 from shoal.tables._keyed import check_identifiers, pseudonyms
 from shoal.tables._profiles import gathered, kinds
@@ -340,7 +340,7 @@ class ClusteredBlocks:
         """Return the different sizes of the released classes, and how many classes have each."""
         return class_sizes(replace(self.blocks.table, expression=self.rows), list(self.keys))
 
-    def crowds(self) -> Crowds:
+    def crowds(self) -> CrowdCounts:
         """Return how many persons the released classes have, and what the records of a person tell."""
         return crowds(replace(self.blocks.table, expression=self.rows), self.keys, "who")
 

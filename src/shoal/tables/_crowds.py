@@ -20,11 +20,11 @@ from shoal.tables._table import Table
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["Crowds", "crowds"]
+__all__ = ["CrowdCounts", "crowds"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Crowds:
+class CrowdCounts:
     """The classes of a table that differ in their numbers, and figures of the persons."""
 
     #: The records and the persons of a class, and how many classes have as many of both.
@@ -44,7 +44,7 @@ class Crowds:
     most: int
 
 
-def crowds(table: Table, names: Sequence[str], person: str) -> Crowds:
+def crowds(table: Table, names: Sequence[str], person: str) -> CrowdCounts:
     """Count the persons of the classes that some columns make. Cost: O(records log records), on the engine."""
     import ibis
 
@@ -63,7 +63,7 @@ def crowds(table: Table, names: Sequence[str], person: str) -> Crowds:
         (only,) = table.engine.fetch(
             profiles.aggregate(alone=(profiles["persons"] == 1).cast("int64").sum())
         ).to_pylist()
-    return Crowds(
+    return CrowdCounts(
         sizes=found["records"].to_numpy().astype(np.int64),
         persons=found["persons"].to_numpy().astype(np.int64),
         times=found["times"].to_numpy().astype(np.int64),

@@ -26,7 +26,7 @@ from shoal.methods.classes._partition import Partition, permutation_within
 from shoal.methods.classes._promises import achieved, stated
 from shoal.methods.classes._promises_closeness import ViewPrivacy
 from shoal.methods.classes._promises_exchange import Exchanged
-from shoal.methods.classes._run import bucket_column
+from shoal.methods.classes._run import ReleasedColumns, bucket_column
 from shoal.methods.classes._typical import Errors
 from shoal.models import Classes, MultiplicativeCloseness
 from shoal.schema import Kind, Role, Schema
@@ -53,7 +53,7 @@ class BlockBuckets:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BlockRun:
+class BlockRun(ReleasedColumns):
     """What the driver knows of classes that executors made."""
 
     plan: Brief
@@ -88,16 +88,6 @@ class BlockRun:
             smallest=int(self.sizes.min()),
             largest=int(self.sizes.max()),
         )
-
-    @property
-    def identifying(self) -> tuple[str, ...]:
-        """The released columns that tell who somebody is."""
-        return tuple(name for name in released_columns(self.schema) if self.schema[name].role.tells_who)
-
-    @property
-    def confidential(self) -> tuple[str, ...]:
-        """All other released columns."""
-        return tuple(name for name in released_columns(self.schema) if name not in self.identifying)
 
     def described(self, names: Sequence[str]) -> tuple[Column, ...]:
         """Return what a checker must know of columns."""

@@ -139,15 +139,15 @@ class Bucketize(BlockMethod):
 
     def partition_block(self, block: BlockRecords) -> Partition:
         """Make classes that are close to the block by what its own distance from the table leaves of the factor."""
-        _, t = _closest(block.models)
-        numbers, every = block.codes[:, -1], block.totals[block.sensitive[-1].name]
+        _, t = _closest(block.task.models)
+        numbers, every = block.codes[:, -1], block.totals[block.task.sensitive[-1].name]
         shares = [
             Fraction(int(mine) * int(every.sum()), len(numbers) * int(other))
             for mine, other in zip(np.bincount(numbers, minlength=len(every)), every, strict=True)
         ]
         # p / q <= t where p / r <= t / f and r / q <= f; and the same the other way round
         left = t / max(max(share, 1 / share) for share in shares)
-        return bucketize_points(block.places, numbers, left, block.k, class_size=self.class_size)
+        return bucketize_points(block.places, numbers, left, block.task.k, class_size=self.class_size)
 
 
 def _closest(models: Sequence[Model]) -> tuple[tuple[str, ...], Fraction]:

@@ -40,7 +40,7 @@ from shoal.tables import (
     Blocks,
     ClusteredBlocks,
     Coordinate,
-    Crowds,
+    CrowdCounts,
     DraftedBlocks,
     SensitiveAttribute,
     Table,
@@ -104,24 +104,26 @@ class BlockMethod(PartitionMethod):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BlockRecords:
-    """The records of one block: where they lie, and what their sensitive values are."""
+    """The records of one block, and what is asked of their classes."""
 
+    task: BlockTask
+    #: Where they lie, and the codes of their sensitive values.
     places: Floats
-    k: int
-    #: Promises about sensitive attributes, these, the codes of the records, and how often every value occurs in the
-    #: whole table.
-    models: tuple[Model, ...]
-    sensitive: tuple[SensitiveAttribute, ...]
     codes: Integers
-    totals: Mapping[str, Counts]
     #: The person of every record, all of whose records are in this block; None where everybody has one.
-    persons: Integers | None = None
+    persons: Integers | None
+
+    @property
+    def totals(self) -> dict[str, Counts]:
+        """How often every sensitive value occurs in the whole table."""
+        names = [attribute.name for attribute in self.task.sensitive]
+        return dict(zip(names, self.task.totals, strict=True))
 
     def microaggregated(self, strategy: Strategy, clusters: Callable[[int], Partition] | None = None) -> Partition:
         """Return homogeneous classes of the least size that keep the promises; see `microaggregate_points`."""
-        models = (KAnonymity(self.k), *self.models)
+        models = (KAnonymity(self.task.k), *self.task.models)
         return microaggregate_points(
-            self.places, self.sensitive, self.codes, models, strategy, clusters, self.persons, totals=self.totals
+            self.places, self.task.sensitive, self.codes, models, strategy, clusters, self.persons, totals=self.totals
         )
 
 
@@ -147,15 +149,11 @@ class BlockTask:
         return self._released(rows, numbers, partition, self._first(rows) + partition.labels.astype(np.int64))
 
     def _records(self, rows: pa.Table, numbers: list[Floats]) -> BlockRecords:
-        names = [attribute.name for attribute in self.sensitive]
-        codes = [rows[f"s{j}"].to_numpy() for j in range(len(names))]
+        codes = [rows[f"s{j}"].to_numpy() for j in range(len(self.sensitive))]
         return BlockRecords(
+            task=self,
             places=self._places(numbers),
-            k=self.k,
-            models=self.models,
-            sensitive=self.sensitive,
             codes=np.stack(codes, axis=1) if codes else np.empty((rows.num_rows, 0), np.int32),
-            totals=dict(zip(names, self.totals, strict=True)),
             persons=_numbers_of(rows["who"]) if "who" in rows.column_names else None,
         )
 
@@ -277,7 +275,6 @@ class _Work:
     plan: Brief
     method: BlockMethod
     block: int
-    table: Table
     blocks: Blocks
     records: int
     columns: tuple[BlockColumn, ...]
@@ -416,15 +413,7 @@ def _work(method: BlockMethod, plan: Brief, table: Table) -> _Work | None:
     if columns is None or records < k:
         return None
     return _Work(
-        plan=plan,
-        method=method,
-        block=block,
-        table=table,
-        blocks=blocks,
-        records=records,
-        columns=columns,
-        k=k,
-        buckets=buckets,
+        plan=plan, method=method, block=block, blocks=blocks, records=records, columns=columns, k=k, buckets=buckets
     )
 
 
@@ -461,7 +450,7 @@ def _release(work: _Work, clustered: ClusteredBlocks, form: BlockForm, asked: Wo
         work=asked,
     )
     parts, guarantee, notes = form.outcome(run)
-    events = (*preparation(plan.schema, work.table), *guarantee.events, Ordered())
+    events = (*preparation(plan.schema, work.blocks.table), *guarantee.events, Ordered())
     return Made(
         plan=plan,
         table=form.shown(run, parts),
@@ -487,8 +476,8 @@ class _People:
     """The persons of a table, and of the classes that were made of it."""
 
     column: str
-    before: Crowds
-    after: Crowds
+    before: CrowdCounts
+    after: CrowdCounts
 
     @property
     def counted(self) -> Counted:
@@ -518,7 +507,7 @@ def _people(work: _Work, clustered: ClusteredBlocks) -> _People | None:
     return _People(column=person, before=before, after=clustered.crowds())
 
 
-def _risk(found: Crowds | None, sizes: Counts, times: Counts) -> Reidentification:
+def _risk(found: CrowdCounts | None, sizes: Counts, times: Counts) -> Reidentification:
     """Return the risk of classes, by their persons where these were counted and somebody has several records."""
     if found is None or found.people == int(sizes @ times):
         return reidentification_of_sizes(sizes, times)

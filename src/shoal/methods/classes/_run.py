@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
@@ -32,6 +33,7 @@ __all__ = [
     "Form",
     "Formed",
     "RandomizedColumns",
+    "ReleasedColumns",
     "bucket_codes",
     "bucket_column",
     "checked",
@@ -84,8 +86,29 @@ class Formed:
     errors: Errors = field(default_factory=Errors)
 
 
+class ReleasedColumns(ABC):
+    """The columns of a release: those that tell who somebody is, and all others."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def schema(self) -> Schema:
+        """What the columns mean."""
+
+    @property
+    def identifying(self) -> tuple[str, ...]:
+        """The released columns that tell who somebody is."""
+        return tuple(name for name in released_columns(self.schema) if self.schema[name].role.tells_who)
+
+    @property
+    def confidential(self) -> tuple[str, ...]:
+        """All other released columns."""
+        return tuple(name for name in released_columns(self.schema) if name not in self.identifying)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ClassRun:
+class ClassRun(ReleasedColumns):
     """What all forms of a release are made from."""
 
     plan: Brief
@@ -115,16 +138,6 @@ class ClassRun:
     def crowd(self) -> int:
         """Among how many people a record hides at least."""
         return int(self.readings[-1].crowds.min())
-
-    @property
-    def identifying(self) -> tuple[str, ...]:
-        """The released columns that tell who somebody is."""
-        return tuple(name for name in released_columns(self.schema) if self.schema[name].role.tells_who)
-
-    @property
-    def confidential(self) -> tuple[str, ...]:
-        """All other released columns."""
-        return tuple(name for name in released_columns(self.schema) if name not in self.identifying)
 
     def described(self, names: Sequence[str]) -> tuple[Column, ...]:
         """Return what a checker must know of columns."""
