@@ -178,6 +178,8 @@ def _lack(raised: Exception) -> tuple[str, str | None] | None:
             "raise it and the driver's memory, or use a method and promises whose work stays on the executors: "
             "docs/how-to/use-spark.md lists them",
         )
+    if "Checkpoint block" in text:
+        return "an executor of Spark died, and records that it had stored were lost with it", "try again"
     if kind == "OutOfMemoryException" or isinstance(raised, MemoryError) or "OutOfMemoryError" in text:
         return "there is not enough memory", "raise the limit, for example SHOAL_MEMORY=8GB"
     said = _said(text, _MACHINE)
