@@ -168,20 +168,23 @@ def test_values_are_exchanged_between_near_people_of_a_block(put: Put, tmp_path:
     assert again != released
 
 
-@pytest.mark.parametrize("form", ["microaggregated", "anatomy"])
+@pytest.mark.parametrize("form", ["microaggregated", "anatomy", "permuted"])
 def test_every_class_of_a_block_has_its_share_of_every_bucket(put: Put, tmp_path: Path, form: Any) -> None:
     """Two columns become buckets together, made of the values of the whole table, as in memory."""
     rows = _patients()
     pay = pa.array((rows["age"].to_numpy() // 10 * 100 + rows["number"].to_numpy() % 9 * 50).astype(float))
-    schema = Schema(attributes=(*SCHEMA.attributes[:4], _numeric("pay", Role.SENSITIVE)))
-    paid = rows.drop(["number"]).append_column("pay", pay)
+    schema = Schema(attributes=(*SCHEMA.attributes, _numeric("pay", Role.SENSITIVE)))
+    paid = rows.append_column("pay", pay)
     asked = (KAnonymity(K), MultiplicativeCloseness("illness", 3), MultiplicativeCloseness("pay", 2))
     method = shoal.Bucketize(form=form)
     inside = shoal.anonymize(shoal.read(paid).with_schema(schema), *asked, method=method)
     release = shoal.anonymize(put(paid, schema), *asked, method=method)
     assert _blocked(release).blocks > 2
     folder = _verified(release, tmp_path / "release")
-    released = pq.read_table(folder / ("data.parquet" if form == "microaggregated" else "confidential.parquet"))
+    released = pq.read_table(folder / ("data.parquet" if form != "anatomy" else "confidential.parquet"))
+    if form == "permuted":
+        _exchanged_buckets(rows, released, release, inside)
+        return
     names = QUASI if form == "microaggregated" else ("class",)
     buckets = [*zip(released["illness"].to_pylist(), released["pay"].to_pylist(), strict=True)]
     classes: defaultdict[Any, Counter[Any]] = defaultdict(Counter)
@@ -260,3 +263,24 @@ def test_columns_are_grouped_on_a_sample_of_the_records(spark: Any, monkeypatch:
     (sliced,) = [event for event in release.guarantee.events if event.name == "sliced"]
     assert any({*group} == {"town", "home"} for group in sliced.groups)
     assert release.records == RECORDS
+
+
+def _exchanged_buckets(rows: pa.Table, released: pa.Table, release: shoal.Release, inside: shoal.Release) -> None:
+    """Check a release whose classes nobody sees: all but the quasi-identifiers moved, together with their buckets."""
+    here = inside.table.to_arrow()
+    ours, theirs = (
+        {row["number"]: (row["illness"], row["pay"]) for row in each.to_pylist()} for each in (released, here)
+    )
+    assert ours == theirs
+    own = dict(zip(rows["weight"].to_pylist(), rows["number"].to_pylist(), strict=True))
+    moved = [own[row["weight"]] != row["number"] for row in released.to_pylist()]
+    assert RECORDS / 2 < sum(moved) < RECORDS
+    hidden, listed = (
+        next(promise.exact for promise in each.guarantee.promises if promise.model == "hidden-classes")
+        for each in (release, inside)
+    )
+    assert hidden is not None
+    assert listed is not None
+    assert {tuple(label) for label in hidden["labels"]} == {tuple(label) for label in listed["labels"]}
+    assert sum(times * sum(counts) for times, *counts in hidden["histograms"]) == RECORDS
+    assert min(sum(counts) for _, *counts in hidden["histograms"]) >= K

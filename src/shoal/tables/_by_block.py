@@ -384,12 +384,19 @@ class ClusteredBlocks:
     def exchanged(self, names: Sequence[str], moved: Sequence[str], *, key: bytes | None) -> Table:
         """Return the released table: ``moved`` columns come, together, from the record that is called ``other``."""
         table = self.blocks.table
-        replaced = {name: f"moved{i}" for i, name in enumerate(moved)}
         with quiet(table.source.name):
-            theirs = {place: table.expression[name] for name, place in replaced.items()}
+            labelled, replaced = self._relabelled(self.rows)
+            stay = {name: f"moved{i}" for i, name in enumerate(moved) if name not in replaced}
+            theirs = {place: table.expression[name] for name, place in stay.items()}
             given = table.engine.apart(table.expression.select(giver=table.expression[ROW], **theirs))
             rows = self.rows.inner_join(given, [self.rows["other"] == given["giver"]])
-        return _release_joined(table, rows, names, replaced, key=key)
+            if replaced:
+                labels = labelled.select(
+                    labelled=labelled["record"], **{each: labelled[each] for each in replaced.values()}
+                )
+                labels = table.engine.apart(labels)
+                rows = rows.inner_join(labels, [rows["other"] == labels["labelled"]])
+        return _release_joined(table, rows, names, stay | replaced, key=key)
 
     def with_classes(self, parts: Sequence[Sequence[str]], link: str, *, key: bytes | None) -> list[Table]:
         """Return tables of some columns each, and first in each the class of every record, numbered from 1 on."""

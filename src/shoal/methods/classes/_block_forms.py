@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +25,7 @@ from shoal.methods.classes._events import Bucketized, Classed, Permuted, Separat
 from shoal.methods.classes._forms import CONFIDENTIAL, IDENTIFYING, VIEW, Outcome, free_name, joined_view
 from shoal.methods.classes._partition import Partition, permutation_within
 from shoal.methods.classes._promises import achieved, stated
-from shoal.methods.classes._promises_closeness import ViewPrivacy
+from shoal.methods.classes._promises_closeness import HiddenClasses, ViewPrivacy
 from shoal.methods.classes._promises_exchange import Exchanged
 from shoal.methods.classes._run import ReleasedColumns, bucket_column
 from shoal.methods.classes._typical import Errors
@@ -45,11 +46,26 @@ class BlockBuckets:
 
     event: Bucketized
     joint: MultiplicativeCloseness
+    #: The labels of every combination of buckets, by its number.
+    labels: tuple[tuple[str, ...], ...]
+
+    def factor(self, classes: Classes) -> Fraction:
+        """Return the t that classes keep with the buckets of all columns, rounded up."""
+        found = achieved(self.joint, self.joint.achieved(classes))
+        return fraction(found.parameters()["t"])  # type: ignore[arg-type]
 
     def views(self, classes: Classes) -> tuple[Promise, ...]:
         """Say what closeness is as differential privacy, given the classes with the buckets of all columns."""
-        found = achieved(self.joint, self.joint.achieved(classes))
-        return (ViewPrivacy(columns=self.event.columns, t=fraction(found.parameters()["t"])).promise(),)  # type: ignore[arg-type]
+        return (ViewPrivacy(columns=self.event.columns, t=self.factor(classes)).promise(),)
+
+    def hidden(self, classes: Classes, alike: Classes, times: Counts) -> Promise:
+        """List the different histograms of classes that are not published, and how many have each."""
+        histogram = alike.histogram(self.joint.attribute)
+        counts = np.zeros((len(alike), len(self.labels)), dtype=np.int64)
+        counts[np.repeat(np.arange(len(alike)), np.diff(histogram.offsets)), histogram.codes] = histogram.counts
+        promise = HiddenClasses(columns=self.event.columns, k=int(alike.sizes.min()), t=self.factor(classes))
+        rows = np.concatenate([times[:, None], counts], axis=1)[np.lexsort(counts.T[::-1])]
+        return promise.with_classes(self.labels, rows.tolist(), Words(alike=False))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,8 +81,9 @@ class BlockRun(ReleasedColumns):
     times: Counts
     #: For every promise the classes that decide it.
     judged: tuple[Classes, ...]
-    #: What buckets promise besides.
+    #: What buckets promise besides, and of classes that nobody sees.
     views: tuple[Promise, ...]
+    hidden: tuple[Promise, ...]
     #: Steps before the classes were made, and what there is to say of them afterwards.
     before: tuple[Event, ...]
     after: tuple[Event, ...]
@@ -212,10 +229,11 @@ class Exchanging(BlockForm):
         moved, cryptographic = run.confidential, run.work.source.cryptographic
         table = run.clustered.exchanged(released_columns(run.schema), moved, key=run.work.key)
         linked = Exchanged(k=int(run.sizes.min()), intruder="uninformed", columns=moved)
-        promise = linked.promise(Words(group="cluster", alike=False), cryptographic=cryptographic)
+        exchanged = (linked.promise(Words(group="cluster", alike=False), cryptographic=cryptographic),)
+        promises = (*run.hidden, *run.views) if run.hidden else exchanged
         events = (*run.before, run.classed, Permuted(columns=moved))
         drawn = randomness(cryptographic=cryptographic)
-        return run.one_table(table, Guarantee(promises=(promise,), events=events, randomness=drawn))
+        return run.one_table(table, Guarantee(promises=promises, events=events, randomness=drawn))
 
 
 class Separating(BlockForm):

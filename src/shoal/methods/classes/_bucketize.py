@@ -113,7 +113,7 @@ class Bucketize(BlockMethod):
     def block_rows(self, models: Sequence[Model]) -> int:
         """Return the records of a block: its classes are made for closeness and for sizes, and for nothing else."""
         alone = all(model.capabilities.factor is not None or model.capabilities.decided_by_size for model in models)
-        return BLOCK if self.form in ("microaggregated", "anatomy") and alone else 0
+        return BLOCK if self.form != "generalized" and alone else 0
 
     def of_blocks(self, models: Sequence[Model], sensitive: Sequence[SensitiveAttribute]) -> tuple[Model, ...]:
         """Ask of every block that its buckets are close to those of the table, with most of the factor to spare."""
@@ -128,14 +128,15 @@ class Bucketize(BlockMethod):
         buckets = make_buckets(attributes, tuples, self._most(t), counts)
         released = bucket_codes(attributes, buckets)
         own = np.stack([codes for _, codes in released], axis=1).astype(np.int32)
-        number, _ = group(own)
+        number, firsts = group(own)
         joint = free_name("bucket", [attribute.name for attribute in blocks.sensitive])
         together = SensitiveAttribute(name=joint, size=int(number.max()) + 1, ordered=False)
         codes = np.concatenate([own, number[:, None]], axis=1)
         sizes = np.bincount(buckets.numbers, weights=counts).astype(np.int64)
         event = Bucketized(columns=names, buckets=len(sizes), sizes=tuple(sizes.tolist()))
         made = blocks.recoded(names, (tuples, counts), [*(each for each, _ in released), together], codes)
-        return made, BlockBuckets(event=event, joint=MultiplicativeCloseness(joint, t))
+        labels = tuple(tuple(row[buckets.numbers[first]] for row in buckets.labels) for first in firsts)
+        return made, BlockBuckets(event=event, joint=MultiplicativeCloseness(joint, t), labels=labels)
 
     def partition_block(self, block: BlockRecords) -> Partition:
         """Make classes that are close to the block by what its own distance from the table leaves of the factor."""

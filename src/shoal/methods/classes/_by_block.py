@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from shoal import tables
 from shoal.errors import RequirementError
-from shoal.guarantees import Counted, Event, Ordered
+from shoal.guarantees import Counted, Event, Ordered, Promise
 from shoal.kernels import Counts, Floats, Integers
 from shoal.methods._preparation import check_key, domains_of_schema, preparation
 from shoal.methods.base import Made, Work
@@ -432,7 +432,11 @@ def _release(work: _Work, clustered: ClusteredBlocks, form: BlockForm, asked: Wo
     judged = [_decisive(model, crowds, values) for model in plan.class_models]
     _check(plan, judged, counted == {int(sizes @ times)})
     buckets = work.buckets
-    views = () if buckets is None else buckets.views(_decisive(buckets.joint, Classes(sizes=sizes), values))
+    together = None if buckets is None else _decisive(buckets.joint, Classes(sizes=sizes), values)
+    views = () if buckets is None or together is None else buckets.views(together)
+    hidden: tuple[Promise, ...] = ()
+    if buckets is not None and together is not None and method.form == "permuted":
+        hidden = (buckets.hidden(together, *values[buckets.joint.attribute]),)
     number, largest, sse = clustered.summary()
     before, after = method.steps(work.attributes)
     blocked = Blocked(blocks=number, largest=largest, repaired=work.repairs)
@@ -445,6 +449,7 @@ def _release(work: _Work, clustered: ClusteredBlocks, form: BlockForm, asked: Wo
         times=times,
         judged=tuple(judged),
         views=views,
+        hidden=hidden,
         before=(*before, *(() if buckets is None else (buckets.event,)), blocked),
         after=(*after, *(() if who is None else (who.counted,))),
         work=asked,
