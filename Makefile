@@ -17,9 +17,11 @@ help: ## show what each target does
 	$(BIN)/pip install --quiet --editable .
 	touch $@
 
-.venv/tested: .venv/installed
-	$(BIN)/pip install --quiet --editable '.[test]'
-	touch $@
+# with all that it needs at once: every call compiles the kernels
+.venv/tested: pyproject.toml $(wildcard src/shoal/kernels/native/*)
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --editable '.[docs,test]'
+	touch .venv/installed $@
 
 demo: .venv/installed ## draft, anonymise and verify the bundled hospital table
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/hospital/demo.sh
@@ -72,7 +74,6 @@ lowest: wheel ## install the wheel with the lowest allowed versions into a clean
 	sh tools/lowest-versions
 
 docs: .venv/tested ## build the documentation; a warning or a broken link fails
-	$(BIN)/pip install --quiet --editable '.[docs]'
 	$(BIN)/zensical build --strict --clean
 
 native: ## build the C++ kernels again

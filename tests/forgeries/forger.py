@@ -22,6 +22,7 @@ from shoal.plan import Plan
 from shoal.report import gather, listed, render_html, render_text
 from shoal.tables import _sites
 from shoal.tables._duckdb import DuckDBEngine
+from shoal.verification import _files
 
 Content = dict[str, Any]
 SUMMARY, REPORT, PLAN = "summary.txt", "report.html", "plan.toml"
@@ -43,7 +44,7 @@ def without_pages() -> Iterator[None]:
 
 @contextmanager
 def data_read_once() -> Iterator[None]:
-    """Open a data file and ask each question about it once: for edits of a certificate beside data that stay."""
+    """Look at each file and ask each question about it once: for edits of a certificate beside files that stay."""
 
     def once(method: Callable[[DuckDBEngine, Any], pa.Table]) -> Callable[[DuckDBEngine, Any], pa.Table]:
         answers: dict[tuple[DuckDBEngine, Any], pa.Table] = {}
@@ -58,6 +59,8 @@ def data_read_once() -> Iterator[None]:
 
     with (
         patch.object(_sites, "reread", functools.cache(_sites.reread)),
+        patch.object(_files, "looked_at", functools.cache(_files.looked_at)),
+        patch.object(_files, "compared", functools.cache(_files.compared)),
         patch.object(DuckDBEngine, "fetch", once(DuckDBEngine.fetch)),
         patch.object(DuckDBEngine, "fetch_encoded", once(DuckDBEngine.fetch_encoded)),
     ):
@@ -77,9 +80,8 @@ def read(folder: Path) -> Content:
 
 def write(folder: Path, content: Content, *, pages: bool = True) -> None:
     """Write a certificate, with the fingerprints and the pages that fit it, as far as that can be had."""
-    _store(folder, content)
     try:
-        made = _pages(folder) if pages and not _lazy else {}
+        made = _pages(folder, content) if pages and not _lazy else {}
     except (ShoalError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
         made = {}
     for name, text in made.items():
@@ -170,7 +172,8 @@ def _store(folder: Path, content: Content) -> None:
     (folder / CERTIFICATE).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _pages(folder: Path) -> dict[str, str]:
+def _pages(folder: Path, content: Content) -> dict[str, str]:
+    _store(folder, content)
     certificate = load(folder / CERTIFICATE)
     document = gather(folder, certificate)
     text = render_text(document)
