@@ -43,9 +43,12 @@ for _number in {signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGINT)}:
         signal.signal(_number, lambda *_: None)
 
 #: what takes longest, or mostly waits, begins first: no worker has a long file left when the others are done
-FIRST = ("e2e", "conformance/test_local_cluster.py", "spark", "web", "reliability/", "forgeries/", "statistical/")
-#: files of which all tests use Spark
-SPARK = ("conformance/test_microaggregation_by_block.py",)
+FIRST = (
+    *("e2e", "conformance/test_local_cluster.py", "spark", "web", "reliability/", "forgeries/", "statistical/"),
+    *("cli/", "papers/", "unit/examples/", "docs/"),
+)
+#: how files end of which all tests use Spark
+SPARK = ("_by_block.py", "_by_profile.py")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -80,9 +83,11 @@ def _group(nodeid: str) -> str:
     folder = path.partition("/")[0]
     if folder in ("e2e", "web"):
         return folder
-    if path in SPARK:
+    if folder != "conformance":
+        return path
+    if path.endswith(SPARK):
         return "spark"
-    engines = [engine for engine in ("spark", "postgres") if folder == "conformance" and engine in nodeid.lower()]
+    engines = [engine for engine in ("spark", "postgres") if engine in nodeid.lower()]
     return (*engines, path)[0]
 
 

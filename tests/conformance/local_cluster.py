@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 import shoal
 from shoal import release
@@ -155,6 +154,8 @@ def _peopled(session: Any, source: Any, folder: Path) -> bool:
 
 
 def _session(folder: Path) -> Any:
+    from pyspark.sql import SparkSession  # only here: every worker of pytest loads this file
+
     plain = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     settings = {
         "spark.ui.enabled": "false",
