@@ -7,7 +7,7 @@ QUICK := tests/unit tests/property tests/golden tests/smoke src/shoal -m "not sl
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench figures lint types native system explore large fuzz stops faults wheel sbom constraints lowest docs clean
+.PHONY: help demo test tests check bench figures lint types native system explore large fuzz stops faults wheel sbom constraints lowest docs clean
 
 help: ## show what each target does
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 13
@@ -26,7 +26,11 @@ help: ## show what each target does
 demo: .venv/installed ## draft, anonymise and verify the bundled hospital table
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/hospital/demo.sh
 
-test: .venv/tested system lint types docs ## everything: system packages, lint, types, the documentation, all tests
+test: .venv/tested system lint ## everything: system packages, lint, types, the documentation, all tests
+	$(MAKE) --jobs=3 types docs tests
+
+# more workers than the two cores of a small machine: many tests wait for a browser, a server or another process
+tests: .venv/tested ## all tests and nothing else
 	$(BIN)/python -m pytest -n 4
 
 check: .venv/tested lint types ## the developer loop: lint, types and the quick tests, one release of each method among them
