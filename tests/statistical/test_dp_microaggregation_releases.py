@@ -1,6 +1,6 @@
 """Noise on the whole way through `anonymize`: right scales are accepted, 0.9 and 1.1 times are not, audits hold.
 
-KS at n = 20,000 and chi-square at n = 10,000, alpha = 1e-6.
+KS at n = 100,000 and chi-square at n = 20,000, alpha = 1e-6.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def test_released_means_have_the_stated_scale(target: str, columns: int, scale: 
     from scipy.stats import kstest
 
     # All values are equal, so every mean is known; far from the bounds in units of the noise, so nothing is clamped.
-    number, k, epsilon = 20_000, 2, 50
+    number, k, epsilon = 60_000, 2, 50
     names = [f"pay{j}" for j in range(columns)]
     made = release(
         {name: np.full(k * number, 500.0) for name in names},
@@ -86,11 +86,11 @@ def test_released_means_have_the_stated_scale(target: str, columns: int, scale: 
 def test_several_columns_clustered_together_have_the_stated_scale(target: str, scale: float) -> None:
     from scipy.stats import kstest
 
-    # 100 clusters of 40 records, half of epsilon for each of two columns; 100 releases.
+    # 100 clusters of 40 records, half of epsilon for each of two columns; 300 releases.
     again = drawn(2, 100, target=target, k=40, noise="laplace", decimals={"pay": 6, "rent": 6})
-    released = np.concatenate([again(np.full((4000, 2), 500.0))[::40] for _ in range(100)])
+    released = np.concatenate([again(np.full((4000, 2), 500.0))[::40] for _ in range(300)])
     noise = (released.ravel() - 500.0) / scale
-    assert len(noise) == 20_000
+    assert len(noise) == 60_000
     assert kstest(noise, "laplace").pvalue > ALPHA
     for factor in (0.9, 1.1):
         assert kstest(noise / factor, "laplace").pvalue < ALPHA
@@ -100,7 +100,7 @@ def test_several_columns_clustered_together_have_the_stated_scale(target: str, s
 def test_released_concepts_have_the_probabilities_of_the_exponential_mechanism() -> None:
     from scipy.stats import chisquare
 
-    number, epsilon = 10_000, 4
+    number, epsilon = 20_000, 4
     made = release({"town": ["A"] * number}, (TOWN,), epsilon, target="partition", k=1)
     column = made.plan.schema["town"]
     counts = Counter(made.table.to_arrow()["town"].to_pylist())
