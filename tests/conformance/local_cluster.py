@@ -67,8 +67,11 @@ def _released(session: Any, folder: Path) -> dict[str, Any]:
     deaths.arm("verify")
     told["verified"] = shoal.verify(folder / RELEASE, spark=session).passed
     told |= _of_persons(session, source, rows, folder)
-    told["died in a block"] = _error(lambda: _exchanged(session, source, folder / "lost"))
+    told["stored twice"] = _exchanged(session, source, folder / "twice")
     told["deaths"] = deaths.happened()
+    deaths.again("blocks")
+    SparkEngine._stored = lambda self, frame: frame.localCheckpoint(eager=True)
+    told["stored once"] = _error(lambda: _exchanged(session, source, folder / "once"))
     return told
 
 
@@ -112,6 +115,7 @@ def _diverse(session: Any, source: Any, folder: Path) -> bool:
 
 def _exchanged(session: Any, source: Any, folder: Path) -> bool:
     """Exchange notes and shares between people of near pay, block by block."""
+    folder.mkdir(exist_ok=True)
     pay, note = Attribute(name="pay", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC), Attribute(name="note")
     table = shoal.read(source.drop("town", "share"), schema=Schema(attributes=(pay, note)))
     made = shoal.anonymize(table, shoal.ProbabilisticKAnonymity(10), method=shoal.Swap(block=12_000))
@@ -285,6 +289,10 @@ class _Deaths:
         """Let an executor die, unless one has died in this phase."""
         if phase not in self.happened():
             (self.folder / phase).touch()
+
+    def again(self, phase: str) -> None:
+        """Let another executor die in this phase."""
+        (self.folder / f"{phase}.done").unlink()
 
     def happened(self) -> list[str]:
         return [phase for phase in PHASES if (self.folder / f"{phase}.done").exists()]

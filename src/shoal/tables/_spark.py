@@ -105,11 +105,18 @@ class SparkEngine:
         return pa.RecordBatchReader.from_batches(reader.schema, each())
 
     def keep(self, expression: ir.Table) -> ir.Table:
-        """Store the records of an expression on the executors.
+        """Store the records of an expression on the executors."""
+        return self.view(self._stored(self.frame(expression)))
+
+    def _stored(self, frame: Any) -> Any:
+        """Return a frame whose records are stored on the executors, on two each where they can die.
 
         A checkpoint, not a cache: records that were lost are an error, not computed once more with another result.
         """
-        return self.view(self.frame(expression).localCheckpoint(eager=True))
+        from pyspark import StorageLevel
+
+        level = StorageLevel.MEMORY_AND_DISK_2 if self.spread else StorageLevel.MEMORY_AND_DISK
+        return frame.localCheckpoint(eager=True, storageLevel=level)
 
     def forget(self, kept: ir.Table) -> None:
         """Leave it to Spark, which removes a checkpoint once nobody refers to it."""
@@ -128,7 +135,7 @@ class SparkEngine:
             return function(rows.sort_by(order))
 
         made = self.frame(expression).groupBy(group).applyInArrow(apply, types)
-        return self.view(made.localCheckpoint(eager=True))
+        return self.view(self._stored(made))
 
     def numbered(self, expression: ir.Table) -> ir.Table:
         """Return the records, stored, with distinct numbers (Spark's records have no order of their own)."""
@@ -199,10 +206,10 @@ class SparkEngine:
         import pyarrow.parquet as pq
         from pyspark.sql import functions
 
-        stored = self.frame(expression).localCheckpoint(eager=True)
+        stored = self._stored(self.frame(expression))
         number = max(1, math.ceil(stored.count() / PART))
         # evenly, whatever the partitions were
-        spread = stored.repartition(number).localCheckpoint(eager=True)
+        spread = self._stored(stored.repartition(number))
         parts.mkdir()
         for part in range(number):
             records = spread.where(functions.spark_partition_id() == part)
