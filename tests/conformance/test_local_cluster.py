@@ -31,7 +31,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, A
     folder = tmp_path_factory.mktemp("cluster")
     # a process of its own: a process has one Spark session, which the other tests share
     script = Path(__file__).with_name("local_cluster.py")
-    done = subprocess.run([sys.executable, script, folder], capture_output=True, text=True, check=False)
+    left = tmp_path_factory.mktemp("left")  # what killed executors leave behind is found by nobody else
+    env = os.environ | {"TMPDIR": str(left)}
+    done = subprocess.run([sys.executable, script, folder], capture_output=True, text=True, check=False, env=env)
     assert done.returncode == 0, done.stderr[-2000:]
     return folder, json.loads((folder / "told.json").read_text(encoding="utf-8"))
 

@@ -27,6 +27,12 @@ class Done:
 Disturbed = Callable[..., Done]
 
 
+@pytest.fixture(autouse=True)
+def _apart(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Let what killed programs leave behind be found by nobody else: the next one would say that it removed it."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path_factory.mktemp("t")))
+
+
 @pytest.fixture(scope="session")
 def disturbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Disturbed]:
     """Return a function that runs ``shoal`` and sends it a signal after a while."""
