@@ -219,6 +219,7 @@ class Desk:
         except MissingExtraError:
             raise
         except Exception:
+            # whatever it is, nobody must pay for it; and the cause may speak of records
             raise _unable() from None
 
     def draw(self) -> None:
@@ -226,6 +227,7 @@ class Desk:
         try:
             Laplace(sensitivity=1, epsilon=1).release(0, source=self._source)
         except Exception:
+            # whatever it is, nobody must pay for it
             raise _unable() from None
 
     def estimate(self, account: str, query: Query) -> Quotation:

@@ -195,8 +195,11 @@ def _explain(raised: Exception) -> tuple[str, str | None]:
         return "permission was denied", None
     if (said := _said(text, _SYSTEM)) is not None:
         return said, None
-    if "No module named 'shoal" in text:
-        return "Shoal is not installed on the machines of the cluster", "install it in the executors' Python"
+    if "ModuleNotFoundError: No module named" in text:
+        return (
+            "Shoal, or a library that it needs, is not installed on the machines of the cluster",
+            "install Shoal in the executors' Python, the one that PYSPARK_PYTHON names",
+        )
     return f"the engine failed ({kind})", None
 
 

@@ -48,9 +48,10 @@ def test_mistakes_of_ours_are_not_hidden(raised: Exception) -> None:
         raise raised
 
 
-def test_executors_without_shoal_are_named() -> None:
+@pytest.mark.parametrize("module", ["shoal", "pyarrow"])
+def test_executors_without_shoal_or_what_it_needs_are_named(module: str) -> None:
     with pytest.raises(DataError, match="not installed on the machines") as caught, quiet("a frame"):
-        raise pa.ArrowInvalid("ModuleNotFoundError: No module named 'shoal'; Xq7canary")
+        raise pa.ArrowInvalid(f"ModuleNotFoundError: No module named '{module}'; Xq7canary")
     assert "Xq7canary" not in str(caught.value)
 
 
