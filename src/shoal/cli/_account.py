@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from shoal import Account
     from shoal.queries import Standing
 
-__all__ = ["EXAMPLES", "account"]
 
 EXAMPLES = """\b
 Start with:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from shoal.guarantees import Requirement
     from shoal.methods import Method
 
-__all__ = ["EXAMPLES", "anonymize"]
 
 # enough to find what one level per column would cost, or something near it
 _SECONDS = 5.0

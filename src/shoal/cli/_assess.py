@@ -12,7 +12,6 @@ from shoal.cli import _output, _source
 if TYPE_CHECKING:
     from shoal import Assessment, Table
 
-__all__ = ["EXAMPLES", "assess"]
 
 EXAMPLES = """\b
 Examples:

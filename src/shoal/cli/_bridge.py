@@ -8,8 +8,6 @@ from typer import Option
 
 from shoal.cli import _output, _source
 
-__all__ = ["EXAMPLES", "bridge"]
-
 EXAMPLES = """\b
 Examples:
   shoal bridge --t 2                            as differential privacy

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from shoal import Comparison
     from shoal.comparison import Point
 
-__all__ = ["EXAMPLES", "compare"]
 
 # as in shoal.comparison, which is not loaded for --help
 _RISKS = "average, highest, linked, partial, inference or singling-out"

@@ -15,7 +15,6 @@ from shoal.cli import _output, _source
 if TYPE_CHECKING:
     from shoal import Draft
 
-__all__ = ["EXAMPLES", "draft"]
 
 EXAMPLES = """\b
 Examples:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from shoal import Estimate, Estimates
 
-__all__ = ["EXAMPLES", "estimate"]
 
 EXAMPLES = """\b
 Examples:

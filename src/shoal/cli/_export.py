@@ -10,8 +10,6 @@ from typer import Argument, Option
 from shoal.cli import _output, _source
 from shoal.errors import OutputError
 
-__all__ = ["EXAMPLES", "export"]
-
 EXAMPLES = """\b
 Examples:
   shoal export release patients.sav

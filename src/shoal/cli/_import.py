@@ -9,8 +9,6 @@ from typer import Argument, Option
 
 from shoal.cli import _output, _source
 
-__all__ = ["EXAMPLES", "import_project"]
-
 EXAMPLES = """\b
 Examples:
   shoal import study.deid --output study

@@ -10,7 +10,6 @@ from typer import Option
 if TYPE_CHECKING:
     from shoal.queries import Entry, Loss, Standing
 
-__all__ = ["Delta", "Measure", "amounts", "shown", "title"]
 
 Delta = Annotated[str, Option(help="The delta of the budget, such as 1e-6.")]
 Measure = Annotated[

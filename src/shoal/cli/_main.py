@@ -34,8 +34,6 @@ from shoal.cli import (
 )
 from shoal.errors import presentable
 
-__all__ = ["command"]
-
 EXAMPLES = """\b
 Start with:
   shoal draft patients.csv

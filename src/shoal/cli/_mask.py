@@ -14,7 +14,6 @@ from shoal.errors import OutputError, ParameterError, Problems
 if TYPE_CHECKING:
     from shoal.masking import MaskingStep
 
-__all__ = ["EXAMPLES", "mask"]
 
 EXAMPLES = """\b
 Examples:

@@ -22,21 +22,6 @@ from typing import Any
 from shoal import stopping
 from shoal.errors import Cancelled, OutputError, ShoalError, reason
 
-__all__ = [
-    "Printed",
-    "error",
-    "json_wanted",
-    "line",
-    "print_json",
-    "progress",
-    "searching",
-    "stopped",
-    "streams",
-    "table",
-    "text",
-    "warning",
-]
-
 _JSON = {"wanted": False}
 #: gives a terminal back as it was
 _TERMINAL: list[Callable[[], None]] = []

@@ -13,7 +13,6 @@ from shoal.errors import ParameterError
 if TYPE_CHECKING:
     from shoal.methods.truthful.parameters import Definition, Parameters
 
-__all__ = ["EXAMPLES", "parameters"]
 
 EXAMPLES = """\b
 Examples:

@@ -7,8 +7,6 @@ from typing import NoReturn
 
 from shoal import stopping
 
-__all__ = ["main"]
-
 
 def main() -> NoReturn:
     """Run the program and exit with its code."""

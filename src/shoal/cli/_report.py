@@ -12,7 +12,6 @@ from shoal.cli import _output, _source
 if TYPE_CHECKING:
     from shoal.report import Document
 
-__all__ = ["EXAMPLES", "report"]
 
 EXAMPLES = """\b
 Examples:

@@ -9,8 +9,6 @@ from typer import Option
 
 from shoal.errors import MissingExtraError
 
-__all__ = ["EXAMPLES", "serve"]
-
 EXAMPLES = """\b
 Examples:
   shoal serve

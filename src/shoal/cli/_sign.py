@@ -10,8 +10,6 @@ from typer import Argument, Option
 from shoal.cli import _output, _source
 from shoal.errors import ParameterError
 
-__all__ = ["EXAMPLES", "sign"]
-
 EXAMPLES = """\b
 Examples:
   shoal sign --new-key agency

@@ -18,20 +18,6 @@ if TYPE_CHECKING:
 
     from shoal import Schema, Table
 
-__all__ = [
-    "InputFile",
-    "Json",
-    "SchemaOption",
-    "Source",
-    "TableName",
-    "Undecided",
-    "conformed",
-    "decided",
-    "default_schema",
-    "find_schema",
-    "takes_a_file",
-    "with_schema",
-]
 
 Source = Annotated[
     str,

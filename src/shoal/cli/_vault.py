@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     import uvicorn
 
-__all__ = ["EXAMPLES", "vault"]
 
 EXAMPLES = """\b
 Start with:

@@ -10,8 +10,6 @@ from typer import Argument, Option
 
 from shoal.cli import _output, _source
 
-__all__ = ["EXAMPLES", "verify"]
-
 EXAMPLES = """\b
 Examples:
   shoal verify release && ./publish release

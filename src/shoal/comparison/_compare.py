@@ -25,8 +25,6 @@ from shoal.tables import Table
 from shoal.workers import Pool, Progress, WorkFailed
 from shoal.writing import Scratch
 
-__all__ = ["compare"]
-
 #: seconds between two looks at whether the user stopped the work
 _PATIENCE = 0.2
 _UNFINISHED = "not finished when the comparison was stopped"

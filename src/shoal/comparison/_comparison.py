@@ -15,8 +15,6 @@ from shoal.plan import Plan
 from shoal.report import Axis, Chart, Dot, frontier_chart, frontier_text
 from shoal.writing import write_file
 
-__all__ = ["Comparison"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:

@@ -25,8 +25,6 @@ from shoal.risk import UNIT, Pair, Reidentification
 from shoal.tables import Table
 from shoal.workers import Progress
 
-__all__ = ["JoinedRecords", "Measured", "Settings", "answer", "as_json", "evaluate", "from_json", "joined"]
-
 #: records that classifiers look at; half the default, since there is one run per point
 _LEARN = 10_000
 

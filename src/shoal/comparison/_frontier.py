@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from shoal.comparison._point import Point
 
-__all__ = ["Choice", "comparable", "non_dominated", "values"]
-
 #: figures that differ by less than this share of their range are nearly the same to a reader
 _ALIKE = 0.02
 

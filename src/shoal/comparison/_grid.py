@@ -14,8 +14,6 @@ from shoal.methods import promises
 from shoal.plan import Plan
 from shoal.schema import Schema
 
-__all__ = ["Candidate", "Grid"]
-
 #: the delta of differential privacy where none is given; it must not depend on the data
 DELTA = 1e-6
 

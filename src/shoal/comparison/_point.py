@@ -10,8 +10,6 @@ from typing import Any
 from shoal.exact import fraction
 from shoal.plan import Plan
 
-__all__ = ["RISKS", "UTILITIES", "Figure", "Point", "describe", "strengths"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:

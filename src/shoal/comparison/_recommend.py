@@ -9,8 +9,6 @@ from shoal.comparison._frontier import Choice, comparable
 from shoal.comparison._point import RISKS, UTILITIES, Point
 from shoal.exact import fraction, plain, share
 
-__all__ = ["recommend"]
-
 #: attacks that succeed more often than this are told
 _NOTEWORTHY = 0.1
 

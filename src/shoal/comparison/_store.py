@@ -20,8 +20,6 @@ from shoal.plan import Plan
 from shoal.tables import Table
 from shoal.writing import write_file
 
-__all__ = ["PointStore", "input_fingerprint", "point_key"]
-
 _FORMAT = 3
 _BLOCK = 1 << 20
 

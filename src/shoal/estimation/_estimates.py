@@ -23,8 +23,6 @@ from shoal.methods.brief import Brief
 from shoal.methods.truthful import HIDDEN, HiddenCounts, read_hidden
 from shoal.tables import Table
 
-__all__ = ["Estimate", "Estimates", "estimate", "estimates_of"]
-
 PLAN = "plan.toml"
 
 

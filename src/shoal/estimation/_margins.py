@@ -20,8 +20,6 @@ from shoal.schema import Attribute, Kind, Missing, Schema
 from shoal.schema.rules import text
 from shoal.tables import Table
 
-__all__ = ["Joint", "Margin", "Margins", "read_margins"]
-
 Codes = npt.NDArray[np.int64]
 
 #: So many numbers or days stand for all between bounds, where intervals or periods of them are released.

@@ -22,8 +22,6 @@ import numpy.typing as npt
 from shoal.estimation._margins import Codes, Joint, Margin, Margins
 from shoal.kernels import Floats
 
-__all__ = ["POOL", "RakedPool", "raked"]
-
 #: Records of a pool by default: more make sampling errors smaller, and everything slower.
 POOL = 200_000
 _ROUNDS, _AGAIN = 30, 4

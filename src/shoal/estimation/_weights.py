@@ -21,17 +21,6 @@ from shoal.schema import Schema
 from shoal.schema.rules import text
 from shoal.tables import Table
 
-__all__ = [
-    "WEIGHT",
-    "Calibration",
-    "calibrated_weights",
-    "certified_steps",
-    "expected_weight",
-    "weighted",
-    "weighted_records",
-]
-
-
 WEIGHT = "weight"
 
 

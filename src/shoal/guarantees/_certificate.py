@@ -21,8 +21,6 @@ from shoal.guarantees._promise import Guarantee, Neighbours, Promise, Strength
 from shoal.schema import Attribute, Kind, Provenance, Role
 from shoal.writing import digest
 
-__all__ = ["CERTIFICATE", "Certificate", "Column", "DomainOrigin", "File", "certify", "fingerprint", "load"]
-
 CERTIFICATE = "certificate.json"
 #: released classes with their number of people in the population, where a promise speaks of a population
 POPULATION = "population.parquet"

@@ -12,27 +12,6 @@ from typing import Any, ClassVar, dataclass_transform
 from shoal.errors import counted, quoted
 from shoal.schema import Schema
 
-__all__ = [
-    "UNLESS_DEFAULT",
-    "Bounded",
-    "Budget",
-    "Counted",
-    "Dropped",
-    "Event",
-    "Filtered",
-    "Generalized",
-    "LeftOut",
-    "Ordered",
-    "Pseudonymized",
-    "Repeated",
-    "Sampled",
-    "SchemeChosen",
-    "Suppressed",
-    "Trimmed",
-    "budget",
-]
-
-
 _UNLESS_DEFAULT = "unless default"
 UNLESS_DEFAULT: dict[str, bool] = {_UNLESS_DEFAULT: True}
 """The metadata of a field that a certificate states only where it is not the default."""
@@ -117,7 +96,6 @@ class Dropped(Event):
         return [cls(columns=removed, left_out=left_out)] if removed else []
 
     def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
         naming = tuple(name for name in self.columns if name not in self.left_out)
         removed = f"Removed the identifying {_columns(naming)}." if naming else ""
         left_out = f"Left out the {_columns(self.left_out)}, as the schema asks." if self.left_out else ""
@@ -154,7 +132,6 @@ class Bounded(Event):
     records: int
 
     def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
         kept = "one record" if self.records == 1 else f"at most {self.records:,} records"
         return f"Kept {kept} of every person (`{self.column}`), drawn at random among that person's records."
 
@@ -169,7 +146,6 @@ class Generalized(Event):
     heights: tuple[int, ...] = ()
 
     def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
         if not self.levels:
             return f"Generalised the {_columns(self.columns)} with method `{self.method}`."
         chosen = ", ".join(
@@ -196,7 +172,6 @@ class SchemeChosen(Event):
     epsilon_spent: Fraction
 
     def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
         if self.search == "fixed":
             return "Used a generalisation scheme that was fixed beforehand."
         how = {
@@ -241,7 +216,6 @@ class Trimmed(Event):
     definition: str
 
     def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
         few = f" and then every combination with fewer than {self.least:,} records left" if self.least > 1 else ""
         return (
             f"Left out a random number of the records of every combination of values, about "
@@ -278,7 +252,6 @@ class Repeated(Event):
     records: int
 
     def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
         told = [
             f"{number:,} people in {self.records:,} records, if `{column}` says whose they are"
             for column, number in zip(self.columns, self.values, strict=True)
@@ -325,7 +298,6 @@ class Counted(Event):
         return None
 
     def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
         if self.persons == self.records:
             return f"Counted persons by `{self.column}`: each of the {self.records:,} released records is of another."
         alone = "" if not self.columns else f" of {_columns(self.columns)}"

@@ -21,8 +21,6 @@ from shoal.guarantees._kind import Requirement, Words
 from shoal.schema import Attribute, Domain, Flat, FromFile, HierarchyRule, Kind, Role, Schema
 from shoal.tables import Classes, Frequencies, Table
 
-__all__ = ["Asked", "Check", "Decision", "Evidence", "Step", "Verification", "check_parts", "checked", "texts_of"]
-
 T = TypeVar("T")
 Decision = tuple[bool, str]
 Step = Mapping[str, Any]

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from shoal.guarantees._evidence import Check, Evidence
     from shoal.guarantees._promise import Cost
 
-__all__ = ["CLASSES", "PromiseKind", "Requirement", "Words"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:

@@ -13,22 +13,6 @@ from shoal.exact import Number, ball, enclosures
 from shoal.guarantees._events import Budget, Event, budget
 from shoal.guarantees._kind import CLASSES, PromiseKind, Requirement, Words
 
-__all__ = [
-    "CRYPTOGRAPHIC",
-    "NO_RANDOMNESS",
-    "SEED",
-    "BudgetRequirement",
-    "Cost",
-    "Guarantee",
-    "Neighbours",
-    "Promise",
-    "Strength",
-    "private",
-    "randomness",
-    "syntactic",
-]
-
-
 #: of a release that drew nothing
 NO_RANDOMNESS = "none used"
 

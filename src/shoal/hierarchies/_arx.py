@@ -15,8 +15,6 @@ from shoal.hierarchies._hierarchy import Hierarchy, grow
 from shoal.schema import Attribute, FromFile, Provenance
 from shoal.schema.rules import RuledColumn
 
-__all__ = ["read_arx", "write_arx"]
-
 
 def read_arx(
     path: str | os.PathLike[str],

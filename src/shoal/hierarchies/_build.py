@@ -22,8 +22,6 @@ from shoal.kernels import Counts, Floats
 from shoal.schema import Attribute, Flat, HierarchyRule, Kind, Provenance
 from shoal.schema.rules import RuledColumn, Tree, days, is_text, numbers, plain, text
 
-__all__ = ["build", "declared_leaves", "leaves_declared", "provenance"]
-
 
 def build(
     attribute: Attribute,

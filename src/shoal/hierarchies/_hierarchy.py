@@ -14,8 +14,6 @@ from shoal.kernels import Codes, Floats, Integers
 from shoal.schema import Provenance
 from shoal.schema.rules import Tree, plain, text
 
-__all__ = ["TOP", "Codes", "Hierarchy", "grow", "leaf_codes", "outside"]
-
 TOP = "*"
 
 

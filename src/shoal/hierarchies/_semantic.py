@@ -20,8 +20,6 @@ from shoal.errors import ParameterError
 from shoal.hierarchies._hierarchy import Hierarchy
 from shoal.kernels import Floats, Integers
 
-__all__ = ["Concepts", "dissimilarity", "semantic_distance", "semantic_distances"]
-
 Marks = NDArray[np.bool_]
 
 

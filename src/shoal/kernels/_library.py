@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Codes", "Counts", "Floats", "Integers", "Keys", "Mask", "compiled", "library", "name", "pointers"]
-
 Codes = npt.NDArray[np.int32]
 Integers = npt.NDArray[np.int64]
 Counts = npt.NDArray[np.int64]

@@ -17,8 +17,6 @@ from shoal.mechanisms import SYSTEM, RandomSource
 from shoal.tables import Table
 from shoal.writing import replacing
 
-__all__ = ["Masked", "mask"]
-
 NOT_ANONYMOUS = "This file is masked, not anonymous. What follows was measured against one kind of intruder."
 
 

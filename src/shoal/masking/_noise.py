@@ -14,8 +14,6 @@ from shoal.kernels import Floats
 from shoal.masking._step import NOTHING, Columns, MaskingStep, generator, numbers_of, written
 from shoal.mechanisms import RandomSource
 
-__all__ = ["AddNoise"]
-
 NoiseKind = Literal["additive", "correlated", "kept-variance", "kept-moments"]
 
 
@@ -62,7 +60,6 @@ class AddNoise(MaskingStep):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that the step changes."""
         return self.names
 
     def describe(self) -> str:
@@ -80,7 +77,6 @@ class AddNoise(MaskingStep):
         return None
 
     def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:
-        """Return the changed columns, what was done in one sentence, and what is promised."""
         numbers = np.stack([numbers_of(table, name) for name in self.names], axis=1)
         whole = numbers[~np.isnan(numbers).any(axis=1)]
         if len(whole) < 2:

@@ -17,8 +17,6 @@ from shoal.kernels import Floats
 from shoal.masking._step import Columns, MaskingStep, column_of, plain_text
 from shoal.mechanisms import RandomSource
 
-__all__ = ["Pram", "invariant", "transitions"]
-
 #: probabilities are whole multiples of one over this, so that drawing is exact
 UNITS = 1 << 32
 
@@ -76,7 +74,6 @@ class Pram(MaskingStep):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that the step changes."""
         return (self.column,)
 
     def detail(self, table: Columns) -> dict[str, object]:

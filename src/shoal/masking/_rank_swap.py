@@ -14,8 +14,6 @@ from shoal.kernels import Integers
 from shoal.masking._step import Columns, MaskingStep, column_of, numbers_of
 from shoal.mechanisms import RandomSource
 
-__all__ = ["RankSwap", "swapped_ranks"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankSwap(MaskingStep):
@@ -48,7 +46,6 @@ class RankSwap(MaskingStep):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that the step changes."""
         return (self.column,)
 
     def detail(self, table: Columns) -> dict[str, object]:

@@ -17,8 +17,6 @@ from shoal.kernels import Floats, Mask
 from shoal.masking._step import NOTHING, Columns, MaskingStep, column_of, numbers_of, plain_text
 from shoal.mechanisms import RandomSource
 
-__all__ = ["BottomCode", "GlobalRecode", "RoundTo", "TopCode"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Limit(MaskingStep):
@@ -38,7 +36,6 @@ class _Limit(MaskingStep):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that the step changes."""
         return (self.column,)
 
     def beyond(self, numbers: Any) -> Any:
@@ -122,7 +119,6 @@ class RoundTo(MaskingStep):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that the step changes."""
         return (self.column,)
 
     def describe(self) -> str:
@@ -185,7 +181,6 @@ class GlobalRecode(MaskingStep):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that the step changes."""
         return (self.column,)
 
     def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:

@@ -18,8 +18,6 @@ from shoal.masking._shuffle import Shuffle
 from shoal.masking._step import MaskingStep
 from shoal.writing import digest
 
-__all__ = ["RECORD", "STEPS", "MaskingRecord", "StepEntry"]
-
 RECORD = ".record.json"
 """What the name of a record adds to that of its file."""
 

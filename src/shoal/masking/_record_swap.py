@@ -16,8 +16,6 @@ from shoal.masking._step import Columns, MaskingStep, column_of, generator, plai
 from shoal.mechanisms import RandomSource
 from shoal.tables import group
 
-__all__ = ["RecordSwap"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordSwap(MaskingStep):
@@ -72,12 +70,10 @@ class RecordSwap(MaskingStep):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that the step changes."""
         return self.geography
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The columns that the step looks at."""
         return (self.household, *self.geography, *self.risk, *self.similar)
 
     def describe(self) -> str:
@@ -94,7 +90,6 @@ class RecordSwap(MaskingStep):
         return "Nothing is promised of the geography: only that nobody knows which households moved protects."
 
     def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:
-        """Return the changed columns, what was done in one sentence, and what is promised."""
         homes = _coded(table, (self.household,))[:, 0].astype(np.int64)
         areas = _coded(table, self.geography)
         first = np.unique(homes, return_index=True)[1]

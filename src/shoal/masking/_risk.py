@@ -13,8 +13,6 @@ from shoal.kernels import Codes, Floats
 from shoal.masking._step import numbers_of, plain_text
 from shoal.risk import linked_percentage
 
-__all__ = ["MaskingRisk", "interval_disclosure", "measured", "probabilistic_linkage"]
-
 #: masked records that are linked at most; a share of them is an estimate
 RECORDS = 2_000
 #: numbers are compared by the part of their distribution that they lie in

@@ -14,8 +14,6 @@ from shoal.kernels import Floats
 from shoal.masking._step import Columns, MaskingStep, column_of, generator, numbers_of, plain_text
 from shoal.mechanisms import RandomSource
 
-__all__ = ["Shuffle"]
-
 #: of a column that is no number, so many values at most
 VALUES = 50
 
@@ -55,12 +53,10 @@ class Shuffle(MaskingStep):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that the step changes."""
         return self.names
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The columns that the step looks at."""
         return (*self.names, *self.given)
 
     def describe(self) -> str:
@@ -77,7 +73,6 @@ class Shuffle(MaskingStep):
         )
 
     def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:
-        """Return the changed columns, what was done in one sentence, and what is promised."""
         numbers = [numbers_of(table, name) for name in self.names]
         whole = np.asarray(~np.isnan(np.array(numbers)).any(axis=0))
         known = _known(table, self.given)

@@ -15,17 +15,6 @@ from shoal.errors import DataError
 from shoal.kernels import Floats
 from shoal.mechanisms import RandomSource
 
-__all__ = [
-    "NOTHING",
-    "Columns",
-    "MaskingStep",
-    "column_of",
-    "generator",
-    "numbers_of",
-    "plain_text",
-    "written",
-]
-
 NOTHING = "Nothing is promised: the masked file is not anonymous, and its risk is only measured."
 
 Columns = Mapping[str, pa.Array]

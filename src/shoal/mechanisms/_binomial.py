@@ -9,8 +9,6 @@ from shoal.errors import ParameterError
 from shoal.exact import Number, rational
 from shoal.mechanisms._random import SYSTEM, RandomSource
 
-__all__ = ["binomial"]
-
 RATE_BITS = 64
 CHUNK_BYTES = 1 << 22
 

@@ -14,16 +14,6 @@ from shoal.errors import ParameterError
 from shoal.exact import Number, rational, working_precision
 from shoal.mechanisms._random import SYSTEM, RandomSource
 
-__all__ = [
-    "WeightedChoice",
-    "below_real",
-    "bernoulli",
-    "bernoulli_exponential",
-    "bernoulli_real",
-    "discrete_laplace",
-    "geometric",
-]
-
 
 def bernoulli(probability: Number, *, source: RandomSource = SYSTEM) -> bool:
     """Return True with probability exactly ``probability``, a rational p/q in [0, 1].

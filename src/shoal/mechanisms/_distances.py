@@ -13,8 +13,6 @@ from shoal.errors import ParameterError
 from shoal.hierarchies import Hierarchy, dissimilarity
 from shoal.mechanisms._priors import Prior
 
-__all__ = ["AbsoluteDistance", "Distance", "NominalDistance", "TaxonomyDistance"]
-
 
 class Distance(Protocol):
     """A distance between the values of a prior."""

@@ -19,9 +19,6 @@ from shoal.mechanisms._coins import below_real
 from shoal.mechanisms._geometric import discrete_laplaces
 from shoal.mechanisms._random import SYSTEM, RandomSource
 
-__all__ = ["DiscreteGaussian", "discrete_gaussians"]
-
-
 #: of the noise: 64 bits hold hundreds of standard deviations
 LARGEST_VARIANCE = 1 << 104
 #: Floating point decides a coin whose threshold is at least that far from the drawn bits; exp is far more precise.

@@ -14,9 +14,6 @@ from shoal.kernels import Integers
 from shoal.mechanisms._coins import WeightedChoice, geometric
 from shoal.mechanisms._random import SYSTEM, RandomSource
 
-__all__ = ["discrete_laplaces", "geometrics"]
-
-
 DIGIT = 1 << 10
 """Values of one digit of a geometric draw."""
 # Beyond 2^-64 of the probability a table would hold only what is hardly ever drawn.

@@ -25,8 +25,6 @@ from typing import Any
 
 from shoal.exact import STARTING_BITS, ball, enclosures, round_up, working_precision
 
-__all__ = ["person_delta", "record_delta"]
-
 
 def record_delta(epsilon: Fraction, delta: Fraction, records: int) -> Fraction:
     """Return the delta that a record may have where a person with so many records has (epsilon, delta): never more.

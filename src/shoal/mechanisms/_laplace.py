@@ -15,8 +15,6 @@ from shoal.mechanisms._coins import discrete_laplace
 from shoal.mechanisms._mechanism import Neighbours, NoiseGrid, check_neighbours
 from shoal.mechanisms._random import SYSTEM, RandomSource
 
-__all__ = ["Laplace"]
-
 # OpenDP returns 64-bit integers and stops at their ends; answers this far out are a mistake in the grid.
 LARGEST_STEPS = 2**62
 

@@ -10,8 +10,6 @@ from typing import Any, Literal, Protocol, get_args, runtime_checkable
 from shoal.errors import ParameterError
 from shoal.exact import Number, positive, rational
 
-__all__ = ["Mechanism", "Neighbours", "NoiseGrid", "check_neighbours"]
-
 Neighbours = Literal["add/remove", "replace"]
 
 

@@ -12,8 +12,6 @@ from shoal.mechanisms._mechanism import Neighbours, NoiseGrid, check_neighbours
 from shoal.mechanisms._random import SYSTEM, RandomSource
 from shoal.mechanisms._rings import Rings
 
-__all__ = ["OptimalNoise", "interval_optimal_core", "variance_optimal_core"]
-
 
 @dataclass(frozen=True, slots=True, init=False)
 class OptimalNoise:

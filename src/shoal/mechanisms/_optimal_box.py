@@ -14,8 +14,6 @@ from shoal.mechanisms._mechanism import Neighbours, NoiseGrid, check_neighbours
 from shoal.mechanisms._random import SYSTEM, RandomSource
 from shoal.mechanisms._rings import Rings
 
-__all__ = ["OptimalBoxNoise"]
-
 
 @dataclass(frozen=True, slots=True, init=False)
 class OptimalBoxNoise:

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from shoal.errors import ParameterError
 from shoal.exact import Number, positive, rational
 
-__all__ = ["CategoricalPrior", "NumericPrior", "Prior", "as_array"]
-
 
 @dataclass(frozen=True, slots=True, init=False)
 class CategoricalPrior:

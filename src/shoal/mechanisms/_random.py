@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
 
-__all__ = ["SYSTEM", "PaidSource", "RandomSource", "SeededSource", "SystemSource"]
-
 
 class RandomSource(ABC):
     """A stream of independent fair bits, taken as bytes, 64-bit words or exact uniform integers."""
@@ -87,7 +85,6 @@ class SystemSource(RandomSource):
         self._lock = threading.Lock()
 
     def random_bytes(self, size: int) -> bytes:
-        """Return ``size`` random bytes."""
         if size > self._buffer_size // 4:
             return os.urandom(size)
         with self._lock:
@@ -156,7 +153,6 @@ class PaidSource(RandomSource):
         return self._source.from_system()
 
     def random_bytes(self, size: int) -> bytes:
-        """Return ``size`` random bytes."""
         self.settle()
         return self._source.random_bytes(size)
 

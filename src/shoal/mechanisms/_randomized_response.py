@@ -13,8 +13,6 @@ from shoal.mechanisms._coins import bernoulli_exponential
 from shoal.mechanisms._mechanism import Neighbours
 from shoal.mechanisms._random import SYSTEM, RandomSource
 
-__all__ = ["RandomizedResponse"]
-
 
 @dataclass(frozen=True, slots=True, init=False)
 class RandomizedResponse:

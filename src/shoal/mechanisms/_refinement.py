@@ -19,8 +19,6 @@ from shoal.mechanisms._mechanism import Neighbours
 from shoal.mechanisms._priors import CategoricalPrior, Prior, as_array
 from shoal.mechanisms._random import SYSTEM, RandomSource
 
-__all__ = ["QueryKind", "Refinement"]
-
 QueryKind = Literal["individual", "statistical"]
 
 # of floats; probabilities are exact whatever the exponent

@@ -24,8 +24,6 @@ from shoal.exact import STARTING_BITS, ball, working_precision
 from shoal.mechanisms._coins import WeightedChoice, geometric
 from shoal.mechanisms._random import SYSTEM, RandomSource
 
-__all__ = ["Rings"]
-
 
 @dataclass(frozen=True, slots=True)
 class Rings:

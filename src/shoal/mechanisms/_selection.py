@@ -17,8 +17,6 @@ from shoal.mechanisms._mechanism import Neighbours, check_neighbours
 from shoal.mechanisms._random import SYSTEM, RandomSource
 from shoal.mechanisms._weights import TABLE_BITS, Weights
 
-__all__ = ["ExponentialMechanism", "PermuteAndFlip", "Selection"]
-
 
 @dataclass(frozen=True, slots=True, init=False)
 class Selection(ABC):

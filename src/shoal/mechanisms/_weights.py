@@ -19,8 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 from shoal.errors import ParameterError
 from shoal.exact import STARTING_BITS, Number, ball, fraction, rational, working_precision
 
-__all__ = ["TABLE_BITS", "Weights"]
-
 TABLE_BITS = 62
 STEPS_PER_HALVING = 1 << 12
 BLUR = 2.0**-50

@@ -29,27 +29,6 @@ from shoal.risk import PeopleRisk, risk_of_classes
 from shoal.schema import Missing, Schema
 from shoal.tables import Classes, Frequencies, Table, count_values, group, people, repeated_identifiers, schema_of
 
-__all__ = [
-    "UNSEEN",
-    "bounded",
-    "bounded_assumption",
-    "bounded_steps",
-    "check_bounded",
-    "check_key",
-    "check_size",
-    "check_unit",
-    "counted",
-    "domains",
-    "domains_of_columns",
-    "domains_of_schema",
-    "drafted",
-    "file_hash",
-    "preparation",
-    "risk_of_people",
-    "unfit",
-    "unit_problems",
-]
-
 
 def check_key(schema: Schema, key: bytes | None) -> None:
     """Refuse pseudonyms without a secret that is long enough."""

@@ -14,8 +14,6 @@ from shoal.models._model import KNOWN, SIZE_ALONE, Achieved, Mask, ReleaseModel,
 from shoal.models._ratios import Ratios
 from shoal.tables import Classes
 
-__all__ = ["AverageRisk"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AverageRisk(ReleaseModel):
@@ -78,7 +76,6 @@ class AverageRisk(ReleaseModel):
         return Achieved(risk=Fraction(len(sizes), int(sizes.sum())))
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is promised, in one plain sentence."""
         if words.person is not None:
             return (
                 f"An intruder who looks for every person in every class by {words.known('their')} is right, on "

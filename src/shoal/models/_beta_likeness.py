@@ -18,8 +18,6 @@ from shoal.models._ratios import Ratios
 from shoal.models._sensitive import Rows, SensitiveModel
 from shoal.tables import SensitiveAttribute
 
-__all__ = ["BetaLikeness"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BetaLikeness(SensitiveModel):
@@ -64,7 +62,6 @@ class BetaLikeness(SensitiveModel):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What a search may rely on."""
         return Capabilities(
             monotone_generalization=True,  # a mixture of probabilities does not exceed the greatest of them
             scope=Scope.REFERENCE,
@@ -96,7 +93,6 @@ class BetaLikeness(SensitiveModel):
         return Achieved(beta=max(Fraction(ratios.largest()) - 1, Fraction(0)))
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is promised, in one plain sentence."""
         more = "; the more frequent a value is in the whole release, the smaller the factor" if self.enhanced else ""
         return (
             f"{words.among}, no value of `{self.attribute}` is more than "

@@ -16,8 +16,6 @@ from shoal.models._model import Achieved, Mask
 from shoal.models._multiplicative_closeness import FactorModel, close, factor_of
 from shoal.models._sensitive import Rows
 
-__all__ = ["DeltaDisclosure"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DeltaDisclosure(FactorModel):
@@ -82,7 +80,6 @@ class DeltaDisclosure(FactorModel):
         return Achieved(delta=above(lambda: logarithm(fraction(factor))))
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is promised, in one plain sentence."""
         return (
             f"{words.among}, the natural logarithm of the share of every value of "
             f"`{self.attribute}` differs by at most {plain(self.delta)} from the one in the whole release."

@@ -11,8 +11,6 @@ from shoal.models._model import KNOWN, Achieved, Capabilities, Mask, Model, occu
 from shoal.models._ratios import Ratios
 from shoal.tables import Classes
 
-__all__ = ["DeltaPresence"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DeltaPresence(Model):
@@ -68,7 +66,6 @@ class DeltaPresence(Model):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What a search may rely on."""
         # The share of a merged class lies between those of its parts.
         return Capabilities(monotone_generalization=True, population=True, population_share=True)
 
@@ -85,7 +82,6 @@ class DeltaPresence(Model):
         return Achieved(minimum=shares.smallest(), maximum=shares.largest())
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is promised, in one plain sentence."""
         del words
         bounds = f"of at most {plain(self.maximum)}"
         if fraction(self.minimum) > 0:

@@ -12,8 +12,6 @@ from shoal.guarantees import CLASSES, Words
 from shoal.models._model import ANY_SHARE, MEANING, NOTHING_RULED_OUT, REPLAY, Achieved, Capabilities, Mask
 from shoal.models._sensitive import Rows, SensitiveModel
 
-__all__ = ["DistinctLDiversity"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DistinctLDiversity(SensitiveModel):
@@ -52,7 +50,6 @@ class DistinctLDiversity(SensitiveModel):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What a search may rely on."""
         return Capabilities(monotone_generalization=True, minimal_class_size=self.l, sensitive=(self.attribute,))
 
     def satisfied(self, rows: Rows) -> Mask:
@@ -64,6 +61,5 @@ class DistinctLDiversity(SensitiveModel):
         return Achieved(l=int(np.minimum(rows.lengths, rows.crowds).min()))
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is promised, in one plain sentence."""
         people = "" if words.person is None else f"are of at least {self.l} persons and "
         return f"Records {words.sharing} {people}show at least {self.l} different values of `{self.attribute}`."

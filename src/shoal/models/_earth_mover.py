@@ -19,8 +19,6 @@ from shoal.models._ratios import LIMIT, Ratios
 from shoal.models._sensitive import Rows
 from shoal.tables import tally
 
-__all__ = ["EarthMover", "EqualDistance", "HierarchicalDistance", "OrderedDistance"]
-
 #: What sums are computed in: 64-bit integers, Python integers, or floats, with a bounded error.
 Arithmetic = type[np.int64] | type[object] | type[np.float64]
 Work = npt.NDArray[Any]

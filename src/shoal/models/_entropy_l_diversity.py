@@ -19,7 +19,6 @@ from shoal.models._sensitive import Rows, SensitiveModel
 if TYPE_CHECKING:
     from flint import arb
 
-__all__ = ["EntropyLDiversity"]
 
 MARGIN = 1e-9
 
@@ -65,7 +64,6 @@ class EntropyLDiversity(SensitiveModel):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What a search may rely on."""
         return Capabilities(
             monotone_generalization=True,  # entropy is concave: a mixture has at least the least entropy of its parts
             minimal_class_size=math.ceil(fraction(self.l)),
@@ -93,7 +91,6 @@ class EntropyLDiversity(SensitiveModel):
         return Achieved(l=min(effective, int(rows.crowds.min())))
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is promised, in one plain sentence."""
         return (
             f"{words.among}, `{self.attribute}` is at least as uncertain as a choice among "
             f"{plain(self.l)} equally likely values."

@@ -19,7 +19,6 @@ from shoal.tables import Classes
 if TYPE_CHECKING:
     from flint import arb
 
-__all__ = ["EstimatedKMap"]
 
 #: people up to whom probabilities are added up as fractions; above, as balls
 _FEW = 100
@@ -82,7 +81,6 @@ class EstimatedKMap(Model):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What a search may rely on."""
         return Capabilities(
             monotone_generalization=True,
             minimal_class_size=self.least,
@@ -101,7 +99,6 @@ class EstimatedKMap(Model):
         return Achieved(k=_largest(lambda people: _passes(people, smallest, chance, wrong), smallest))
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is promised, in one plain sentence."""
         return (
             f"{words.crowd(self.least)}: if fewer than {self.k} people of the population shared them, so many would be "
             f"in the table with a probability of at most {plain(self.significance)}."

@@ -32,7 +32,6 @@ from shoal.tables import Classes
 if TYPE_CHECKING:
     from flint import arb
 
-__all__ = ["EstimatedUniqueness"]
 
 Estimator = Literal["dankar", "zayatz", "pitman", "snb"]
 
@@ -108,7 +107,6 @@ class EstimatedUniqueness(Model):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What a search may rely on."""
         return Capabilities(monotone_generalization=False, scope=Scope.RELEASE, estimated_population=True)
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
@@ -135,7 +133,6 @@ class EstimatedUniqueness(Model):
         return Achieved(share=min(float(_SHORT.create_decimal_from_float(above(each.ball))) for each in estimates))
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is promised, in one plain sentence."""
         return (
             f"Estimated {_WHOSE[self.estimator]}, at most {plain(self.share)} of the people of the population are the "
             f"only ones with {words.known('their')}; an estimate, which may be wrong."

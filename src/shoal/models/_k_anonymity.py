@@ -12,8 +12,6 @@ from shoal.guarantees import CLASSES, Words
 from shoal.models._model import KNOWN, SIZE_ALONE, Achieved, Capabilities, Mask, Model
 from shoal.tables import Classes
 
-__all__ = ["KAnonymity", "SizeModel"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SizeModel(Model):
@@ -26,7 +24,6 @@ class SizeModel(Model):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What a search may rely on."""
         return Capabilities(
             monotone_generalization=True, minimal_class_size=self.k, decided_by_size=True, linkage=self.linkage
         )
@@ -72,7 +69,6 @@ class KAnonymity(SizeModel):
     name: ClassVar[str] = "k-anonymity"
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is promised, in one plain sentence."""
         if not words.alike:
             return words.hidden(self.k)
         return f"{words.crowd(self.k)}."

@@ -12,8 +12,6 @@ from shoal.guarantees import CLASSES, Words
 from shoal.models._model import KNOWN, SIZE_ALONE, Achieved, Capabilities, Mask, Model, occupied, population
 from shoal.tables import Classes
 
-__all__ = ["KMap"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class KMap(Model):
@@ -59,7 +57,6 @@ class KMap(Model):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What a search may rely on."""
         return Capabilities(monotone_generalization=True, population=True)
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
@@ -72,5 +69,4 @@ class KMap(Model):
         return Achieved(k=int(people.min()))
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is promised, in one plain sentence."""
         return f"Every released record matches {words.known('the')} of at least {self.k} people in the population."

@@ -17,8 +17,6 @@ from shoal.kernels import Counts
 from shoal.models._model import Achieved, Capabilities, Mask, Model, Scope, occupied
 from shoal.tables import Classes, group, tally
 
-__all__ = ["KMAnonymity"]
-
 #: Possible combinations per class up to which a table of all of them is faster than a sort.
 DENSE = 32
 
@@ -70,7 +68,6 @@ class KMAnonymity(Model):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What a search may rely on."""
         return Capabilities(monotone_generalization=True, scope=Scope.RELEASE, codes=True)
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
@@ -90,7 +87,6 @@ class KMAnonymity(Model):
         return Achieved(k=int(self._rarest(classes, np.flatnonzero(released)).min()))
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is promised, in one plain sentence."""
         del words
         known = "any quasi-identifier" if self.m == 1 else f"any {self.m} quasi-identifiers"
         return f"An intruder who knows {known} of a person finds at least {self.k} matching records, or none."

@@ -21,18 +21,6 @@ from shoal.kernels.screening import Proportions
 from shoal.schema import Schema
 from shoal.tables import Classes, SensitiveAttribute, group
 
-__all__ = [
-    "Achieved",
-    "Capabilities",
-    "Model",
-    "Scope",
-    "in_order",
-    "keep",
-    "orders_of_removal",
-    "removal",
-    "rule_of_removal",
-]
-
 Mask = npt.NDArray[np.bool_]
 
 #: Models that are asked together until they hold, the last ones those of the promise.
@@ -140,7 +128,6 @@ class Model(Requirement):
     shown_by_records: ClassVar[bool] = False
 
     def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says, and what it does not cover."""
         return tuple(text.format(**self.parameters()) for text in self.assumes)
 
     @property
@@ -278,7 +265,6 @@ class ReleaseModel(Model):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What a search may rely on."""
         return Capabilities(monotone_generalization=True, scope=Scope.RELEASE)
 
 

@@ -19,8 +19,6 @@ from shoal.models._ratios import Ratios, arithmetic
 from shoal.models._sensitive import Rows, SensitiveModel
 from shoal.tables import SensitiveAttribute
 
-__all__ = ["FactorModel", "MultiplicativeCloseness", "close", "factor_of", "likelihood_ratios"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class FactorModel(SensitiveModel):
@@ -35,7 +33,6 @@ class FactorModel(SensitiveModel):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What a search may rely on."""
         return Capabilities(
             monotone_generalization=True,  # a mixture of probabilities stays between q / bound and bound q
             scope=Scope.REFERENCE,
@@ -104,7 +101,6 @@ class MultiplicativeCloseness(FactorModel):
         return Achieved(t=factor_of(rows))
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is promised, in one plain sentence."""
         return (
             f"{words.among}, the share of every value of `{self.attribute}` differs by a factor of at "
             f"most {plain(self.t)} from its share in the whole release."

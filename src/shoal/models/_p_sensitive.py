@@ -13,8 +13,6 @@ from shoal.kernels import Counts
 from shoal.models._model import ANY_SHARE, KNOWN, MEANING, REPLAY, Achieved, Capabilities, Mask, Model
 from shoal.tables import Classes
 
-__all__ = ["PSensitive"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PSensitive(Model):
@@ -62,7 +60,6 @@ class PSensitive(Model):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What a search may rely on."""
         return Capabilities(monotone_generalization=True, minimal_class_size=self.k, sensitive=tuple(self.attributes))
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
@@ -79,7 +76,6 @@ class PSensitive(Model):
         return Achieved(p=min(p, k), k=k)
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is promised, in one plain sentence."""
         columns = " and of ".join(f"`{name}`" for name in self.attributes)
         return f"{words.crowd(self.k)}, and together they show at least {self.p} different values of {columns}."
 

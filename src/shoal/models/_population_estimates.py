@@ -18,7 +18,6 @@ from shoal.kernels.superpopulation import SizeCounts, pitman_maximum, slide_solu
 if TYPE_CHECKING:
     from flint import arb
 
-__all__ = ["by_pitman", "by_slide_negative_binomial", "by_zayatz", "zayatz_fraction"]
 
 Point = tuple["arb", "arb"]
 #: the values of two equations, and their derivatives by the first unknown and by the second

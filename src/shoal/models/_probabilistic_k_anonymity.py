@@ -8,8 +8,6 @@ from typing import ClassVar
 from shoal.guarantees import CLASSES, Words
 from shoal.models._k_anonymity import SizeModel
 
-__all__ = ["ProbabilisticKAnonymity"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ProbabilisticKAnonymity(SizeModel):
@@ -47,7 +45,6 @@ class ProbabilisticKAnonymity(SizeModel):
     linkage: ClassVar[bool] = True
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is promised, in one plain sentence."""
         if not words.alike:
             return words.hidden(self.k)
         known = words.known("a person's")

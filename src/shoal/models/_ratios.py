@@ -12,8 +12,6 @@ import numpy.typing as npt
 from shoal.exact import Quantity
 from shoal.kernels import Mask
 
-__all__ = ["LIMIT", "Integers", "Ratios", "arithmetic"]
-
 #: 64-bit integers, or Python integers (dtype object) where those would overflow.
 Integers = npt.NDArray[np.int64] | npt.NDArray[np.object_]
 #: Sums of two numbers below this stay within 64 bits.

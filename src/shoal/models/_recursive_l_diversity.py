@@ -14,8 +14,6 @@ from shoal.models._model import KNOWN, MEANING, REPLAY, Achieved, Capabilities, 
 from shoal.models._ratios import LIMIT, Ratios
 from shoal.models._sensitive import Rows, SensitiveModel
 
-__all__ = ["RecursiveLDiversity"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RecursiveLDiversity(SensitiveModel):
@@ -56,7 +54,6 @@ class RecursiveLDiversity(SensitiveModel):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What a search may rely on."""
         return Capabilities(monotone_generalization=True, minimal_class_size=self.l, sensitive=(self.attribute,))
 
     def satisfied(self, rows: Rows) -> Mask:
@@ -72,7 +69,6 @@ class RecursiveLDiversity(SensitiveModel):
         return Achieved(l=int(np.minimum(self._diversities(rows), rows.crowds).min()))
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is promised, in one plain sentence."""
         others = {1: "all values", 2: "all other values"}.get(self.l, f"all but the {self.l - 1} most frequent values")
         return (
             f"{words.among}, the most frequent value of `{self.attribute}` is less "
@@ -80,7 +76,6 @@ class RecursiveLDiversity(SensitiveModel):
         )
 
     def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says, and what it does not cover."""
         ruled_out = "no value" if self.l <= 2 else "at most 1 value" if self.l == 3 else f"at most {self.l - 2} values"
         return KNOWN, f"An intruder can rule out {ruled_out} of `{self.attribute}` for a person.", MEANING, REPLAY
 

@@ -13,8 +13,6 @@ from shoal.guarantees import CLASSES, Words
 from shoal.models._model import KNOWN, SIZE_ALONE, Achieved, Mask, ReleaseModel, costs_of, occupied
 from shoal.tables import Classes
 
-__all__ = ["SampleUniqueness"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SampleUniqueness(ReleaseModel):
@@ -71,7 +69,6 @@ class SampleUniqueness(ReleaseModel):
         return Achieved(share=Fraction(int((sizes == 1).sum()), int(sizes.sum())))
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is promised, in one plain sentence."""
         if words.person is not None:
             alone = f"the only one with {words.known('their')}"
             none = f"Nobody is {alone} in any class."

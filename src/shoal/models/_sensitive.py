@@ -13,8 +13,6 @@ from shoal.kernels import Counts
 from shoal.models._model import Achieved, Mask, Model
 from shoal.tables import Classes, SensitiveAttribute, tally
 
-__all__ = ["Rows", "SensitiveModel"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SensitiveModel(Model):

@@ -20,8 +20,6 @@ from shoal.models._sensitive import Rows, SensitiveModel
 from shoal.schema import Kind, Schema
 from shoal.tables import SensitiveAttribute
 
-__all__ = ["TCloseness"]
-
 Distance = Literal["equal", "ordered", "hierarchical"]
 
 
@@ -91,7 +89,6 @@ class TCloseness(SensitiveModel):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What a search may rely on."""
         return Capabilities(
             monotone_generalization=True,  # the distance to a fixed distribution is convex
             scope=Scope.REFERENCE,
@@ -118,7 +115,6 @@ class TCloseness(SensitiveModel):
         return Achieved(t=self._mover(rows).largest())
 
     def problems(self, schema: Schema) -> list[str]:
-        """Return what keeps this model from being used with ``schema``."""
         found = Model.problems(self, schema)
         if self.attribute not in schema:
             return found
@@ -138,7 +134,6 @@ class TCloseness(SensitiveModel):
         return dataclasses.replace(self, distance=self._distance(ordered, attribute.hierarchy is not None))
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is promised, in one plain sentence."""
         measured = {
             "equal": "with all values counted as equally different",
             "ordered": "with values counted as more different the further apart they are in order",

@@ -15,8 +15,6 @@ from shoal.quality._measure import Measure
 from shoal.quality._objective import ClassObjective, Costs
 from shoal.tables import Frequencies, Recoding
 
-__all__ = ["Ambiguity"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ambiguity(Measure):
@@ -39,12 +37,10 @@ class Ambiguity(Measure):
     name: ClassVar[str] = "ambiguity"
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
-        """Measure any recoding of the table, suppressed records included."""
         volumes = volumes_of_recoding(recoding, frequencies)
         return self.mean(recoding, frequencies, _scaled(volumes, Volumes(frequencies).domain))
 
     def objective(self, frequencies: Frequencies) -> AmbiguityObjective:
-        """Prepare this measure as the objective of a search over the nodes of the lattice of one table."""
         return AmbiguityObjective(frequencies, *self.factors)
 
 
@@ -56,7 +52,6 @@ class AmbiguityObjective(ClassObjective):
         self.volumes = Volumes(frequencies)
 
     def costs(self, levels: Sequence[int], classes: Classes) -> Costs:
-        """Return the cost of every class if it is kept, summed over its records."""
         scaled = _scaled(self.volumes.of_classes(levels, classes), self.volumes.domain)
         return np.asarray(self.generalization * classes.sizes * scaled)
 

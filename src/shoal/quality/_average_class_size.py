@@ -14,8 +14,6 @@ from shoal.quality._measure import Measure, released
 from shoal.quality._objective import ClassCounts, Objective
 from shoal.tables import Frequencies, Recoding
 
-__all__ = ["AverageClassSize"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AverageClassSize(Measure):
@@ -38,12 +36,10 @@ class AverageClassSize(Measure):
     balanced: ClassVar[bool] = False
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
-        """Measure any recoding of the table, suppressed records included."""
         classes = released(recoding, frequencies)
         return _average(frequencies.records, int(np.count_nonzero(classes.sizes)), classes.records)
 
     def objective(self, frequencies: Frequencies) -> AverageClassSizeObjective:
-        """Prepare this measure as the objective of a search over the nodes of the lattice of one table."""
         return AverageClassSizeObjective(frequencies)
 
 
@@ -57,7 +53,6 @@ class AverageClassSizeObjective(Objective):
         self.counts = ClassCounts(frequencies)
 
     def value(self, levels: Sequence[int], classes: Classes, kept: Mask) -> float:
-        """Return the value of the node's release, in which the classes that are not ``kept`` are suppressed."""
         del levels
         sizes = classes.sizes[kept]
         return _average(self.records, int(np.count_nonzero(sizes)), int(sizes.sum()))

@@ -15,8 +15,6 @@ from shoal.quality._objective import ClassObjective, Costs
 from shoal.schema import Schema
 from shoal.tables import Frequencies, Recoding
 
-__all__ = ["Classification"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Classification(Measure):
@@ -46,7 +44,6 @@ class Classification(Measure):
 
     @property
     def label(self) -> str:
-        """What reports call it."""
         return self.name if self.target is None else f"{self.name} of {self.target}"
 
     @property
@@ -59,14 +56,12 @@ class Classification(Measure):
         return replace(self, target=self._chosen(schema.sensitive))
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
-        """Measure any recoding of the table, suppressed records included."""
         objective = self.objective(frequencies)
         classes = released(recoding, frequencies)
         suppressed = frequencies.records - classes.records
         return (float(objective.costs((), classes).sum()) + objective.loss * suppressed) / objective.scale
 
     def objective(self, frequencies: Frequencies) -> ClassificationObjective:
-        """Prepare this measure as the objective of a search over the nodes of the lattice of one table."""
         return ClassificationObjective(frequencies, self._target(frequencies), *self.factors)
 
     def _target(self, frequencies: Frequencies) -> str:
@@ -96,7 +91,6 @@ class ClassificationObjective(ClassObjective):
         self.lowest = lowest if self.superadditive else 0.0
 
     def costs(self, levels: Sequence[int], classes: Classes) -> Costs:
-        """Return the cost of every class if it is kept, summed over its records."""
         del levels
         histogram = classes.histogram(self.sensitive[0])
         majorities = np.zeros(len(classes), dtype=np.int64)

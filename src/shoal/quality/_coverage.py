@@ -14,8 +14,6 @@ from shoal.models import Classes
 from shoal.quality._objective import Costs
 from shoal.tables import Frequencies, Recoding
 
-__all__ = ["Coverage", "Volumes", "coverage_of_levels", "coverage_of_recoding", "volumes_of_recoding"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Coverage:

@@ -13,8 +13,6 @@ from shoal.quality._measure import Measure, released
 from shoal.quality._objective import ClassCounts, ClassObjective, Costs
 from shoal.tables import Frequencies, Recoding
 
-__all__ = ["Discernibility"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discernibility(Measure):
@@ -37,7 +35,6 @@ class Discernibility(Measure):
     coarse: ClassVar[bool] = True
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
-        """Measure any recoding of the table, suppressed records included."""
         classes = released(recoding, frequencies)
         generalization, suppression = self.factors
         records = max(frequencies.records, 1)
@@ -46,7 +43,6 @@ class Discernibility(Measure):
         return generalization * float((shares * shares).sum()) + suppression * suppressed
 
     def objective(self, frequencies: Frequencies) -> DiscernibilityObjective:
-        """Prepare this measure as the objective of a search over the nodes of the lattice of one table."""
         return DiscernibilityObjective(frequencies, *self.factors)
 
 
@@ -58,7 +54,6 @@ class DiscernibilityObjective(ClassObjective):
         self.counts = ClassCounts(frequencies)
 
     def costs(self, levels: Sequence[int], classes: Classes) -> Costs:
-        """Return the cost of every class if it is kept, summed over its records."""
         del levels
         return np.asarray(self.generalization / self.scale * classes.sizes.astype(np.float64) ** 2)
 

@@ -14,8 +14,6 @@ from shoal.quality._measure import Measure, released
 from shoal.quality._objective import Objective, floors_of
 from shoal.tables import Frequencies, Recoding
 
-__all__ = ["GeometricLoss"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GeometricLoss(Measure):
@@ -35,7 +33,6 @@ class GeometricLoss(Measure):
     title: ClassVar[str] = "Geometric loss"
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
-        """Measure any recoding of the table, suppressed records included."""
         sizes = released(recoding, frequencies).sizes
         shares = [recoding.shares[j][recoding.codes[:, j]] for j in range(len(frequencies.attributes))]
         costs = np.array([float((sizes * each).sum()) for each in shares])
@@ -48,7 +45,6 @@ class GeometricLoss(Measure):
         return float(np.expm1(self.proportions(frequencies) @ np.log1p(losses)))
 
     def objective(self, frequencies: Frequencies) -> GeometricObjective:
-        """Prepare this measure as the objective of a search over the nodes of the lattice of one table."""
         return GeometricObjective(self, frequencies)
 
 
@@ -70,7 +66,6 @@ class GeometricObjective(Objective):
         ]
 
     def value(self, levels: Sequence[int], classes: Classes, kept: Mask) -> float:
-        """Return the value of the node's release, in which the classes that are not ``kept`` are suppressed."""
         assert classes.codes is not None  # noqa: S101 - the search always gives codes
         sizes = np.where(kept, classes.sizes, 0)
         shares = (self._shares[j][level][classes.codes[:, j]] for j, level in enumerate(levels))

@@ -16,8 +16,6 @@ from shoal.quality._measure import Measure, released
 from shoal.quality._objective import Costs, Objective
 from shoal.tables import Frequencies, Recoding, group, tally
 
-__all__ = ["KLDivergence"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KLDivergence(Measure):
@@ -44,12 +42,10 @@ class KLDivergence(Measure):
     balanced: ClassVar[bool] = False
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
-        """Measure any recoding of the table, suppressed records included."""
         classes = released(recoding, frequencies)
         return self.objective(frequencies).divergence(classes.sizes, volumes_of_recoding(recoding, frequencies))
 
     def objective(self, frequencies: Frequencies) -> KLDivergenceObjective:
-        """Prepare this measure as the objective of a search over the nodes of the lattice of one table."""
         return KLDivergenceObjective(frequencies)
 
 
@@ -73,7 +69,6 @@ class KLDivergenceObjective(Objective):
         self.volumes = Volumes(frequencies)
 
     def value(self, levels: Sequence[int], classes: Classes, kept: Mask) -> float:
-        """Return the value of the node's release, in which the classes that are not ``kept`` are suppressed."""
         return self.divergence(classes.sizes[kept], self.volumes.of_classes(levels, classes)[kept])
 
     def divergence(self, sizes: npt.NDArray[np.int64], volumes: Costs) -> float:
@@ -89,7 +84,6 @@ class KLDivergenceObjective(Objective):
         return self.volumes.mean(levels) - self.entropy
 
     def base(self, levels: Sequence[int], classes: Classes) -> float:
-        """Return a lower bound, from all classes of this node, for this node and all its generalisations."""
         return float(self._least(levels, classes).sum()) / self.records - self.entropy
 
     def excess(self, levels: Sequence[int], lost: Classes) -> float:

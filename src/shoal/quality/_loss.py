@@ -9,8 +9,6 @@ from shoal.quality._measure import Measure
 from shoal.quality._objective import CellObjective
 from shoal.tables import Frequencies, Recoding
 
-__all__ = ["InformationLoss"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InformationLoss(Measure):
@@ -32,11 +30,9 @@ class InformationLoss(Measure):
     title: ClassVar[str] = "Loss"
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
-        """Measure any recoding of the table, suppressed records included."""
         return self.mean(recoding, frequencies, self.summed(recoding, frequencies, recoding.shares))
 
     def objective(self, frequencies: Frequencies) -> CellObjective:
-        """Prepare this measure as the objective of a search over the nodes of the lattice of one table."""
         generalization, suppression = self.factors
         tables = tuple(
             tuple(generalization * weight * shares for shares in hierarchy.shares)

@@ -17,8 +17,6 @@ from shoal.quality._objective import Costs, Objective
 from shoal.schema import Schema
 from shoal.tables import Frequencies, Recoding
 
-__all__ = ["Measure", "released"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure(ABC):

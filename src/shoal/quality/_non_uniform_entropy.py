@@ -13,8 +13,6 @@ from shoal.quality._measure import Measure
 from shoal.quality._objective import CellObjective, Costs
 from shoal.tables import Frequencies, Recoding
 
-__all__ = ["NonUniformEntropy"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NonUniformEntropy(Measure):
@@ -39,7 +37,6 @@ class NonUniformEntropy(Measure):
     name: ClassVar[str] = "non-uniform-entropy"
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
-        """Measure any recoding of the table, suppressed records included."""
         original, factors = self._scale(frequencies)
         cells = np.zeros(recoding.number)
         for column, coverage in enumerate(coverage_of_recoding(recoding, frequencies)):
@@ -48,7 +45,6 @@ class NonUniformEntropy(Measure):
         return self.mean(recoding, frequencies, cells)
 
     def objective(self, frequencies: Frequencies) -> CellObjective:
-        """Prepare this measure as the objective of a search over the nodes of the lattice of one table."""
         generalization, suppression = self.factors
         original, factors = self._scale(frequencies)
         tables = tuple(

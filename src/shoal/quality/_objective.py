@@ -14,8 +14,6 @@ from shoal.kernels import Mask
 from shoal.models import Classes
 from shoal.tables import Frequencies, group
 
-__all__ = ["CellObjective", "ClassCounts", "ClassObjective", "Objective", "floors_of"]
-
 Costs = npt.NDArray[np.float64]
 #: ``tables[attribute][level][code]``
 Tables = tuple[tuple[Costs, ...], ...]
@@ -91,13 +89,11 @@ class ClassObjective(Objective):
         """Return the cost of every class if it is kept, summed over its records."""
 
     def value(self, levels: Sequence[int], classes: Classes, kept: Mask) -> float:
-        """Return the value of the node's release, in which the classes that are not ``kept`` are suppressed."""
         suppressed = classes.records - int(classes.sizes[kept].sum())
         total = float(self.costs(levels, classes)[kept].sum()) + self.loss * suppressed
         return total / self.scale + self.offset
 
     def base(self, levels: Sequence[int], classes: Classes) -> float:
-        """Return a lower bound, from all classes of this node, for this node and all its generalisations."""
         if not self.superadditive:
             return self.floor(levels)
         return float(self.costs(levels, classes).sum()) / self.scale + self.offset
@@ -170,7 +166,6 @@ class CellObjective(ClassObjective):
         )
 
     def costs(self, levels: Sequence[int], classes: Classes) -> Costs:
-        """Return the cost of every class if it is kept, summed over its records."""
         assert classes.codes is not None  # noqa: S101 - the search always gives codes
         cells = sum(
             table[level][classes.codes[:, column]]
@@ -179,7 +174,6 @@ class CellObjective(ClassObjective):
         return np.asarray(classes.sizes * cells, dtype=np.float64)
 
     def base(self, levels: Sequence[int], classes: Classes) -> float:
-        """Return a lower bound, from all classes of this node, for this node and all its generalisations."""
         return self.base_of(classes.sizes, self.costs(levels, classes) / np.maximum(classes.sizes, 1))
 
     def base_of(self, sizes: npt.NDArray[np.int64], cells: Costs) -> float:
@@ -187,7 +181,6 @@ class CellObjective(ClassObjective):
         return float((sizes * np.minimum(cells, self.loss)).sum()) / self.scale if self.monotone else -np.inf
 
     def excess(self, levels: Sequence[int], lost: Classes) -> float:
-        """Return what the suppression of the ``lost`` classes adds to the bound of any node below this one."""
         return self.excess_of(lost.sizes, self.costs(levels, lost) / np.maximum(lost.sizes, 1))
 
     def excess_of(self, sizes: npt.NDArray[np.int64], cells: Costs) -> float:

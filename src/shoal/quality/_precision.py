@@ -11,8 +11,6 @@ from shoal.quality._measure import Measure
 from shoal.quality._objective import CellObjective
 from shoal.tables import Frequencies, Recoding
 
-__all__ = ["Precision"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Precision(Measure):
@@ -36,11 +34,9 @@ class Precision(Measure):
     coarse: ClassVar[bool] = True
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
-        """Measure any recoding of the table, suppressed records included."""
         return self.mean(recoding, frequencies, self.summed(recoding, frequencies, recoding.depths))
 
     def objective(self, frequencies: Frequencies) -> CellObjective:
-        """Prepare this measure as the objective of a search over the nodes of the lattice of one table."""
         generalization, suppression = self.factors
         tables = tuple(
             tuple(

@@ -18,8 +18,6 @@ from shoal.quality._measure import Measure, released
 from shoal.quality._objective import Costs, Objective
 from shoal.tables import Frequencies, Recoding
 
-__all__ = ["PublisherPayoff"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublisherPayoff(Measure):
@@ -79,12 +77,10 @@ class PublisherPayoff(Measure):
         return fraction(self.gain) > fraction(self.cost) * size
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
-        """Measure any recoding of the table, suppressed records included."""
         classes = released(recoding, frequencies)
         return self.objective(frequencies).forgone(classes, volumes_of_recoding(recoding, frequencies))
 
     def objective(self, frequencies: Frequencies) -> PayoffObjective:
-        """Prepare this measure as the objective of a search over the nodes of the lattice of one table."""
         return PayoffObjective(self, frequencies)
 
 
@@ -102,7 +98,6 @@ class PayoffObjective(Objective):
             self._largest = 0
 
     def value(self, levels: Sequence[int], classes: Classes, kept: Mask) -> float:
-        """Return the value of the node's release, in which the classes that are not ``kept`` are suppressed."""
         return self.forgone(classes.only(kept), self._volumes.of_classes(levels, classes)[kept])
 
     def forgone(self, classes: Classes, volumes: Costs) -> float:

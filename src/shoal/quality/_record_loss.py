@@ -14,8 +14,6 @@ from shoal.quality._measure import Measure
 from shoal.quality._objective import ClassObjective, Costs
 from shoal.tables import Frequencies, Recoding
 
-__all__ = ["RecordLoss"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordLoss(Measure):
@@ -39,12 +37,10 @@ class RecordLoss(Measure):
     title: ClassVar[str] = "Record loss"
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
-        """Measure any recoding of the table, suppressed records included."""
         squares = self.summed(recoding, frequencies, [shares**2 for shares in recoding.shares])
         return self.mean(recoding, frequencies, np.sqrt(squares))
 
     def objective(self, frequencies: Frequencies) -> RecordLossObjective:
-        """Prepare this measure as the objective of a search over the nodes of the lattice of one table."""
         return RecordLossObjective(self, frequencies)
 
 
@@ -61,7 +57,6 @@ class RecordLossObjective(ClassObjective):
         self._less = InformationLoss(weights=measure.weights, balance=measure.balance).objective(frequencies)
 
     def costs(self, levels: Sequence[int], classes: Classes) -> Costs:
-        """Return the cost of every class if it is kept, summed over its records."""
         assert classes.codes is not None  # noqa: S101 - the search always gives codes
         squares = np.zeros(len(classes))
         for column, (table, level) in enumerate(zip(self._squares, levels, strict=True)):

@@ -12,21 +12,6 @@ from shoal.queries._conditions import Region, from_json, to_json
 from shoal.queries._loss import Loss
 from shoal.queries._unit import RECORD, Unit
 
-__all__ = [
-    "WHOLE",
-    "Accounts",
-    "Budgeted",
-    "Receipt",
-    "Standing",
-    "budget_entry",
-    "entry_text",
-    "loss_of",
-    "spend_entry",
-    "table_entry",
-    "token_entry",
-    "written_entry",
-]
-
 WHOLE = "*"
 """The account of the table itself: what all analysts together may spend, in case they share their answers."""
 

@@ -10,8 +10,6 @@ from typing import Any
 from shoal.exact import fraction
 from shoal.queries._loss import Loss
 
-__all__ = ["CONFIDENCE", "Accuracy", "Answer", "Quotation", "Value", "amounts", "between", "within"]
-
 CONFIDENCE = 0.95
 # six digits are shown: from here on none of them is behind the point
 WHOLE = 1e6

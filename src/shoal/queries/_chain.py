@@ -27,9 +27,6 @@ from shoal.queries._accounts import Accounts
 from shoal.queries._store import Anchor, Head, canonical, parsed
 from shoal.writing import write_file
 
-__all__ = ["Chain", "Checkpoint", "CheckpointFile", "Row"]
-
-
 # entries that are added up again at most when a ledger is opened
 ADDED_UP = 2_000
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from shoal.queries._conditions import EVERYBODY, FIRST, LAST, Cut, Ranges, Region, Texts, ValueSet
 from shoal.queries._loss import LARGEST_UNITS, Loss
 
-__all__ = ["Charges"]
-
 # beyond these many slots an attribute is not divided further; what shares a slot is charged together
 LARGEST_RANGES = 1 << 12
 LARGEST_TEXTS = 1 << 16

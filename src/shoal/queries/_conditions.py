@@ -16,24 +16,6 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-__all__ = [
-    "EVERYBODY",
-    "And",
-    "Condition",
-    "Cut",
-    "In",
-    "Not",
-    "Or",
-    "Ranges",
-    "Region",
-    "Texts",
-    "ValueSet",
-    "attributes",
-    "from_json",
-    "region",
-    "to_json",
-]
-
 Cut = tuple[float, int]
 """A place between numbers: (x, 0) lies directly before x, (x, 1) directly after."""
 

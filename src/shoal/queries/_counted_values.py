@@ -11,12 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from shoal.kernels import Mask
 from shoal.queries._conditions import Condition
-from shoal.queries._cubes import Codes, Column, Mask, Numbers, holds
+from shoal.queries._cubes import Codes, Column, Numbers, holds
 from shoal.queries._records import Scale
 from shoal.schema.rules import text
-
-__all__ = ["CountedValues", "Tallies", "Whole", "codes_of", "numbers_of", "units_of"]
 
 # date.toordinal() of the day that Arrow counts from
 _EPOCH = 719163

@@ -22,8 +22,6 @@ from shoal.queries._records import ExactFigures
 from shoal.queries._unit import RECORD, Unit
 from shoal.schema import Attribute, Kind, Missing, Schema
 
-__all__ = ["Count", "Histogram"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Count(Query):

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from shoal.kernels import Mask
 from shoal.queries._conditions import FIRST, LAST, And, Condition, Cut, In, Not, Ranges, Texts
 
-__all__ = ["Codes", "Column", "Cube", "CubeAxis", "Kept", "Mask", "Numbers", "axis_of", "holds"]
-
 
 @dataclass(frozen=True, slots=True)
 class Numbers:

@@ -14,8 +14,6 @@ from shoal.queries._cubes import Column, Kept
 from shoal.queries._records import Scale
 from shoal.tables import RecordStore, Selection, Table
 
-__all__ = ["EngineRecords"]
-
 KEPT_CELLS = 32
 # a condition on these many cells takes about a millisecond
 LARGEST_CELLS = 1 << 18

@@ -26,9 +26,7 @@ from dataclasses import dataclass
 
 from shoal.queries._conditions import FIRST, LAST, And, Condition, Cut, In, Not, Or, Ranges, Texts, ValueSet
 from shoal.schema import Attribute, Kind, Schema
-from shoal.tables import FilterError
-
-__all__ = ["FilterError", "normal", "parse"]
+from shoal.tables import FilterError as FilterError
 
 LONGEST = 4096
 DEEPEST = 40

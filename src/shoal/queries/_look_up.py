@@ -28,8 +28,6 @@ from shoal.queries._unit import RECORD, Unit
 from shoal.schema import Attribute, Kind, Schema
 from shoal.tables import FilterError
 
-__all__ = ["LookUp"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookUp(Query):

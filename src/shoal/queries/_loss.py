@@ -10,8 +10,6 @@ from typing import Literal, get_args
 from shoal.errors import ParameterError
 from shoal.exact import Number, rational
 
-__all__ = ["Loss", "Measure", "budget_of", "written"]
-
 Measure = Literal["epsilon", "zcdp"]
 """What a budget adds up: epsilon, or rho of zero-concentrated differential privacy."""
 

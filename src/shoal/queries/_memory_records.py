@@ -9,15 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shoal.kernels import Mask
 from shoal.queries._conditions import Condition, attributes
 from shoal.queries._counted_values import Tallies, Whole, codes_of, numbers_of, units_of
-from shoal.queries._cubes import Codes, Column, Cube, CubeAxis, Kept, Mask, Numbers, axis_of, holds
+from shoal.queries._cubes import Codes, Column, Cube, CubeAxis, Kept, Numbers, axis_of, holds
 from shoal.queries._records import Scale
 from shoal.schema import Kind
 from shoal.schema.rules import text
 from shoal.tables import Table
-
-__all__ = ["MemoryRecords"]
 
 # columns in units, and cubes, that are kept for the next query
 KEPT_COLUMNS = 8

@@ -17,17 +17,6 @@ from shoal.queries._quantile import Quantile
 from shoal.queries._query import Query
 from shoal.queries._sums import Mean, Sum
 
-__all__ = [
-    "AnswerMessage",
-    "ErrorMessage",
-    "EstimateMessage",
-    "QueryMessage",
-    "StandingMessage",
-    "answer_from",
-    "loss_from",
-    "message_of",
-]
-
 Number = Annotated[str, Field(max_length=64)] | int | float
 Name = Annotated[str, Field(min_length=1, max_length=1000)]
 Filter = Annotated[str, Field(max_length=4096)] | None

@@ -14,8 +14,6 @@ from shoal.mechanisms import DiscreteGaussian, Laplace
 from shoal.methods.truthful.gaussian import delta_of
 from shoal.queries._loss import Loss, Measure, budget_of
 
-__all__ = ["Prospect", "attained_epsilon", "numeric_epsilon", "prospects"]
-
 LARGEST_QUESTIONS = 10**6
 #: attained epsilons are multiples of this
 _STEP = Fraction(1, 10**6)

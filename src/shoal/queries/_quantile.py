@@ -19,8 +19,6 @@ from shoal.queries._records import ExactFigures, Scale
 from shoal.queries._unit import RECORD, Unit
 from shoal.schema import Attribute, Kind, Schema
 
-__all__ = ["Quantile"]
-
 LARGEST_CANDIDATES = 40_000
 
 

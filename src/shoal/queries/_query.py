@@ -23,20 +23,6 @@ from shoal.queries._unit import RECORD, Unit
 from shoal.schema import Attribute, Kind, Schema
 from shoal.tables import FilterError
 
-__all__ = [
-    "Prepared",
-    "Query",
-    "as_value",
-    "attribute_of",
-    "bounds",
-    "declared_hierarchy",
-    "nice_step",
-    "noise_of",
-    "scale_of",
-    "step_of",
-    "values",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:

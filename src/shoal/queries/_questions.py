@@ -31,8 +31,6 @@ from shoal.queries._sums import Mean, Noise, Sum
 from shoal.schema import Kind
 from shoal.tables import Filter, FilterError, filter_text
 
-__all__ = ["Questions", "parse_query"]
-
 
 class Questions(ABC):
     """One method per kind of query; each builds the query value and asks it.

@@ -10,8 +10,6 @@ from typing import Protocol
 
 from shoal.queries._conditions import Condition
 
-__all__ = ["LARGEST_UNITS", "ExactFigures", "Scale"]
-
 # 2^32 records of 2^31 units each still add up in 64 bits
 LARGEST_UNITS = 1 << 31
 

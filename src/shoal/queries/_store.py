@@ -23,22 +23,6 @@ from typing import Any
 from shoal.errors import LedgerError, LedgerUnusable, ParameterError
 from shoal.writing import sync
 
-__all__ = [
-    "SCHEMA",
-    "Anchor",
-    "Entry",
-    "Head",
-    "beside",
-    "canonical",
-    "connect",
-    "make_key",
-    "parsed",
-    "read_key",
-    "reason",
-    "sync_folder",
-    "unusable",
-]
-
 KEY_BYTES = 32
 # of the anchor
 SIZE = 256

@@ -17,8 +17,6 @@ from shoal.queries._records import ExactFigures
 from shoal.queries._unit import RECORD, Unit
 from shoal.schema import Kind, Schema
 
-__all__ = ["Mean", "Sum"]
-
 Noise = Literal["laplace", "optimal"]
 
 

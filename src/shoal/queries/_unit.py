@@ -15,8 +15,6 @@ from shoal.queries._loss import Loss
 from shoal.schema import Schema
 from shoal.tables import Table, at_most
 
-__all__ = ["RECORD", "Unit"]
-
 
 @dataclass(frozen=True, slots=True)
 class Unit:

@@ -16,8 +16,6 @@ from shoal.report._text import table_lines
 from shoal.report._words import FOUND, UNPROTECTED, band
 from shoal.risk import Assessment, Attack, Attacks, PeopleRisk, PopulationUniqueness
 
-__all__ = ["assessment_text", "render_assessment"]
-
 _ESTIMATES = {"pitman": "Pitman", "zayatz": "Zayatz", "snb": "SNB"}
 _Table = tuple[tuple[str, ...], list[Sequence[str]]]
 

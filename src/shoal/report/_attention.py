@@ -12,8 +12,6 @@ from shoal.methods.recode import at_or_above
 from shoal.schema import Role, Schema
 from shoal.tables import Values
 
-__all__ = ["Notices", "attention", "noticed"]
-
 Notices = tuple[tuple[str, str], ...]
 
 # so many records alone with a released value make it a way to find people

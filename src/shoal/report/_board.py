@@ -27,8 +27,6 @@ from shoal.tables import Table
 if TYPE_CHECKING:
     from shoal.plan import Plan
 
-__all__ = ["board_report", "questions", "techniques"]
-
 
 def board_report(
     folder: str | Path, original: Table | None = None, plan: Plan | None = None, *, seed: int = 0

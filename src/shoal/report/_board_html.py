@@ -10,8 +10,6 @@ from shoal.report._markup import Html, element
 from shoal.report._page import table_of, ticks
 from shoal.risk import IDENTIFIERS, Verdict
 
-__all__ = ["board_sections"]
-
 _Section = tuple[str, Iterable[Html]]
 _UNTRIED = (
     "No attack was simulated: that takes the original table (`shoal report FOLDER --board --original FILE`) and a "

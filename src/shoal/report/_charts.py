@@ -17,8 +17,6 @@ from shoal.report._document import Bar, BudgetFigures, ColumnFigures, LevelFigur
 from shoal.report._markup import CHART_CSS, Html, element, join, shortened
 from shoal.report._words import band
 
-__all__ = ["Chart", "bar_row", "budget_chart", "class_sizes_chart", "column_note", "levels_chart", "rows_chart"]
-
 _WIDTH, _ROW, _LABEL, _BAR = 360, 22, 128, 160
 #: the room for bars where two figures stand beside them
 _NARROW = 130

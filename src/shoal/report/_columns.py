@@ -15,8 +15,6 @@ from shoal.schema import Role
 from shoal.tables import NumberSpread, ValueCounts, numbers_of
 from shoal.utility import Bin, Distribution
 
-__all__ = ["column_figures", "compared_column"]
-
 #: columns with at most so many values have a bar for each
 _FEW = 20
 #: bars of the commonest values otherwise, and about as many of the histogram of numbers

@@ -12,30 +12,6 @@ from shoal.guarantees import Strength
 from shoal.risk import PeopleRisk, Reidentification
 from shoal.schema import Role
 
-__all__ = [
-    "AttackFigures",
-    "Bar",
-    "BoardFigures",
-    "BudgetFigures",
-    "ColumnFigures",
-    "ColumnRole",
-    "DisclosureFigures",
-    "Document",
-    "FileFigures",
-    "IdentifierFigures",
-    "LatticeFigures",
-    "LatticeNode",
-    "LevelFigures",
-    "PeopleFigures",
-    "PromiseFigures",
-    "Risk",
-    "Sizes",
-    "Step",
-    "TableFigures",
-    "UnitFigures",
-    "Variant",
-]
-
 
 class Variant(StrEnum):
     """Who may read a report.

@@ -13,8 +13,6 @@ from shoal.report._charts import Chart
 from shoal.report._document import Document
 from shoal.report._html import charts
 
-__all__ = ["find_chart", "page_to_pdf", "svg_to_png"]
-
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _OPTIONS = (
     "--headless",

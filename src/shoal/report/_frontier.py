@@ -10,8 +10,6 @@ from shoal.exact import share
 from shoal.report._charts import Chart
 from shoal.report._markup import Html, element, join
 
-__all__ = ["Axis", "Dot", "frontier_chart", "frontier_text"]
-
 #: columns of text that a point may stand away from its place
 _NEAR = 6
 

@@ -33,8 +33,6 @@ from shoal.risk import reidentification_of_sizes
 from shoal.schema import Schema
 from shoal.tables import Table, Values, values_of
 
-__all__ = ["REPORT", "gather", "listed", "public_report"]
-
 #: the names of the plan and of the public report in the folder of a release
 PLAN = "plan.toml"
 REPORT = "report.html"

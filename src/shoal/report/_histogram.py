@@ -11,8 +11,6 @@ from shoal.report._document import Bar, ColumnFigures
 from shoal.report._markup import Html, element, join, shortened
 from shoal.utility import CrossTable
 
-__all__ = ["column_chart", "cross_chart"]
-
 #: bars of an ordered column from which they stand upright, on one axis
 _MANY = 9
 _WIDTH, _TALL, _TOP, _FOOT = 360, 130, 16, 20

@@ -31,8 +31,6 @@ from shoal.report._words import (
     risk_figures,
 )
 
-__all__ = ["charts", "render_html"]
-
 #: So many tables are named at the top of a report; of more it says how many there are.
 _NAMED = 3
 

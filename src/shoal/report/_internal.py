@@ -23,7 +23,6 @@ from shoal.utility import Associations, Distribution, associations, coverage, di
 if TYPE_CHECKING:
     from shoal.plan import Plan
 
-__all__ = ["compared_tables", "internal_report"]
 
 #: pairs of columns whose association a report names
 _PAIRS = 10

@@ -10,8 +10,6 @@ import unicodedata
 from collections.abc import Iterable
 from html import escape
 
-__all__ = ["CHART_CSS", "CSS", "Html", "clean", "element", "join", "shortened"]
-
 #: attributes whose names are words of Python or are written otherwise
 _NAMES = {"class_": "class", "for_": "for", "view_box": "viewBox"}
 

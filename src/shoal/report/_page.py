@@ -13,8 +13,6 @@ from shoal.report._document import Risk
 from shoal.report._markup import CSS, Html, element, join, shortened
 from shoal.report._words import FEWEST, risk_figures
 
-__all__ = ["FACTS", "details", "facts", "figure", "key", "page", "section", "table_of", "ticks"]
-
 
 def page(title: str, *, about: str, content: Iterable[Html], footer: str, class_: str) -> str:
     """Return a page that needs nothing else.

@@ -18,8 +18,6 @@ from shoal.risk import Pair
 from shoal.tables import Table, count_values
 from shoal.utility import distributions
 
-__all__ = ["Plots", "lattice_chart", "lattice_figures"]
-
 #: nodes that a picture of a lattice shows at most: the best ones
 _NODES = 400
 _WIDTH, _ROW = 720, 46

@@ -10,8 +10,6 @@ from shoal.methods.brief import Brief
 from shoal.report._document import ColumnRole
 from shoal.schema import Attribute, Role
 
-__all__ = ["column_roles"]
-
 _MEANINGS = {
     Role.IDENTIFIER: "names a person",
     Role.PERSON: "says whose record it is",

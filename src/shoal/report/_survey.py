@@ -11,8 +11,6 @@ from shoal.report._page import section, table_of
 from shoal.report._text import table_lines
 from shoal.risk import Assessment, CombinationRisk, SpecialUniques, SurveyRisk
 
-__all__ = ["survey_parts", "survey_sections"]
-
 _Table = tuple[tuple[str, ...], list[Sequence[str]]]
 _LOW = (
     "The sum of individual risks is too low, in simulated populations by a factor of up to ten: for a unique record, "

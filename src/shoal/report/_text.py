@@ -12,8 +12,6 @@ from shoal.report._markup import clean, shortened
 from shoal.report._words import ABOUT, FEWEST, GUESSED, STRENGTHS, hidden, measured, notice, people_rows, risk_figures
 from shoal.risk import Reidentification
 
-__all__ = ["render_text", "summary", "table_lines"]
-
 _RISKS = ("records", "equivalence classes", "smallest class", "unique records", "highest risk", "average risk")
 #: classes that do not show in the quasi-identifiers are called by another name than those that do
 _HIDDEN_RISKS = ("records", "classes", "smallest class", "alone in a class", "highest risk", "average risk")

@@ -12,20 +12,6 @@ from shoal.report._document import Document, PeopleFigures, Risk, UnitFigures, V
 from shoal.risk import Reidentification
 from shoal.schema import Provenance, Role
 
-__all__ = [
-    "ABOUT",
-    "GUESSED",
-    "STRENGTHS",
-    "UNPROTECTED",
-    "band",
-    "hidden",
-    "limitations",
-    "measured",
-    "notice",
-    "people_rows",
-    "risk_figures",
-]
-
 #: what a plan says of a release, as a reader asks for it
 ABOUT = {
     "title": "Title",

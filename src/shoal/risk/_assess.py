@@ -21,8 +21,6 @@ from shoal.risk._survey import SurveyRisk, survey_risk_of
 from shoal.schema import Attribute, Flat, Kind, Role, Schema
 from shoal.tables import Classes, Frequencies, Table
 
-__all__ = ["Assessment", "Separation", "assess", "separations"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Separation:

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 from shoal.errors import ParameterError
 
-__all__ = ["Attack", "Rate"]
-
 #: two-sided 95 % of the normal distribution
 _Z = 1.959963984540054
 

@@ -17,8 +17,6 @@ from shoal.risk._linkage import Knowledge, linkage
 from shoal.risk._pair import Pair, fitting
 from shoal.tables import Table
 
-__all__ = ["Attacks", "attack", "linkability", "singling_out"]
-
 _SINGLING_OUT = "Does a description taken from the release fit exactly one person of the original table?"
 _LINKABILITY = (
     "Given two files about the same people with different columns, does the release tell which rows belong together?"

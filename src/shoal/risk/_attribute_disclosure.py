@@ -9,8 +9,6 @@ import numpy as np
 from shoal.kernels import Counts
 from shoal.tables import Classes, ClassHistogram, tally
 
-__all__ = ["AttributeDisclosure", "attribute_disclosure"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeDisclosure:

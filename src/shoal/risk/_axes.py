@@ -14,8 +14,6 @@ from shoal.hierarchies import TOP, Hierarchy
 from shoal.kernels import Codes, Floats
 from shoal.schema import HALF, INTERVAL, Attribute, Kind, Role
 
-__all__ = ["ColumnAxis", "Cover", "Labels", "cover"]
-
 Labels = tuple[str | None, ...]
 
 

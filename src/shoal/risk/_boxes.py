@@ -17,8 +17,6 @@ import numpy.typing as npt
 from shoal.kernels import Codes, Counts
 from shoal.tables import group, tally
 
-__all__ = ["Boxes", "Index", "Rows", "pairs", "totals_at", "totals_in"]
-
 Rows = npt.NDArray[np.int64]
 
 

@@ -17,8 +17,6 @@ from shoal.risk._population_uniqueness import individual_risk
 from shoal.risk._sample import Sample, sample
 from shoal.tables import Table
 
-__all__ = ["Combination", "CombinationRisk", "Crowds", "combination_risk", "combination_risk_of", "combinations"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crowds:

@@ -16,8 +16,6 @@ from shoal.schema import Kind
 from shoal.schema.rules import text
 from shoal.tables import Table
 
-__all__ = ["Duplication", "ExtremeValue", "clustered", "extreme_values", "k_duplicated", "k_duplication"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtremeValue:

@@ -12,8 +12,6 @@ from shoal.risk._attack import Attack, Rate
 from shoal.risk._boxes import Rows
 from shoal.risk._pair import Pair, draw, fitting
 
-__all__ = ["inference"]
-
 
 def inference(pair: Pair, *, targets: int = 1000, tolerance: float = 0.05, seed: int = 0) -> tuple[Attack, ...]:
     """Guess every sensitive column of people whose quasi-identifiers are known.

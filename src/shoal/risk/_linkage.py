@@ -11,8 +11,6 @@ import numpy as np
 from shoal.errors import ParameterError
 from shoal.risk._pair import Pair, affordable, candidates
 
-__all__ = ["Knowledge", "linkage"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knowledge:

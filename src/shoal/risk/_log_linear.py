@@ -11,8 +11,6 @@ import numpy.typing as npt
 from shoal.errors import ParameterError
 from shoal.kernels import Codes, Floats
 
-__all__ = ["LogLinearRisk", "log_linear_risk"]
-
 #: cells of the full cross table up to which interactions are fitted, rounds at most, and how near margins must come
 _CELLS, _ROUNDS, _NEAR = 2_000_000, 200, 1e-6
 

@@ -16,9 +16,6 @@ from shoal.risk._pair import Pair, candidates
 from shoal.schema.rules import text
 from shoal.tables import Table, schema_of
 
-__all__ = ["membership"]
-
-
 _QUESTION = "Given a person's whole record, does the release tell whether that record went into it?"
 
 

@@ -16,8 +16,6 @@ from shoal.risk._boxes import Boxes, Rows, pairs, totals_at
 from shoal.schema import Attribute, Flat, Role, Schema
 from shoal.tables import Frequencies, Table, schema_of
 
-__all__ = ["UNIT", "Pair", "affordable", "candidates", "draw", "fitting"]
-
 #: one record, in the counts of weighted releases
 UNIT = 1 << 20
 #: distances held at a time, and the relative difference up to which two are the same

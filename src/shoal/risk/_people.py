@@ -10,8 +10,6 @@ from shoal import tables
 from shoal.kernels import Counts, Floats, Mask
 from shoal.tables import CrowdCounts, Frequencies, Table
 
-__all__ = ["PeopleRisk", "UnitRisk", "people_risk", "risk_of_classes", "risk_of_crowds", "unit_risk"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitRisk:

@@ -19,8 +19,6 @@ from shoal.kernels.superpopulation import (
 )
 from shoal.tables import Classes
 
-__all__ = ["PopulationUniqueness", "individual_risk", "population_uniqueness"]
-
 #: records that are not the first of their class, below which Pitman's model was off by half in trials
 _FEW = 50
 #: nodes per panel of the quadrature, and the size above which four terms of an expansion in 1/f are as good

@@ -19,8 +19,6 @@ from shoal.risk._pair import Pair
 from shoal.schema.rules import text
 from shoal.tables import Table, schema_of
 
-__all__ = ["RecordLinkage", "linked_percentage", "linked_percentage_mixed", "record_linkage"]
-
 Codes = npt.NDArray[np.int64]
 
 TIE = 1e-9

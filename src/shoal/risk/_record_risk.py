@@ -11,8 +11,6 @@ from shoal.risk._special_uniques import record_scores
 from shoal.risk._survey import household_risks
 from shoal.tables import Table
 
-__all__ = ["record_risks"]
-
 
 def record_risks(table: Table, *, largest: int | None = None) -> pa.Table:
     """Return the risk of every record, in the order of the source.

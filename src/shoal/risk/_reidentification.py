@@ -14,16 +14,6 @@ from shoal.risk._pair import Pair
 from shoal.schema import Schema
 from shoal.tables import Classes, CrowdCounts, Table
 
-__all__ = [
-    "ClassSizes",
-    "PopulationMap",
-    "Reidentification",
-    "k_map",
-    "reidentification",
-    "reidentification_of_crowds",
-    "reidentification_of_sizes",
-]
-
 #: lower ends of the class-size bands that assessments show
 _BANDS = (1, 2, 3, 5, 10, 20, 50, 100)
 

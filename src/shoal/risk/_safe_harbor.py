@@ -13,8 +13,6 @@ from shoal.schema import ColumnProfile, Kind, Schema, topic
 from shoal.schema.rules import text
 from shoal.tables import Table
 
-__all__ = ["IDENTIFIERS", "Finding", "Verdict", "safe_harbor"]
-
 #: 45 CFR 164.514(b)(2)(i), in short
 IDENTIFIERS: Mapping[str, str] = {
     "A": "names",

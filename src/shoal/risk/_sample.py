@@ -10,8 +10,6 @@ from shoal import tables
 from shoal.kernels import Codes, Counts, Floats
 from shoal.tables import Table
 
-__all__ = ["Sample", "sample"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sample:

@@ -14,8 +14,6 @@ from shoal.kernels.uniques import unique_sets
 from shoal.risk._sample import Sample, sample
 from shoal.tables import Table
 
-__all__ = ["ColumnContribution", "RecordScores", "SpecialUniques", "record_scores", "special_uniques", "summed"]
-
 Scores = Literal["original", "shares"]
 
 #: the share of pairs of records that are alike by chance, in the intrusion simulation behind DIS

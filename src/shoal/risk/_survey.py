@@ -14,8 +14,6 @@ from shoal.risk._population_uniqueness import individual_risk
 from shoal.risk._sample import Sample, sample
 from shoal.tables import Table
 
-__all__ = ["SurveyRisk", "household_risks", "survey_risk", "survey_risk_of"]
-
 #: people of the population below which records are counted
 _CROWDS = (2, 3, 5, 10, 20, 50, 100)
 #: risks above which records are counted

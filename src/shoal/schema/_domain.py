@@ -9,8 +9,6 @@ from enum import StrEnum
 
 from shoal.errors import Problems, SchemaError
 
-__all__ = ["INEXACT", "Bound", "Domain", "Kind"]
-
 Bound = int | float | dt.date
 
 LARGEST_EXACT = 2**53

@@ -14,21 +14,6 @@ from typing import TypeVar, overload
 
 from shoal.errors import Problems
 
-__all__ = [
-    "TomlTable",
-    "Unlike",
-    "day_or_number",
-    "many",
-    "nearest",
-    "number",
-    "pairs",
-    "table",
-    "text",
-    "truth",
-    "whole",
-    "word_or_number",
-]
-
 T = TypeVar("T")
 E = TypeVar("E", bound=enum.StrEnum)
 Reader = Callable[[object], T]

@@ -7,8 +7,6 @@ import math
 import re
 from collections.abc import Callable
 
-__all__ = ["HALF", "INTERVAL", "Extent", "day_extent", "number_extent"]
-
 INTERVAL = re.compile(r"^([\[(])\s*(.+?)\s*,\s*(.+?)\s*([\])])$")
 HALF = re.compile(r"^(<=|>=|<|>)\s*(.+)$")
 _PERIOD = re.compile(r"^(\d{4})(?:-(\d\d)|-Q([1-4])|(s))?$")

@@ -76,8 +76,6 @@ from shoal.schema._schema import Attribute, Missing, Role, Schema
 from shoal.schema._write import VERSION
 from shoal.schema.rules import RULES
 
-__all__ = ["from_document", "load", "loads", "read_rule"]
-
 T = TypeVar("T")
 
 _WRITTEN: Mapping[str, Callable[[object], object]] = {

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from shoal.errors import Problems, SchemaError
 from shoal.schema._domain import Kind
 
-__all__ = ["Reading", "date_pattern"]
-
 _PARTS = {"yyyy": r"([0-9]{4})", "mm": r"([0-9]{1,2})", "dd": r"([0-9]{1,2})"}
 _FORMAT = re.compile(r"(yyyy|mm|dd)([./\- ]?)(yyyy|mm|dd)([./\- ]?)(yyyy|mm|dd)")
 

@@ -21,11 +21,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import HierarchyError, Problems
+from shoal.kernels import Floats, Integers
 from shoal.schema._domain import Domain, Kind
 from shoal.schema._entry import TomlTable
-from shoal.schema._values import Days, Floats, Integers, days, numbers
-
-__all__ = ["TEXT", "HierarchyRule", "Level", "RuledColumn", "Tree", "at"]
+from shoal.schema._values import Days, days, numbers
 
 TEXT = (Kind.CATEGORICAL, Kind.ORDINAL)
 

@@ -15,8 +15,6 @@ from shoal.schema._domain import Domain, Kind
 from shoal.schema._reading import Reading
 from shoal.schema._rule import HierarchyRule
 
-__all__ = ["Attribute", "Missing", "Provenance", "Role", "Schema"]
-
 PLAIN = Reading()
 
 

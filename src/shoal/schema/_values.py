@@ -16,22 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import DataError, HierarchyError
-from shoal.kernels import Floats, Integers
-
-__all__ = [
-    "Days",
-    "FileRows",
-    "Floats",
-    "Integers",
-    "days",
-    "file_problems",
-    "is_text",
-    "listed",
-    "numbers",
-    "plain",
-    "read_rows",
-    "text",
-]
+from shoal.kernels import Floats
 
 Days = npt.NDArray[np.datetime64]
 

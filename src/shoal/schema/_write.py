@@ -14,8 +14,6 @@ from shoal.schema._domain import Kind
 from shoal.schema._schema import Attribute, Missing, Schema
 from shoal.writing import write_file
 
-__all__ = ["VERSION", "dumps", "save", "toml_value"]
-
 VERSION = 1
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")

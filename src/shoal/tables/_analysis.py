@@ -12,8 +12,6 @@ from shoal.errors import InputError
 from shoal.hierarchies import TOP, build
 from shoal.schema import Attribute, Extent, Kind, Schema, day_extent, number_extent
 
-__all__ = ["ends_of", "for_analysis"]
-
 
 def for_analysis(rows: pa.Table, schema: Schema, *, bounds: bool = False) -> pa.Table:
     """Return released records with ordered labels and, on request, the ends of what they stand for.

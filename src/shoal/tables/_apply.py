@@ -23,7 +23,6 @@ from shoal.tables._table import Table
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["Lookup", "ReleasedColumn", "all_looked_up", "apply", "look_up"]
 
 Codes = npt.NDArray[np.int64]
 

@@ -27,18 +27,6 @@ from shoal.tables._table import Table, numbered
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = [
-    "Block",
-    "Blocks",
-    "ClusteredBlocks",
-    "ColumnLeaves",
-    "ColumnMoments",
-    "Coordinate",
-    "DraftedBlocks",
-    "Plane",
-    "in_blocks",
-    "sampled",
-]
 
 Points = npt.NDArray[np.float64]
 Task = Callable[[pa.Table], pa.Table]

@@ -23,8 +23,6 @@ from shoal.tables._people import household_of, person_of
 from shoal.tables._spark import SparkEngine
 from shoal.tables._table import Table, numbered
 
-__all__ = ["EncodedRecords", "encode_records", "join_classes", "release_records", "sorted_records"]
-
 Numbers = npt.NDArray[np.int64]
 
 

@@ -17,20 +17,6 @@ from shoal.tables._holders import Ballot, Holders, Votes
 if TYPE_CHECKING:
     from shoal.tables._table import Table
 
-__all__ = [
-    "ClassHistogram",
-    "Classes",
-    "Dictionary",
-    "Encoded",
-    "Finest",
-    "Frequencies",
-    "Persons",
-    "Recoding",
-    "SensitiveAttribute",
-    "group",
-    "tally",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SensitiveAttribute:

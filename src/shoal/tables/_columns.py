@@ -19,19 +19,6 @@ from shoal.tables._classes import SensitiveAttribute
 from shoal.tables._engine import key, quiet
 from shoal.tables._table import Table
 
-__all__ = [
-    "Packing",
-    "TupleColumn",
-    "by_value",
-    "check_columns",
-    "column_hierarchies",
-    "distinct_tuples",
-    "leaves_of",
-    "merged",
-    "schema_of",
-    "sensitive_codes",
-]
-
 Words = npt.NDArray[np.int64]
 _TEXT = 1 << 30  # bytes; one array of Arrow's smaller type of text holds twice as many
 _BITS = 62  # of a word; signed 64-bit integers are what all engines have

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from shoal.tables._table import Table
 
-__all__ = ["Number", "conform", "day_of", "not_finite", "number_of", "without"]
 
 _WRONG = {
     "unreadable": ("not a {}", "not {}s"),

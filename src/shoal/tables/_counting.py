@@ -14,17 +14,6 @@ from shoal.tables._engine import OURS, ROW, key, quiet
 from shoal.tables._repeated import COPIES, repeated
 from shoal.tables._table import Table, numbered
 
-__all__ = [
-    "class_sizes",
-    "containing",
-    "distinct_values",
-    "in_order",
-    "numbers",
-    "ordered",
-    "records_from",
-    "repeat",
-]
-
 _ORDER = f"{OURS}order__"
 
 

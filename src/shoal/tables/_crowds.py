@@ -20,8 +20,6 @@ from shoal.tables._table import Table
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["CrowdCounts", "crowds"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CrowdCounts:

@@ -24,7 +24,6 @@ from shoal.writing import Scratch
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["DuckDBEngine", "literal", "memory_limit", "quoted", "without_collations"]
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -31,8 +31,6 @@ from shoal.tables._profiles import TupleFinder, profiled
 from shoal.tables._spark import SparkEngine
 from shoal.tables._table import Table
 
-__all__ = ["encode", "with_population"]
-
 
 def encode(
     table: Table,

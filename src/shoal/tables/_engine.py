@@ -22,18 +22,6 @@ from shoal.writing import SCRATCH
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = [
-    "LONGEST",
-    "OURS",
-    "ROW",
-    "Engine",
-    "builtin",
-    "check_names",
-    "encoded_texts",
-    "key",
-    "quiet",
-    "sorted_by_values",
-]
 
 #: How the names of hidden columns begin; those of sources never do.
 OURS = "__shoal_"

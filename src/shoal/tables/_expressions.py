@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     from ibis.common.deferred import Deferred
 
-__all__ = ["Filter", "FilterError", "filter_text"]
 
 Filter: TypeAlias = "str | ir.BooleanValue | Deferred | None"
 """A filter as text, as an Ibis expression, or none."""

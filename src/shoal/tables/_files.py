@@ -14,8 +14,6 @@ from shoal.tables._engine import quiet
 from shoal.tables._table import Table, load_schema
 from shoal.tables.formats import FORMATS, Format, Options, elsewhere, existing, fetch, files, open_csv, unreadable
 
-__all__ = ["read", "readable", "reread", "reread_csv", "uploadable", "write"]
-
 
 def read(
     source: Any,

@@ -11,8 +11,6 @@ import numpy.typing as npt
 
 from shoal.kernels import Counts, Mask
 
-__all__ = ["Ballot", "Holders", "Votes", "same_records", "tallied"]
-
 Labels = npt.NDArray[np.integer]
 #: 64-bit integers, or Python integers (dtype object) where those would overflow
 Votes = npt.NDArray[Any]

@@ -17,18 +17,6 @@ from shoal.tables._table import Table, numbered
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = [
-    "at_most",
-    "bernoulli",
-    "check_identifiers",
-    "check_sampling_key",
-    "hexadecimal",
-    "hmac_pads",
-    "keyed_digest",
-    "pseudonyms",
-    "sampling_threshold",
-]
-
 
 _BLOCK = 64  # bytes in a block of SHA-256
 _KEY = 32  # bytes of a sampling key

@@ -31,7 +31,6 @@ from shoal.tables._table import Table
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["encode_packed", "tuples_that_fit"]
 
 #: Bytes that a search holds for a tuple, and for each of its columns besides: measured, and rounded up.
 _TUPLE, _COLUMN = 96, 16

@@ -14,8 +14,6 @@ from shoal.tables._engine import key, quiet
 if TYPE_CHECKING:
     from shoal.tables._table import Table
 
-__all__ = ["People", "PersonKeys", "people", "person_of", "repeated_identifiers"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class People:

@@ -14,7 +14,6 @@ from shoal.tables._table import Table
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["profile"]
 
 _LEADING_ZERO = r"^0[0-9]+$"
 # so small a share of unreadable values is proposed to count as missing

@@ -22,8 +22,6 @@ from shoal.tables._table import Table
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["Profiles", "TupleFinder", "gathered", "kinds", "profiled"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TupleFinder:

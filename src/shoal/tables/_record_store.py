@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
 
-__all__ = ["RecordStore", "Selection"]
 
 Selection: TypeAlias = "ir.BooleanValue"
 """Which records of a store are meant; made by its methods."""

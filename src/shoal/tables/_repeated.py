@@ -15,7 +15,6 @@ from shoal.tables._engine import OURS
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["COPIES", "counted_form", "repeated", "writable", "write_repeated"]
 
 #: The column of a counted record that says how often it is there.
 COPIES = f"{OURS}copies__"

@@ -29,8 +29,6 @@ from shoal.tables._spark import SparkEngine
 from shoal.tables._table import Source, Table
 from shoal.writing import digest
 
-__all__ = ["Executors", "Here", "Site", "part_name", "scanned", "site_of", "site_of_session"]
-
 Look = Callable[[str], Mapping[str, Any]]
 Digest = tuple[str, int]
 """The SHA-256 of a file, in hexadecimal, and its size in bytes."""

@@ -19,7 +19,6 @@ from shoal.tables._engine import ROW, builtin, encoded_texts, sorted_by_values
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["SparkEngine", "plain_texts"]
 
 # records that come from a cluster at a time
 PART = 500_000

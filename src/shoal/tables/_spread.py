@@ -16,7 +16,6 @@ from shoal.tables._values import ValueCounts
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["Extent", "NumberSpread", "numbers_of"]
 
 FETCHED = 100_000
 """Distinct values that come from the engine at most."""

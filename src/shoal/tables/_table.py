@@ -17,8 +17,6 @@ from shoal.tables._engine import ROW, Engine, quiet
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["Source", "Table", "numbered"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:

@@ -19,7 +19,6 @@ from shoal.tables._table import Table
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["ValueCounts", "Values", "count_values", "values_of"]
 
 #: Distinct values of a column that are fetched at once.
 _FEW = 1000

@@ -11,8 +11,6 @@ from shoal.kernels import Floats
 from shoal.risk import Boxes, ColumnAxis, Pair
 from shoal.utility._spread import BoxMoments, leaf_shares, moments
 
-__all__ = ["Associations", "associations", "contingency"]
-
 Square = tuple[tuple[float | None, ...], ...]
 
 #: groups that the values of a column are put into for Cramér's V

@@ -12,8 +12,6 @@ from shoal.kernels import Floats
 from shoal.risk import ColumnAxis
 from shoal.schema import Kind
 
-__all__ = ["Group", "grouped", "round_edges"]
-
 _ROUND, _DECADE = (1, 2, 2.5, 5), (1, 1.5, 2, 3, 5, 7)
 #: a logarithmic scale is for positive numbers of very different size, most of which are in the lowest tenth
 _WIDE, _LOW = 100, 0.8

@@ -13,8 +13,6 @@ from shoal.utility._associations import contingency
 from shoal.utility._bins import Group, grouped
 from shoal.utility._spread import leaf_shares
 
-__all__ = ["CrossTable", "cross_table"]
-
 #: groups of a column at most, but for missing values
 _MOST = 16
 Shares = tuple[tuple[float, ...], ...]

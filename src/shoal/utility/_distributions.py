@@ -11,9 +11,6 @@ from shoal.risk import ColumnAxis, Pair
 from shoal.utility._bins import grouped
 from shoal.utility._spread import leaf_shares
 
-__all__ = ["Bin", "Distribution", "coverage", "distributions"]
-
-
 #: bars that a picture of a column has at most
 _BINS = 40
 

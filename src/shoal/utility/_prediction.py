@@ -17,9 +17,6 @@ from shoal.schema import Kind
 from shoal.tables import Table
 from shoal.utility._spread import Encoder, fitted, require_learn, sample_rows
 
-__all__ = ["MODELS", "Prediction", "hold_out", "prediction"]
-
-
 MODELS = ("tree", "linear", "boosting")
 
 

@@ -12,8 +12,6 @@ from shoal.kernels import Floats
 from shoal.risk import Pair
 from shoal.utility._spread import Encoder, fitted, require_learn, sample_rows
 
-__all__ = ["Propensity", "propensity"]
-
 Classifier = Literal["tree", "logistic"]
 
 

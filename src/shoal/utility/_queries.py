@@ -10,8 +10,6 @@ from shoal.errors import ParameterError
 from shoal.risk import Boxes, Pair
 from shoal.utility._spread import overlaps
 
-__all__ = ["QueryError", "query_error"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryError:

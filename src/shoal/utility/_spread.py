@@ -19,18 +19,6 @@ from shoal.errors import MissingExtraError
 from shoal.kernels import Codes, Floats
 from shoal.risk import Boxes, ColumnAxis, Pair
 
-__all__ = [
-    "BoxMoments",
-    "Encoder",
-    "draw_leaves",
-    "fitted",
-    "leaf_shares",
-    "moments",
-    "overlaps",
-    "require_learn",
-    "sample_rows",
-]
-
 #: values of a categorical column that get a column of their own
 _CATEGORIES = 30
 

@@ -12,8 +12,6 @@ from shoal.utility._distributions import Distribution, distributions
 from shoal.utility._propensity import Propensity, propensity
 from shoal.utility._queries import QueryError, query_error
 
-__all__ = ["Usefulness", "usefulness"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usefulness:

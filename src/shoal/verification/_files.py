@@ -21,9 +21,6 @@ from shoal.schema.rules import text
 from shoal.tables import Site
 from shoal.writing import digest
 
-__all__ = ["JOINED", "PLAN", "REPORT", "SIGNATURE", "SUMMARY", "allowed_files", "check_copies", "check_files"]
-
-
 PLAN, SUMMARY, REPORT, JOINED, SIGNATURE = "plan.toml", "summary.txt", "report.html", "joined.sql", "signature.json"
 _BATCH = 1_000_000
 

@@ -11,8 +11,6 @@ from shoal.masking import RECORD, MaskingRecord, MaskingStep, StepEntry
 from shoal.tables import Table
 from shoal.writing import digest
 
-__all__ = ["verify_masked"]
-
 #: a record beyond this is no record
 _LARGEST = 1 << 26
 

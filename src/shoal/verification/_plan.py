@@ -31,8 +31,6 @@ from shoal.methods.recode import is_aggregate
 from shoal.schema import Kind, Role, Schema
 from shoal.tables import Classes
 
-__all__ = ["check_plan"]
-
 NOTHING = "nothing to compare"
 #: steps that are taken once for each column, or for each set of columns
 _REPEATED = {

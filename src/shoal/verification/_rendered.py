@@ -14,8 +14,6 @@ from shoal.schema import Attribute, Flat, Role, Schema
 from shoal.schema.rules import text
 from shoal.verification._files import JOINED, REPORT, SUMMARY
 
-__all__ = ["check_hierarchies", "check_links", "check_rendered"]
-
 
 def check_rendered(evidence: Evidence) -> list[Check]:
     """Make the summary and the report again, and compare; those of another version of Shoal may look otherwise."""

@@ -16,7 +16,6 @@ from shoal.writing import write_file
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-__all__ = ["check_signature", "new_key", "read_key", "read_signer", "write_signature"]
 
 ALGORITHM = "Ed25519"
 #: what stands before the 32 bytes of an Ed25519 key in the usual encoding of public keys (RFC 8410, section 4)

@@ -32,8 +32,6 @@ from shoal.verification._plan import check_plan
 from shoal.verification._rendered import check_hierarchies, check_links, check_rendered
 from shoal.verification._signature import check_signature, read_key, read_signer, write_signature
 
-__all__ = ["on_trust", "sign", "verify"]
-
 
 def verify(
     folder: str | Path, *, signer: str | Path | None = None, rendered: bool = True, spark: Any | None = None

@@ -31,9 +31,6 @@ from shoal.web._jobs import Jobs, warm
 from shoal.web._store import Store
 from shoal.writing import Scratch
 
-__all__ = ["api_token", "create_app", "default_folder", "doorway", "serve"]
-
-
 UPLOAD_LIMIT = 4 * 2**30
 
 

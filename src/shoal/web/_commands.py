@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from shoal import Plan
 
-__all__ = ["chosen", "compare_python", "compare_shell", "python", "schema_name", "shell"]
-
 
 _AS_FOUND: Mapping[str, str] = MappingProxyType({})
 

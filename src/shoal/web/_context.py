@@ -20,7 +20,6 @@ from shoal.writing import digest
 if TYPE_CHECKING:
     from shoal import Schema, Table
 
-__all__ = ["Context", "Here", "OpenTables", "receive"]
 
 SCHEMA = "schema.toml"
 

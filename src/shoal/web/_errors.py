@@ -15,8 +15,6 @@ from shoal.errors import InputError, OutputError, RequirementError, ShoalError, 
 from shoal.web._store import Changed, NotFound
 from shoal.web._templates import page
 
-__all__ = ["Problem", "answer", "content", "install", "wants_page"]
-
 _TITLES = {
     404: "This is not here",
     405: "This is not here",

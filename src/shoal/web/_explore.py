@@ -24,8 +24,6 @@ from shoal.risk import Reidentification
 from shoal.schema.rules import text
 from shoal.tables import Frequencies
 
-__all__ = ["explore"]
-
 _SOLUTIONS, _RECORDS = 12, 60
 #: records beyond which a few are picked on the engine
 _MANY = 100_000

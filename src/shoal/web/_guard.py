@@ -22,8 +22,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shoal.web._errors import answer, content
 
-__all__ = ["Access", "Guard"]
-
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 SAFE = ("GET", "HEAD", "OPTIONS")
 SMALL_BODY = 8 * 2**20

@@ -19,8 +19,6 @@ from shoal.errors import Cancelled, presentable
 from shoal.web._store import Store, now, read_json, write_json
 from shoal.workers import Job, Pool, Progress
 
-__all__ = ["ENDED", "EXPLORATION", "KEY", "PLAN", "RELEASE", "Jobs", "set_aside", "status", "warm"]
-
 STATUS, PLAN, COMPARISON = "status.json", "plan.toml", "comparison.json"
 RELEASE, EXPLORATION, KEY = "release", "explore.json", "pseudonym.key"
 #: where the points of a table are kept, so that a comparison that was stopped, or got more points, goes on

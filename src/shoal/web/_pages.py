@@ -30,8 +30,6 @@ from shoal.web._verdict import figures, size_of, verdict
 from shoal.web._words import HELP, PRESETS, ROLES
 from shoal.web.api import accounts, compare, explore, plans, releases, runs, schema, tables, vaults
 
-__all__ = ["router"]
-
 #: records times columns whose risk is measured before the page is shown
 _AT_ONCE = 150_000
 

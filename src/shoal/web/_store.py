@@ -19,8 +19,6 @@ from typing import Any
 
 from shoal.errors import InputError, OutputError, reason
 
-__all__ = ["Changed", "NotFound", "Shelf", "Store", "now"]
-
 _ID = re.compile(r"[0-9a-f]{16}")
 ABOUT = "about.json"
 

@@ -10,8 +10,6 @@ from starlette.responses import HTMLResponse
 
 from shoal.web._words import FILTERS
 
-__all__ = ["page"]
-
 _environment = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
     autoescape=True,

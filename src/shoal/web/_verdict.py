@@ -7,8 +7,6 @@ from typing import Any
 
 from shoal.web._words import number, share
 
-__all__ = ["figures", "size_of", "verdict"]
-
 
 def verdict(found: dict[str, Any]) -> dict[str, Any]:
     """Return, from what there is to see of a release, what changed for people, what was lost, and what was erased."""

@@ -10,8 +10,6 @@ from shoal import exact
 from shoal.report import ticks
 from shoal.schema import Flat, read_rule
 
-__all__ = ["FAMILIES", "FILTERS", "HELP", "METHODS", "OPTIONS", "PRESETS", "ROLES", "in_plain_words"]
-
 NOTHING = "\N{EN DASH}"
 
 

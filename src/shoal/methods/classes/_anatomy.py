@@ -22,8 +22,6 @@ from shoal.methods.classes._t_microaggregate import BLOCK
 from shoal.models import Model
 from shoal.schema import Schema
 
-__all__ = ["Anatomy", "partition_by_confidential"]
-
 Grouping = Literal["quasi-identifiers", "confidential"]
 
 
@@ -65,7 +63,6 @@ class Anatomy(BlockMethod):
     name: ClassVar[str] = "anatomy"
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
-        """Return what keeps this method from being used with a schema and promises."""
         found = PartitionMethod.problems(self, schema, models)
         if self.grouping != "confidential":
             return found
@@ -76,7 +73,6 @@ class Anatomy(BlockMethod):
         return found
 
     def reads(self, schema: Schema) -> tuple[str, ...]:
-        """Return the sensitive columns that the method itself looks at."""
         return () if self.grouping != "confidential" else (self.attribute or schema.sensitive[0],)
 
     def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:

@@ -13,8 +13,6 @@ from shoal.kernels import Floats, Integers
 from shoal.methods.classes._blocks import lowest, widest_first
 from shoal.methods.classes._quotas import Quotas
 
-__all__ = ["assign", "quota_blocks"]
-
 WORK = 100_000_000
 """Records times classes per block: what one run of `assign` may cost, about 10 seconds."""
 LEAST, MOST = 64, 4096

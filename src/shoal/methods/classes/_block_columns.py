@@ -30,8 +30,6 @@ from shoal.methods.classes._typical import (
 from shoal.schema import Attribute, Kind
 from shoal.tables import ColumnLeaves, ColumnMoments, Coordinate
 
-__all__ = ["BlockCategories", "BlockColumn", "BlockNumbers", "block_columns"]
-
 RANGE = 1e100
 """Means and deviations beyond it, or below its inverse, have squares that may not be numbers."""
 
@@ -96,7 +94,6 @@ class BlockNumbers(BlockColumn):
 
     @property
     def type(self) -> str:
-        """What Spark calls the type of released values."""
         return {Kind.NUMERIC: "double", Kind.DATE: "date", Kind.ORDINAL: "string"}[self.attribute.kind]
 
     def places(self, values: Floats) -> Floats:
@@ -112,7 +109,6 @@ class BlockNumbers(BlockColumn):
         return middle, squared_errors(values, released, self.deviation)
 
     def moved(self, values: Floats, order: Integers) -> Floats:
-        """Return the squared error of every record if it takes the value of another."""
         return squared_errors(values, values[order], self.deviation)
 
 
@@ -145,7 +141,6 @@ class BlockCategories(BlockColumn):
 
     @property
     def type(self) -> str:
-        """What Spark calls the type of released values."""
         return "string"
 
     def places(self, values: Floats) -> Floats:
@@ -160,7 +155,6 @@ class BlockCategories(BlockColumn):
         return concept_names(self.hierarchy).take(pa.array(found)), errors
 
     def moved(self, values: Floats, order: Integers) -> Floats:
-        """Return the squared error of every record if it takes the value of another."""
         leaves = values.astype(np.int64)
         return squared_concept_errors(self.hierarchy, leaves, leaves[order])
 

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from shoal.methods.brief import Brief
     from shoal.methods.classes._by_block import BlockMethod
 
-__all__ = ["BlockBuckets", "BlockForm", "BlockRun", "block_form"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BlockBuckets:
@@ -91,7 +89,6 @@ class BlockRun(ReleasedColumns):
 
     @property
     def schema(self) -> Schema:
-        """What the columns mean."""
         return self.plan.schema
 
     @property
@@ -175,7 +172,6 @@ class Averaging(BlockForm):
 
     @property
     def made(self) -> dict[str, str]:
-        """The columns that executors make, and what Spark calls their types."""
         return {f"new{i}": each.type for i, each in enumerate(self.columns)}
 
     @property
@@ -210,7 +206,6 @@ class Exchanging(BlockForm):
 
     @property
     def made(self) -> dict[str, str]:
-        """The columns that executors make, and what Spark calls their types."""
         return {"cluster": "bigint", "other": "bigint"}
 
     def values(
@@ -243,7 +238,6 @@ class Separating(BlockForm):
 
     @property
     def made(self) -> dict[str, str]:
-        """The columns that executors make, and what Spark calls their types."""
         return {"cluster": "bigint"}
 
     def values(

@@ -24,20 +24,6 @@ from shoal.methods.classes._partition import Partition, cluster_means, require_s
 from shoal.methods.classes._space import as_points
 from shoal.tables import Block, Plane
 
-__all__ = [
-    "LEAST_BLOCK",
-    "axes_cut",
-    "blocked_mdav",
-    "blocks",
-    "cut",
-    "dealt",
-    "exchange",
-    "lowest",
-    "recut",
-    "widest_first",
-    "without_small",
-]
-
 EVEN = 1 / 3
 """The least share of a part's sample that a plane may cut off; of attributes with few values some planes do not do."""
 

@@ -19,8 +19,6 @@ from shoal.methods.classes._factors import (
 )
 from shoal.methods.truthful.parameters import exact_delta, minimal_epsilon, parameters
 
-__all__ = ["Bridge", "Statement", "bridge"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:

@@ -31,7 +31,6 @@ from shoal.tables import Blocks, SensitiveAttribute, group
 SPARED = 4
 """A block may use up one of so many parts of what a factor exceeds 1 by."""
 
-__all__ = ["Bucketize", "bucketize_points"]
 
 _FORMS = [form for form in get_args(Form) if form != "suppressed"]
 
@@ -82,7 +81,6 @@ class Bucketize(BlockMethod):
     name: ClassVar[str] = "bucketize"
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
-        """Return what keeps this method from being used with a schema and promises."""
         found = PartitionMethod.problems(self, schema, models)
         if not any(model.capabilities.factor is not None for model in models):
             found.append(

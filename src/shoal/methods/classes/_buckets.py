@@ -14,8 +14,6 @@ from shoal.kernels import Floats, Integers
 from shoal.methods.classes._space import embedding
 from shoal.tables import SensitiveAttribute, group
 
-__all__ = ["Buckets", "clustered_buckets", "make_buckets", "ordered_buckets"]
-
 Codes = NDArray[np.integer]
 
 MISSING = "missing"

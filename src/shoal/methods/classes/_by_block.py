@@ -50,9 +50,6 @@ if TYPE_CHECKING:
     from shoal.methods.brief import Brief
 
 
-__all__ = ["BlockMethod", "BlockRecords", "BlockTask", "make_by_block"]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockMethod(PartitionMethod):
     """A method whose classes the executors of Spark can make block by block, each of which sees no other.

@@ -27,19 +27,6 @@ from shoal.methods.classes._quotas import Quotas, quotas
 from shoal.models import Classes, ClassHistogram
 from shoal.tables import SensitiveAttribute
 
-__all__ = [
-    "Dealt",
-    "Emphasis",
-    "RankGroups",
-    "Shape",
-    "best",
-    "class_sizes",
-    "closeness_first",
-    "rank_bound",
-    "sample",
-    "shapes",
-]
-
 Codes = NDArray[np.integer]
 T = TypeVar("T")
 

@@ -25,18 +25,6 @@ from shoal.methods.classes._typical import (
 from shoal.schema import Attribute, Kind, Schema
 from shoal.tables import EncodedRecords, SensitiveAttribute
 
-__all__ = [
-    "HeldRecords",
-    "LeafPlaces",
-    "QuasiIdentifier",
-    "coordinates_of_categories",
-    "few_concepts",
-    "fine_points",
-    "places_of",
-    "quasi_identifiers",
-    "semantic_space",
-]
-
 EMBEDDED = 400
 """Values of a categorical attribute that get a place of their own when records are grouped."""
 RECORDS = 5_000

@@ -12,8 +12,6 @@ import numpy as np
 from shoal.kernels import Codes, Counts, Integers, Mask
 from shoal.tables import group, tally
 
-__all__ = ["Combinations", "least_cost"]
-
 #: sets of columns that are looked at, at most
 SETS = 4_096
 #: costs per record are added up in whole parts of this size, each rounded down

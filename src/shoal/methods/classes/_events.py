@@ -9,23 +9,6 @@ from shoal.errors import counted, quoted
 from shoal.guarantees import Event
 from shoal.schema import Attribute, Kind
 
-__all__ = [
-    "Averaged",
-    "Blocked",
-    "Bucketized",
-    "CellsSuppressed",
-    "Classed",
-    "Compared",
-    "Permuted",
-    "Randomized",
-    "Ranked",
-    "Separated",
-    "Sliced",
-    "averaged",
-    "compared",
-    "sizes",
-]
-
 
 class Bucketized(Event):
     """Confidential values were replaced by buckets; ``sizes`` are the records of each."""
@@ -53,7 +36,6 @@ class CellsSuppressed(Event):
     fewer: int
 
     def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
         lost = [f"`{column}` {number:,}" for column, number in zip(self.columns, self.cells, strict=True) if number]
         told = f": {', '.join(lost)}" if lost else ""
         done = f"Suppressed {sum(self.cells):,} cells of {self.touched:,} of {self.records:,} records{told}."
@@ -77,7 +59,6 @@ class Classed(Event):
     largest: int
 
     def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
         done = {
             "microaggregated": f"and replaced their {quoted(self.columns)} by a typical value of the class",
             "generalized": f"and generalised their {quoted(self.columns)} to what the class has in common",
@@ -125,7 +106,6 @@ class Sliced(Event):
     groups: tuple[tuple[str, ...], ...]
 
     def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
         listed = "; ".join(quoted(group) for group in self.groups)
         return f"Anonymised {len(self.groups):,} groups of columns apart, as tables that nothing links: {listed}."
 
@@ -140,7 +120,6 @@ class Compared(Event):
     weighted: bool
 
     def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
         how = []
         if self.scaled:
             how.append(f"{quoted(self.scaled)} in standard deviations (z-scores)")
@@ -159,7 +138,6 @@ class Blocked(Event):
     repaired: bool
 
     def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
         after = ", then exchanged records between near clusters where that loses less" if self.repaired else ""
         return f"Divided the records into {self.blocks:,} blocks of at most {self.largest:,} before clustering{after}."
 
@@ -175,7 +153,6 @@ class Averaged(Event):
     decimals: int | None = None
 
     def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
         rounded = "not rounded" if self.decimals is None else f"rounded to {counted(self.decimals, 'decimal')}"
         kinds = (
             (self.means, f"the mean, {rounded}"),
@@ -199,7 +176,6 @@ class Ranked(Event):
     largest: int
 
     def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
         return (
             f"Ranked the records by `{self.column}` and exchanged its values, at random, inside {self.clusters:,} "
             f"clusters of {sizes(self.smallest, self.largest)} neighbours."

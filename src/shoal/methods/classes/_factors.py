@@ -7,8 +7,6 @@ from fractions import Fraction
 from shoal.errors import ParameterError
 from shoal.exact import Arguments, Number, above, ball, below
 
-__all__ = ["PRIOR", "RANDOMISED", "closeness_epsilon", "closeness_factor", "stochastic_epsilon", "stochastic_t"]
-
 PRIOR = (
     "Before seeing the release, the intruder believes about the person's confidential value what its distribution in "
     "the whole release says, and nothing more.",

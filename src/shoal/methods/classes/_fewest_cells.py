@@ -17,8 +17,6 @@ import numpy as np
 from shoal.kernels import Counts, Integers, Mask
 from shoal.methods.classes._combinations import Combinations
 
-__all__ = ["Gathered", "Gathering"]
-
 #: rounds of moving records to cheaper crowds
 ROUNDS = 10
 Columns = tuple[int, ...]

@@ -27,20 +27,6 @@ from shoal.models import Achieved, KAnonymity, MultiplicativeCloseness
 from shoal.schema import Kind, Role
 from shoal.tables import SensitiveAttribute, group
 
-__all__ = [
-    "CONFIDENTIAL",
-    "IDENTIFYING",
-    "VIEW",
-    "Outcome",
-    "classed",
-    "closeness",
-    "formed",
-    "free_name",
-    "joined_view",
-    "one_table",
-    "released",
-]
-
 IDENTIFYING, CONFIDENTIAL, VIEW = "quasi-identifiers.parquet", "confidential.parquet", "joined.sql"
 
 Outcome = tuple[tuple[Part, ...], Guarantee, Mapping[str, str]]

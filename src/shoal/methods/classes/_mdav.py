@@ -13,8 +13,6 @@ from shoal.kernels.mdav import vmdav as vmdav_kernel
 from shoal.methods.classes._partition import Partition, require_size
 from shoal.methods.classes._space import Space, as_points
 
-__all__ = ["mdav", "vmdav"]
-
 
 def mdav(values: Space | ArrayLike, k: int) -> Partition:
     """Partition records into clusters of k, one of up to 2k - 1, by maximum distance to the average record.

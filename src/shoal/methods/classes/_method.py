@@ -38,18 +38,6 @@ from shoal.tables import EncodedRecords, Table
 if TYPE_CHECKING:
     from shoal.methods.brief import Brief
 
-__all__ = [
-    "Opened",
-    "PartitionMethod",
-    "assembled",
-    "counting",
-    "for_persons",
-    "open_records",
-    "reported",
-    "run_of",
-    "settled",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionMethod(Method):

@@ -32,17 +32,6 @@ from shoal.models import Model
 from shoal.schema import Attribute, Kind, Schema
 from shoal.tables import group
 
-__all__ = [
-    "Categories",
-    "Clustering",
-    "Mdav",
-    "Microaggregation",
-    "VMdav",
-    "compared_as",
-    "mdav_block",
-    "mdav_clusters",
-]
-
 Categories = Literal["auto", "semantic", "points"]
 """How categories are compared: by their semantic distance; as points that have nearly these distances, which is faster;
 or, automatically, by semantic distance where there are at most 5,000 records and 1,000 concepts, else as points."""
@@ -174,7 +163,6 @@ class Microaggregation(Clustering):
 
     @property
     def rounded(self) -> int | None:
-        """To how many decimals means are rounded; None: they are not."""
         return self.decimals
 
     def steps(self, columns: Sequence[Attribute]) -> tuple[tuple[Event, ...], tuple[Event, ...]]:
@@ -194,7 +182,6 @@ class Microaggregation(Clustering):
         return found
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
-        """Return what keeps this method from being used with a schema and promises."""
         found = Clustering.problems(self, schema, models)
         if self.groups is None:
             return found
@@ -269,7 +256,6 @@ class Mdav(Microaggregation):
     name: ClassVar[str] = "mdav"
 
     def compared(self, people: HeldRecords) -> str:
-        """Say how categories are compared: ``"semantic"`` or ``"points"``."""
         return compared_as(people, self.categories, self.block)
 
     def cluster(self, people: HeldRecords, places: Floats, k: int) -> Partition:

@@ -19,8 +19,6 @@ from shoal.methods.classes._run import classes_of, satisfied, verdict
 from shoal.models import Classes, Model
 from shoal.tables import SensitiveAttribute
 
-__all__ = ["Strategy", "microaggregate_points"]
-
 Strategy = Literal["best", "closeness-first", "merge-first"]
 """Give every class its share of the confidential values; or cluster by quasi-identifiers and merge what fails; or do
 both and keep the better."""

@@ -13,8 +13,6 @@ from shoal.kernels import Floats, Integers, Mask
 from shoal.kernels.nearest import nearest
 from shoal.mechanisms import SYSTEM, RandomSource
 
-__all__ = ["Partition", "cluster_means", "merged", "permutation_within", "require_size", "squared_error"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Partition:

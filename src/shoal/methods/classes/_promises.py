@@ -17,7 +17,6 @@ from shoal.exact import fraction
 from shoal.guarantees import (
     CLASSES,
     CRYPTOGRAPHIC,
-    SEED,
     Check,
     Decision,
     Evidence,
@@ -31,8 +30,6 @@ from shoal.guarantees import (
     syntactic,
 )
 from shoal.models import Achieved, Classes, Model
-
-__all__ = ["SEED", "ClassPromise", "above", "achieved", "of_file", "stated", "weakest"]
 
 DIGITS = 10_000
 

@@ -19,8 +19,6 @@ from shoal.methods.classes._promises import ClassPromise, above
 from shoal.models import REPLAY, Classes, MultiplicativeCloseness
 from shoal.tables import Frequencies, SensitiveAttribute, group
 
-__all__ = ["HiddenClasses", "ViewPrivacy"]
-
 UNSEEN = Words(alike=False)
 SEVERAL = "It counts once for every record: with r records of a person, epsilon counts r times."
 
@@ -46,7 +44,6 @@ class ViewPrivacy(ClassPromise):
         object.__setattr__(self, "epsilon", epsilon)
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is promised, in one plain sentence."""
         whose = "a person" if words.person is None else "one record of a person"
         return (
             f"What an intruder sees of {quoted(self.columns)} of {whose} is {above(self.epsilon)}-differentially "
@@ -117,7 +114,6 @@ class HiddenClasses(ClassPromise):
     name: ClassVar[str] = "hidden-classes"
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is promised, in one plain sentence."""
         share = "" if words.person is None else f", of whom nobody has more than 1/{self.k:,} of the records, and"
         return (
             f"The values of {quoted(self.columns)} of every person were exchanged at random with those of at least "

@@ -24,8 +24,6 @@ from shoal.methods.classes._promises_exchange import (
 from shoal.methods.classes._quotas import quota_bounds
 from shoal.models import Classes, ClassHistogram, Model
 
-__all__ = ["OfAttributeSet", "OfClusters"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class OfAttributeSet(ClassPromise):
@@ -55,7 +53,6 @@ class OfAttributeSet(ClassPromise):
         return cls(columns=parameters["columns"], model=_model(parameters, "columns"))  # type: ignore[arg-type]
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is promised, in one plain sentence."""
         text = self.model.statement(dataclasses.replace(words, columns=self.columns))
         return text if quoted(self.columns) in text else f"Looking at {quoted(self.columns)} alone: {text}"
 
@@ -80,7 +77,6 @@ class OfAttributeSet(ClassPromise):
         return dataclasses.replace(self.promise(), exact=exact)
 
     def subject(self, entry: PromiseEntry) -> str:
-        """Name the promise, for people."""
         del entry
         return f"{self.name} {_named(self.model)}, of = {', '.join(self.columns)}"
 
@@ -130,7 +126,6 @@ class OfClusters(ClassPromise):
         return cls(model=_model(parameters))
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is promised, in one plain sentence."""
         return self.model.statement(dataclasses.replace(words, group="cluster", alike=False))
 
     def words(self, entry: PromiseEntry, evidence: Evidence) -> Words:
@@ -146,7 +141,6 @@ class OfClusters(ClassPromise):
         )
 
     def subject(self, entry: PromiseEntry) -> str:
-        """Name the promise, for people."""
         del entry
         return f"{self.name} {_named(self.model)}"
 

@@ -12,12 +12,10 @@ from typing import ClassVar, Literal, get_args
 
 from shoal.errors import quoted
 from shoal.exact import COLUMNS, WHOLE, one_of
-from shoal.guarantees import CLASSES, Data, Decision, Evidence, Promise, PromiseEntry, Step, Words, texts_of
-from shoal.methods.classes._promises import SEED, ClassPromise
+from shoal.guarantees import CLASSES, SEED, Data, Decision, Evidence, Promise, PromiseEntry, Step, Words, texts_of
+from shoal.methods.classes._promises import ClassPromise
 from shoal.models import ProbabilisticKAnonymity
 from shoal.schema import Role
-
-__all__ = ["DRAWN", "Exchanged", "agreeing_sizes", "classing_step", "cluster_words"]
 
 UNSEEN = "that values were exchanged, and at random, the data cannot show"
 UNTIED = (
@@ -45,7 +43,6 @@ class Exchanged(ClassPromise):
     shown: ClassVar[bool] = False
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is promised, in one plain sentence."""
         if words.person is not None:
             return self._to_persons()
         if self.intruder == "uninformed":
@@ -102,7 +99,6 @@ class Exchanged(ClassPromise):
         return made if cryptographic else dataclasses.replace(made, assumptions=(*made.assumptions, SEED))
 
     def subject(self, entry: PromiseEntry) -> str:
-        """Name the promise, for people."""
         del entry
         return f"{self.name} k = {self.k}, intruder = {self.intruder}, columns = {', '.join(self.columns)}"
 

@@ -15,6 +15,7 @@ from shoal.exact import COLUMNS, fraction, plain, within
 from shoal.guarantees import (
     CLASSES,
     CRYPTOGRAPHIC,
+    SEED,
     Decision,
     Evidence,
     Neighbours,
@@ -25,13 +26,11 @@ from shoal.guarantees import (
     Words,
 )
 from shoal.methods.classes._factors import RANDOMISED, stochastic_t
-from shoal.methods.classes._promises import SEED, ClassPromise, above
+from shoal.methods.classes._promises import ClassPromise, above
 from shoal.methods.classes._randomize import Listed, Mechanism, NumberGrid, declared_domain
 from shoal.models import Classes
 from shoal.schema import Attribute, Role, Schema
 from shoal.schema.rules import text
-
-__all__ = ["DrawnCloseness", "LocalPrivacy"]
 
 
 class Randomizes(Protocol):
@@ -56,7 +55,6 @@ class LocalPrivacy(ClassPromise):
     neighbours: ClassVar[Neighbours | None] = Neighbours.REPLACE
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is promised, in one plain sentence."""
         del words
         return (
             f"Changing {quoted(self.columns)} of any one person changes the probability of what is released by a "
@@ -131,7 +129,6 @@ class DrawnCloseness(ClassPromise):
         )
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is promised, in one plain sentence."""
         del words
         return (
             "The distribution from which the confidential values of any class are drawn differs from the one of the "

@@ -17,8 +17,6 @@ from shoal.methods.classes._promises_randomized import LocalPrivacy
 from shoal.models import KAnonymity, MultiplicativeCloseness, ProbabilisticKAnonymity, PSensitive
 from shoal.schema import Role
 
-__all__ = ["Composition", "exposed"]
-
 #: promises whose ``k`` is the least number of people among whom a person's record hides
 _CROWDS = (KAnonymity.name, PSensitive.name, ProbabilisticKAnonymity.name, HiddenClasses.name)
 
@@ -92,7 +90,6 @@ class Composition(ClassPromise):
         return super(Composition, cls).from_parameters(given)
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is promised, in one plain sentence."""
         said = []
         if self.k is not None:
             one = "the record" if words.person is None else "a record"

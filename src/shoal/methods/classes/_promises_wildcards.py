@@ -25,8 +25,6 @@ from shoal.methods.classes._promises import ClassPromise
 from shoal.methods.classes._shown_cells import agreeing
 from shoal.tables import group, tally
 
-__all__ = ["KWildcards", "alike", "shown_by"]
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class KWildcards(ClassPromise, Requirement):
@@ -65,7 +63,6 @@ class KWildcards(ClassPromise, Requirement):
     strength: ClassVar[Strength] = Strength.SYNTACTIC
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is promised, in one plain sentence."""
         del words
         what = "What a record still shows" if self.m is None else f"What a record still shows in any {self.m} columns"
         return f"{what} is true of at least {self.k} records, itself included."
@@ -81,7 +78,6 @@ class KWildcards(ClassPromise, Requirement):
         )
 
     def subject(self, entry: PromiseEntry) -> str:
-        """Name the promise, for people."""
         del entry
         return f"{self.name} k = {self.k}" + ("" if self.m is None else f", m = {self.m}")
 

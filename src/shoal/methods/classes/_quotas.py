@@ -20,8 +20,6 @@ import numpy as np
 from shoal.errors import ParameterError
 from shoal.kernels import Counts
 
-__all__ = ["Quotas", "quota_bounds", "quotas"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Quotas:

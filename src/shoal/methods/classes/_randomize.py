@@ -32,16 +32,6 @@ from shoal.mechanisms import (
 )
 from shoal.schema import INEXACT, Attribute, Domain, Kind
 
-__all__ = [
-    "Listed",
-    "Mechanism",
-    "NumberGrid",
-    "declared_domain",
-    "mechanism_problems",
-    "randomize",
-    "randomized_responses",
-]
-
 Mechanism = Literal["randomized-response", "refinement", "noise"]
 """``randomized-response``: the truth, or any other value alike. ``refinement``: near values more often than far ones.
 ``noise``: a number plus noise, clamped to the declared bounds."""

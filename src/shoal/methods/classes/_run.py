@@ -27,23 +27,6 @@ if TYPE_CHECKING:
     from shoal.methods.brief import Brief
     from shoal.methods.classes._method import PartitionMethod
 
-__all__ = [
-    "ClassRun",
-    "Classified",
-    "Form",
-    "Formed",
-    "RandomizedColumns",
-    "ReleasedColumns",
-    "bucket_codes",
-    "bucket_column",
-    "checked",
-    "classes_of",
-    "in_order",
-    "readings",
-    "released_sensitive",
-    "satisfied",
-    "verdict",
-]
 
 Form = Literal["microaggregated", "generalized", "permuted", "anatomy", "suppressed"]
 """What is done to the records of a class.
@@ -122,7 +105,6 @@ class ClassRun(ReleasedColumns):
 
     @property
     def schema(self) -> Schema:
-        """What the columns mean."""
         return self.plan.schema
 
     def words(self, **more: object) -> Words:

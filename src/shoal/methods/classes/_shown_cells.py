@@ -15,8 +15,6 @@ from shoal.kernels import Codes, Counts, Integers, Mask
 from shoal.methods.classes._combinations import Combinations
 from shoal.tables import group, tally
 
-__all__ = ["agreeing", "shown_cells"]
-
 #: rounds in which records choose again what they lose
 ROUNDS = 20
 Columns = tuple[int, ...]

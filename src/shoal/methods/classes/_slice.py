@@ -26,7 +26,6 @@ from shoal.tables import Table
 if TYPE_CHECKING:
     from shoal.methods.brief import Brief
 
-__all__ = ["Slice", "associations", "grouped"]
 
 BINS = 10
 

@@ -15,8 +15,6 @@ from shoal.errors import DataError
 from shoal.hierarchies import Concepts
 from shoal.kernels import Floats
 
-__all__ = ["Space", "as_column", "as_points", "embedding", "standardize"]
-
 DIMENSIONS = 6
 """Coordinates kept for one categorical attribute: those in which the records differ most."""
 SHARE = 0.04

@@ -27,8 +27,6 @@ from shoal.models import Model
 from shoal.schema import Attribute, Kind, Schema
 from shoal.tables import SensitiveAttribute
 
-__all__ = ["StochasticCloseness"]
-
 DIGITS = 1_000_000
 """An epsilon that follows from t is rounded down to so many parts, so that it can be read."""
 
@@ -88,7 +86,6 @@ class StochasticCloseness(PartitionMethod):
         }
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
-        """Return what keeps this method from being used with a schema and promises."""
         found = [*PartitionMethod.problems(self, schema, models), *drafted(schema, self.title)]
         if not schema.sensitive:
             found.append(f"method `{self.name}` randomises sensitive columns; the schema has none")

@@ -32,8 +32,6 @@ from shoal.models import Classes, Model
 from shoal.schema import Schema
 from shoal.tables import group
 
-__all__ = ["Suppress"]
-
 #: how often the price of a column that is over its cap is raised before no cell of it may be suppressed
 RAISES = 8
 
@@ -102,7 +100,6 @@ class Suppress(PartitionMethod):
             arguments.rational(f"most of {column}", share, "[0, 1]")
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
-        """Return what keeps this method from being used with a schema and promises."""
         found = [
             f"method `{self.name}` cannot keep `{model.title}`, which compares with a population"
             for model in models

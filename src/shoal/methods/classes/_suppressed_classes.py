@@ -12,8 +12,6 @@ from shoal.methods.classes._combinations import Combinations
 from shoal.methods.classes._fewest_cells import Gathering
 from shoal.tables import group
 
-__all__ = ["Verdict", "classes_of_records", "hidden_in", "restored"]
-
 #: the classes of all records, what each record loses, and which classes break a promise
 Verdict = Callable[[Counts, Mask], Mask]
 

@@ -30,8 +30,6 @@ from shoal.methods.classes._typical import Errors, concept_errors, number_errors
 from shoal.models import Model, ProbabilisticKAnonymity
 from shoal.schema import Kind, Schema
 
-__all__ = ["IndividualRankingSwap", "Swap", "individual_ranking"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Swap(Clustering):
@@ -80,7 +78,6 @@ class Swap(Clustering):
     keeps: ClassVar[Keeps] = Keeps(crowd=ProbabilisticKAnonymity.name, persons=True)
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
-        """Return what keeps this method from being used with a schema and promises."""
         seen = [model for model in models if not model.capabilities.linkage and not model.capabilities.sensitive]
         found = [*_asked(self, models), *(_shown(self, model) for model in seen), *_kept_apart(self, schema)]
         if self.strategy != "merge-first":
@@ -96,7 +93,6 @@ class Swap(Clustering):
         return _swap(work, self) if made is None else made
 
     def compared(self, people: HeldRecords) -> str:
-        """Say how categories are compared: ``"semantic"`` or ``"points"``."""
         return compared_as(people, self.categories, self.block)
 
     def cluster(self, people: HeldRecords, places: Floats, k: int) -> Partition:
@@ -183,7 +179,6 @@ class IndividualRankingSwap(PartitionMethod):
     keeps: ClassVar[Keeps] = Keeps(crowd=ProbabilisticKAnonymity.name, persons=True)
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
-        """Return what keeps this method from being used with a schema and promises."""
         found = _asked(self, models)
         found += [_shown(self, model) for model in models if not model.capabilities.linkage]
         if not schema.sensitive:
@@ -191,7 +186,6 @@ class IndividualRankingSwap(PartitionMethod):
         return found
 
     def reads(self, schema: Schema) -> tuple[str, ...]:
-        """Return the sensitive columns that the method itself looks at."""
         return schema.sensitive
 
     def make(self, work: Work) -> Made:

@@ -14,8 +14,6 @@ from shoal.methods.classes._partition import Partition
 from shoal.methods.classes._run import Classified, Form
 from shoal.models import Model
 
-__all__ = ["BLOCK", "TMicroaggregate"]
-
 BLOCK = 125_000
 """Above so many records the executors of Spark make classes block by block."""
 

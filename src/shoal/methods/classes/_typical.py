@@ -20,19 +20,6 @@ from shoal.methods.classes._partition import Partition, cluster_means
 from shoal.schema import Attribute, Kind
 from shoal.schema.rules import text
 
-__all__ = [
-    "Errors",
-    "as_numbers",
-    "concept_errors",
-    "concept_names",
-    "middle_concept",
-    "middles",
-    "number_errors",
-    "squared_concept_errors",
-    "squared_errors",
-    "typical_concepts",
-]
-
 CELLS = 4_000_000
 """Distances between concepts and values that are worth computing; beyond, the commonest value stands for a class."""
 CHUNK = 1 << 12  # classes whose counts of concepts are held at a time

@@ -29,8 +29,6 @@ from shoal.methods.noise._sensitivity import (
     widths,
 )
 
-__all__ = ["Clustering", "DPRelease", "NoisyCentroids", "dp_microaggregate"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NoisyCentroids:

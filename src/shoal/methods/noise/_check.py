@@ -39,8 +39,6 @@ from shoal.methods.noise._sensitivity import Target
 from shoal.methods.truthful import gaussian
 from shoal.schema import Provenance
 
-__all__ = ["check_noise"]
-
 PLAN = "plan.toml"
 DRAWN = f"that they were drawn so, {UNSEEN}"
 

@@ -24,8 +24,6 @@ from shoal.hierarchies import Concepts, Hierarchy
 from shoal.schema import Attribute, Kind, Missing, Schema
 from shoal.schema.rules import text
 
-__all__ = ["UNITS", "Columns", "ConceptColumn", "NumberColumn", "concept_columns", "covered", "number_columns"]
-
 UNITS = {Kind.NUMERIC: "", Kind.DATE: "days", Kind.ORDINAL: "ranks"}
 """What widths and scales are in."""
 FINENESS = 50

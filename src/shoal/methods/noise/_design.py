@@ -14,8 +14,6 @@ from shoal.methods.noise._records import AttributeSet
 from shoal.methods.noise._sensitivity import Number, Split, Target, split_budget
 from shoal.methods.truthful import gaussian
 
-__all__ = ["Design", "NoiseChoice", "NoiseCost", "automatic_k", "choice_epsilon", "design"]
-
 NoiseChoice = Literal["auto", "laplace", "box", "gaussian"]
 """Which noise is wanted; see `DPMicroaggregation`."""
 

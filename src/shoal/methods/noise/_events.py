@@ -12,8 +12,6 @@ from shoal.methods.noise._design import NoiseCost
 from shoal.methods.noise._kinds import MOST_IN_BOX, MeansNoise, NoiseKind
 from shoal.methods.noise._sensitivity import Clustering, Target, centroid_noise
 
-__all__ = ["NOISE_SHARE", "Clustered", "Concentrated", "ConceptsDrawn", "KeptApart", "Noised"]
-
 #: the figure that says how wide the noise of a column is
 NOISE_SHARE = "noise of {column}, share of domain"
 
@@ -54,14 +52,12 @@ class Clustered(Event):
     file: str
 
     def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
         number = sum(count for _, count in self.sizes)
         called = f" ({self.variant})" if self.variant else ""
         among = f"the records into {counted(number, 'cluster')} of at least {self.k:,} by {quoted(self.columns)}"
         return f"Put {among}, {_WORDS[self.clustering]}{called}."
 
     def to_json(self) -> dict[str, object]:
-        """Return the event as it stands in a certificate."""
         return {**super().to_json(), "sizes": [list(pair) for pair in self.sizes]}
 
 
@@ -92,7 +88,6 @@ class _Spending(Event):
         return NoiseCost(epsilon=self.share, rho=self.rho).each(self.per_person)
 
     def to_json(self) -> dict[str, object]:
-        """Return the event as it stands in a certificate."""
         spent = {"epsilon_spent": str(self.epsilon)} if self.epsilon else {}
         return {**super().to_json(), **spent}
 
@@ -135,7 +130,6 @@ class Noised(_Spending):
         return self.scale(min(self.sizes)) / float(self.width)
 
     def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
         widest = self.scale(min(self.sizes))
         least = f"{_figure(self.scale(max(self.sizes)))} to " if len(self.sizes) > 1 else ""
         unit = f" {self.unit}" if self.unit else ""
@@ -172,7 +166,6 @@ class ConceptsDrawn(_Spending):
     choice: Fraction
 
     def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
         among = " (missing is one)" if self.missing else ""
         return (
             f"Drew one of {self.concepts:,} concepts of `{self.column}`{among} by the exponential mechanism for each "

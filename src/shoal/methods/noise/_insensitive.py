@@ -12,8 +12,6 @@ from shoal.kernels.orders import in_turns
 from shoal.methods.classes import Partition, require_size
 from shoal.methods.noise._records import Records
 
-__all__ = ["corners", "fixed_orders", "insensitive", "insensitive_orders"]
-
 DEFAULT_CORNERS = 64
 
 

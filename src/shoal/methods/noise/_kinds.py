@@ -10,8 +10,6 @@ from typing import Literal
 
 from shoal.mechanisms import SYSTEM, Laplace, NoiseGrid, OptimalBoxNoise, RandomSource, discrete_gaussians
 
-__all__ = ["MOST_IN_BOX", "BoxMeans", "GaussianMeans", "LaplaceMeans", "MeansNoise", "NoiseKind"]
-
 NoiseKind = Literal["laplace", "box", "gaussian"]
 """How the noise of means is distributed."""
 

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from shoal.methods.brief import Brief
     from shoal.methods.noise._method import DPMicroaggregation
 
-__all__ = ["Perturbed", "draw", "forecast", "perturb"]
-
 
 def perturb(work: Work, method: DPMicroaggregation) -> Made:
     """Carry out a plan whose method adds noise to the centroids of clusters."""

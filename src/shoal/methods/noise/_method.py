@@ -23,8 +23,6 @@ from shoal.methods.noise._sensitivity import Target
 from shoal.models import Model
 from shoal.schema import INEXACT, Attribute, Kind, Provenance, Schema
 
-__all__ = ["DPMicroaggregation"]
-
 Sets = Literal["together", "each"] | tuple[tuple[str, ...], ...]
 Shares = Literal["equal", "proportional"] | Mapping[str, Number]
 
@@ -233,7 +231,6 @@ class DPMicroaggregation(Method):
         )
 
     def unfit(self, privacy: Requirement) -> list[str]:
-        """Return what keeps this method from being used with a promise of differential privacy."""
         if not isinstance(privacy, EpsilonBudget):
             return []
         if self.noise == "gaussian" and (not privacy.delta or self.target == "record-query"):

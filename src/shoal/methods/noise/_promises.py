@@ -29,20 +29,6 @@ from shoal.methods.noise._columns import covered
 from shoal.methods.noise._sensitivity import Target
 from shoal.schema import Missing, Schema
 
-__all__ = [
-    "BOUNDED",
-    "GIVEN_PARTITION",
-    "NOISE",
-    "PROMISES",
-    "RECORD_QUERY",
-    "BoundedPrivacy",
-    "EpsilonBudget",
-    "NoisyCentroidsPrivacy",
-    "PrivacyGivenPartition",
-    "RecordQueryPrivacy",
-    "privacy_promise",
-]
-
 LARGEST_EPSILON = 100
 """The largest budget that can be asked for; from it on, the factor that an epsilon stands for says nothing any more."""
 
@@ -152,7 +138,6 @@ class NoisyCentroidsPrivacy(PromiseKind):
         return {"epsilon": plain(self.epsilon), **delta, "target": self.target, "k": self.k, **persons}
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is promised, in one plain sentence."""
         del words
         return self.sentence.format(
             replacing=self.replacing[self._unit].format(complete=_COMPLETE[self._unit] * bool(self.left_out)),
@@ -168,7 +153,6 @@ class NoisyCentroidsPrivacy(PromiseKind):
         return _unit(self.records_per_person)
 
     def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says, and what it does not cover."""
         columns = quoted(self.left_out)
         counted = (f"Records that miss a value of {columns} are not covered: how many are left is public.",)
         return (

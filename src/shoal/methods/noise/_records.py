@@ -13,8 +13,6 @@ from shoal.errors import DataError, ParameterError, Problems
 from shoal.hierarchies import Concepts
 from shoal.methods.classes import Space, standardize
 
-__all__ = ["AttributeSet", "Records", "Scaling", "require_disjoint"]
-
 Scaling = Literal["z-score", "domain"]
 """What numbers are divided by: their standard deviation, or the width of their declared domain."""
 

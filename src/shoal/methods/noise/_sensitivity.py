@@ -11,17 +11,6 @@ from shoal.mechanisms import NoiseGrid
 from shoal.methods.noise._kinds import BoxMeans, GaussianMeans, LaplaceMeans, MeansNoise, NoiseKind
 from shoal.methods.noise._records import Records
 
-__all__ = [
-    "Clustering",
-    "Number",
-    "Split",
-    "Target",
-    "centroid_noise",
-    "centroid_sensitivity",
-    "split_budget",
-    "widths",
-]
-
 Number = int | float | str | Fraction
 
 FINE, COARSE = 2**32, 2**16

@@ -17,8 +17,6 @@ from shoal.kernels import Counts, Integers
 from shoal.schema import Attribute, Kind, Schema
 from shoal.tables import Frequencies, Recoding, group
 
-__all__ = ["Aggregate", "Aggregated", "aggregate_problems", "aggregated", "is_aggregate"]
-
 Aggregate = Literal["mean", "geometric-mean", "median", "mode", "interval", "set"]
 
 Labels = Sequence[str | None]
@@ -44,7 +42,6 @@ class Aggregated(Event):
     functions: tuple[str, ...]
 
     def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
         words = {
             "geometric-mean": "geometric mean",
             "mode": "most frequent value",

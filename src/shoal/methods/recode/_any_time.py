@@ -20,8 +20,6 @@ from shoal.models import Model, in_order
 from shoal.quality import CellObjective, Objective
 from shoal.tables import Recoding
 
-__all__ = ["BranchAndBound", "Found"]
-
 #: Nodes checked one by one before boxes are swept, a quarter of them where a sweep looks at coarse nodes first;
 #: lattices with fewer nodes than the second number are not swept.
 _PATIENCE, _WORTH_IT = 16, 128

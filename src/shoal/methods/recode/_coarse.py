@@ -14,8 +14,6 @@ from shoal.quality import Measure
 from shoal.risk import Reidentification, reidentification, reidentification_of_sizes
 from shoal.tables import Classes, Encoded, Finest, Frequencies
 
-__all__ = ["Coarsened", "check_coarse", "coarsened", "floors_of", "lifted", "raised", "risk_before"]
-
 _MORE = "give Shoal more memory, such as SHOAL_MEMORY=16GB"
 
 
@@ -27,7 +25,6 @@ class Coarsened(Event):
     levels: tuple[int, ...]
 
     def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
         return (
             f"Looked only at releases{at_or_above(self.columns, self.levels)}: the different combinations of finer "
             "values did not fit in memory."

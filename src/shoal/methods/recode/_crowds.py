@@ -9,8 +9,6 @@ import numpy as np
 from shoal.kernels import Codes, Counts, Mask
 from shoal.tables import Frequencies, tallied
 
-__all__ = ["Crowd"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Crowd:

@@ -15,8 +15,6 @@ from shoal.methods.recode._lattice import Levels, by_size
 from shoal.methods.recode._outlook import moves_above
 from shoal.quality import CellObjective
 
-__all__ = ["Descent", "Place"]
-
 #: A value must be lower by this much (relatively, above 1) to be better.
 _BETTER = 1e-12
 #: How many attributes a kick changes, at least and at most.

@@ -8,13 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shoal.hierarchies import Hierarchy
-from shoal.kernels import Codes
+from shoal.kernels import Codes, Counts, Mask
 from shoal.kernels.recoding import group
-from shoal.methods.recode._lattice import Counts, Mask, smallest_class
+from shoal.methods.recode._lattice import smallest_class
 from shoal.models import Classes, Model, keep
 from shoal.tables import Frequencies, Recoding, tally
-
-__all__ = ["LocalDraft", "OccupiedTuples", "Vocabulary"]
 
 
 class Vocabulary:

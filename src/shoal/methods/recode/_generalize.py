@@ -26,8 +26,6 @@ from shoal.quality import CellObjective, Measure
 from shoal.schema import Schema
 from shoal.tables import Encoded, Frequencies, Table
 
-__all__ = ["Generalize"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generalize(Recode):
@@ -131,7 +129,6 @@ class Generalize(Recode):
         self.measure  # noqa: B018 - raises where the parameters make none
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
-        """Return what keeps this method from being used with a schema and promises."""
         found = Recode.problems(self, schema, models)
         found += [
             f"`levels` of `{self.title}` names column `{name}`, which is not a quasi-identifier"
@@ -207,7 +204,6 @@ class Generalize(Recode):
 
     @property
     def disjoint(self) -> bool:
-        """Whether no person fits two classes, and the population counts of classes count all who fit."""
         return not self.cells
 
     def search(self, frequencies: Frequencies, models: Sequence[Model], watch: Watch) -> SearchResult:

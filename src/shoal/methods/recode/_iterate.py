@@ -13,18 +13,17 @@ import numpy as np
 from shoal import stopping
 from shoal.errors import Problems
 from shoal.hierarchies import Hierarchy
+from shoal.kernels import Mask
 from shoal.kernels.walk import score
 from shoal.methods.base import Watch
 from shoal.methods.recode._any_time import BranchAndBound
 from shoal.methods.recode._draft import LocalDraft
 from shoal.methods.recode._judge import Limits
-from shoal.methods.recode._lattice import Box, Lattice, Levels, Mask, Tables, by_size, smallest_class
+from shoal.methods.recode._lattice import Box, Lattice, Levels, Tables, by_size, smallest_class
 from shoal.methods.recode._local import LocalMethod, LocalTask
 from shoal.models import Model
 from shoal.quality import CellObjective, InformationLoss, Measure
 from shoal.tables import Frequencies, Recoding
-
-__all__ = ["Iterate", "Prices", "rounds", "suppress_cells"]
 
 #: Nodes that one round may check one by one, where that is cheap and where it is not; what it finds in them need not
 #: be the best.

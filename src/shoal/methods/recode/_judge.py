@@ -9,13 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.errors import RequirementError
-from shoal.methods.recode._lattice import Counts, Lattice, Levels, Mask, Node, by_size, smallest_class
+from shoal.kernels import Counts, Mask
+from shoal.methods.recode._lattice import Lattice, Levels, Node, by_size, smallest_class
 from shoal.methods.recode._result import ExploredLattice, Solution
 from shoal.models import Classes, Model, Stages, orders_of_removal, removal
 from shoal.quality import CellObjective, Objective
 from shoal.tables import Recoding
-
-__all__ = ["Judge", "Limits", "no_solution"]
 
 #: Nodes remembered for display.
 _SHOWN = 100_000

@@ -17,8 +17,6 @@ from shoal.methods.recode._crowds import Crowd
 from shoal.models import Classes, ClassHistogram, Model, keep
 from shoal.tables import Frequencies, Recoding, tally
 
-__all__ = ["Box", "Counts", "Lattice", "Levels", "Mask", "Node", "Tables", "by_size", "recoding_of", "smallest_class"]
-
 Levels = tuple[int, ...]
 Tables = tuple[tuple[Floats, ...], ...]
 

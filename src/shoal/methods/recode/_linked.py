@@ -24,8 +24,6 @@ from shoal.quality import CellObjective, Measure
 from shoal.schema import Schema
 from shoal.tables import Encoded, Frequencies, Holders, Recoding, Table
 
-__all__ = ["Linked", "LinkedNode", "best_linked", "best_local", "check_linked", "link_problems"]
-
 #: more nodes than this are not gone through one by one
 _NODES = 200_000
 

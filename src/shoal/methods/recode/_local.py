@@ -28,8 +28,6 @@ from shoal.quality import CellObjective, InformationLoss, Measure
 from shoal.schema import Schema
 from shoal.tables import Encoded, Frequencies, Table
 
-__all__ = ["ENDS", "LocalMethod", "LocalTask", "covers", "ordered"]
-
 ENDS = "The ends of released intervals are exact values of records, so that an extreme or rare value shows."
 """What a release says whose intervals were cut where the data says so."""
 
@@ -80,7 +78,6 @@ class LocalMethod(Recode):
         """Note what is wrong with the method's own parameters."""
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
-        """Return what keeps this method from being used with a schema and promises."""
         return Recode.problems(self, schema, models) + (link_problems(schema, models) if self.linked else [])
 
     def recoded(
@@ -125,7 +122,6 @@ class LocalMethod(Recode):
         return whole, result
 
     def search(self, frequencies: Frequencies, models: Sequence[Model], watch: Watch) -> SearchResult:
-        """Find a recoding under which every released class satisfies every model."""
         measure = self.measure
         share = fraction(self.suppression_limit)
         allowed = math.floor(share * frequencies.records)

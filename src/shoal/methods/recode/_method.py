@@ -38,8 +38,6 @@ from shoal.tables import Classes, Encoded, Frequencies, Recoding, Table
 if TYPE_CHECKING:
     from shoal.methods.brief import Brief
 
-__all__ = ["Recode", "check_time_limit"]
-
 
 class Recode(Method):
     """A method that generalises values so that privacy models hold on the classes."""
@@ -61,7 +59,6 @@ class Recode(Method):
 
     @property
     def linked(self) -> bool:
-        """Whether the records of a person stay linked by a pseudonym, and promises are about all of them together."""
         return self.links == "kept"
 
     @property

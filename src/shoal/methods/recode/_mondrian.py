@@ -8,17 +8,14 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from shoal.kernels import Codes, Floats
+from shoal.kernels import Codes, Counts, Floats, Mask
 from shoal.kernels.partition import LEAST_GAIN, AttributeCover
 from shoal.kernels.recoding import group
 from shoal.methods.recode._draft import LocalDraft, OccupiedTuples
-from shoal.methods.recode._lattice import Counts, Mask, by_size, smallest_class
+from shoal.methods.recode._lattice import by_size, smallest_class
 from shoal.methods.recode._local import ENDS, LocalMethod, LocalTask, covers, ordered
 from shoal.models import Classes
 from shoal.tables import tally
-
-__all__ = ["Mondrian", "TopDown"]
-
 
 #: How many children may join those that stay behind, one after the other, before an attribute is given up.
 _JOINING = 3

@@ -8,12 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels import Floats
+from shoal.kernels import Counts, Floats, Mask
 from shoal.kernels.moves import Moves
-from shoal.methods.recode._lattice import Counts, Lattice, Levels, Mask
+from shoal.methods.recode._lattice import Lattice, Levels
 from shoal.quality import CellObjective
-
-__all__ = ["Narrowed", "Outlooks", "View", "moves_above"]
 
 #: Numbers in the views that are kept: 128 MB.
 _STORE = 2**24

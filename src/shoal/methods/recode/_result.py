@@ -11,8 +11,6 @@ import numpy.typing as npt
 from shoal.quality import Measure
 from shoal.tables import Recoding
 
-__all__ = ["ExploredLattice", "SearchResult", "Solution", "at_or_above"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solution:

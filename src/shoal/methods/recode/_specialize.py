@@ -15,8 +15,6 @@ from shoal.methods.recode._lattice import by_size, smallest_class
 from shoal.methods.recode._local import ENDS, LocalMethod, LocalTask, covers, ordered
 from shoal.methods.recode._mondrian import TopDown
 
-__all__ = ["Specialize"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Specialize(LocalMethod):

@@ -16,8 +16,6 @@ from shoal.methods.recode._draft import LocalDraft
 from shoal.methods.recode._lattice import Lattice, Levels, Node, smallest_class
 from shoal.methods.recode._local import LocalMethod, LocalTask
 
-__all__ = ["Subtree"]
-
 Depths = tuple[Codes, ...]
 #: attribute, level and code of a value, and the level to which the leaves below it move
 Move = tuple[int, int, int, int]

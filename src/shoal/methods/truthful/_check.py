@@ -44,7 +44,6 @@ from shoal.tables import Classes
 if TYPE_CHECKING:
     from shoal.methods.truthful._promises import DifferentialPrivacy
 
-__all__ = ["PrivateRelease", "check_privacy"]
 
 #: How a scheme may have been chosen, and whether that is proved to be private.
 _SEARCHES = {"draw": True, "tree": True, "split walk": True, "fixed": True, "published walk": False}

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from shoal.methods.brief import Brief
     from shoal.methods.truthful._method import Truthful
 
-__all__ = ["check_declared", "draw", "in_order", "released_rows"]
-
 
 def draw(work: Work, method: Truthful) -> Made:
     """Carry out a plan that asks for differential privacy."""

@@ -25,8 +25,6 @@ from shoal.models import Model
 from shoal.schema import Schema
 from shoal.tables import Frequencies
 
-__all__ = ["Truthful"]
-
 Scheme = Literal["full-domain", "multi-dimensional"]
 Search = Literal["draw", "walk"]
 

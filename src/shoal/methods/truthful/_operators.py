@@ -30,8 +30,6 @@ from shoal.methods.truthful._survival import (
 )
 from shoal.methods.truthful._worst_case import Definition
 
-__all__ = ["OPERATORS", "Operator", "OperatorName", "Sampling", "Trimming", "figures", "sensitivity_range"]
-
 OperatorName = Literal["trim", "sampling"]
 
 
@@ -149,7 +147,6 @@ class Trimming(Trims, Operator):
 
     @staticmethod
     def own_figures(step: Mapping[str, object]) -> dict[str, object]:
-        """Return the fields of its own that a step of a certificate states."""
         return {"m": _whole(step["m"]), "smallest": _whole(step["least"])}
 
     @property
@@ -159,7 +156,6 @@ class Trimming(Trims, Operator):
 
     @property
     def losses(self) -> Floats:
-        """The probability of losing j records, for j = 0, 1, ..."""
         return laplace_losses(self.record_epsilon, self.m)
 
     def shown(self, counts: Integers, source: RandomSource) -> Integers:
@@ -176,15 +172,12 @@ class Trimming(Trims, Operator):
         return np.where(left >= self.smallest, left, 0)
 
     def event(self) -> Trimmed:
-        """Return what is done, as a step."""
         return Trimmed(m=self.m, least=self.smallest, **self._spent)
 
     def figures(self) -> dict[str, object]:
-        """Return the figures of the promise."""
         return {"m": self.m, "least class shown": self.smallest, "delta attained, rounded up": self.exact_delta}
 
     def holds(self, delta: Fraction | None = None) -> bool:
-        """Decide anew whether the promise, or one with another delta, is kept."""
         return trimming.satisfies(m=self.m, epsilon=self.record_epsilon, delta=self._record_delta(delta))
 
 
@@ -218,7 +211,6 @@ class Sampling(Operator):
 
     @staticmethod
     def own_figures(step: Mapping[str, object]) -> dict[str, object]:
-        """Return the fields of its own that a step of a certificate states."""
         return {"beta": fraction(str(step["beta"])), "k": _whole(step["k"])}
 
     @property
@@ -257,15 +249,12 @@ class Sampling(Operator):
         return np.where(drawn >= self.k, drawn, 0)
 
     def event(self) -> Sampled:
-        """Return what is done, as a step."""
         return Sampled(beta=self.beta, k=self.k, **self._spent)
 
     def figures(self) -> dict[str, object]:
-        """Return the figures of the promise."""
         return {"beta": str(self.beta), "k": self.k, "delta attained, rounded up": self.exact_delta}
 
     def holds(self, delta: Fraction | None = None) -> bool:
-        """Decide anew whether the promise, or one with another delta, is kept."""
         if (self.beta * 2**parameters.SAMPLER_BITS).denominator != 1:
             return False
         return parameters.satisfies(

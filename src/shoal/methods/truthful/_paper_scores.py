@@ -18,8 +18,6 @@ from shoal.methods.recode import Node
 from shoal.methods.truthful._scores import Score, Setting, no_costs
 from shoal.tables import tally
 
-__all__ = ["DiscernibilityScore", "NonUniformEntropyScore"]
-
 
 class _Homogeneity(Score):
     """Minus phi(D) = (sum over classes E of |E|^2 / |D|) + suppressed records [Bild24 (7)] (seed 003), or a sum of it.

@@ -34,8 +34,6 @@ from shoal.methods.truthful._sets_listed import as_written
 from shoal.methods.truthful._worst_case import LARGEST_EPSILON, Definition
 from shoal.schema import INEXACT, Attribute, Kind, Missing, Provenance, Schema
 
-__all__ = ["DifferentialPrivacy", "listed", "look_alike", "released"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class DifferentialPrivacy(BudgetRequirement):
@@ -135,7 +133,6 @@ class DifferentialPrivacy(BudgetRequirement):
         return dataclasses.replace(self, definition="standard")
 
     def problems(self, schema: Schema) -> list[str]:
-        """Return everything in ``schema`` that keeps this promise from being kept, each with what to do about it."""
         problems = unfit(schema, self.title) + unit_problems(schema, self.title, self.records_per_person)
         wanting: dict[str, list[str]] = {}
         for attribute in released(schema):
@@ -153,7 +150,6 @@ class DifferentialPrivacy(BudgetRequirement):
         return check_privacy(self, entry, evidence, hierarchies=hierarchies, alike=look_alike(hierarchies))
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is promised, in one plain sentence."""
         del words
         factor, delta = f"e^{plain(self.total)} = {math.exp(self.total):.3g}", plain(Fraction(self.delta))
         whom = "record" if self.records_per_person is None else "person with all records"
@@ -168,7 +164,6 @@ class DifferentialPrivacy(BudgetRequirement):
         )
 
     def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says, and what it does not cover."""
         single = (
             "One person has one record; with r records of a person epsilon counts r times, and delta more than that: "
             "(e^(r epsilon) - 1) / (e^epsilon - 1) times."

@@ -33,9 +33,6 @@ from shoal.methods.truthful._trees import draw_tree
 from shoal.methods.truthful._tuples import Tuples
 from shoal.tables import Frequencies, SensitiveAttribute, tally
 
-__all__ = ["EXPECTED", "SCORES", "Chooser", "Drawn", "Searched"]
-
-
 #: Scores that add up over cells, so that trees can be drawn with them.
 EXPECTED: dict[str, Callable[[Setting], ExpectedScore]] = {
     score.name: score for score in (Granularity, Intensity, GroupSize, ClassificationScore)

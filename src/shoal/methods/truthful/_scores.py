@@ -18,17 +18,6 @@ from shoal.methods.recode import Box, Lattice, Levels, Node, Tables
 from shoal.methods.truthful._survival import SCALE, Shows, Survival
 from shoal.tables import Frequencies
 
-__all__ = [
-    "ClassificationScore",
-    "ExpectedScore",
-    "Granularity",
-    "GroupSize",
-    "Intensity",
-    "Score",
-    "Setting",
-    "no_costs",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Setting:

@@ -12,8 +12,6 @@ from shoal.mechanisms import ExponentialMechanism, PermuteAndFlip, RandomSource,
 from shoal.methods.recode import Levels
 from shoal.methods.truthful._scores import Score
 
-__all__ = ["LARGEST_LATTICE", "Chosen", "draw", "published_walk", "split_walk"]
-
 #: Lattices of at most so many nodes are scored completely.
 LARGEST_LATTICE = 10**6
 

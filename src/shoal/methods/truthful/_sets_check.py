@@ -32,7 +32,6 @@ from shoal.schema import Provenance
 if TYPE_CHECKING:
     from shoal.methods.truthful._promises import DifferentialPrivacy
 
-__all__ = ["check_tables"]
 
 _NOT_THEIRS = "the steps are not those of such tables"
 

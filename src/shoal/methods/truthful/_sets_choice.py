@@ -38,8 +38,6 @@ from shoal.methods.truthful._sets_listed import LeveledColumns, ListedClasses
 from shoal.methods.truthful._tuples import Tuples
 from shoal.tables import Frequencies, tally
 
-__all__ = ["Expected", "candidates", "cells", "choose", "levels_of", "score"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Expected:

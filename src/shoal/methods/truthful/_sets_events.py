@@ -9,8 +9,6 @@ from fractions import Fraction
 from shoal.errors import counted
 from shoal.guarantees import UNLESS_DEFAULT, Event
 
-__all__ = ["Composed", "HiddenCounted", "JointTrimmed", "Noise", "PairsChosen", "TablesTrimmed"]
-
 
 @dataclass(frozen=True, slots=True)
 class Noise:
@@ -52,7 +50,6 @@ class TablesTrimmed(Event):
         )
 
     def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
         least, most = min(self.m), max(self.m)
         number = f"{least:,}" if least == most else f"{least:,} to {most:,}, depending on the table"
         return (
@@ -129,7 +126,6 @@ class Composed(Event):
     per_person: int = field(default=1, metadata=UNLESS_DEFAULT)
 
     def describe(self) -> str:
-        """Say what was done, in one plain sentence."""
         whose = "" if self.per_person == 1 else f" for a person with at most {self.per_person:,} records"
         return (
             f"Every record is in every table: together they lose rho {float(self.rho):.4g}, which is epsilon "

@@ -34,8 +34,6 @@ from shoal.methods.truthful._survival import Trims, gaussian_losses
 from shoal.methods.truthful._tuples import Tuples
 from shoal.tables import Frequencies
 
-__all__ = ["GaussianTrimming", "joint_classes"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianTrimming(Trims):
@@ -48,7 +46,6 @@ class GaussianTrimming(Trims):
 
     @property
     def losses(self) -> Floats:
-        """The probability of losing j records, for j = 0, 1, ..."""
         return gaussian_losses(self.variance, self.m)
 
 

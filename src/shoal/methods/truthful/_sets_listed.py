@@ -25,20 +25,6 @@ from shoal.schema import Attribute, Kind, Missing, Schema
 from shoal.schema.rules import text
 from shoal.tables import Frequencies, tally
 
-__all__ = [
-    "HIDDEN",
-    "HiddenCounts",
-    "LeveledColumns",
-    "ListedClasses",
-    "as_written",
-    "countable",
-    "listed_classes",
-    "listed_values",
-    "number_of_classes",
-    "read_hidden",
-    "written_hidden",
-]
-
 #: The file with the counts of classes that no record shows.
 HIDDEN = "hidden.csv"
 #: Whole numbers and days between declared bounds are listed up to so many, and so are the classes of a table.

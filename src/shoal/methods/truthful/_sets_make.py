@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from shoal.methods.brief import Brief
     from shoal.methods.truthful._sets_method import TruthfulTables
 
-__all__ = ["CountedTable", "counted", "make_tables", "trimmed"]
-
 
 def make_tables(work: Work, method: TruthfulTables) -> Made:
     """Carry out a plan that asks for many truthful tables."""

@@ -21,8 +21,6 @@ from shoal.models import Model
 from shoal.schema import Schema
 from shoal.writing import file_stem
 
-__all__ = ["TruthfulTables"]
-
 Tables = Literal["columns", "pairs", "pairs+joint"]
 _WITH_PAIRS = ("pairs", "pairs+joint")
 
@@ -180,7 +178,6 @@ class TruthfulTables(Method):
         ]
 
     def unfit(self, privacy: Requirement) -> list[str]:
-        """Return what keeps this method from being used with a promise of differential privacy."""
         if not isinstance(privacy, DifferentialPrivacy):
             return []
         found = []

@@ -12,8 +12,6 @@ from shoal.mechanisms import person_delta, record_delta
 from shoal.methods.truthful import gaussian
 from shoal.methods.truthful._sets_events import Composed, JointTrimmed, Noise
 
-__all__ = ["Split"]
-
 #: Parts of rho for declared tables, for choosing pairs, for the tables of pairs, for drawing the scheme of the table of
 #: all columns, and for that table; those that a release has are scaled to the sum 1. Measured on Adult.
 _DECLARED, _CHOICE, _PAIRS, _SCHEME, _JOINT = 4, 1, 15, 1, 4

@@ -18,20 +18,6 @@ import numpy as np
 from shoal.errors import ParameterError
 from shoal.kernels import Floats, Integers
 
-__all__ = [
-    "SCALE",
-    "Shows",
-    "Survival",
-    "Trims",
-    "gaussian_losses",
-    "laplace_losses",
-    "surviving_classes",
-    "surviving_records",
-    "untrimmed_classes",
-    "untrimmed_records",
-]
-
-
 #: The integer that stands for one record, or for one class.
 SCALE = 1 << 12
 

@@ -63,8 +63,6 @@ from shoal.mechanisms import ExponentialMechanism, RandomSource
 from shoal.methods.truthful._scores import ExpectedScore
 from shoal.methods.truthful._survival import SCALE, Survival
 
-__all__ = ["Cells", "draw_tree"]
-
 Keys = npt.NDArray[np.uint64]
 
 #: Bits of a unit of logarithms, for an epsilon of at most 8: sums stay below 2^63 for fewer than 2^28 records.

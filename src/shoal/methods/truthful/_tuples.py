@@ -17,8 +17,6 @@ from shoal.models import Classes, Model, keep
 from shoal.schema import Attribute, Kind, Schema
 from shoal.tables import Frequencies, SensitiveAttribute, group
 
-__all__ = ["Tuples", "as_frequencies", "draw_counts", "filtered", "filters"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tuples:

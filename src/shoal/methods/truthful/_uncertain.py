@@ -9,8 +9,6 @@ from shoal.errors import ParameterError
 from shoal.exact import STARTING_BITS, Number, ball, fraction, rational, round_up, working_precision
 from shoal.methods.truthful._worst_case import Definition, check_definition
 
-__all__ = ["UncertainPrivacy", "compose"]
-
 
 @dataclass(frozen=True, slots=True, init=False)
 class UncertainPrivacy:

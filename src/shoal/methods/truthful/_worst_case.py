@@ -45,18 +45,6 @@ from typing import Any, Literal, get_args
 from shoal.errors import ParameterError
 from shoal.exact import STARTING_BITS, Number, ball, precisions, rational, round_up, working_precision
 
-__all__ = [
-    "LARGEST_EPSILON",
-    "Definition",
-    "WorstCase",
-    "check_definition",
-    "check_epsilon",
-    "check_k",
-    "check_unit",
-    "permits",
-    "worst_case",
-]
-
 Definition = Literal["probabilistic", "standard"]
 
 # At epsilon = 40 the threshold k is about 10^18; class sizes beyond 64 bits are of no use to anybody.

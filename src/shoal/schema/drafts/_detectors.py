@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import ClassVar
 
-__all__ = ["DETECTORS", "Detector", "looks"]
-
 # a look is noted where a good part of the values has it; what is rarer is an accident
 _NOTED = 0.5
 # parsing with a library takes a while; a few hundred texts show what a column holds

@@ -27,8 +27,6 @@ from shoal.schema.drafts._profile import ColumnProfile, Guess
 from shoal.schema.drafts._roles import guess_role
 from shoal.writing import write_file
 
-__all__ = ["Draft", "draft"]
-
 # a key whose values hardly tell records apart is not one of people
 _SEPARATING = 0.5
 # so few records without a key can be left out without a question

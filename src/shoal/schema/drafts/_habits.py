@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from shoal.schema._reading import Reading, date_pattern
 from shoal.schema.drafts._profile import Guess
 
-__all__ = ["DATE_FORMATS", "habits"]
-
 # fmt: off
 _MISSING = frozenset((
     "?", "??", "-", "--", ".", "..", "na", "n/a", "n.a.", "n.a", "n. a.", "#n/a", "#na", "#null!", "null", "nul",

@@ -12,8 +12,6 @@ from shoal.schema.drafts._names import Topic, means_code, means_count, means_dur
 from shoal.schema.drafts._profile import ColumnProfile, Guess
 from shoal.schema.rules import Cuts, Dates, Intervals, Mask, Regions
 
-__all__ = ["guess_hierarchy", "guess_kind"]
-
 _CODE_LENGTHS = range(3, 13)
 # numbers of people, rooms or visits
 _LARGEST_COUNT = 60

@@ -11,19 +11,6 @@ from importlib import resources
 
 from shoal.schema._schema import Role
 
-__all__ = [
-    "Topic",
-    "household_key",
-    "means_code",
-    "means_count",
-    "means_duration",
-    "means_key",
-    "means_state",
-    "person_key",
-    "topic",
-    "words",
-]
-
 
 def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())

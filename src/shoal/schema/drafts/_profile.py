@@ -10,8 +10,6 @@ from typing import Generic, TypeVar
 from shoal.errors import ParameterError, Problems
 from shoal.schema._reading import Reading
 
-__all__ = ["ColumnProfile", "Guess"]
-
 T = TypeVar("T")
 
 PLAIN = Reading()

@@ -8,8 +8,6 @@ from shoal.schema._schema import Role
 from shoal.schema.drafts._names import Topic, means_count, means_key, means_state
 from shoal.schema.drafts._profile import ColumnProfile, Guess
 
-__all__ = ["ENOUGH", "guess_role"]
-
 # fewer than one record in a hundred shares its value: a key of persons, not of wards or shops
 _NEARLY_UNIQUE = 0.99
 # a key with so many values per record is of persons or households that have several records

@@ -19,8 +19,6 @@ from shoal.schema.drafts._names import Topic, person_key, topic, words
 from shoal.schema.drafts._profile import Guess
 from shoal.schema.rules import Dates, Digits, Groups, Intervals
 
-__all__ = ["template"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:

@@ -17,8 +17,6 @@ from shoal.schema._entry import many, number, whole
 from shoal.schema._rule import HierarchyRule, Level, RuledColumn, Tree, at
 from shoal.schema._values import listed, text
 
-__all__ = ["Cuts", "Quantiles"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cuts(HierarchyRule):

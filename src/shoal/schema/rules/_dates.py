@@ -9,12 +9,11 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
+from shoal.kernels import Integers
 from shoal.schema._domain import Kind
 from shoal.schema._entry import many, text
 from shoal.schema._rule import Level, LevelsRule, RuledColumn, Tree, at
-from shoal.schema._values import Days, Integers
-
-__all__ = ["DATE_LEVELS", "Dates"]
+from shoal.schema._values import Days
 
 DATE_LEVELS = ("day", "month", "quarter", "year", "decade")
 

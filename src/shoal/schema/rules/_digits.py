@@ -15,8 +15,6 @@ from shoal.schema._rule import TEXT, HierarchyRule, RuledColumn, Tree, at
 from shoal.schema._values import listed
 from shoal.schema.rules._mask import Mask
 
-__all__ = ["Digits"]
-
 MOST = 6
 
 

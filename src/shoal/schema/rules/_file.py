@@ -13,12 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import HierarchyError, Problems, counted
+from shoal.kernels import Integers
 from shoal.schema._domain import Kind
 from shoal.schema._entry import text as words
 from shoal.schema._rule import HierarchyRule, Level, RuledColumn, Tree, at
-from shoal.schema._values import FileRows, Integers, file_problems, is_text, numbers, read_rows, text
-
-__all__ = ["FromFile"]
+from shoal.schema._values import FileRows, file_problems, is_text, numbers, read_rows, text
 
 _LEAVES = "leaves of its hierarchy"
 

@@ -10,8 +10,6 @@ from shoal.schema._domain import Kind
 from shoal.schema._entry import TomlTable, Unlike
 from shoal.schema._rule import HierarchyRule, RuledColumn, Tree
 
-__all__ = ["Flat"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flat(HierarchyRule):

@@ -15,8 +15,6 @@ from shoal.schema._domain import Kind
 from shoal.schema._entry import many, pairs, text
 from shoal.schema._rule import TEXT, HierarchyRule, Level, RuledColumn, Tree, at
 
-__all__ = ["Groups"]
-
 Labelled = tuple[tuple[str, tuple[str, ...]], ...]
 
 

@@ -19,12 +19,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import HierarchyError, counted
+from shoal.kernels import Floats, Integers
 from shoal.schema._domain import Kind
 from shoal.schema._entry import many, number
 from shoal.schema._rule import HierarchyRule, Level, RuledColumn, Tree, at
-from shoal.schema._values import Floats, Integers, listed, text
-
-__all__ = ["Intervals"]
+from shoal.schema._values import listed, text
 
 # beyond this the edges of neighbouring intervals are no longer different numbers
 _RESOLUTION = 2.0**52

@@ -16,8 +16,6 @@ from shoal.schema._entry import many, text, whole
 from shoal.schema._rule import TEXT, HierarchyRule, Level, RuledColumn, Tree, at
 from shoal.schema._values import listed
 
-__all__ = ["Mask"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mask(HierarchyRule):

@@ -17,8 +17,6 @@ from shoal.schema._entry import many, text
 from shoal.schema._rule import TEXT, Level, LevelsRule, RuledColumn, Tree, at
 from shoal.schema._values import listed
 
-__all__ = ["REGION_LEVELS", "Regions", "country"]
-
 REGION_LEVELS = ("sub-region", "region")
 _UNKNOWN = "elsewhere"
 

@@ -10,13 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.errors import HierarchyError, Problems, counted
+from shoal.kernels import Integers
 from shoal.schema._domain import Kind
 from shoal.schema._entry import TomlTable, pairs, text
 from shoal.schema._rule import TEXT, HierarchyRule, Level, RuledColumn, Tree
-from shoal.schema._values import Integers, file_problems, read_rows
-
-__all__ = ["Taxonomy"]
-
+from shoal.schema._values import file_problems, read_rows
 
 _PAIRS = pairs(text, 'a path, or a table of `child = "parent"`')
 

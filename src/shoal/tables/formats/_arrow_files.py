@@ -11,8 +11,6 @@ import pyarrow as pa
 from shoal.tables._table import Source, Table
 from shoal.tables.formats._format import FileFormat, Options, opening, staged
 
-__all__ = ["Feather", "JsonLines"]
-
 
 class Feather(FileFormat):
     """A Feather file, which is an Arrow file."""

@@ -10,8 +10,6 @@ import pyarrow as pa
 
 from shoal.tables.formats._header import distinct_names
 
-__all__ = ["column_of", "table_of"]
-
 
 def table_of(names: Sequence[object], columns: Iterable[Sequence[object]]) -> pa.Table:
     """Return columns of cells as a table; names that are there twice get a number."""

@@ -27,8 +27,6 @@ from shoal.tables.formats._format import FileFormat, Options
 from shoal.tables.formats._header import header_of, titles, told_of_titles
 from shoal.tables.formats._utf8 import Encoding, Utf8Stream, WrongEncoding, find_encoding, first_text
 
-__all__ = ["DELIMITERS", "Csv", "CsvText", "detect_decimal", "detect_delimiter", "open_csv", "rows_of"]
-
 BLOCK = 1 << 23  # bytes; no record may be longer
 _SAMPLE = 1 << 18
 _FALL_BACK = "cp1252"

@@ -11,8 +11,6 @@ from shoal.tables._engine import ROW, check_names, quiet
 from shoal.tables._table import Source, Table
 from shoal.tables.formats._format import FileFormat, Options
 
-__all__ = ["DuckDBFile"]
-
 
 class DuckDBFile(FileFormat):
     """A table of a DuckDB file, read where it is."""

@@ -12,8 +12,6 @@ from shoal.tables.formats._cells import table_of
 from shoal.tables.formats._format import FileFormat, Options, opening, staged
 from shoal.tables.formats._header import titles, told_of_titles
 
-__all__ = ["Excel"]
-
 _ROWS = 1_048_576  # of a sheet, its header included
 _LISTED = 8  # sheets that a note names
 

@@ -22,8 +22,6 @@ from shoal.errors import DataError
 from shoal.tables._engine import Engine
 from shoal.writing import Scratch
 
-__all__ = ["Fetched", "base_name", "elsewhere", "fetch"]
-
 #: of all files of an address
 _MOST_GIGABYTES = 10
 _MOST = _MOST_GIGABYTES << 30

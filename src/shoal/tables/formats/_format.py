@@ -18,8 +18,6 @@ from shoal.tables._engine import ROW, check_names, quiet
 from shoal.tables._table import Source, Table
 from shoal.writing import replacing
 
-__all__ = ["FileFormat", "Format", "Options", "ending", "existing", "opening", "staged"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:

@@ -11,8 +11,6 @@ from shoal.tables._engine import check_names
 from shoal.tables._table import Source, Table
 from shoal.tables.formats._format import Format, Options, staged
 
-__all__ = ["Frames"]
-
 
 class Frames(Format):
     """An Arrow table, or a pandas or polars frame."""

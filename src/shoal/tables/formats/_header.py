@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from shoal.errors import quoted
 from shoal.tables._engine import LONGEST
 
-__all__ = ["Header", "distinct_names", "header_of", "titles", "told_of_titles"]
-
 _VALUE = re.compile(r"[+-]?(\d+([.,]\d+)*|[.,]\d+)([eE][+-]?\d+)?|\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([T ].*)?")
 # so many of the values below a name are numbers or dates in a column of such
 _MOST = 0.9

@@ -16,8 +16,6 @@ from shoal.tables._engine import ROW, check_names, quiet
 from shoal.tables._table import Source, Table
 from shoal.tables.formats._format import FileFormat, Options, opening
 
-__all__ = ["Parquet", "ParquetFolder"]
-
 _FILE_STRIDE = 1 << 40  # rows; no Parquet file has more
 
 

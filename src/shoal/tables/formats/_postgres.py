@@ -18,7 +18,6 @@ from shoal.tables.formats._format import Format, Options
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["Postgres"]
 
 _COLUMNS = """
     SELECT a.attname, format_type(a.atttypid, a.atttypmod), t.typtype::text

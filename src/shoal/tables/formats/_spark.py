@@ -11,8 +11,6 @@ from shoal.tables._spark import SparkEngine, plain_texts
 from shoal.tables._table import Source, Table
 from shoal.tables.formats._format import Format, Options
 
-__all__ = ["Spark"]
-
 
 class Spark(Format):
     """A Spark frame, or a table of a Spark session."""

@@ -14,9 +14,6 @@ from shoal.tables._table import Source, Table
 from shoal.tables.formats._cells import table_of
 from shoal.tables.formats._format import FileFormat, Format, Options, existing, opening, staged
 
-__all__ = ["Codebook", "Coded", "Sas", "Spss", "Stata"]
-
-
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,31}")
 
 

@@ -12,8 +12,6 @@ from typing import BinaryIO, cast
 
 from shoal.errors import DataError, Exhausted, ParameterError, lacking
 
-__all__ = ["CHUNK", "Encoding", "Utf8Stream", "WrongEncoding", "detect_encoding", "find_encoding", "first_text"]
-
 CHUNK = 1 << 23  # bytes read from the file at a time
 _CARRIAGE_RETURN = ord("\r")
 _BOMS = (
