@@ -1,4 +1,4 @@
-"""What private means: one file per privacy model, each an exact decision on equivalence classes."""
+"""What private means: one file per privacy model or family of them, each an exact decision on equivalence classes."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from shoal.tables import ClassHistogram as ClassHistogram
 # isort: off
 # Every model, in the order in which people meet them: a new one is one line.
 from shoal.models._k_anonymity import KAnonymity as KAnonymity
-from shoal.models._probabilistic_k_anonymity import ProbabilisticKAnonymity as ProbabilisticKAnonymity
+from shoal.models._k_anonymity import ProbabilisticKAnonymity as ProbabilisticKAnonymity
 from shoal.models._k_map import KMap as KMap
-from shoal.models._estimated_k_map import EstimatedKMap as EstimatedKMap
+from shoal.models._k_map import EstimatedKMap as EstimatedKMap
 from shoal.models._p_sensitive import PSensitive as PSensitive
-from shoal.models._distinct_l_diversity import DistinctLDiversity as DistinctLDiversity
-from shoal.models._entropy_l_diversity import EntropyLDiversity as EntropyLDiversity
-from shoal.models._recursive_l_diversity import RecursiveLDiversity as RecursiveLDiversity
+from shoal.models._l_diversity import DistinctLDiversity as DistinctLDiversity
+from shoal.models._l_diversity import EntropyLDiversity as EntropyLDiversity
+from shoal.models._l_diversity import RecursiveLDiversity as RecursiveLDiversity
 from shoal.models._t_closeness import TCloseness as TCloseness
 from shoal.models._multiplicative_closeness import MultiplicativeCloseness as MultiplicativeCloseness
-from shoal.models._delta_disclosure import DeltaDisclosure as DeltaDisclosure
+from shoal.models._multiplicative_closeness import DeltaDisclosure as DeltaDisclosure
 from shoal.models._beta_likeness import BetaLikeness as BetaLikeness
 from shoal.models._delta_presence import DeltaPresence as DeltaPresence
 from shoal.models._km_anonymity import KMAnonymity as KMAnonymity
 from shoal.models._average_risk import AverageRisk as AverageRisk
-from shoal.models._sample_uniqueness import SampleUniqueness as SampleUniqueness
-from shoal.models._estimated_uniqueness import EstimatedUniqueness as EstimatedUniqueness
+from shoal.models._uniqueness import SampleUniqueness as SampleUniqueness
+from shoal.models._uniqueness import EstimatedUniqueness as EstimatedUniqueness
 # isort: on
 
 MODELS: dict[str, type[Model]] = {

@@ -1,16 +1,23 @@
-"""k-map: at least k people of the population fit every released record."""
+"""k-map: at least k people of the population fit every released record, by a table of them or by an estimate."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar
+from fractions import Fraction
+from functools import cache
+from math import comb
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from shoal.exact import WHOLE
+from shoal.exact import WHOLE, Number, ball, fraction, plain, precisions, within, working_precision
 from shoal.guarantees import CLASSES, Words
 from shoal.models._model import KNOWN, SIZE_ALONE, Achieved, Capabilities, Mask, Model, occupied, population
 from shoal.tables import Classes
+
+if TYPE_CHECKING:
+    from flint import arb
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -70,3 +77,142 @@ class KMap(Model):
 
     def statement(self, words: Words = CLASSES) -> str:
         return f"Every released record matches {words.known('the')} of at least {self.k} people in the population."
+
+
+#: people up to whom probabilities are added up as fractions; above, as balls
+_FEW = 100
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EstimatedKMap(Model):
+    """Every class is so large that a class of fewer than k people of the population would hardly show so many records.
+
+    For samples of a population of which there is no table; with one, take :class:`KMap`. Cost O(classes).
+
+    Parameters
+    ----------
+    k
+        The fewest people of the population who shall share a class, an integer in [1, inf).
+    sampling_fraction
+        The chance of each person of the population to be in the table, in (0, 1].
+    significance
+        The greatest chance of being wrong about a class, in [0, 1). At 0 it is k-anonymity.
+
+    Guarantee
+    ---------
+    Syntactic: every class has at least n records, n the least number with P(B >= n) <= ``significance`` for the number
+    B of successes in k - 1 trials with the chance ``sampling_fraction``. So a class of fewer than k people is taken
+    for one of k or more with at most that probability: the test of El Emam and Dankar (2008), with the exact binomial
+    distribution where they, and ARX, take Poisson's; that of a population table is [Bild24, 2.1.4]. A class of a
+    recoding is fitted by all people whom its values cover, in the table or not. Probabilities are decided exactly, or
+    by balls on the safe side.
+
+    Assumptions
+    -----------
+    Everybody was drawn independently with the same chance. Of many classes some may be wrong, about the share
+    ``significance`` of those with fewer than k people; classes that were chosen by looking at the records, more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> EstimatedKMap(20, 0.1).keep(Classes(sizes=np.array([3, 4, 5])), np.array([True, True, True])).tolist()
+    [False, False, True]
+    """
+
+    k: int = field(metadata=WHOLE)
+    sampling_fraction: Number = field(metadata=within("(0, 1]"))
+    significance: Number = field(default=Fraction(1, 20), metadata=within("[0, 1)"))
+    name: ClassVar[str] = "estimated-k-map"
+    shown_by_records: ClassVar[bool] = True
+    assumes: ClassVar[tuple[str, ...]] = (
+        KNOWN,
+        "Everybody of the population was drawn into the table independently and with the chance {sampling_fraction}.",
+        "It is a test, class by class: of classes that fewer than {k} people share, a share of {significance} may pass "
+        "it, and more where classes were chosen by looking at the records.",
+        "An intruder does not know who is in the table.",
+        SIZE_ALONE,
+    )
+
+    @property
+    def least(self) -> int:
+        """The fewest records of a class."""
+        return _least(self.k, fraction(self.sampling_fraction), fraction(self.significance))
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(
+            monotone_generalization=True,
+            minimal_class_size=self.least,
+            decided_by_size=True,
+            estimated_population=True,
+        )
+
+    def keep(self, classes: Classes, kept: Mask) -> Mask:
+        """Return the kept classes with records enough."""
+        return np.asarray(kept & (classes.crowds >= self.least))
+
+    def strongest(self, classes: Classes, released: Mask) -> Achieved:
+        """Return the most people that the test allows for the smallest class."""
+        smallest = int(classes.crowds[released].min())
+        chance, wrong = fraction(self.sampling_fraction), fraction(self.significance)
+        return Achieved(k=_largest(lambda people: _passes(people, smallest, chance, wrong), smallest))
+
+    def statement(self, words: Words = CLASSES) -> str:
+        return (
+            f"{words.crowd(self.least)}: if fewer than {self.k} people of the population shared them, so many would be "
+            f"in the table with a probability of at most {plain(self.significance)}."
+        )
+
+
+@cache
+def _least(k: int, chance: Fraction, wrong: Fraction) -> int:
+    """Return the fewest records that pass the test for k people; k always do."""
+    low, high = 1, k
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _passes(k, middle, chance, wrong) else (middle + 1, high)
+    return low
+
+
+def _largest(holds: Callable[[int], bool], start: int) -> int:
+    """Return the largest number for which a condition holds that holds for ``start`` and, once broken, stays so."""
+    high = start + 1
+    while holds(high):
+        high *= 2
+    low = start
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+@cache
+def _passes(k: int, records: int, chance: Fraction, wrong: Fraction) -> bool:
+    """Return whether k - 1 people show so many records with a probability of at most ``wrong``."""
+    if records >= k:
+        return True
+    if wrong == 0 or chance == 1:
+        return False
+    if k <= _FEW:
+        return 1 - sum(_term(k - 1, i, chance) for i in range(records)) <= wrong
+    for bits in precisions():
+        with working_precision(bits):
+            gap = _fewer(k - 1, records, chance) - ball(1 - wrong)
+            if gap > 0 or gap < 0:
+                return bool(gap > 0)
+    return False
+
+
+def _term(people: int, records: int, chance: Fraction) -> Fraction:
+    return comb(people, records) * chance**records * (1 - chance) ** (people - records)
+
+
+def _fewer(people: int, records: int, chance: Fraction) -> arb:
+    """Return a ball around the probability of fewer than so many records."""
+    term = ball(1 - chance) ** people
+    total = term
+    odds = ball(chance / (1 - chance))
+    for i in range(1, records):
+        term = term * odds * (people - i + 1) / i
+        total = total + term
+    return total

@@ -1,4 +1,4 @@
-"""What useful means: one file per measure, each a figure for reports and an objective for searches."""
+"""What useful means: one file per measure or family of them, each a figure for reports and an objective for searches."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from shoal.quality._ambiguity import Ambiguity as Ambiguity
 from shoal.quality._average_class_size import AverageClassSize as AverageClassSize
 from shoal.quality._classification import Classification as Classification
 from shoal.quality._discernibility import Discernibility as Discernibility
-from shoal.quality._geometric_loss import GeometricLoss as GeometricLoss
 from shoal.quality._kl_divergence import KLDivergence as KLDivergence
+from shoal.quality._loss import GeometricLoss as GeometricLoss
 from shoal.quality._loss import InformationLoss as InformationLoss
+from shoal.quality._loss import RecordLoss as RecordLoss
+from shoal.quality._measure import CellObjective as CellObjective
+from shoal.quality._measure import ClassObjective as ClassObjective
 from shoal.quality._measure import Measure as Measure
+from shoal.quality._measure import Objective as Objective
 from shoal.quality._measure import released as released
 from shoal.quality._non_uniform_entropy import NonUniformEntropy as NonUniformEntropy
-from shoal.quality._objective import CellObjective as CellObjective
-from shoal.quality._objective import ClassObjective as ClassObjective
-from shoal.quality._objective import Objective as Objective
 from shoal.quality._precision import Precision as Precision
 from shoal.quality._publisher_payoff import PublisherPayoff as PublisherPayoff
-from shoal.quality._record_loss import RecordLoss as RecordLoss
 
 MEASURES: dict[str, type[Measure]] = {
     each.name: each

@@ -11,8 +11,7 @@ import numpy as np
 
 from shoal.models import Classes
 from shoal.quality._coverage import Volumes, volumes_of_recoding
-from shoal.quality._measure import Measure
-from shoal.quality._objective import ClassObjective, Costs
+from shoal.quality._measure import ClassObjective, Costs, Measure
 from shoal.tables import Frequencies, Recoding
 
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from shoal.kernels import Mask
 from shoal.models import Classes
-from shoal.quality._measure import Measure, released
-from shoal.quality._objective import ClassCounts, Objective
+from shoal.quality._measure import ClassCounts, Measure, Objective, released
 from shoal.tables import Frequencies, Recoding
 
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from shoal.errors import ParameterError, quoted
 from shoal.models import Classes
-from shoal.quality._measure import Measure, released
-from shoal.quality._objective import ClassObjective, Costs
+from shoal.quality._measure import ClassObjective, Costs, Measure, released
 from shoal.schema import Schema
 from shoal.tables import Frequencies, Recoding
 

@@ -11,7 +11,7 @@ import numpy as np
 from shoal.hierarchies import Hierarchy
 from shoal.kernels import Integers
 from shoal.models import Classes
-from shoal.quality._objective import Costs
+from shoal.quality._measure import Costs
 from shoal.tables import Frequencies, Recoding
 
 

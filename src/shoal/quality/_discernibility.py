@@ -9,8 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.models import Classes
-from shoal.quality._measure import Measure, released
-from shoal.quality._objective import ClassCounts, ClassObjective, Costs
+from shoal.quality._measure import ClassCounts, ClassObjective, Costs, Measure, released
 from shoal.tables import Frequencies, Recoding
 
 

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from shoal.kernels import Mask
 from shoal.models import Classes
 from shoal.quality._coverage import Volumes, volumes_of_recoding
-from shoal.quality._measure import Measure, released
-from shoal.quality._objective import Costs, Objective
+from shoal.quality._measure import Costs, Measure, Objective, released
 from shoal.tables import Frequencies, Recoding, group, tally
 
 

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.quality._coverage import coverage_of_levels, coverage_of_recoding
-from shoal.quality._measure import Measure
-from shoal.quality._objective import CellObjective, Costs
+from shoal.quality._measure import CellObjective, Costs, Measure
 from shoal.tables import Frequencies, Recoding
 
 

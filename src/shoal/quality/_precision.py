@@ -7,8 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.quality._measure import Measure
-from shoal.quality._objective import CellObjective
+from shoal.quality._measure import CellObjective, Measure
 from shoal.tables import Frequencies, Recoding
 
 

@@ -11,8 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from shoal.errors import Problems, SchemaError, quoted
-from shoal.schema._domain import Domain, Kind
-from shoal.schema._reading import Reading
+from shoal.schema._domain import Domain, Kind, Reading
 from shoal.schema._rule import HierarchyRule
 
 PLAIN = Reading()
@@ -246,13 +245,13 @@ class Schema:
     @classmethod
     def load(cls, path: str | Path) -> Schema:
         """Read a schema file; see :func:`shoal.schema.load`."""
-        from shoal.schema._read import load
+        from shoal.schema._toml import load
 
         return load(path)
 
     def save(self, path: str | Path) -> None:
         """Write a schema file; see :func:`shoal.schema.save`."""
-        from shoal.schema._write import save
+        from shoal.schema._toml import save
 
         save(self, path)
 

@@ -1,14 +1,12 @@
-"""What rules read: values of a column, as their one canonical text, as numbers and as days, and rows of files."""
+"""Values of a column: as their one canonical text, as numbers and as days, and what a released label says of them."""
 
 from __future__ import annotations
 
-import csv
-import io
-import itertools
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import datetime as dt
+import math
+import re
+from collections.abc import Callable, Iterable
 from decimal import Decimal
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +20,6 @@ Days = npt.NDArray[np.datetime64]
 
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _DAY = r"^\d{4}-\d{2}-\d{2}([T ].*)?$"
-# generous: a label of a megabyte is a wrong file, not a label
-_LONGEST_FIELD = 2**20
-_DELIMITERS = ",;\t|"
 
 
 def text(values: pa.Array | pa.ChunkedArray) -> pa.StringArray:
@@ -161,75 +156,76 @@ def _timestamp(values: pa.Array) -> pa.StringArray:
     return pc.replace_substring(pc.replace_substring_regex(written, " 00:00:00$", ""), " ", "T")
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class FileRows:
-    """The rows of a file that are not blank, and where each stands in it, from 1."""
+INTERVAL = re.compile(r"^([\[(])\s*(.+?)\s*,\s*(.+?)\s*([\])])$")
+HALF = re.compile(r"^(<=|>=|<|>)\s*(.+)$")
+_PERIOD = re.compile(r"^(\d{4})(?:-(\d\d)|-Q([1-4])|(s))?$")
+_EVERYTHING = ("*", "any number")
 
-    cells: list[list[str]]
-    numbers: list[int]
-
-    def __len__(self) -> int:
-        return len(self.cells)
-
-    def chosen(self, wanted: Sequence[bool]) -> FileRows:
-        """Return the rows that are wanted."""
-        return FileRows(list(itertools.compress(self.cells, wanted)), list(itertools.compress(self.numbers, wanted)))
-
-    def first(self, positions: Sequence[int]) -> str:
-        """Say where the first few of some rows stand."""
-        shown = ", ".join(f"{self.numbers[position]:,}" for position in positions[:5])
-        return f"row{'s' if len(positions) > 1 else ''} {shown}{', ...' if len(positions) > 5 else ''}"
+Extent = tuple[float, float]
+"""The least and the greatest number that a label may stand for, or days since 1970; infinite where it says nothing."""
 
 
-def read_rows(path: Path, *, delimiter: str, subject: str) -> FileRows:
-    """Return the rows of a UTF-8 file, blank lines left out.
+def number_extent(label: str) -> Extent | None:
+    """Return the ends of the numbers that a label covers, or None for one that is not about numbers.
 
-    Parameters
-    ----------
-    subject
-        How messages call the file: "column `zip`: its hierarchy `zip.csv`".
+    Examples
+    --------
+    >>> number_extent("[20, 25)"), number_extent("34"), number_extent(">= 65"), number_extent("young")
+    ((20.0, 25.0), (34.0, 34.0), (65.0, inf), None)
     """
+    return _extent(label, _number)
+
+
+def day_extent(label: str) -> Extent | None:
+    """Return the first and the last day that a label covers, in days since 1970.
+
+    Examples
+    --------
+    >>> [str(dt.date(1970, 1, 1) + dt.timedelta(end)) for end in day_extent("2024-Q2")]
+    ['2024-04-01', '2024-06-30']
+    """
+    return _extent(label, _days)
+
+
+def _extent(label: str, read: Callable[[str], Extent | None]) -> Extent | None:
+    if label in _EVERYTHING:
+        return -math.inf, math.inf
+    if between := INTERVAL.match(label):
+        low, high = read(between[2]), read(between[3])
+        return None if low is None or high is None else (low[0], high[1])
+    if half := HALF.match(label):
+        end = read(half[2])
+        if end is None:
+            return None
+        return (-math.inf, end[1]) if half[1].startswith("<") else (end[0], math.inf)
+    return read(label)
+
+
+def _number(text: str) -> Extent | None:
     try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise HierarchyError(f"{subject} does not exist", hint="paths start at the schema's folder") from None
-    except OSError as error:
-        raise HierarchyError(f"{subject} cannot be read: {error.strerror}") from None
+        found = float(text)
+    except ValueError:
+        return None
+    return (found, found) if math.isfinite(found) else None
+
+
+def _days(text: str) -> Extent | None:
     try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise HierarchyError(
-            f"{subject} is not UTF-8 text (line {content[: error.start].count(10) + 1})", hint="save it as UTF-8"
-        ) from None
-    rows = _parse(text, delimiter, subject)
-    if not len(rows):
-        raise HierarchyError(f"{subject} is empty")
-    if max(map(len, rows.cells)) == 1 and (other := _other_delimiter(rows, delimiter)):
-        raise HierarchyError(
-            f"{subject} has only one field per row with the delimiter {delimiter!r}",
-            hint=f"every row contains {other!r}; set `delimiter`",
-        )
-    return rows
+        if period := _PERIOD.match(text):
+            year, month, months = int(period[1]), 1, 12
+            if period[2]:
+                month, months = int(period[2]), 1
+            elif period[3]:
+                month, months = 3 * int(period[3]) - 2, 3
+            elif period[4]:
+                months = 120
+            last = year * 12 + month - 1 + months
+            return _since(dt.date(year, month, 1)), _since(dt.date(last // 12, last % 12 + 1, 1)) - 1
+        day = _since(dt.datetime.fromisoformat(text).date())
+    except ValueError:
+        return None
+    return day, day
 
 
-def _parse(text: str, delimiter: str, subject: str) -> FileRows:
-    before = csv.field_size_limit(_LONGEST_FIELD)
-    try:
-        cells = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
-    except (csv.Error, TypeError, ValueError):
-        raise HierarchyError(f"{subject} is not a text file with the delimiter {delimiter!r}") from None
-    finally:
-        csv.field_size_limit(before)
-    return FileRows(cells, list(range(1, len(cells) + 1))).chosen([bool(row) for row in cells])
-
-
-def _other_delimiter(rows: FileRows, delimiter: str) -> str | None:
-    return next((d for d in _DELIMITERS if d != delimiter and all(d in row[0] for row in rows.cells)), None)
-
-
-def file_problems(name: str, path: str, delimiter: str) -> Iterable[str]:
-    """Say what is wrong with a path and a delimiter, without looking at the file."""
-    if not path:
-        yield f"`path` of a `{name}` hierarchy must not be empty"
-    if len(delimiter) != 1 or delimiter in '"\r\n':
-        yield f"`delimiter` of a `{name}` hierarchy must be a single character other than a quote or a line break"
+def _since(day: dt.date) -> float:
+    return float((day - dt.date(1970, 1, 1)).days)

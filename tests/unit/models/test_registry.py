@@ -21,7 +21,7 @@ def test_every_model_is_public() -> None:
 
 def test_every_file_of_a_model_is_registered() -> None:
     modules = {model.__module__.rpartition(".")[2] for model in models.MODELS.values()}
-    shared = {"__init__", "_earth_mover", "_model", "_population_estimates", "_ratios", "_sensitive"}
+    shared = {"__init__", "_model", "_population_estimates", "_ratios", "_sensitive"}
     assert {path.stem for path in Path(models.__file__).parent.glob("*.py")} == modules | shared
 
 

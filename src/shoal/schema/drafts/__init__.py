@@ -2,9 +2,8 @@
 
 from shoal.schema.drafts._detectors import DETECTORS, Detector, looks
 from shoal.schema.drafts._draft import Draft, draft
-from shoal.schema.drafts._habits import DATE_FORMATS, habits
 from shoal.schema.drafts._names import topic
-from shoal.schema.drafts._profile import ColumnProfile, Guess
+from shoal.schema.drafts._profile import DATE_FORMATS, ColumnProfile, Guess, habits
 from shoal.schema.drafts._template import template
 
 __all__ = [

@@ -17,14 +17,12 @@ from pathlib import Path
 
 from shoal import notebook
 from shoal.errors import Problems, SchemaError
-from shoal.schema._domain import Kind
-from shoal.schema._reading import Reading
+from shoal.schema._domain import Kind, Reading
 from shoal.schema._schema import Attribute, Missing, Role, Schema
-from shoal.schema._write import dumps
-from shoal.schema.drafts._kinds import guess_hierarchy, guess_kind
+from shoal.schema._toml import dumps
+from shoal.schema.drafts._guesses import guess_hierarchy, guess_kind, guess_role
 from shoal.schema.drafts._names import household_key, person_key, topic, words
 from shoal.schema.drafts._profile import ColumnProfile, Guess
-from shoal.schema.drafts._roles import guess_role
 from shoal.writing import write_file
 
 # a key whose values hardly tell records apart is not one of people

@@ -16,10 +16,10 @@ from shoal.schema.rules._regions import country as country
 # isort: off
 # Every kind of rule, in the order in which people meet them: a new one is one line.
 from shoal.schema.rules._intervals import Intervals as Intervals
-from shoal.schema.rules._cuts import Cuts as Cuts
-from shoal.schema.rules._cuts import Quantiles as Quantiles
+from shoal.schema.rules._intervals import Cuts as Cuts
+from shoal.schema.rules._intervals import Quantiles as Quantiles
 from shoal.schema.rules._mask import Mask as Mask
-from shoal.schema.rules._digits import Digits as Digits
+from shoal.schema.rules._mask import Digits as Digits
 from shoal.schema.rules._dates import Dates as Dates
 from shoal.schema.rules._regions import Regions as Regions
 from shoal.schema.rules._groups import Groups as Groups

@@ -1,14 +1,14 @@
-"""Equal-width intervals ``[20, 25)``; values beyond a top or a bottom are one value each: ``>= 90``, ``< 18``.
+"""Intervals of numbers: of equal width, between cut points that are given, or between those taken from the data.
 
-Edges are the decimal numbers that the labels show: with widths of 0.1 the value 0.3 lies in ``[0.3, 0.4)``, although
-``0.3 / 0.1`` in floating point is a little less than 3.
+Edges of equal widths are the decimal numbers that the labels show: with widths of 0.1 the value 0.3 lies in ``[0.3,
+0.4)``, although ``0.3 / 0.1`` in floating point is a little less than 3.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from shoal.errors import HierarchyError, counted
 from shoal.kernels import Floats, Integers
 from shoal.schema._domain import Kind
-from shoal.schema._entry import many, number
+from shoal.schema._entry import many, number, whole
 from shoal.schema._rule import HierarchyRule, Level, RuledColumn, Tree, at
 from shoal.schema._values import listed, text
 
@@ -33,7 +33,7 @@ _SMALLEST, _LARGEST, _DIGITS = 1e-50, 1e50, 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intervals(HierarchyRule):
-    """Equal-width half-open intervals ``[a, b)``; each width is a multiple of the one before it.
+    """Equal-width half-open intervals ``[20, 25)``; each width is a multiple of the one before it.
 
     With ``top``, values from it on are ``>= top`` at every level (top coding), and with ``bottom``, values below it are
     ``< bottom``; intervals end there.
@@ -167,3 +167,102 @@ def _numbered(ascending: Integers) -> tuple[Integers, Integers]:
     """Return the position of each number among the distinct ones, and those."""
     first = np.diff(ascending, prepend=ascending[:1] - 1) != 0
     return np.cumsum(first) - 1, ascending[first]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cuts(HierarchyRule):
+    """Intervals between given cut points, finest level first; a coarser level keeps some of the finer one's cuts."""
+
+    name: ClassVar[str] = "cuts"
+    kinds: ClassVar[tuple[Kind, ...]] = (Kind.NUMERIC,)
+    levels: tuple[tuple[float, ...], ...] = field(metadata=at("cuts", many(many(number))))
+
+    def problems(self) -> Iterable[str]:
+        """Say what is wrong with the cut points."""
+        if not self.levels or not all(self.levels):
+            yield "`levels` of a `cuts` hierarchy must hold at least one level, and each level at least one cut point"
+        for level in self.levels:
+            if not all(math.isfinite(cut) for cut in level) or any(b <= a for a, b in itertools.pairwise(level)):
+                yield "the cut points of each level of a `cuts` hierarchy must be finite and ascending"
+        for fine, coarse in itertools.pairwise(self.levels):
+            if not set(coarse) < set(fine):
+                yield (
+                    "each level of a `cuts` hierarchy must use some, not all, of the cut points of the level before it"
+                )
+
+    def explain(self) -> str:
+        """Say the cut points."""
+        levels = (listed(f"{cut:g}" for cut in level) for level in self.levels)
+        return f"intervals cut at {', then at '.join(levels)}"
+
+    def tree(self, column: RuledColumn) -> Tree:
+        """Return the intervals between the declared cut points."""
+        return _between(column, self.levels)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantiles(HierarchyRule):
+    """Intervals of about equally many records. They depend on the data, so differential privacy refuses them."""
+
+    name: ClassVar[str] = "quantiles"
+    kinds: ClassVar[tuple[Kind, ...]] = (Kind.NUMERIC,)
+    data_dependent: ClassVar[bool] = True
+    counts: tuple[int, ...] = field(metadata=at("quantiles", many(whole)))
+
+    def problems(self) -> Iterable[str]:
+        """Say what is wrong with the numbers of intervals."""
+        few = not self.counts or min(self.counts) < 2
+        if few or any(a % b or b >= a for a, b in itertools.pairwise(self.counts)):
+            yield "`counts` of a `quantiles` hierarchy must be at least 2, each a divisor of the one before it"
+
+    def explain(self) -> str:
+        """Say the numbers of intervals."""
+        numbers = ", then ".join(f"{count:,}" for count in self.counts)
+        return f"{numbers} intervals with about the same number of records each, chosen from the data"
+
+    def tree(self, column: RuledColumn) -> Tree:
+        """Return intervals that start at the quantiles of the records.
+
+        The i-th of q cut points is the smallest value with more than ``i / q`` of the records at or below it. Values
+        that hold many records may be two cut points at once; there are fewer intervals then.
+        """
+        numbers = column.numbers
+        below = np.cumsum(column.counts)
+        finest = self.counts[0]
+        if not len(numbers):
+            return _between(column, [()] * len(self.counts))
+        # below > i n / q in integers
+        ranks = np.searchsorted(below, np.arange(1, finest) * int(below[-1]) // finest, side="right")
+        points = numbers[np.minimum(ranks, len(numbers) - 1)]
+        levels = []
+        for count in self.counts:
+            step = finest // count
+            chosen = np.unique(points[step - 1 :: step])
+            levels.append(chosen[chosen > numbers[0]].tolist())
+        return _between(column, levels)
+
+
+def _between(column: RuledColumn, levels: Sequence[Sequence[float]]) -> Tree:
+    """Return the intervals between the cut points of each level; the outer ones are open."""
+    numbers = column.numbers
+    found = []
+    for level in levels:
+        points = pa.array(level, pa.float64())
+        low, high = (pa.concat_arrays(pair) for pair in (([_one(-np.inf), points]), ([points, _one(np.inf)])))
+        found.append(
+            Level(
+                groups=np.searchsorted(points.to_numpy(), numbers, side="right"),
+                labels=_labels(points),
+                shares=column.covered(low, high),
+            )
+        )
+    return Tree(leaves=column.leaves, levels=found)
+
+
+def _labels(points: pa.Array) -> pa.StringArray:
+    written = text(points)
+    if not len(written):
+        return pa.array(["any number"])
+    inner = pc.binary_join_element_wise("[", written[:-1], ", ", written[1:], ")", "")
+    first, last = written[0].as_py(), written[-1].as_py()
+    return pa.concat_arrays([pa.array([f"< {first}"]), inner, pa.array([f">= {last}"])])

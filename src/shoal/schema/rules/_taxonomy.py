@@ -14,7 +14,7 @@ from shoal.kernels import Integers
 from shoal.schema._domain import Kind
 from shoal.schema._entry import TomlTable, pairs, text
 from shoal.schema._rule import TEXT, HierarchyRule, Level, RuledColumn, Tree
-from shoal.schema._values import file_problems, read_rows
+from shoal.schema.rules._file import file_problems, read_rows
 
 _PAIRS = pairs(text, 'a path, or a table of `child = "parent"`')
 

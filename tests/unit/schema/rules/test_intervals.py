@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from shoal.errors import HierarchyError
 from shoal.hierarchies import build
-from shoal.schema import Attribute, Domain, Intervals, Kind
+from shoal.schema import Attribute, Cuts, Domain, Intervals, Kind, Quantiles
 
 
 def made(values, *, domain=None, **rule):
@@ -108,3 +109,55 @@ def test_ends_that_cross_are_refused():
         Intervals(widths=(5,), bottom=20, top=20)
     with pytest.raises(HierarchyError, match="must be numbers"):
         Intervals(widths=(5,), top=float("inf"))
+
+
+def cut(values, levels, domain=None):
+    attribute = Attribute(name="n", kind=Kind.NUMERIC, hierarchy=Cuts(levels=levels), domain=domain)
+    return build(attribute, values)
+
+
+def test_cut_points_start_intervals():
+    hierarchy = cut(pa.array([17.5, 18, 64, 65, 90]), ((18, 40, 65), (65,)))
+    assert hierarchy.labels[1:] == (("< 18", "[18, 40)", "[40, 65)", ">= 65"), ("< 65", ">= 65"), ("*",))
+    assert hierarchy.codes[1].tolist() == [0, 1, 2, 3, 3]
+
+
+def test_open_intervals_end_at_the_domain():
+    hierarchy = cut(pa.array([0, 50, 100]), ((20, 60),), Domain(minimum=0, maximum=100))
+    assert hierarchy.shares[1].tolist() == pytest.approx([0.2, 0.4, 0.4])
+
+
+def test_intervals_without_a_value_do_not_appear():
+    assert cut(pa.array([0, 100]), ((20, 60),)).labels[1] == ("< 20", ">= 60")
+
+
+def test_cut_points_outside_the_domain_cover_nothing():
+    hierarchy = cut(pa.array([30]), ((20, 60),), Domain(minimum=25, maximum=50))
+    assert hierarchy.shares[1].tolist() == [1]
+    assert cut(pa.array([70]), ((20, 60),), Domain(minimum=70, maximum=80)).shares[1].tolist() == [1]
+
+
+def quantiles(values, *counts, records=None, domain=None):
+    attribute = Attribute(name="n", kind=Kind.NUMERIC, hierarchy=Quantiles(counts=counts), domain=domain)
+    return build(attribute, pa.array(values), counts=None if records is None else np.array(records))
+
+
+def test_intervals_hold_equally_many_records():
+    hierarchy = quantiles([4, 2, 1, 3], 4, 2)
+    assert hierarchy.labels[1:] == (("< 2", "[2, 3)", "[3, 4)", ">= 4"), ("< 3", ">= 3"), ("*",))
+
+
+def test_records_count_not_values():
+    assert quantiles([1, 2, 3, 4], 2, records=[1, 1, 1, 9]).labels[1] == ("< 4", ">= 4")
+
+
+def test_a_value_that_most_records_have_leaves_fewer_intervals():
+    hierarchy = quantiles([1, 2, 3], 4, 2, records=[100, 1, 1])
+    assert hierarchy.labels[1:] == (("any number",), ("any number",), ("*",))
+    assert hierarchy.height == 3
+
+
+def test_counts_of_declared_values_are_those_observed():
+    hierarchy = quantiles([3, 1], 2, records=[1, 9], domain=Domain(values=("1", "2", "3")))
+    assert hierarchy.labels[1] == ("any number",)
+    assert quantiles([3, 1], 2, records=[9, 1], domain=Domain(values=("1", "2", "3"))).labels[1] == ("< 3", ">= 3")

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pytest
 
-from shoal.hierarchies import build, outside
-from shoal.schema import Attribute, Domain, Kind, Mask
+from shoal.errors import HierarchyError
+from shoal.hierarchies import build, declared_leaves, leaf_codes, outside, provenance
+from shoal.schema import Attribute, Digits, Domain, Kind, Mask, Provenance, loads
 
 
 def made(values, **rule):
@@ -52,3 +54,32 @@ def test_ordinal_codes_keep_their_order_where_groups_allow():
         name="c", kind=Kind.ORDINAL, domain=Domain(values=("b2", "a1", "b1")), hierarchy=Mask(length=2, masked=(1,))
     )
     assert build(attribute, pa.array([], pa.string())).labels == (("b2", "b1", "a1"), ("b*", "a*"), ("*",))
+
+
+CODES = Attribute(name="zip", hierarchy=Digits(length=3, hidden=(1, 2)))
+
+
+def test_all_codes_are_known_without_the_data():
+    assert provenance(CODES) is Provenance.DECLARED
+    assert declared_leaves(CODES) == tuple(f"{number:03d}" for number in range(1000))
+    one, other = build(CODES, pa.array(["007"])), build(CODES, pa.array(["123", "999"]))
+    assert one.labels == other.labels
+
+
+def test_digits_are_hidden_from_the_right():
+    hierarchy = build(CODES, pa.array(["007"]))
+    (code,) = leaf_codes(hierarchy, pa.array(["007"]))
+    assert [hierarchy.labels[level][hierarchy.generalize([code], level)[0]] for level in range(4)] == [
+        "007",
+        "00*",
+        "0**",
+        "*",
+    ]
+
+
+def test_the_rule_stands_in_a_file():
+    schema = loads('[columns.zip]\nrole = "quasi-identifier"\nhierarchy = { digits = 3, hide = [1, 2] }')
+    assert schema["zip"].hierarchy == CODES.hierarchy
+    with pytest.raises(HierarchyError, match="from 1 to 6") as caught:
+        Digits(length=7, hidden=(2, 1))
+    assert len(caught.value.problems) == 2
