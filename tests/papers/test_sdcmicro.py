@@ -10,9 +10,8 @@ import pytest
 import shoal
 from shoal.kernels.uniques import unique_sets
 from shoal.risk import individual_risk, log_linear_risk
-from shoal.risk._sample import Sample, sample
 from shoal.risk._special_uniques import record_scores, summed
-from shoal.risk._survey import household_risks
+from shoal.risk._survey import Sample, household_risks, sample
 
 SURVEYS = {
     "testdata": ("urbrur roof walls water electcon relat sex", "sampling_weight", "ori_hid"),

@@ -7,8 +7,8 @@ import xml.etree.ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal.report._charts import column_chart
 from shoal.report._document import Bar, ColumnFigures
-from shoal.report._histogram import column_chart
 from shoal.report._markup import clean, element, shortened
 from shoal.schema import Role
 

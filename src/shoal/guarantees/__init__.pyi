@@ -42,10 +42,7 @@ from ._evidence import Verification as Verification
 from ._evidence import check_parts as check_parts
 from ._evidence import checked as checked
 from ._evidence import texts_of as texts_of
-from ._kind import CLASSES as CLASSES
-from ._kind import PromiseKind as PromiseKind
-from ._kind import Requirement as Requirement
-from ._kind import Words as Words
+from ._promise import CLASSES as CLASSES
 from ._promise import CRYPTOGRAPHIC as CRYPTOGRAPHIC
 from ._promise import NO_RANDOMNESS as NO_RANDOMNESS
 from ._promise import SEED as SEED
@@ -54,7 +51,10 @@ from ._promise import Cost as Cost
 from ._promise import Guarantee as Guarantee
 from ._promise import Neighbours as Neighbours
 from ._promise import Promise as Promise
+from ._promise import PromiseKind as PromiseKind
+from ._promise import Requirement as Requirement
 from ._promise import Strength as Strength
+from ._promise import Words as Words
 from ._promise import private as private
 from ._promise import randomness as randomness
 from ._promise import syntactic as syntactic

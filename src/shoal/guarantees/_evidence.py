@@ -17,7 +17,7 @@ from shoal import tables
 from shoal.errors import ShoalError, VerificationError, says_nothing
 from shoal.guarantees._certificate import POPULATION, Certificate, Column, Data, PromiseEntry
 from shoal.guarantees._events import Counted
-from shoal.guarantees._kind import Requirement, Words
+from shoal.guarantees._promise import Requirement, Words
 from shoal.schema import Attribute, Domain, Flat, FromFile, HierarchyRule, Kind, Role, Schema
 from shoal.tables import Classes, Frequencies, Table
 

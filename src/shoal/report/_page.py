@@ -11,7 +11,7 @@ from functools import partial
 from shoal.report._charts import Chart
 from shoal.report._document import Risk
 from shoal.report._markup import CSS, Html, element, join, shortened
-from shoal.report._words import FEWEST, risk_figures
+from shoal.report._text import FEWEST, risk_figures
 
 
 def page(title: str, *, about: str, content: Iterable[Html], footer: str, class_: str) -> str:

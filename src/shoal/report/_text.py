@@ -1,16 +1,204 @@
-"""A release and its report as plain text: for the terminal, and for ``summary.txt``."""
+"""The words and figures that the terminal, the page and the app share; a release and its report as plain text."""
 
 from __future__ import annotations
 
 import itertools
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from shoal.errors import quoted
+from shoal.exact import fraction, share
+from shoal.guarantees import AccountEntry, BudgetEntry, Certificate, Strength
 from shoal.methods import Made
-from shoal.report._document import Document, PeopleFigures, Risk
+from shoal.methods.noise import GIVEN_PARTITION, NOISE, RECORD_QUERY
+from shoal.report._document import Document, PeopleFigures, Risk, UnitFigures, Variant
 from shoal.report._markup import clean, shortened
-from shoal.report._words import ABOUT, FEWEST, GUESSED, STRENGTHS, hidden, measured, notice, people_rows, risk_figures
 from shoal.risk import Reidentification
+from shoal.schema import Provenance, Role
+
+#: what a plan says of a release, as a reader asks for it
+ABOUT = {
+    "title": "Title",
+    "purpose": "Purpose",
+    "controller": "Controller",
+    "recipient": "Recipient",
+    "context": "Release context",
+    "other_data": "Other data about the same people",
+    "review": "Review",
+}
+UNPROTECTED = "Do not publish it or any figure in it."
+GUESSED = "The roles of the columns were guessed; no person has confirmed them."
+
+
+def measured(value: float | None) -> str:
+    """Return the value of a quality measure."""
+    return "not defined" if value is None else f"{value:,.6g}"
+
+
+def band(smallest: int, largest: int | None) -> str:
+    """Return a band of class sizes in words.
+
+    Examples
+    --------
+    >>> band(1, 1), band(5, 9), band(1000, None)
+    ('1', '5 to 9', '1,000 or more')
+    """
+    if largest is None:
+        return f"{smallest:,} or more"
+    return f"{smallest:,}" if smallest == largest else f"{smallest:,} to {largest:,}"
+
+
+def risk_figures(risk: Risk | Reidentification) -> list[str]:
+    """Return records, classes, the smallest class, unique records, the highest and the average risk of a table.
+
+    Where persons are counted, the fewest of a class follow.
+    """
+    counts = [f"{number:,}" for number in (risk.records, risk.classes, risk.smallest, risk.unique)]
+    persons = [] if risk.fewest is None else [f"{risk.fewest:,}"]
+    return [*counts, share(risk.prosecutor), share(risk.marketer), *persons]
+
+
+FEWEST = "fewest persons"
+#: when a person or a household counts as found
+FOUND = "A person is found if any of that person's records is, a household if any member is."
+
+
+def people_rows(found: Sequence[PeopleFigures]) -> dict[str, list[tuple[str, ...]]]:
+    """Return the risks of persons and of households, before and after, as rows by the title of a table."""
+    tables = {"Risk of a person": _unit_rows("persons", [each.persons for each in found])}
+    if any(each.persons.number < each.records.number for each in found):
+        linked = ("unique if linked", *(f"{each.trajectories:,}" for each in found))
+        tables["Risk of a person"].append(linked)
+    homes = [each.households for each in found if each.households is not None]
+    if homes:
+        tables["Risk of a household"] = _unit_rows("households", homes)
+    return tables
+
+
+def _unit_rows(name: str, found: Sequence[UnitFigures]) -> list[tuple[str, ...]]:
+    return [
+        (name, *(f"{each.number:,}" for each in found)),
+        ("highest risk", *(share(each.highest) for each in found)),
+        ("average risk", *(share(each.mean) for each in found)),
+        ("found for certain", *(f"{each.certain:,}" for each in found)),
+    ]
+
+
+STRENGTHS = {
+    Strength.SYNTACTIC: ("syntactic", "A property of the released table that anyone can check on the data."),
+    Strength.UNCONDITIONAL: ("unconditional", "It holds whatever an intruder knows or will ever learn."),
+    Strength.CONDITIONAL: ("conditional", "It holds if, and only if, its assumptions do."),
+}
+
+
+def hidden(among: int) -> str:
+    """Say how people are hidden where values were exchanged."""
+    return (
+        "Quasi-identifiers are released unchanged. What is hidden is which of the swapped values belong to a person: "
+        f"the values of at least {among:,} records were swapped at random, within classes that are not published. As "
+        f"far as the promise holds, each of these values is the person's with a chance of at most one in {among:,}."
+    )
+
+
+def notice(document: Document) -> tuple[str, str]:
+    """Say who may read the report, and why."""
+    if document.variant is Variant.INTERNAL:
+        words = f"It shows unprotected figures of the original table. {UNPROTECTED}"
+        if document.private:
+            words += " Doing so would break the differential privacy of the release."
+        return "Internal report, not for publication.", words
+    made = (
+        "It contains what the certificate states and what the released data show: anyone who has the release can "
+        "compute it."
+    )
+    if document.private:
+        return "Public report.", f"{made} Nothing in it was computed from the original data outside the privacy budget."
+    return (
+        "Public report.",
+        f"{made} All that it reveals about the original data is the numbers of records stated in the certified steps; "
+        "how risk and quality compare with the original stays with the publisher.",
+    )
+
+
+def limitations(certificate: Certificate) -> Iterable[str]:
+    """Return what a reader must not take the promises for, one sentence or two each."""
+    strengths = {promise.strength for promise in certificate.promises}
+    models = {promise.model for promise in certificate.promises}
+    if certificate.roles == "guessed":
+        yield (
+            "A program guessed which columns identify people, and no person has confirmed it. If a guess is wrong, the "
+            "promise is about the wrong columns."
+        )
+    if Strength.UNCONDITIONAL in strengths:
+        yield (
+            "Differential privacy limits what the release reveals about any single record. What is true of a whole "
+            "group can still be learned, and applies to its members whether or not they are in the data."
+        )
+        yield "A person with several records is protected less: the privacy loss grows with their number."
+        yield "Privacy losses add up: every further release about the same people spends more."
+        if certificate.account is not None:
+            yield _paid(certificate.account)
+    elif models & NOISE.keys():
+        yield from _noisy(models)
+    else:
+        yield (
+            "An intruder who knows more than the declared quasi-identifiers, or has another release about the same "
+            "people, may learn more than the promise says."
+        )
+    if strengths == {Strength.SYNTACTIC}:
+        yield (
+            "The promise is a property of the released table. It does not limit what can be inferred from the way in "
+            "which the table was chosen."
+        )
+        if _reads_alike(certificate):
+            yield "All records of a class may share a sensitive value: anyone who knows the class then knows the value."
+    if Strength.CONDITIONAL in strengths:
+        yield "A conditional promise fails if any of its assumptions does; nothing in the release shows that they hold."
+    read_off = [domain.column for domain in certificate.domains if domain.provenance is not Provenance.DECLARED]
+    if read_off:
+        names = quoted(read_off)
+        yield f"The domain of {names} was not declared but taken from the data; released labels may reveal its values."
+
+
+def _paid(account: AccountEntry) -> str:
+    """Say what the account of a release has spent, and what is left."""
+
+    def figures(one: BudgetEntry, less: BudgetEntry | None = None) -> str:
+        names = ("rho",) if one.rho is not None else ("epsilon", "delta")
+        parts = []
+        for name in names:
+            taken = "0" if less is None else getattr(less, name) or "0"
+            parts.append(f"{name} {float(fraction(getattr(one, name)) - fraction(taken)):.6g}")
+        return ", ".join(parts)
+
+    return (
+        f"It was paid from an account of these records, as entry {account.entry:,}: {figures(account.cost)}. By then "
+        f"{figures(account.spent)} was spent in all, and {figures(account.budget, account.spent)} was left."
+    )
+
+
+def _noisy(models: Collection[str]) -> Iterable[str]:
+    """Say what noise is not, where it does not protect the records themselves."""
+    if GIVEN_PARTITION in models:
+        yield (
+            "This is not differential privacy of the original table. The clusters were formed by looking at the "
+            "unprotected records: which of them were put together, or kept apart, may reveal something about "
+            "individuals."
+        )
+    if RECORD_QUERY in models:
+        yield (
+            "This is not differential privacy of the released table. It shows the answers to one query per record; "
+            "anyone who sees several of them learns more than epsilon allows. It is meant for comparison with "
+            "published results."
+        )
+
+
+def _reads_alike(certificate: Certificate) -> bool:
+    """Whether sensitive columns are released and no promise speaks of one."""
+    sensitive = [column.name for data in certificate.tables for column in data.columns if column.role is Role.SENSITIVE]
+    spoken = {str(value) for promise in certificate.promises for value in promise.parameters.values()}
+    return bool(sensitive) and not spoken & set(sensitive)
+
 
 _RISKS = ("records", "equivalence classes", "smallest class", "unique records", "highest risk", "average risk")
 #: classes that do not show in the quasi-identifiers are called by another name than those that do

@@ -1,4 +1,4 @@
-"""Records as boxes of leaves, and which boxes hold which points.
+"""Columns as leaves, records as boxes of leaves, and which boxes hold which points.
 
 A released record covers a range of leaves of every column: a value covers itself, ``[20, 25)`` the ages from 20 to 24,
 ``*`` everything. It is a box; an original record is a box of one leaf per column, a point. Whom a released record
@@ -8,14 +8,228 @@ hold which points.
 
 from __future__ import annotations
 
+import datetime as dt
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from shoal.kernels import Codes, Counts
+from shoal.hierarchies import TOP, Hierarchy
+from shoal.kernels import Codes, Counts, Floats
+from shoal.schema import HALF, INTERVAL, Attribute, Kind, Role
 from shoal.tables import group, tally
+
+Labels = tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ColumnAxis:
+    """One column of a table and of its release."""
+
+    #: What the schema says of the column.
+    attribute: Attribute
+    #: The leaves of the column (see :class:`~shoal.hierarchies.Hierarchy`), then the values that only the release
+    #: holds: noise, means, new words. None is the missing value.
+    labels: Labels
+    #: The number of leaves.
+    leaves: int
+    #: Where each label stands: its number, its day since 1970, its rank; not a number where it is missing. None for
+    #: categorical columns.
+    places: Floats | None = None
+    #: How the leaves generalise, where the schema says so.
+    hierarchy: Hierarchy | None = None
+    #: The ranges that were released as ``[a, b]``, a and b values of the column: their ends are people's values.
+    tight: frozenset[tuple[int, int]] = frozenset()
+
+    @classmethod
+    def of(cls, attribute: Attribute, leaves: Labels, hierarchy: Hierarchy | None = None) -> ColumnAxis:
+        """Return the axis of an original column: its values in the order of its leaves, the missing one last."""
+        places = _places(attribute, leaves)
+        return cls(attribute=attribute, labels=leaves, leaves=len(leaves), places=places, hierarchy=hierarchy)
+
+    def __repr__(self) -> str:
+        # labels are values of the data
+        return f"<ColumnAxis `{self.name}`: {self.leaves:,} leaves, {len(self.labels) - self.leaves:,} other values>"
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.attribute.name
+
+    @property
+    def role(self) -> Role:
+        """What the column tells about a person."""
+        return self.attribute.role
+
+    @property
+    def missing(self) -> int | None:
+        """The leaf of the missing value."""
+        return self.leaves - 1 if self.leaves and self.labels[self.leaves - 1] is None else None
+
+    @property
+    def perturbed(self) -> bool:
+        """Whether the release holds values that are neither leaves nor generalisations of them."""
+        return len(self.labels) > self.leaves
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Cover:
+    """The leaves that released values cover, from ``low`` to ``high``; ``axis`` knows the values that are no leaves."""
+
+    axis: ColumnAxis
+    low: Codes
+    high: Codes
+
+
+def cover(axis: ColumnAxis, released: Labels) -> Cover:
+    """Say which leaves every released value covers.
+
+    A value of the column covers itself; a value of a level of its hierarchy covers the leaves below it. ``*`` and,
+    where no value is missing in the original, the missing value cover everything. ``[a, b]``, ``[a, b)``, ``< a`` and
+    ``>= a`` of ordered columns cover the leaves in between. Anything else is a value of its own that covers nobody.
+
+    Parameters
+    ----------
+    axis
+        The column of the original.
+    released
+        The distinct released values.
+    """
+    size, leaves, hierarchy = axis.leaves, axis.labels[: axis.leaves], axis.hierarchy
+    texts, known = pa.array(released, pa.string()), pa.array(leaves, pa.string())
+    low = _index(texts, known)
+    high = low.copy()
+    for level in range(1, hierarchy.levels if hierarchy is not None else 0):
+        _read_level(hierarchy, level, texts, low, high)
+    everything = _index(texts, pa.array([TOP], pa.string())) == 0
+    missing = pc.is_null(texts).to_numpy(zero_copy_only=False)
+    if size and leaves[-1] is None:
+        low[missing], high[missing] = size - 1, size - 1
+    else:
+        everything |= missing
+    low[everything], high[everything] = 0, max(size - 1, 0)
+    unread = np.flatnonzero(low < 0).tolist()
+    if not unread:
+        return Cover(
+            axis=replace(axis, labels=leaves, places=_first(axis.places, size), tight=frozenset()), low=low, high=high
+        )
+    reader = _LabelReader(leaves, _first(axis.places, size), date=axis.attribute.kind is Kind.DATE)
+    for row in unread:
+        label = released[row]
+        low[row], high[row] = reader.read("" if label is None else label)
+    return Cover(axis=reader.axis(axis), low=low, high=high)
+
+
+def _first(places: Floats | None, size: int) -> Floats | None:
+    return None if places is None else places[:size]
+
+
+def _index(texts: pa.Array, known: pa.Array) -> Codes:
+    found = pc.index_in(texts, value_set=known, skip_nulls=True).fill_null(-1)
+    return np.array(found.to_numpy(zero_copy_only=False), dtype=np.int32)
+
+
+def _read_level(hierarchy: Hierarchy | None, level: int, texts: pa.Array, low: Codes, high: Codes) -> None:
+    assert hierarchy is not None  # noqa: S101 - there is no level without it
+    labels, codes = hierarchy.labels[level], hierarchy.codes[level]
+    position = _index(texts, pa.array(labels, pa.string()))
+    found = position >= 0
+    # the leaves of a value are neighbours: codes never descend
+    low[found] = np.searchsorted(codes, position[found])
+    high[found] = np.searchsorted(codes, position[found], side="right") - 1
+
+
+class _LabelReader:
+    """Reads values that are in no hierarchy: intervals, and values that only the release has."""
+
+    def __init__(self, leaves: Labels, places: Floats | None, *, date: bool) -> None:
+        self.leaves, self.places, self.date = leaves, places, date
+        self.others: list[tuple[str, float]] = []
+        self.tight: set[tuple[int, int]] = set()
+        self._leaf_of = {leaf: code for code, leaf in enumerate(leaves)}
+        self._leaf_at = {} if places is None else {place: code for code, place in enumerate(places.tolist())}
+
+    def read(self, label: str) -> tuple[int, int]:
+        """Return the first and the last leaf that a value covers; its own position, twice, where it covers none."""
+        place = math.nan
+        if self.places is not None:
+            found = self._interval(label)
+            if found is not None:
+                return found
+            place = self._place(label)
+            if place in self._leaf_at:
+                return self._leaf_at[place], self._leaf_at[place]
+        self.others.append((label, place))
+        position = len(self.leaves) + len(self.others) - 1
+        return position, position
+
+    def axis(self, axis: ColumnAxis) -> ColumnAxis:
+        """Return the axis with what was read."""
+        return replace(
+            axis,
+            labels=(*self.leaves, *(label for label, _ in self.others)),
+            places=None if self.places is None else np.append(self.places, [place for _, place in self.others]),
+            tight=frozenset(self.tight),
+        )
+
+    def _interval(self, label: str) -> tuple[int, int] | None:
+        assert self.places is not None  # noqa: S101 - asked for ordered columns only
+        between, half = INTERVAL.match(label), HALF.match(label)
+        if between is not None:
+            first, last = self._leaf_of.get(between[2]), self._leaf_of.get(between[3])
+            if between[1] == "[" and between[4] == "]" and first is not None and last is not None:
+                self.tight.add((first, last))
+                return first, last
+            lower, upper = self._place(between[2]), self._place(between[3])
+            above = self.places >= lower if between[1] == "[" else self.places > lower
+            below = self.places <= upper if between[4] == "]" else self.places < upper
+        elif half is not None:
+            end = self._place(half[2])
+            compare = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}[half[1]]
+            above = below = compare(self.places, end)
+        else:
+            return None
+        inside = np.flatnonzero(above & below)
+        return (int(inside[0]), int(inside[-1])) if len(inside) else None
+
+    def _place(self, label: str) -> float:
+        return _day(label) if self.date else _number(label)
+
+
+def _places(attribute: Attribute, leaves: Labels) -> Floats | None:
+    if attribute.kind is Kind.CATEGORICAL:
+        return None
+    if attribute.kind is Kind.ORDINAL:
+        values = attribute.domain.values if attribute.domain is not None else None
+        ranks = {value: float(rank) for rank, value in enumerate(values or ())}
+        return np.array([ranks.get(leaf, math.nan) if leaf is not None else math.nan for leaf in leaves])
+    date = attribute.kind is Kind.DATE
+    try:
+        texts = pa.array(leaves, pa.string())
+        read = texts.cast(pa.date32()).cast(pa.int32()).cast(pa.float64()) if date else texts.cast(pa.float64())
+        return np.asarray(read.fill_null(math.nan).to_numpy(zero_copy_only=False))
+    except pa.ArrowInvalid:  # some are written in a way that Arrow does not read, or are no numbers or days at all
+        one = _day if date else _number
+        return np.array([math.nan if leaf is None else one(leaf) for leaf in leaves], dtype=np.float64)
+
+
+def _number(label: str) -> float:
+    try:
+        return float(label)
+    except ValueError:
+        return math.nan
+
+
+def _day(label: str) -> float:
+    try:
+        return float((dt.date.fromisoformat(label[:10]) - dt.date(1970, 1, 1)).days)
+    except ValueError:
+        return math.nan
+
 
 Rows = npt.NDArray[np.int64]
 

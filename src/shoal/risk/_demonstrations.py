@@ -9,8 +9,7 @@ import pyarrow as pa
 
 from shoal import tables
 from shoal.errors import ParameterError
-from shoal.risk._axes import ColumnAxis
-from shoal.risk._boxes import Boxes
+from shoal.risk._boxes import Boxes, ColumnAxis
 from shoal.risk._pair import Pair
 from shoal.schema import Kind
 from shoal.schema.rules import text

@@ -10,7 +10,7 @@ import pyarrow as pa
 from shoal import tables
 from shoal.errors import Cancelled, ParameterError, RequirementError
 from shoal.kernels import Codes, Floats, Mask
-from shoal.risk._attack import Attack, Rate
+from shoal.risk._attacks import Attack, Rate
 from shoal.risk._boxes import Rows
 from shoal.risk._pair import Pair, candidates
 from shoal.schema.rules import text

@@ -11,8 +11,7 @@ from shoal import tables
 from shoal.errors import DataError, quoted
 from shoal.hierarchies import TOP
 from shoal.kernels import Codes, Counts, Floats
-from shoal.risk._axes import ColumnAxis, Labels, cover
-from shoal.risk._boxes import Boxes, Rows, pairs, totals_at
+from shoal.risk._boxes import Boxes, ColumnAxis, Labels, Rows, cover, pairs, totals_at
 from shoal.schema import Attribute, Flat, Role, Schema
 from shoal.tables import Frequencies, Table, schema_of
 

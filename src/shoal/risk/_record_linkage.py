@@ -14,7 +14,7 @@ from shoal.errors import DataError
 from shoal.hierarchies import semantic_distances
 from shoal.kernels import Floats
 from shoal.kernels.nearest import count_within, nearest
-from shoal.risk._axes import ColumnAxis, cover
+from shoal.risk._boxes import ColumnAxis, cover
 from shoal.risk._pair import Pair
 from shoal.schema.rules import text
 from shoal.tables import Table, schema_of

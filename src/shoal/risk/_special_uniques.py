@@ -11,7 +11,7 @@ import numpy as np
 from shoal.errors import ParameterError
 from shoal.kernels import Counts, Floats
 from shoal.kernels.uniques import unique_sets
-from shoal.risk._sample import Sample, sample
+from shoal.risk._survey import Sample, sample
 from shoal.tables import Table
 
 Scores = Literal["original", "shares"]

@@ -1,15 +1,16 @@
-"""How columns go together, before and after: correlations and Cramér's V of all pairs."""
+"""How columns go together, before and after: associations of all pairs, and two columns as a heat map shows them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
+from shoal.errors import ParameterError
 from shoal.kernels import Floats
 from shoal.risk import Boxes, ColumnAxis, Pair
-from shoal.utility._spread import BoxMoments, leaf_shares, moments
+from shoal.utility._distributions import Group, grouped, leaf_shares
 
 Square = tuple[tuple[float | None, ...], ...]
 
@@ -135,6 +136,31 @@ def _together(first: _Spread, second: _Spread, counts: npt.NDArray[np.int64]) ->
     return table
 
 
+class BoxMoments:
+    """The mean place of every box in a column, and the mean of its square; not a number where it is missing."""
+
+    __slots__ = ("first", "second")
+
+    def __init__(self, first: Floats, second: Floats) -> None:
+        self.first, self.second = first, second
+
+
+def moments(boxes: Boxes, column: int, axis: ColumnAxis) -> BoxMoments | None:
+    """Return the moments of an ordered column over the leaves that each box covers; None for other columns."""
+    if axis.places is None:
+        return None
+    known = np.isfinite(axis.places)
+    places = np.where(known, axis.places, 0.0)
+    running = [np.concatenate([[0.0], np.cumsum(each)]) for each in (known.astype(np.float64), places, places**2)]
+    low, end = boxes.low[:, column], boxes.high[:, column] + 1
+    number, first, second = (total[end] - total[low] for total in running)
+    # differences of running sums are inexact; single leaves, the common case, are not
+    single = end - low == 1
+    first[single], second[single] = places[low[single]], places[low[single]] ** 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return BoxMoments(np.where(number > 0, first / number, np.nan), np.where(number > 0, second / number, np.nan))
+
+
 def _correlation(first: BoxMoments, second: BoxMoments, counts: npt.NDArray[np.int64]) -> float:
     known = np.isfinite(first.first) & np.isfinite(second.first)
     weights = counts[known] / max(int(counts[known].sum()), 1)
@@ -163,3 +189,78 @@ def _cramer(table: Floats) -> float:
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / total
     chi = float((np.square(table - expected) / expected).sum())
     return min(1.0, float((chi / (total * least)) ** 0.5))
+
+
+#: groups of a column at most, but for missing values
+_MOST = 16
+Shares = tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrossTable:
+    """The shares of records with both of two values."""
+
+    #: The names of the two columns.
+    columns: tuple[str, str]
+    #: The values of the first and of the second column, or groups of them, in their natural order. These are values of
+    #: the original table.
+    rows: tuple[str, ...] = field(repr=False)
+    across: tuple[str, ...] = field(repr=False)
+    #: The shares of the table and of its release, a row for each of ``rows``.
+    original: Shares
+    released: Shares
+
+
+def cross_table(pair: Pair, first: str, second: str) -> CrossTable:
+    """Count two columns together, generalised values spread over their leaves.
+
+    Cost: O(boxes).
+    """
+    unknown = [name for name in (first, second) if name not in pair.names]
+    if unknown or first == second:
+        raise ParameterError("`cross_table` needs two different columns that were released.")
+    both = pair.only([pair.names.index(first), pair.names.index(second)])
+    groups = [_shown_groups(both, column) for column in (0, 1)]
+    numbers = [_numbers(axis, group) for axis, group in zip(both.axes, groups, strict=True)]
+    sizes = [len(group) for group in groups]
+    rows, across = ([_label(axis, group) for group in of] for axis, of in zip(both.axes, groups, strict=True))
+    return CrossTable(
+        columns=(first, second),
+        rows=tuple(rows),
+        across=tuple(across),
+        original=_shares(both.original, numbers, sizes),
+        released=_shares(both.released, numbers, sizes),
+    )
+
+
+def _shown_groups(pair: Pair, column: int) -> list[Group]:
+    axis = pair.axes[column]
+    both = leaf_shares(pair.original, column, axis) + leaf_shares(pair.released, column, axis)
+    return grouped(axis, both, _MOST)
+
+
+def _numbers(axis: ColumnAxis, groups: list[Group]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return the group of every label; what is in none, such as words among numbers, gets a number of its own."""
+    found = np.full(len(axis.labels), len(groups), dtype=np.int64)
+    for number, group in enumerate(groups):
+        found[group.labels] = number
+    return found
+
+
+def _shares(boxes: Boxes, numbers: list[np.ndarray[tuple[int], np.dtype[np.int64]]], sizes: list[int]) -> Shares:
+    table: Floats = np.zeros((sizes[0] + 1, sizes[1] + 1))
+    counted = contingency(boxes, numbers)[0, 1]
+    table[: counted.shape[0], : counted.shape[1]] = counted
+    shares = table[: sizes[0], : sizes[1]] / max(boxes.records, 1)
+    return tuple(tuple(float(value) for value in row) for row in shares)
+
+
+def _label(axis: ColumnAxis, group: Group) -> str:
+    if group.rest:
+        return "others"
+    first, last = (axis.labels[int(group.labels[end])] for end in (0, -1))
+    if first is None:
+        return "missing"
+    if group.edges is not None:
+        return f"{group.edges[0]:.6g} to {group.edges[1]:.6g}"
+    return first if first == last else f"{first} to {last}"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.errors import ParameterError
+from shoal.kernels import Floats
 from shoal.risk import Boxes, Pair
-from shoal.utility._spread import overlaps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,3 +103,10 @@ class _Counter:
             distinct, of = self._columns[column]
             weights = weights * overlaps(distinct, 0, first, last).astype(np.float32)[of]
         return float(weights.sum(dtype=np.float64))
+
+
+def overlaps(boxes: Boxes, column: int, first: int, last: int) -> Floats:
+    """Return the chance that each box lies between two leaves of a column, both included."""
+    low, high = boxes.low[:, column], boxes.high[:, column]
+    inside = np.minimum(high, last) - np.maximum(low, first) + 1
+    return np.asarray(np.maximum(inside, 0) / (high - low + 1))

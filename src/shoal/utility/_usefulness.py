@@ -9,7 +9,7 @@ from shoal.risk import UNIT, Pair
 from shoal.tables import Table
 from shoal.utility._associations import Associations, associations
 from shoal.utility._distributions import Distribution, distributions
-from shoal.utility._propensity import Propensity, propensity
+from shoal.utility._learning import Propensity, propensity
 from shoal.utility._queries import QueryError, query_error
 
 

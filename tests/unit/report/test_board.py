@@ -14,7 +14,7 @@ import shoal
 from shoal.errors import ParameterError, PlanError
 from shoal.report import REPORT, board_report, render_html, render_text
 from shoal.report._charts import _advance, _fitting, _left
-from shoal.report._roles import _MEANINGS
+from shoal.report._gather import _MEANINGS
 from shoal.schema import Attribute, Domain, Flat, Intervals, Kind, Role, Schema
 
 ABOUT = shoal.About(

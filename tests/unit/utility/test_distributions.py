@@ -1,10 +1,11 @@
-"""Distributions before and after, against spreading every record by hand."""
+"""Distributions, their bins, and generalised values spread over their leaves."""
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -12,7 +13,11 @@ import shoal
 from reference.risk import SIZES, boxes, pair_of, points
 from reference.utility import hellinger, marginal, spread, total_variation
 from shoal.risk import Pair
-from shoal.utility import distributions
+from shoal.utility import coverage, distributions, round_edges
+from shoal.utility._associations import moments
+from shoal.utility._distributions import leaf_shares
+from shoal.utility._learning import draw_leaves
+from shoal.utility._queries import overlaps
 
 
 @pytest.mark.slow
@@ -97,3 +102,117 @@ def test_distances_of_points_are_those_of_scipy(first: list[int], second: list[i
     low, high = min(first + second), max(first + second)
     expected = stats.wasserstein_distance(first, second) / (high - low) if high > low else 0.0
     assert found.wasserstein == pytest.approx(expected, abs=1e-9)
+
+
+NUMBERS = st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=30)
+
+
+@given(NUMBERS, st.integers(2, 40))
+@example([5e15, -1e-308], 2)  # over the width of a bin that is 0
+def test_bins_hold_every_number_or_there_are_none(numbers: list[float], most: int) -> None:
+    edges = round_edges(np.array(numbers), np.ones(len(numbers)), most)
+    if edges is None:
+        return
+    assert (np.diff(edges) > 0).all()
+    assert edges[0] <= min(numbers)
+    assert max(numbers) < edges[-1]
+    assert len(edges) <= most + 3
+
+
+def test_amounts_of_very_different_size_get_a_logarithmic_scale() -> None:
+    edges = round_edges(np.array([700.0, 900.0, 2_000.0, 300_000.0]), np.array([50.0, 50.0, 50.0, 1.0]), 24)
+    assert edges is not None
+    assert edges.tolist()[:4] == [700.0, 1000.0, 1500.0, 2000.0]
+    assert edges.tolist()[-2:] == [300_000.0, 500_000.0]
+
+
+def test_numbers_that_floats_cannot_tell_apart_get_no_bins() -> None:
+    for numbers in ([-1.7e308, 1.7e308], [1e300, 1e300 * (1 + 1e-15)], [0.0, 5e-324], [3.0]):
+        assert round_edges(np.array(numbers), np.ones(len(numbers)), 24) is None
+
+
+SCHEMA = shoal.Schema(
+    attributes=(
+        shoal.Attribute(
+            name="age", role="quasi-identifier", kind="numeric", domain=shoal.Domain(minimum=0, maximum=10)
+        ),
+        shoal.Attribute(name="town", role="quasi-identifier"),
+        shoal.Attribute(name="illness", role="sensitive"),
+    )
+)
+
+
+def _table(rows: list[tuple[object, object]]) -> pa.Table:
+    ages, towns = zip(*rows, strict=True)
+    return pa.table({"age": list(ages), "town": list(towns), "illness": ["flu"] * len(rows)})
+
+
+def _coverage(rows: list[tuple[object, object]]) -> float | None:
+    people = shoal.read(_table([(0, "a"), (5, "b"), (10, "c"), (10, "c")])).with_schema(SCHEMA)
+    return coverage(Pair.of(people, shoal.read(_table(rows))))
+
+
+def test_exact_values_cover_nothing() -> None:
+    assert _coverage([(0, "a"), (5, "b"), (10, "c"), (10, "c")]) == 0
+
+
+def test_hidden_values_and_records_left_out_count_whole() -> None:
+    assert _coverage([("*", "*")] * 4) == 1
+    assert _coverage([("*", "*")]) == 1
+    assert _coverage([(0, "a"), (5, "b")]) == pytest.approx(0.5)
+
+
+def test_columns_count_alike_and_sensitive_ones_not_at_all() -> None:
+    assert _coverage([("*", "a"), ("*", "b"), ("*", "c"), ("*", "c")]) == pytest.approx(0.5)
+
+
+@pytest.mark.slow
+@given(boxes())
+def test_shares_are_those_of_spread_records(released: list) -> None:
+    pair = pair_of([(0, 0, 0)], released)
+    masses = spread(released)
+    for column, size in enumerate(SIZES):
+        shares = leaf_shares(pair.released, column, pair.axes[column])
+        assert shares.tolist() == pytest.approx([float(share) for share in marginal(masses, column, size)], abs=1e-9)
+
+
+@pytest.mark.slow
+@given(boxes())
+def test_moments_are_those_of_the_leaves(released: list) -> None:
+    pair = pair_of([(0, 0, 0)], released, ordered=(2,))
+    found = moments(pair.released, 2, pair.axes[2])
+    assert found is not None
+    for row in range(len(pair.released)):
+        leaves = np.arange(pair.released.low[row, 2], pair.released.high[row, 2] + 1)
+        assert found.first[row] == pytest.approx(leaves.mean())
+        assert found.second[row] == pytest.approx((leaves**2).mean())
+    assert moments(pair.released, 0, pair.axes[0]) is None
+
+
+@pytest.mark.slow
+@given(boxes())
+def test_drawn_leaves_lie_in_their_boxes_and_every_leaf_is_drawn(released: list) -> None:
+    pair = pair_of([(0, 0, 0)], released)
+    rows = np.repeat(np.arange(len(pair.released)), 200)
+    drawn = draw_leaves(pair.released, rows, np.random.default_rng(1))
+    assert np.all((pair.released.low[rows] <= drawn) & (drawn <= pair.released.high[rows]))
+    for row in range(len(pair.released)):
+        for column in range(3):
+            width = int(pair.released.high[row, column] - pair.released.low[row, column]) + 1
+            # 200 draws of at most 5 leaves miss one with a chance of 5 * 0.8^200
+            assert len(np.unique(drawn[rows == row, column])) == width
+
+
+def test_overlaps_are_chances() -> None:
+    pair = pair_of([(0, 0, 0)], [((0, 3), (1, 1), (0, 0)), ((2, 2), (0, 0), (0, 0))])
+    found = dict(zip(pair.released.low[:, 0].tolist(), overlaps(pair.released, 0, 1, 2).tolist(), strict=True))
+    assert found == {0: 0.5, 2: 1.0}
+
+
+def test_missing_values_have_no_moments_and_stars_those_of_the_others() -> None:
+    schema = shoal.Schema(attributes=(shoal.Attribute(name="pay", role="quasi-identifier", kind="numeric"),))
+    people = shoal.read(pa.table({"pay": [1.0, 3.0, None]})).with_schema(schema)
+    pair = Pair.of(people, shoal.read(pa.table({"pay": [None, "*"]})))
+    found = moments(pair.released, 0, pair.axes[0])
+    assert found is not None
+    assert sorted(found.first.tolist(), key=str) == [2.0, pytest.approx(np.nan, nan_ok=True)]

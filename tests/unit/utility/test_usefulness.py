@@ -46,7 +46,7 @@ def test_without_scikit_learn_the_rest_is_measured(people: shoal.Table, monkeypa
     def refuse() -> None:
         raise MissingExtraError("scikit-learn", extra="learn")
 
-    monkeypatch.setattr("shoal.utility._propensity.require_learn", refuse)
+    monkeypatch.setattr("shoal.utility._learning.require_learn", refuse)
     found = shoal.usefulness(people, people)
     assert found.propensity is None
     assert found.queries.mean == 0.0

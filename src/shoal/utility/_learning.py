@@ -1,21 +1,22 @@
-"""Learning: a model trained on the release and tested on people whom neither it nor the release has seen."""
+"""Learning from a release: does it predict as well as the originals, and can a model tell them apart?"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from shoal import tables
-from shoal.errors import DataError, ParameterError
-from shoal.kernels import Floats
+from shoal.errors import DataError, MissingExtraError, ParameterError
+from shoal.kernels import Codes, Floats
 from shoal.risk import Boxes, ColumnAxis, Pair
 from shoal.schema import Kind
 from shoal.tables import Table
-from shoal.utility._spread import Encoder, fitted, require_learn, sample_rows
+from shoal.utility._distributions import leaf_shares
 
 MODELS = ("tree", "linear", "boosting")
 
@@ -199,3 +200,173 @@ def _learner(model: str, records: int, seed: int, *, regression: bool) -> Any:
 
     boosted = HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier
     return boosted(max_iter=50, max_leaf_nodes=15, min_samples_leaf=leaf, early_stopping=False, random_state=seed)
+
+
+Classifier = Literal["tree", "logistic"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Propensity:
+    """How well original and released records can be told apart."""
+
+    #: The classifier.
+    model: str
+    #: The mean squared difference of the classifier's probability and the share of released records among all, c. In
+    #: [0, c (1 - c)].
+    pmse: float
+    #: The pmse of the same classifier when original and released labels are shuffled: what chance gives.
+    null: float
+    #: pmse / null: 1 for a release that cannot be told apart; None where the null is 0.
+    ratio: float | None
+    #: (pmse - null) / (c (1 - c) - null), at least 0: 0 for a release that cannot be told apart, 1 for one that always
+    #: can.
+    distinguishable: float
+    #: The number of records looked at.
+    records: int
+
+
+def propensity(
+    pair: Pair, *, model: Classifier = "tree", limit: int = 20_000, shuffles: int = 5, seed: int = 0
+) -> Propensity:
+    """Train a classifier to tell released records from original ones (Woo et al. 2009; Snoke et al. 2018).
+
+    Generalised values are replaced by one of their leaves, drawn evenly, so that the classifier sees values and not
+    notations. A ``tree`` sees combinations of columns, ``logistic`` single ones. At most ``limit`` records of each
+    table are looked at, drawn where there are more; ``shuffles`` is the number of shuffled labellings behind ``null``.
+    """
+    require_learn()
+    if model not in get_args(Classifier) or limit < 10 or shuffles < 1:
+        raise ParameterError(
+            "`model` of `propensity` must be `tree` or `logistic`, `limit` at least 10 and `shuffles` at least 1."
+        )
+    generator = np.random.default_rng(seed)
+    encoder = Encoder.of(pair, tuple(range(len(pair.axes))))
+    parts = [
+        encoder.encode(sample_rows(boxes, limit, generator), pair.axes) for boxes in (pair.original, pair.released)
+    ]
+    features = np.concatenate(parts)
+    labels = np.repeat([0.0, 1.0], [len(part) for part in parts])
+    if labels.min() == labels.max():  # one of the tables is empty
+        return Propensity(model=model, pmse=0.0, null=0.0, ratio=None, distinguishable=1.0, records=len(labels))
+    share = float(labels.mean())
+    found = _pmse(model, features, labels, seed)
+    null = float(
+        np.mean([_pmse(model, features, generator.permutation(labels), seed + 1 + i) for i in range(shuffles)])
+    )
+    room = share * (1 - share) - null
+    return Propensity(
+        model=model,
+        pmse=found,
+        null=null,
+        ratio=found / null if null else None,
+        distinguishable=min(1.0, max(0.0, (found - null) / room)) if room > 0 else 0.0,
+        records=len(labels),
+    )
+
+
+def _pmse(model: str, features: Floats, labels: Floats, seed: int) -> float:
+    classifier = fitted(_classifier(model, len(labels), seed), features, labels)
+    probabilities = classifier.predict_proba(features)[:, 1]
+    return float(np.square(probabilities - labels.mean()).mean())
+
+
+def _classifier(model: str, records: int, seed: int) -> Any:
+    if model == "logistic":
+        from sklearn.linear_model import LogisticRegression
+
+        return LogisticRegression(max_iter=200)
+    from sklearn.tree import DecisionTreeClassifier
+
+    # leaves of at least 1 % of the records: a tree that fits every record tells everything apart
+    return DecisionTreeClassifier(min_samples_leaf=max(20, records // 100), random_state=seed)
+
+
+#: values of a categorical column that get a column of their own
+_CATEGORIES = 30
+
+
+def require_learn() -> None:
+    """Raise if scikit-learn is not installed."""
+    try:
+        import sklearn  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("scikit-learn", extra="learn") from None
+
+
+def fitted(learner: Any, features: Floats, target: Floats) -> Any:
+    """Train a model on one processor: on tables of this size threads cost more than they save."""
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    with threadpool_limits(limits=1):
+        return learner.fit(features, target)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Encoder:
+    """Turns leaves into numbers: ordered columns as their place, others as one indicator per common value.
+
+    Missing values of ordered columns become the median of the original, with an indicator. What is common, the median
+    and the scale come from the original, so that tables are encoded alike.
+    """
+
+    axes: tuple[ColumnAxis, ...]
+    common: tuple[npt.NDArray[np.int64], ...]
+    centres: tuple[float, ...]
+    scales: tuple[float, ...]
+
+    @classmethod
+    def of(cls, pair: Pair, columns: tuple[int, ...]) -> Encoder:
+        """Prepare the columns of a pair."""
+        common, centres, scales = [], [], []
+        for column in columns:
+            axis, shares = pair.axes[column], leaf_shares(pair.original, column, pair.axes[column])
+            common.append(np.sort(np.argsort(-shares, kind="stable")[: min(_CATEGORIES, axis.leaves)]))
+            centre, scale = _location(axis, shares)
+            centres.append(centre)
+            scales.append(scale)
+        return cls(
+            axes=tuple(pair.axes[column] for column in columns),
+            common=tuple(common),
+            centres=tuple(centres),
+            scales=tuple(scales),
+        )
+
+    def encode(self, codes: Codes, axes: tuple[ColumnAxis, ...]) -> Floats:
+        """Return the matrix of features of leaves of ``axes``: those of the pair, with other foreign values."""
+        parts: list[Floats] = []
+        for column, axis in enumerate(axes):
+            if axis.places is None:
+                parts.append((codes[:, column, None] == self.common[column]).astype(np.float64))
+                continue
+            places = axis.places[codes[:, column]]
+            missing = ~np.isfinite(places)
+            scaled = (np.where(missing, self.centres[column], places) - self.centres[column]) / self.scales[column]
+            parts += [scaled[:, None], missing[:, None].astype(np.float64)]
+        return np.concatenate(parts, axis=1)
+
+
+def _location(axis: ColumnAxis, shares: Floats) -> tuple[float, float]:
+    if axis.places is None:
+        return 0.0, 1.0
+    known = np.flatnonzero(np.isfinite(axis.places) & (shares > 0))
+    if not len(known):
+        return 0.0, 1.0
+    known = known[np.argsort(axis.places[known], kind="stable")]
+    reached = np.cumsum(shares[known])
+    places = axis.places[known]
+    median = float(places[np.searchsorted(reached, reached[-1] / 2)])
+    spread = float(np.sqrt((shares[known] * (places - median) ** 2).sum() / reached[-1]))
+    return median, spread or 1.0
+
+
+def sample_rows(boxes: Boxes, limit: int, generator: np.random.Generator) -> Codes:
+    """Draw at most ``limit`` records, and one leaf for each of their values."""
+    records = boxes.records
+    chosen = np.arange(records) if records <= limit else np.sort(generator.choice(records, size=limit, replace=False))
+    return draw_leaves(boxes, np.searchsorted(np.cumsum(boxes.counts), chosen, side="right"), generator)
+
+
+def draw_leaves(boxes: Boxes, rows: npt.NDArray[np.int64], generator: np.random.Generator) -> Codes:
+    """Return one leaf per column for each of the rows, drawn evenly from those that its box covers."""
+    low, high = boxes.low[rows], boxes.high[rows]
+    return np.asarray(low + (generator.random(low.shape) * (high - low + 1)).astype(np.int32), dtype=np.int32)

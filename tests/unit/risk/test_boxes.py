@@ -1,4 +1,4 @@
-"""Released values as the leaves that they cover."""
+"""Which leaves a released value covers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from shoal.hierarchies import build
-from shoal.risk._axes import ColumnAxis, Cover, cover
+from shoal.risk._boxes import ColumnAxis, Cover, cover
 from shoal.schema import Attribute, Dates, Domain, Groups, Intervals, Kind
 
 AGE = Attribute(name="age", kind=Kind.NUMERIC, hierarchy=Intervals(widths=(5, 10)))
