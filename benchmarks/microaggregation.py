@@ -15,10 +15,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from shoal import kernels
 from shoal.hierarchies import Concepts
-from shoal.kernels import _library
-from shoal.kernels.mdav import mdav, mdav_numpy, vmdav, vmdav_numpy
-from shoal.kernels.orders import in_turns, in_turns_numpy
+from shoal.kernels.clusters import in_turns, in_turns_numpy, mdav, mdav_numpy, vmdav, vmdav_numpy
 from shoal.methods.classes import Partition, Space, blocked_mdav, cluster_means, exchange, standardize
 from shoal.methods.classes import mdav as mdav_records
 from shoal.methods.noise import Records, fixed_orders, insensitive
@@ -31,7 +30,7 @@ T = TypeVar("T")
 
 def main() -> None:
     quick = "--quick" in sys.argv
-    print(f"kernels: {_library.name()}; CPU seconds, best of three below one second\n")
+    print(f"kernels: {kernels.name()}; CPU seconds, best of three below one second\n")
     print(f"{'':<52}{'C++':>10}{'NumPy':>10}{'ratio':>8}{'sdcMicro':>10}")
     twins(quick)
     if not quick:

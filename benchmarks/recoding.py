@@ -25,9 +25,8 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from shoal import tables
+from shoal import kernels, tables
 from shoal.hierarchies import Hierarchy, build, leaf_codes
-from shoal.kernels import _library
 from shoal.kernels.recoding import group
 from shoal.kernels.walk import score
 from shoal.methods.recode import Box, Generalize, Iterate, Lattice, Mondrian, Recode, SearchResult, Specialize, Subtree
@@ -66,7 +65,7 @@ def main() -> None:
         "growth": growth,
     }
     chosen = [name for name in sys.argv[1:] if name in sections] or list(sections)
-    print(f"kernels: {_library.name()}; CPU seconds of one process\n")
+    print(f"kernels: {kernels.name()}; CPU seconds of one process\n")
     for name in chosen:
         sections[name]()
         print()
@@ -171,7 +170,7 @@ def large_child(path: Path) -> None:
     found, seconds = timed(lambda: Generalize(suppression_limit=1).recode(frequencies, [KAnonymity(5)]), once=True)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
-        f"{_library.name():<6} encode {read:.1f} (wall {read_wall:.1f}), search {seconds:.2f}; "
+        f"{kernels.name():<6} encode {read:.1f} (wall {read_wall:.1f}), search {seconds:.2f}; "
         f"{len(frequencies.counts):,} distinct tuples, {found.checked:,} of {found.nodes:,} nodes checked, "
         f"loss {found.value:.4f}; peak {peak:,.0f} MB"
     )
@@ -398,14 +397,14 @@ def only_numpy() -> Iterator[None]:
     """Switch the compiled kernels off for a while."""
     before = os.environ.get("SHOAL_KERNELS")
     os.environ["SHOAL_KERNELS"] = "numpy"
-    _library.library.cache_clear()
+    kernels.library.cache_clear()
     try:
         yield
     finally:
         os.environ.pop("SHOAL_KERNELS")
         if before is not None:
             os.environ["SHOAL_KERNELS"] = before
-        _library.library.cache_clear()
+        kernels.library.cache_clear()
 
 
 def verify(found: SearchResult, frequencies: Frequencies, k: int) -> None:

@@ -14,7 +14,7 @@ from reference import microaggregation as reference
 from reference.errors import sse
 from reference.examples import examples
 from shoal.hierarchies import Concepts
-from shoal.kernels import mdav as kernel
+from shoal.kernels import clusters as kernel
 from shoal.mechanisms import SeededSource
 from shoal.methods.classes import (
     Partition,

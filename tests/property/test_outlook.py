@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from reference import recoding as reference
 from reference.examples import examples
-from shoal.kernels import _library
+from shoal.kernels import library
 from shoal.kernels.moves import Moves
 from shoal.methods.recode import Generalize, Lattice
 from shoal.methods.recode._outlook import Outlooks
@@ -73,7 +73,7 @@ def test_what_is_suppressed_with_one_attribute_lowered_is_counted(
         else (0, 0.0, 0.0)
         for j, level in moves.moves
     ]
-    ways = [moves.outlook_numpy] if _library.library() is None else [moves.outlook_numpy, moves.outlook_native]
+    ways = [moves.outlook_numpy] if library() is None else [moves.outlook_numpy, moves.outlook]
     for way in ways:
         found = way(levels, lowest, dearest)
         for (j, level), numbers, should in zip(moves.moves, zip(*found, strict=True), expected, strict=True):

@@ -13,19 +13,19 @@ from hypothesis import strategies as st
 
 from reference import recoding as reference
 from reference.examples import examples
-from shoal.kernels import _library, recoding
+from shoal.kernels import library, recoding
 from shoal.kernels.moves import Moves
-from shoal.kernels.partition import AttributeCover, Splitting, partition_native, partition_numpy
+from shoal.kernels.partition import AttributeCover, Splitting, partition, partition_numpy
 from shoal.kernels.screening import Ground, Proportions, Screening, screen_histograms, screen_native, screen_numpy
-from shoal.kernels.walk import BoxAttribute, Start, score_native, score_numpy
+from shoal.kernels.walk import BoxAttribute, Start, score, score_numpy
 from shoal.tables import Frequencies
 
 ORDERED, HALVES = Ground((), (), 1, ordered=True), Ground((), (), 2)  # the values are not known yet
 QUICK = examples(60)
-compiled = pytest.mark.skipif(_library.library() is None, reason="the compiled kernels are not built")
-GROUPS = [recoding.group_numpy, pytest.param(recoding.group_native, marks=compiled)]
-ROLLS = [recoding.roll_up_numpy, pytest.param(recoding.roll_up_native, marks=compiled)]
-CHOICES = [recoding.choose_numpy, pytest.param(recoding.choose_native, marks=compiled)]
+compiled = pytest.mark.skipif(library() is None, reason="the compiled kernels are not built")
+GROUPS = [recoding.group_numpy, pytest.param(recoding.group, marks=compiled)]
+ROLLS = [recoding.roll_up_numpy, pytest.param(recoding.roll_up, marks=compiled)]
+CHOICES = [recoding.choose_numpy, pytest.param(recoding.choose, marks=compiled)]
 
 
 @st.composite
@@ -152,7 +152,7 @@ def test_compiled_scores_are_those_of_numpy(frequencies: Frequencies, best_value
     start = start_of(frequencies)
     gains = np.array([0.0, 0.0, 1.5, 4.0])
     found, expected = (
-        function(start, gains, slope=0.75, base=3.0, best_value=best_value) for function in (score_native, score_numpy)
+        function(start, gains, slope=0.75, base=3.0, best_value=best_value) for function in (score, score_numpy)
     )
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
@@ -236,7 +236,7 @@ def test_compiled_regions_are_those_of_numpy(
             covers,
             Splitting(smallest=smallest, window=window, stay=stay, borrow=borrow),
         )
-        for function in (partition_native, partition_numpy)
+        for function in (partition, partition_numpy)
     )
     np.testing.assert_array_equal(found.labels, expected.labels)
     np.testing.assert_array_equal(found.parents, expected.parents)
@@ -275,5 +275,5 @@ def test_every_move_is_worth_what_its_classes_cost(
             interesting = chosen and total <= most + 1e-9 and suppressed <= moves.allowed
             expected.append(total if interesting else np.inf)
         np.testing.assert_allclose(moves.values_numpy(levels, wanted, most), expected, atol=1e-9)
-        if _library.library() is not None:
-            np.testing.assert_allclose(moves.values_native(levels, wanted, most + 1e-12), expected, atol=1e-9)
+        if library() is not None:
+            np.testing.assert_allclose(moves.values(levels, wanted, most=most + 1e-12), expected, atol=1e-9)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels._library import Codes, Floats, Integers, Keys, Mask, library, pointers
-from shoal.kernels.recoding import group_numpy
-
-__all__ = ["Moves", "Outlook"]
+from shoal.kernels import Codes, Floats, Integers, Keys, Mask, library, run
+from shoal.kernels.recoding import TupleGroups, group_numpy
 
 
 class Outlook(NamedTuple):
@@ -67,33 +64,26 @@ class Moves:
         self.smallest, self.allowed, self.loss = smallest, allowed, loss
         #: attributes and levels, in the order of the values
         self.moves = [(j, level) for j, tables in enumerate(codes) for level in range(len(tables))]
-        self._native = library() is not None and hasattr(library(), "shoal_moves")
-        if self._native:
+        if library() is not None:
             self._describe()
 
     def values(self, levels: Sequence[int], wanted: Mask | None = None, *, most: float = math.inf) -> Floats:
         """Return the total cost of every move; at the own levels, that of the node.
 
-        Parameters
-        ----------
-        levels
-            The node.
-        wanted
-            The moves to be valued; None for all.
-        most
-            What is of interest at most.
-
-        Returns
-        -------
-        Floats
-            One entry per attribute and level. It is infinite where the move is not wanted, suppresses more than
-            ``allowed`` records or costs more than ``most``.
+        One entry per attribute and level. It is infinite where the move is not ``wanted``, suppresses more than
+        ``allowed`` records or costs more than ``most``.
         """
-        asked = np.ones(len(self.moves), dtype=np.bool_) if wanted is None else wanted
-        return self.values_native(levels, asked, most) if self._native else self.values_numpy(levels, asked, most)
+        wanted = np.ones(len(self.moves), dtype=np.bool_) if wanted is None else np.ascontiguousarray(wanted)
+        if library() is None:
+            return self.values_numpy(levels, wanted, most)
+        totals = np.empty(len(self.moves))
+        numbers = (*self.columns.shape[::-1], self.smallest, self.allowed, float(self.loss), float(most))
+        tables = (self.columns, self.counts, *self._tables, np.array(levels, dtype=np.int32))
+        run("shoal_moves", *numbers, *tables, wanted, self._before, self._sums, totals)
+        return totals
 
     def values_numpy(self, levels: Sequence[int], wanted: Mask, most: float) -> Floats:
-        """Value with NumPy; see :meth:`values`."""
+        """As `values`, in plain NumPy."""
         found = np.array(
             [
                 self._one([*levels[:j], level, *levels[j + 1 :]]) if chosen else math.inf
@@ -103,11 +93,7 @@ class Moves:
         return np.where(found <= most, found, math.inf)
 
     def _one(self, levels: Sequence[int]) -> float:
-        chosen = [table[level] for table, level in zip(self.codes, levels, strict=True)]
-        mapped = np.array([table[column] for table, column in zip(chosen, self.columns, strict=True)], dtype=np.int32)
-        mapped = mapped.reshape(self.columns.shape)
-        groups = group_numpy(mapped, [int(table.max(initial=0)) + 1 for table in chosen])
-        sizes = np.bincount(groups.labels, weights=self.counts, minlength=len(groups.first)).astype(np.int64)
+        mapped, groups, sizes = self._classes(levels)
         cells = np.zeros(len(groups.first))
         for tables, level, column in zip(self.costs, levels, mapped, strict=True):
             cells += tables[level][column[groups.first]]
@@ -116,50 +102,37 @@ class Moves:
         total = float((sizes * cells)[~lost].sum()) + self.loss * suppressed
         return total if suppressed <= self.allowed else math.inf
 
-    def values_native(self, levels: Sequence[int], wanted: Mask, most: float) -> Floats:
-        """Value with the compiled kernel; see :meth:`values`."""
-        native = library()
-        if native is None:
-            raise RuntimeError("the compiled kernels are not available")
-        totals = np.empty(len(self.moves))
-        native.shoal_moves(
-            ctypes.c_int64(self.columns.shape[1]),
-            ctypes.c_int32(self.columns.shape[0]),
-            ctypes.c_int64(self.smallest),
-            ctypes.c_int64(self.allowed),
-            ctypes.c_double(self.loss),
-            ctypes.c_double(most),
-            *pointers(self.columns, self.counts, *self._tables, np.array(levels, dtype=np.int32)),
-            *pointers(np.ascontiguousarray(wanted), self._before, self._sums, totals),
-        )
-        return totals
+    def _classes(self, levels: Sequence[int]) -> tuple[Codes, TupleGroups, Integers]:
+        """Return the codes of the rows at a node, its classes, and their sizes."""
+        chosen = [table[level] for table, level in zip(self.codes, levels, strict=True)]
+        mapped = np.array([table[column] for table, column in zip(chosen, self.columns, strict=True)], dtype=np.int32)
+        mapped = mapped.reshape(self.columns.shape)
+        groups = group_numpy(mapped, [int(table.max(initial=0)) + 1 for table in chosen])
+        sizes = np.bincount(groups.labels, weights=self.counts, minlength=len(groups.first)).astype(np.int64)
+        return mapped, groups, sizes
 
     def outlook(self, levels: Sequence[int], lowest: Sequence[int], dearest: Floats) -> Outlook:
         """Return what is suppressed at least with one attribute lowered, and what that adds to its own cost.
 
-        Parameters
-        ----------
-        levels
-            The node.
-        lowest
-            The lowest level of every attribute that is of interest.
-        dearest
-            What a suppressed record pays for each attribute, no less than any of its values costs.
-
-        Notes
-        -----
-        The numbers are exact in the plain version. The compiled one may suppress too little, with a probability below
-        ``rows ** 2 / 2 ** 64``: fit for bounds from below.
+        ``lowest`` are the lowest levels that are of interest, and ``dearest`` is what a suppressed record pays for each
+        attribute, no less than any of its values costs. The numbers are exact in the plain version. The compiled one
+        may suppress too little, with a probability below ``rows ** 2 / 2 ** 64``: fit for bounds from below.
         """
-        arguments = (levels, np.array(lowest, dtype=np.int32), np.ascontiguousarray(dearest, dtype=np.float64))
-        native = self._native and hasattr(library(), "shoal_outlook")
-        return self.outlook_native(*arguments) if native else self.outlook_numpy(*arguments)
+        bottom, dearest = np.array(lowest, dtype=np.int32), np.ascontiguousarray(dearest, dtype=np.float64)
+        if library() is None:
+            return self.outlook_numpy(levels, bottom, dearest)
+        found = Outlook(np.empty(len(self.moves), dtype=np.int64), *np.empty((2, len(self.moves))))
+        numbers = (*self.columns.shape[::-1], self.smallest)
+        tables = (self.columns, self.counts, *self._tables, np.array(levels, dtype=np.int32))
+        run("shoal_outlook", *numbers, *tables, bottom, dearest, self._before, self._sums, *found)
+        return found
 
     def outlook_numpy(self, levels: Sequence[int], lowest: Codes, dearest: Floats) -> Outlook:
-        """Look with NumPy; see :meth:`outlook`."""
+        """As `outlook`, in plain NumPy."""
         suppressed = np.zeros(len(self.moves), dtype=np.int64)
         already, excess = np.zeros((2, len(self.moves)))
-        labels, lost = self._classes(levels)
+        _, (_, labels), sizes = self._classes(levels)
+        lost = sizes[labels] < self.smallest
         for number, (j, level) in enumerate(self.moves):
             if not lowest[j] <= level <= levels[j]:
                 continue
@@ -173,29 +146,6 @@ class Moves:
             already[number] = float((self.counts[lost] * extra[lost]).sum())
             excess[number] = float((self.counts[small] * extra[small]).sum())
         return Outlook(suppressed, already, excess)
-
-    def _classes(self, levels: Sequence[int]) -> tuple[Codes, Mask]:
-        """Return the class of every row, and which rows are in classes that are too small."""
-        chosen = [table[level] for table, level in zip(self.codes, levels, strict=True)]
-        mapped = np.array([table[column] for table, column in zip(chosen, self.columns, strict=True)], dtype=np.int32)
-        groups = group_numpy(mapped.reshape(self.columns.shape), [int(table.max(initial=0)) + 1 for table in chosen])
-        sizes = np.bincount(groups.labels, weights=self.counts, minlength=len(groups.first))
-        return groups.labels, np.asarray(sizes[groups.labels] < self.smallest)
-
-    def outlook_native(self, levels: Sequence[int], lowest: Codes, dearest: Floats) -> Outlook:
-        """Look with the compiled kernel; see :meth:`outlook`."""
-        native = library()
-        if native is None:
-            raise RuntimeError("the compiled kernels are not available")
-        found = Outlook(np.empty(len(self.moves), dtype=np.int64), *np.empty((2, len(self.moves))))
-        native.shoal_outlook(
-            ctypes.c_int64(self.columns.shape[1]),
-            ctypes.c_int32(self.columns.shape[0]),
-            ctypes.c_int64(self.smallest),
-            *pointers(self.columns, self.counts, *self._tables, np.array(levels, dtype=np.int32), lowest, dearest),
-            *pointers(self._before, self._sums, *found),
-        )
-        return found
 
     def _describe(self) -> None:
         """Lay the tables out level by level and leaf by leaf, with a random number for every value."""

@@ -2,59 +2,42 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shoal.kernels._library import library, pointers
+from shoal.kernels import Codes, Counts, Floats, library, run
 
-__all__ = ["count_within", "nearest", "threads"]
-
-Points = NDArray[np.float64]
 CELLS = 1 << 22  # distances held at a time: bounds the memory of the NumPy twins at 32 MiB per array
 
 
-def nearest(
-    points: Points, queries: Points, count: int = 1, limits: Points | None = None
-) -> tuple[NDArray[np.int32], Points]:
+def nearest(points: Floats, queries: Floats, count: int = 1, limits: Floats | None = None) -> tuple[Codes, Floats]:
     """Return the rows and squared distances of the ``count`` points nearest to each query, nearest first.
 
-    Points beyond the squared distance ``limits[i]`` of query i are left out. The lower row wins a tie; -1 and
+    Floats beyond the squared distance ``limits[i]`` of query i are left out. The lower row wins a tie; -1 and
     infinity stand where there are fewer points. Distances are summed attribute by attribute, so that C++ and NumPy
     agree to the last bit.
     """
-    native = library()
-    if native is None or len(points) == 0:
+    if library() is None or len(points) == 0:
         return nearest_numpy(points, queries, count, limits)
     radii = np.full(len(queries), np.inf) if limits is None else np.ascontiguousarray(limits, dtype=np.float64)
     data, asked = np.ascontiguousarray(points), np.ascontiguousarray(queries)
     rows, distances = np.empty((len(asked), count), np.int32), np.empty((len(asked), count))
-    failed = native.shoal_nearest(
-        *pointers(data),
-        ctypes.c_int64(len(data)),
-        ctypes.c_int32(data.shape[1]),
-        *pointers(asked),
-        ctypes.c_int64(len(asked)),
-        *pointers(radii),
-        ctypes.c_int32(count),
-        ctypes.c_int32(threads()),
-        *pointers(rows, distances),
-    )
+    shape = (data, *data.shape, asked, len(asked), radii, count, threads())
+    failed = run("shoal_nearest", *shape, rows, distances)
     if failed:
         raise MemoryError
     return rows, distances
 
 
 def nearest_numpy(
-    points: Points, queries: Points, count: int = 1, limits: Points | None = None
-) -> tuple[NDArray[np.int32], Points]:
+    points: Floats, queries: Floats, count: int = 1, limits: Floats | None = None
+) -> tuple[Codes, Floats]:
     """As `nearest`, in plain NumPy: O(points * queries)."""
     rows, distances = np.full((len(queries), count), -1, np.int32), np.full((len(queries), count), np.inf)
     found = min(count, len(points))
     for first in range(0, len(queries), step := max(1, CELLS // max(1, len(points)))):
-        block = _squared_distances(points, queries[first : first + step])
+        block = squared_distances(points, queries[first : first + step])
         order = np.argsort(block, axis=1, kind="stable")[:, :found]
         rows[first : first + step, :found] = order
         distances[first : first + step, :found] = np.take_along_axis(block, order, axis=1)
@@ -64,34 +47,24 @@ def nearest_numpy(
     return rows, distances
 
 
-def count_within(points: Points, queries: Points, limits: Points) -> NDArray[np.int64]:
+def count_within(points: Floats, queries: Floats, limits: Floats) -> Counts:
     """Return how many points lie within the squared distance ``limits[i]`` of each query i."""
-    native = library()
-    if native is None or len(points) == 0:
+    if library() is None or len(points) == 0:
         return count_within_numpy(points, queries, limits)
     data, asked = np.ascontiguousarray(points), np.ascontiguousarray(queries)
     radii = np.ascontiguousarray(limits, dtype=np.float64)
     counts = np.empty(len(asked), np.int64)
-    failed = native.shoal_count_within(
-        *pointers(data),
-        ctypes.c_int64(len(data)),
-        ctypes.c_int32(data.shape[1]),
-        *pointers(asked),
-        ctypes.c_int64(len(asked)),
-        *pointers(radii),
-        ctypes.c_int32(threads()),
-        *pointers(counts),
-    )
+    failed = run("shoal_count_within", data, *data.shape, asked, len(asked), radii, threads(), counts)
     if failed:
         raise MemoryError
     return counts
 
 
-def count_within_numpy(points: Points, queries: Points, limits: Points) -> NDArray[np.int64]:
+def count_within_numpy(points: Floats, queries: Floats, limits: Floats) -> Counts:
     """As `count_within`, in plain NumPy: O(points * queries)."""
     counts = np.zeros(len(queries), np.int64)
     for first in range(0, len(queries), step := max(1, CELLS // max(1, len(points)))):
-        block = _squared_distances(points, queries[first : first + step])
+        block = squared_distances(points, queries[first : first + step])
         counts[first : first + step] = (block <= limits[first : first + step, None]).sum(axis=1)
     return counts
 
@@ -103,7 +76,8 @@ def threads() -> int:
     return os.cpu_count() or 1
 
 
-def _squared_distances(points: Points, queries: Points) -> Points:
+def squared_distances(points: Floats, queries: Floats) -> Floats:
+    """Return the squared distance of every point from every query, one row per query."""
     total = np.zeros((len(queries), len(points)))
     for column, values in zip(points.T, queries.T, strict=True):
         difference = column[None, :] - values[:, None]

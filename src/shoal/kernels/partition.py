@@ -10,7 +10,6 @@ nothing to split for others. In small regions every attribute is followed to the
 
 from __future__ import annotations
 
-import ctypes
 import math
 import time
 from collections.abc import Sequence
@@ -19,10 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels._library import Codes, Floats, Integers, compiled, library, pointers
-
-__all__ = ["AttributeCover", "RegionTree", "Splitting", "partition"]
-
+from shoal.kernels import Codes, Floats, Integers, library, run
 
 #: In records: below it a split gains nothing but rounding errors.
 LEAST_GAIN = 1e-9
@@ -80,27 +76,31 @@ class RegionTree(NamedTuple):
 def partition(columns: Codes, counts: Integers, covers: Sequence[AttributeCover], how: Splitting) -> RegionTree:
     """Split the rows, as long as it pays, into regions of enough records.
 
-    Parameters
-    ----------
-    columns
-        Leaf codes, shape ``(attributes, rows)``; distinct tuples.
-    counts
-        Records per row, at least 1.
-    covers
-        One per attribute.
-    how
-        How many records are enough, and how regions are split.
-
-    Notes
-    -----
-    Cost O(rows * attributes^2 * depth); foresight multiplies the cost of small regions by attributes * depth.
+    ``columns`` are the leaf codes of distinct tuples, shape ``(attributes, rows)``, of which each stands for at least
+    one record of ``counts``. Cost O(rows * attributes^2 * depth); foresight multiplies the cost of small regions by
+    attributes * depth.
     """
-    implementation = partition_numpy if library() is None else partition_native
-    return implementation(columns, counts, covers, how)
+    if library() is None:
+        return partition_numpy(columns, counts, covers, how)
+    attributes, rows = columns.shape
+    # an ordered attribute needs no codes, but as many places as costs
+    codes = [np.zeros(cover.costs.shape, np.int32) if cover.ordered else cover.codes for cover in covers]
+    labels, parents = np.zeros(rows, dtype=np.int32), np.empty(2 * rows + 1, dtype=np.int32)
+    number = run(
+        "shoal_partition",
+        *(rows, attributes, how.smallest, how.window, how.stay, how.borrow),
+        np.ascontiguousarray(columns, dtype=np.int32),
+        np.ascontiguousarray(counts, dtype=np.int64),
+        np.array([(cover.ordered, *cover.costs.shape) for cover in covers], dtype=np.int64),
+        np.concatenate([np.zeros(0, np.int32), *(np.asarray(each, dtype=np.int32).ravel() for each in codes)]),
+        np.concatenate([np.zeros(0), *(np.asarray(cover.costs, dtype=np.float64).ravel() for cover in covers)]),
+        *(labels, parents, float(how.seconds), float(how.limit)),
+    )
+    return RegionTree(labels, parents[:number].copy())
 
 
 def partition_numpy(columns: Codes, counts: Integers, covers: Sequence[AttributeCover], how: Splitting) -> RegionTree:
-    """Split with NumPy; see :func:`partition`."""
+    """As `partition`, in plain NumPy."""
     return _Division(columns, counts, covers, how).run()
 
 
@@ -273,28 +273,3 @@ class _Division:
         codes = self.columns[:, row].tolist()
         ends = zip(self.covers, region.low, region.high, codes, strict=True)
         return sum(cover.cost(min(low, code), max(high, code)) for cover, low, high, code in ends)
-
-
-def partition_native(columns: Codes, counts: Integers, covers: Sequence[AttributeCover], how: Splitting) -> RegionTree:
-    """Split with the compiled kernel; see :func:`partition`."""
-    attributes, rows = columns.shape
-    columns = np.ascontiguousarray(columns, dtype=np.int32)
-    counts = np.ascontiguousarray(counts, dtype=np.int64)
-    shape = np.array([(cover.ordered, *cover.costs.shape) for cover in covers], dtype=np.int64)
-    # an ordered attribute needs no codes, but as many places as costs
-    codes = [np.zeros(cover.costs.shape, np.int32) if cover.ordered else cover.codes for cover in covers]
-    joined = np.concatenate([np.zeros(0, np.int32), *(np.asarray(c, dtype=np.int32).ravel() for c in codes)])
-    costs = np.concatenate([np.zeros(0), *(np.asarray(cover.costs, dtype=np.float64).ravel() for cover in covers)])
-    labels, parents = np.zeros(rows, dtype=np.int32), np.empty(2 * rows + 1, dtype=np.int32)
-    number = compiled().shoal_partition(
-        ctypes.c_int64(rows),
-        ctypes.c_int32(attributes),
-        ctypes.c_int64(how.smallest),
-        ctypes.c_int64(how.window),
-        ctypes.c_int32(how.stay),
-        ctypes.c_int32(how.borrow),
-        *pointers(columns, counts, shape, joined, costs, labels, parents),
-        ctypes.c_double(how.seconds),
-        ctypes.c_double(how.limit),
-    )
-    return RegionTree(labels, parents[:number].copy())

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.kernels._library import Codes, Floats, Integers, compiled, library, pointers
-
-__all__ = ["ChosenTuples", "MappedTuples", "Rolled", "TupleGroups", "choose", "group", "roll_up"]
-
+from shoal.kernels import Codes, Floats, Integers, Mask, library, run
 
 #: A table of all possible keys is used up to this many keys per row; sorting is faster beyond.
 DENSE = 8
@@ -77,7 +72,13 @@ def group(columns: Codes, sizes: Sequence[int]) -> TupleGroups:
 
     Cost O(rows * attributes) while the possible keys are few, else O(rows * (attributes + log(rows))).
     """
-    return group_numpy(columns, sizes) if library() is None else group_native(columns, sizes)
+    if library() is None:
+        return group_numpy(columns, sizes)
+    attributes, rows = columns.shape
+    columns = np.ascontiguousarray(columns, dtype=np.int32)
+    first, labels = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int32)
+    number = run("shoal_group", rows, attributes, columns, np.array(sizes, dtype=np.int64), first, labels)
+    return TupleGroups(first[:number].copy(), labels)
 
 
 def roll_up(mapped: MappedTuples) -> Rolled:
@@ -86,22 +87,56 @@ def roll_up(mapped: MappedTuples) -> Rolled:
     Cost as that of :func:`group`; rows that are in order up to an attribute stay so if it and those before it are not
     changed, and what is left to sort are short spans.
     """
-    return roll_up_numpy(mapped) if library() is None else roll_up_native(mapped)
+    if library() is None:
+        return roll_up_numpy(mapped)
+    columns, maps, sizes, counts, leading, costs = mapped
+    attributes, rows = columns.shape
+    kinds = len(counts)
+    # As many tuples as rows at most; the kernel packs what it writes.
+    new_columns, totals = np.empty(attributes * rows, dtype=np.int32), np.empty(kinds * rows, dtype=np.int64)
+    starts, groups = np.empty(rows, dtype=np.int64), np.empty(kinds * rows, dtype=np.int64)
+    cells = np.empty(rows if costs else 0)
+    numbers = np.zeros(2, dtype=np.int64)
+    run(
+        "shoal_roll_up",
+        *(rows, attributes, leading, kinds, bool(costs)),
+        np.ascontiguousarray(columns, dtype=np.int32),
+        np.concatenate([*maps, _NO_CODES]),
+        np.array([*(len(mapping) for mapping in maps), *sizes], dtype=np.int64),
+        np.ascontiguousarray(counts, dtype=np.int64),
+        np.concatenate([*costs, _NO_COSTS]),
+        *(new_columns, totals, starts, groups, cells, numbers),
+    )
+    tuples, classes = numbers.tolist()
+    return Rolled(
+        new_columns[: attributes * tuples].reshape(attributes, tuples).copy(),
+        totals[: kinds * tuples].reshape(kinds, tuples).copy(),
+        starts[:classes].copy(),
+        groups[: kinds * classes].reshape(kinds, classes).copy(),
+        cells[:classes].copy(),
+    )
 
 
-def choose(starts: Integers, chosen: npt.NDArray[np.bool_], codes: Codes, counts: Integers) -> ChosenTuples:
+def choose(starts: Integers, chosen: Mask, codes: Codes, counts: Integers) -> ChosenTuples:
     """Copy the tuples of the chosen classes, leaving out those without records."""
-    implementation = choose_numpy if library() is None else choose_native
-    return implementation(starts, chosen, codes, counts)
+    if library() is None:
+        return choose_numpy(starts, chosen, codes, counts)
+    starts, counts = np.ascontiguousarray(starts, dtype=np.int64), np.ascontiguousarray(counts, dtype=np.int64)
+    chosen, codes = np.ascontiguousarray(chosen), np.ascontiguousarray(codes, dtype=np.int32)
+    offsets = np.empty(int(np.count_nonzero(chosen)) + 1, dtype=np.int64)
+    new_codes, new_counts = np.empty(len(codes), dtype=np.int32), np.empty(len(codes), dtype=np.int64)
+    arrays = (starts, chosen, codes, counts, offsets, new_codes, new_counts)
+    number = run("shoal_choose", len(starts), len(codes), *arrays)
+    return ChosenTuples(offsets, new_codes[:number].copy(), new_counts[:number].copy())
 
 
 def group_numpy(columns: Codes, sizes: Sequence[int]) -> TupleGroups:
-    """Number with NumPy; see :func:`group`."""
+    """As `group`, in plain NumPy."""
     return TupleGroups(*_number(*_keys(columns, sizes)))
 
 
 def roll_up_numpy(mapped: MappedTuples) -> Rolled:
-    """Gather with NumPy; see :func:`roll_up`."""
+    """As `roll_up`, in plain NumPy."""
     columns, maps, sizes, counts, leading, costs = mapped
     codes = np.empty(columns.shape, dtype=np.int32)
     for column, mapping, target in zip(columns, maps, codes, strict=True):
@@ -123,8 +158,8 @@ def roll_up_numpy(mapped: MappedTuples) -> Rolled:
     return Rolled(codes, totals, starts, np.asarray(classes), cells)
 
 
-def choose_numpy(starts: Integers, chosen: npt.NDArray[np.bool_], codes: Codes, counts: Integers) -> ChosenTuples:
-    """Copy with NumPy; see :func:`choose`."""
+def choose_numpy(starts: Integers, chosen: Mask, codes: Codes, counts: Integers) -> ChosenTuples:
+    """As `choose`, in plain NumPy."""
     kept = np.repeat(chosen, np.diff(starts, append=len(counts))) & (counts > 0)
     offsets = np.zeros(int(np.count_nonzero(chosen)) + 1, dtype=np.int64)
     if len(starts):
@@ -152,82 +187,15 @@ def _keys(columns: Codes, sizes: Sequence[int]) -> tuple[Integers, int]:
 def _number(keys: Integers, space: int) -> tuple[Integers, Codes]:
     rows = len(keys)
     if space > DENSE * rows:
-        return _number_sorted(keys)
+        order = np.argsort(keys, kind="stable")
+        ordered = keys[order]
+        new = np.append(True, ordered[1:] != ordered[:-1])[:rows]
+        labels = np.empty(rows, dtype=np.int32)
+        labels[order] = np.cumsum(new) - 1
+        return order[new], labels
     first_of = np.full(space, -1, dtype=np.int64)
     first_of[keys[::-1]] = np.arange(rows - 1, -1, -1)  # the last write wins: the first row
     present = np.flatnonzero(first_of >= 0)
     first = first_of[present]
     first_of[present] = np.arange(len(present))
     return first, first_of[keys].astype(np.int32)
-
-
-def _number_sorted(keys: Integers) -> tuple[Integers, Codes]:
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    new = np.zeros(len(keys), dtype=np.bool_)
-    new[:1] = True
-    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
-    labels = np.empty(len(keys), dtype=np.int32)
-    labels[order] = np.cumsum(new) - 1
-    return order[new], labels
-
-
-def group_native(columns: Codes, sizes: Sequence[int]) -> TupleGroups:
-    """Number with the compiled kernel; see :func:`group`."""
-    attributes, rows = columns.shape
-    columns = np.ascontiguousarray(columns, dtype=np.int32)
-    widths = np.array(sizes, dtype=np.int64)
-    first, labels = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int32)
-    native = compiled().shoal_group
-    native.restype = ctypes.c_int64
-    number = native(ctypes.c_int64(rows), ctypes.c_int32(attributes), *pointers(columns, widths, first, labels))
-    return TupleGroups(first[:number].copy(), labels)
-
-
-def roll_up_native(mapped: MappedTuples) -> Rolled:
-    """Gather with the compiled kernel; see :func:`roll_up`."""
-    columns, maps, sizes, counts, leading, costs = mapped
-    attributes, rows = columns.shape
-    kinds = len(counts)
-    columns = np.ascontiguousarray(columns, dtype=np.int32)
-    counts = np.ascontiguousarray(counts, dtype=np.int64)
-    joined = np.concatenate([*maps, _NO_CODES])
-    tables = np.concatenate([*costs, _NO_COSTS])
-    shape = np.array([*(len(mapping) for mapping in maps), *sizes], dtype=np.int64)
-    # As many tuples as rows at most; the kernel packs what it writes.
-    new_columns, totals = np.empty(attributes * rows, dtype=np.int32), np.empty(kinds * rows, dtype=np.int64)
-    starts, groups = np.empty(rows, dtype=np.int64), np.empty(kinds * rows, dtype=np.int64)
-    cells = np.empty(rows if costs else 0)
-    numbers = np.zeros(2, dtype=np.int64)
-    compiled().shoal_roll_up(
-        ctypes.c_int64(rows),
-        ctypes.c_int32(attributes),
-        ctypes.c_int32(leading),
-        ctypes.c_int32(kinds),
-        ctypes.c_int32(bool(costs)),
-        *pointers(columns, joined, shape, counts, tables, new_columns, totals, starts, groups, cells, numbers),
-    )
-    tuples, classes = numbers.tolist()
-    return Rolled(
-        new_columns[: attributes * tuples].reshape(attributes, tuples).copy(),
-        totals[: kinds * tuples].reshape(kinds, tuples).copy(),
-        starts[:classes].copy(),
-        groups[: kinds * classes].reshape(kinds, classes).copy(),
-        cells[:classes].copy(),
-    )
-
-
-def choose_native(starts: Integers, chosen: npt.NDArray[np.bool_], codes: Codes, counts: Integers) -> ChosenTuples:
-    """Copy with the compiled kernel; see :func:`choose`."""
-    starts, counts = np.ascontiguousarray(starts, dtype=np.int64), np.ascontiguousarray(counts, dtype=np.int64)
-    chosen, codes = np.ascontiguousarray(chosen), np.ascontiguousarray(codes, dtype=np.int32)
-    offsets = np.empty(int(np.count_nonzero(chosen)) + 1, dtype=np.int64)
-    new_codes, new_counts = np.empty(len(codes), dtype=np.int32), np.empty(len(codes), dtype=np.int64)
-    native = compiled().shoal_choose
-    native.restype = ctypes.c_int64
-    number = native(
-        ctypes.c_int64(len(starts)),
-        ctypes.c_int64(len(codes)),
-        *pointers(starts, chosen, codes, counts, offsets, new_codes, new_counts),
-    )
-    return ChosenTuples(offsets, new_codes[:number].copy(), new_counts[:number].copy())

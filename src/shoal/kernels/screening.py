@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import itertools
 import math
 from collections.abc import Iterator, Sequence
@@ -12,10 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from shoal.kernels._library import Floats, Integers, Keys, Mask, compiled, library, pointers
+from shoal.kernels import Floats, Integers, Keys, Mask, library, run
 from shoal.kernels.walk import Start, described, walk
-
-__all__ = ["Ground", "Order", "Proportions", "Screening", "counts_values", "screen"]
 
 #: A class is only refused in floating point if it fails by more than rounding can explain.
 ROUNDING = 1e-9
@@ -73,29 +70,17 @@ class Screening(NamedTuple):
     """Which nodes are found: those whose value may be at most ``best``, and at most the least value that is found.
 
     The value is ``(sum over records of their cost, or of loss where suppressed) / scale``.
-
-    Attributes
-    ----------
-    smallest
-        Smaller classes are suppressed.
-    allowed
-        Nodes that suppress more records are left out.
-    loss
-        What a suppressed record costs.
-    scale
-        What the total cost is divided by.
-    best
-        The value to compare with.
-    orders
-        Classes whose sensitive values do not have the proportions asked for, among the classes that are large enough
-        and left, are suppressed, in one of these orders. A node is found if one of them may do. All have one ground.
     """
 
+    #: Smaller classes are suppressed.
     smallest: int
+    #: Nodes that suppress more records are left out.
     allowed: int
     loss: float
     scale: float
     best: float
+    #: Classes whose sensitive values do not have the proportions asked for, among the classes that are large enough and
+    #: left, are suppressed, in one of these orders. A node is found if one of them may do. All have one ground.
     orders: Sequence[Order] = ((),)
 
 
@@ -103,7 +88,7 @@ def counts_values(values: int, classes: int, axes: int, records: int) -> bool:
     """Return whether the compiled kernel counts the values of every class, and looks at coarse nodes first."""
     places = 1 << max(values - 1, 0).bit_length()
     fits = places <= _FEW and classes * places * (axes + 1) <= _STORE and records < _RECORDS
-    return fits and hasattr(library(), "shoal_screen_histograms")
+    return fits and library() is not None
 
 
 def screen(
@@ -111,27 +96,17 @@ def screen(
 ) -> tuple[Integers, Floats] | None:
     """Find the nodes whose value may be at most ``asked.best``, and a lower bound on the value of each.
 
-    Parameters
-    ----------
-    start
-        The box.
-    floors
-        ``floors[axis][step]``: what all records cost together on the axis.
-    asked
-        Which nodes, and how their values are computed.
-    budget
-        How many classes may be looked at where :func:`counts_values`; the result is None if that is not enough.
+    ``floors[axis][step]`` is what all records cost together on the axis. Where :func:`counts_values`, at most
+    ``budget`` classes are looked at; the result is None if that is not enough.
     """
     if counts_values(1 << start.target, len(start.keys), len(start.axes), int(start.counts.sum())):
         return screen_histograms(start, floors, asked, budget=budget)
     asked = asked._replace(orders=[[each.relaxed() for each in order] for order in asked.orders])
-    # kernels that were built from older sources do not have it
-    implementation = screen_native if hasattr(library(), "shoal_screen_runs") else screen_numpy
-    return implementation(start, floors, asked)
+    return (screen_numpy if library() is None else screen_native)(start, floors, asked)
 
 
 def screen_numpy(start: Start, floors: Sequence[Floats], asked: Screening) -> tuple[Integers, Floats]:
-    """Screen with NumPy; see :func:`screen`."""
+    """As `screen`, in plain NumPy."""
     smallest, allowed, loss, scale, best, orders = asked
 
     def floor_of(steps: tuple[int, ...]) -> float:
@@ -139,7 +114,6 @@ def screen_numpy(start: Start, floors: Sequence[Floats], asked: Screening) -> tu
         return sum(float(floor[step]) for floor, step in zip(floors, steps + lowest, strict=True))
 
     found: dict[int, float] = {}
-    shape = tuple(len(axis.costs) for axis in start.axes)
     for steps, (keys, counts, costs) in walk(start, lambda steps: floor_of(steps) / scale <= asked.best):
         classes = keys >> np.uint64(start.target)
         starts = np.flatnonzero(np.append(True, classes[1:] != classes[:-1])) if len(keys) else np.zeros(0, np.int64)
@@ -156,7 +130,7 @@ def screen_numpy(start: Start, floors: Sequence[Floats], asked: Screening) -> tu
                     released = not lost.all() if bound < least else released
                     least, known = min(least, bound), known and exact
         if least < math.inf:
-            found[int(np.ravel_multi_index(steps, shape)) if shape else 0] = least
+            found[int(np.ravel_multi_index(steps, start.shape)) if steps else 0] = least
             if known and released:
                 best = min(best, least + _TIE * max(abs(least), 1.0))
     kept = {node: bound for node, bound in found.items() if bound <= best}
@@ -247,15 +221,9 @@ def _far(node: _Screened, kept: Mask, asked: Proportions, reference: Integers) -
     return refused, bool(np.any(kept & ~refused & (excess > -ROUNDING)))
 
 
-def screen_native(start: Start, floors: Sequence[Floats], asked: Screening) -> tuple[Integers, Floats]:
+def screen_native(start: Start, floors: Sequence[Floats], asked: Screening) -> tuple[Integers, Floats] | None:
     """Screen with the compiled kernel, whatever the number of sensitive values; see :func:`screen`."""
-    found, bounds = _room(start)
-    function = compiled().shoal_screen_runs
-    function.restype = ctypes.c_int64
-    number = function(
-        *_box(start, asked), *pointers(*_questions(asked), *described(start), *_ends(floors, found, bounds))
-    )
-    return _ascending(found[:number], bounds[:number])
+    return _swept(start, floors, asked, "shoal_screen_runs")
 
 
 def screen_histograms(
@@ -265,44 +233,29 @@ def screen_histograms(
     values = 1 << start.target
     equal = Ground(tuple(range(values)), tuple(range(1, values + 1)), 1)
     ground = next((each.ground for order in asked.orders for each in order if each.ground is not None), equal)
-    found, bounds = _room(start)
-    function = compiled().shoal_screen_histograms
-    function.restype = ctypes.c_int64
-    number = function(
-        *_box(start, asked),
-        ctypes.c_int32(values),
-        ctypes.c_int32(ground.ordered),
-        ctypes.c_int32(len(ground.ends)),
-        ctypes.c_double(ground.unit),
-        ctypes.c_int64(budget),
-        *pointers(
-            np.array(ground.starts, dtype=np.int32),
-            np.array(ground.ends, dtype=np.int32),
-            *_questions(asked),
-            *described(start),
-            *_ends(floors, found, bounds),
-        ),
+    shape = (values, ground.ordered, len(ground.ends), float(ground.unit), budget)
+    ranges = (np.array(ends, dtype=np.int32) for ends in (ground.starts, ground.ends))
+    return _swept(start, floors, asked, "shoal_screen_histograms", *shape, *ranges)
+
+
+def _swept(
+    start: Start, floors: Sequence[Floats], asked: Screening, kernel: str, *further: float | npt.NDArray[Any]
+) -> tuple[Integers, Floats] | None:
+    """Let a compiled kernel find nodes and their bounds; None if its budget is not enough."""
+    nodes = math.prod(start.shape)
+    found, bounds = np.empty(nodes, dtype=np.int64), np.empty(nodes)
+    number = run(
+        kernel,
+        *(len(start.keys), len(start.axes), start.target, len(asked.orders), asked.smallest, asked.allowed),
+        *(float(asked.loss), float(asked.scale), float(asked.best), *further),
+        *_questions(asked),
+        *described(start),
+        *(np.concatenate([*floors, np.zeros(0)]), found, bounds),
     )
-    return None if number < 0 else _ascending(found[:number], bounds[:number])
-
-
-def _room(start: Start) -> tuple[Integers, Floats]:
-    nodes = math.prod(len(axis.costs) for axis in start.axes)
-    return np.empty(nodes, dtype=np.int64), np.empty(nodes)
-
-
-def _box(start: Start, asked: Screening) -> tuple[Any, ...]:
-    return (
-        ctypes.c_int64(len(start.keys)),
-        ctypes.c_int32(len(start.axes)),
-        ctypes.c_int32(start.target),
-        ctypes.c_int32(len(asked.orders)),
-        ctypes.c_int64(asked.smallest),
-        ctypes.c_int64(asked.allowed),
-        ctypes.c_double(asked.loss),
-        ctypes.c_double(asked.scale),
-        ctypes.c_double(asked.best),
-    )
+    if number < 0:
+        return None
+    order = np.argsort(found[:number])
+    return found[order], bounds[order]
 
 
 def _questions(asked: Screening) -> tuple[npt.NDArray[Any], ...]:
@@ -319,12 +272,3 @@ def _questions(asked: Screening) -> tuple[npt.NDArray[Any], ...]:
         np.array([(*each[:3], float(each.distance), each.exact) for each in stages], dtype=np.float64),
         np.array(fractions, dtype=np.int64),
     )
-
-
-def _ends(floors: Sequence[Floats], found: Integers, bounds: Floats) -> tuple[npt.NDArray[Any], ...]:
-    return np.concatenate([*floors, np.zeros(0)]), found, bounds
-
-
-def _ascending(found: Integers, bounds: Floats) -> tuple[Integers, Floats]:
-    order = np.argsort(found)
-    return found[order], bounds[order]

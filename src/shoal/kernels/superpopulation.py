@@ -13,20 +13,6 @@ import numpy.typing as npt
 
 from shoal.kernels import Floats
 
-__all__ = [
-    "SizeCounts",
-    "dankar",
-    "pitman",
-    "pitman_classes",
-    "pitman_maximum",
-    "population_shares",
-    "shlosser",
-    "slide_negative_binomial",
-    "slide_solution",
-    "zayatz",
-    "zayatz_classes",
-]
-
 Pair = tuple[float, float]
 
 #: up to this sampling fraction Dankar's rule trusts Pitman's model

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels._library import Codes, Integers, Keys, compiled, library, pointers
-
-__all__ = ["UniqueSets", "unique_sets"]
+from shoal.kernels import Codes, Integers, Keys, library, run
 
 
 class UniqueSets(NamedTuple):
@@ -46,10 +43,7 @@ def unique_sets(codes: Codes, largest: int | None = None) -> UniqueSets:
     order = np.argsort(sizes, kind="stable")
     most = number if largest is None else min(largest, number)
     data = np.asfortranarray(codes[:, order], dtype=np.int32)
-    native = library()
-    # a library that was built before this kernel was written lacks it
-    search = unique_sets_numpy if native is None or not hasattr(native, "shoal_unique_sets") else unique_sets_native
-    rows, found = search(data, most)
+    rows, found = (unique_sets_numpy if library() is None else unique_sets_native)(data, most)
     sets = np.zeros_like(found)
     for place, column in enumerate(order.tolist()):
         sets |= (found >> np.uint64(place) & np.uint64(1)) << np.uint64(column)
@@ -59,20 +53,13 @@ def unique_sets(codes: Codes, largest: int | None = None) -> UniqueSets:
 
 def unique_sets_native(codes: Codes, largest: int) -> UniqueSets:
     """Find them with the compiled kernel; see :func:`unique_sets`."""
-    function = compiled().shoal_unique_sets
-    function.restype = ctypes.c_void_p
     number = np.zeros(1, dtype=np.int64)
     sizes = np.ascontiguousarray(codes.max(axis=0, initial=-1) + 1, dtype=np.int32)
-    found = function(
-        ctypes.c_int64(codes.shape[0]),
-        ctypes.c_int32(codes.shape[1]),
-        ctypes.c_int32(largest),
-        *pointers(codes, sizes, number),
-    )
+    found = run("shoal_unique_sets", *codes.shape, largest, codes, sizes, number)
     if not found:
         raise MemoryError
     sets = UniqueSets(np.empty(number[0], dtype=np.int64), np.empty(number[0], dtype=np.uint64))
-    compiled().shoal_take_unique_sets(ctypes.c_void_p(found), *pointers(*sets))
+    run("shoal_take_unique_sets", found, *sets)
     return sets
 
 

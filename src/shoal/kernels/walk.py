@@ -1,8 +1,11 @@
-"""Walk over all nodes of a box of the lattice, each rolled up from the one before it."""
+"""Walk over all nodes of a box of the lattice, each rolled up from the one before it: scores, regions and trees.
+
+A *region* is one hierarchy value per attribute: a class of some node. A *tree* specialises a region: it stops there, or
+it takes one attribute one level down and specialises every region that this gives.
+"""
 
 from __future__ import annotations
 
-import ctypes
 import itertools
 import math
 from collections.abc import Callable, Iterator
@@ -12,9 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from shoal.kernels._library import Codes, Floats, Integers, Keys, compiled, library, pointers
-
-__all__ = ["BoxAttribute", "Start", "described", "score", "walk"]
+from shoal.kernels import Codes, Floats, Integers, Keys, Mask, library, run
 
 #: The bits of fields that the compiled kernel counts in an array.
 _NARROW = 8
@@ -34,52 +35,89 @@ class BoxAttribute:
 
 
 class Start(NamedTuple):
-    """The distinct tuples of the lowest node of the box, ascending.
+    """The distinct tuples of the lowest node of the box, ascending."""
 
-    Attributes
-    ----------
-    keys
-        Attributes as bit fields, in the order of the axes, the first one most significant; below them ``target`` bits
-        of a sensitive attribute.
-    counts
-        Records per tuple.
-    axes
-        The attributes. Codes never decrease from one level to the next.
-    target
-        Bits of the sensitive attribute; 0 where there is none.
-    """
-
+    #: Attributes as bit fields, in the order of the axes, the first one most significant; below them ``target`` bits of
+    #: a sensitive attribute.
     keys: Keys
+    #: Records per tuple.
     counts: Integers
+    #: The attributes. Codes never decrease from one level to the next.
     axes: tuple[BoxAttribute, ...]
+    #: Bits of the sensitive attribute; 0 where there is none.
     target: int = 0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many levels each attribute has in the box."""
+        return tuple(len(axis.costs) for axis in self.axes)
+
+
+class LargeRegions(NamedTuple):
+    """The large regions, node by node in the order of the walk, ascending by key inside a node."""
+
+    #: The regions of a node are ``offsets[node]:offsets[node + 1]``.
+    offsets: Integers
+    #: The codes of the region as bit fields, as in :class:`Start`; the target's bits are 0.
+    keys: Keys
+    #: Records of the region; with a target, the largest number of them that agree on it.
+    sizes: Integers
+    #: What a record of the region costs.
+    costs: Floats
 
 
 def score(start: Start, gains: Floats, *, slope: float, base: float = 1.0, best_value: bool = False) -> Floats:
     """Score every node: the sum over its classes of ``gain(size) * (base - cost)``.
 
-    Parameters
-    ----------
-    start
-        The box, usually the whole lattice.
-    gains
-        ``gains[size]`` for sizes up to the last entry; every record more gains ``slope``.
-    base
-        The quality of a record that costs nothing.
-    best_value
-        Classes that differ only in the sensitive attribute count once, with the largest gain among them.
-
-    Returns
-    -------
-    Floats
-        One score per node, steps of the last axis varying fastest.
-
-    Notes
-    -----
-    Cost O(rows) per node, of the node one step below.
+    ``gains[size]`` is the gain for sizes up to the last entry; every record more gains ``slope``. ``base`` is the
+    quality of a record that costs nothing. With ``best_value``, classes that differ only in the sensitive attribute
+    count once, with the largest gain among them. Steps of the last axis vary fastest. Cost O(rows) per node, of the
+    node one step below.
     """
-    implementation = score_numpy if library() is None else score_native
-    return implementation(start, gains, slope=slope, base=base, best_value=best_value)
+    if library() is None:
+        return score_numpy(start, gains, slope=slope, base=base, best_value=best_value)
+    order, start = _narrow_last(start)
+    scores = np.empty(math.prod(start.shape))
+    gains = np.ascontiguousarray(gains, dtype=np.float64)
+    sizes = (len(start.keys), len(start.axes), start.target, best_value, len(gains))
+    run("shoal_score", *sizes, float(slope), float(base), *described(start), gains, scores)
+    return np.ascontiguousarray(scores.reshape(start.shape).transpose(np.argsort(order))).ravel() if order else scores
+
+
+def large_regions(start: Start, smallest: int) -> LargeRegions:
+    """Find the regions whose size is at least ``smallest``, in every node of the box.
+
+    Cost O(rows) per node, of the node one step below. If a region is large, so is every region that holds it.
+    """
+    if library() is None:
+        return large_regions_numpy(start, smallest)
+    offsets = np.empty(math.prod(start.shape) + 1, dtype=np.int64)
+    sizes = (len(start.keys), len(start.axes), start.target, smallest)
+    found = run("shoal_large_regions", *sizes, *described(start), offsets)
+    if not found:
+        raise MemoryError
+    number = int(offsets[-1])
+    arrays = np.empty(number, dtype=np.uint64), np.empty(number, dtype=np.int64), np.empty(number)
+    run("shoal_take_regions", found, *arrays)
+    return LargeRegions(offsets, *arrays)
+
+
+def weigh_trees(start: Start, regions: LargeRegions, stops: Integers, unit: float) -> Integers:
+    """Weigh all trees that specialise each region.
+
+    ``stops`` are the logarithms of the weights of stopping at each region, in units; ``unit`` is what an integer stands
+    for, for example 2^-32. A region weighs ``log(1/2 exp(stop) + 1/(2 a) * sum of exp(sum of the children's
+    logarithms))`` in units, rounded to the nearest; the inner sums run over the ``a`` attributes that can be
+    specialised, and ``stop`` stands alone where there is none. A region that is not large weighs 1. Sums of logarithms
+    are exact, being sums of integers. Cost O(regions * attributes).
+    """
+    if library() is None:
+        return weigh_trees_numpy(start, regions, stops, unit)
+    weights = np.empty(len(stops), dtype=np.int64)
+    _, _, _, *axes = described(start)
+    keys, stops = np.ascontiguousarray(regions.keys), np.ascontiguousarray(stops, dtype=np.int64)
+    run("shoal_weigh_trees", len(start.axes), float(unit), *axes, regions.offsets, keys, stops, weights)
+    return weights
 
 
 class _Level(NamedTuple):
@@ -109,16 +147,29 @@ def walk(
 
 
 def _raised(table: _Level, axis: BoxAttribute, step: int) -> _Level:
-    shift = np.uint64(axis.shift)
-    field = np.uint64(((1 << axis.bits) - 1) << axis.shift)
-    codes = ((table.keys & field) >> shift).astype(np.int64)
-    keys = (table.keys & ~field) | (axis.maps[step].astype(np.uint64)[codes] << shift)
+    codes, keys = _mapped(axis, step, table.keys)
     costs = table.costs + _change(axis, step)[codes]
     order = np.argsort(keys, kind="stable")  # sorted runs: they are merged
     keys = keys[order]
-    new = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])) if len(keys) else order
+    new = np.flatnonzero(_new(keys))
     counts = np.add.reduceat(table.counts[order], new) if len(keys) else table.counts
     return _Level(keys[new], counts, costs[order[new]])
+
+
+def _mapped(axis: BoxAttribute, step: int, keys: Keys) -> tuple[Integers, Keys]:
+    """Return the codes of an attribute, and the keys in which it is taken from step ``step`` to the next one up."""
+    codes = _codes(axis, keys)
+    rest = keys & ~np.uint64(((1 << axis.bits) - 1) << axis.shift)
+    return codes, rest | (axis.maps[step].astype(np.uint64)[codes] << np.uint64(axis.shift))
+
+
+def _codes(axis: BoxAttribute, keys: Keys) -> Integers:
+    return (keys >> np.uint64(axis.shift) & np.uint64((1 << axis.bits) - 1)).astype(np.int64)
+
+
+def _new(keys: Keys) -> Mask:
+    """Return which of ascending keys differ from the one before."""
+    return np.append(True, keys[1:] != keys[:-1])[: len(keys)]
 
 
 def _change(axis: BoxAttribute, step: int) -> Floats:
@@ -128,42 +179,66 @@ def _change(axis: BoxAttribute, step: int) -> Floats:
 def _costs(start: Start) -> Floats:
     costs = np.zeros(len(start.keys))
     for axis in start.axes:
-        codes = (start.keys >> np.uint64(axis.shift)) & np.uint64((1 << axis.bits) - 1)
-        costs += axis.costs[0][codes.astype(np.int64)]
+        costs += axis.costs[0][_codes(axis, start.keys)]
     return costs
 
 
 def score_numpy(start: Start, gains: Floats, *, slope: float, base: float = 1.0, best_value: bool = False) -> Floats:
-    """Score with NumPy; see :func:`score`."""
+    """As `score`, in plain NumPy."""
     scores = []
     last = len(gains) - 1
     for _, (keys, counts, costs) in walk(start):
         gain = gains[np.minimum(counts, last)] + slope * np.maximum(counts - last, 0)
         if best_value and len(keys):
             classes = keys >> np.uint64(start.target)
-            starts = np.flatnonzero(np.append(True, classes[1:] != classes[:-1]))
+            starts = np.flatnonzero(_new(classes))
             gain, costs = np.maximum.reduceat(gain, starts), costs[starts]
         scores.append(float((gain * (base - costs)).sum()))
     return np.array(scores)
 
 
-def score_native(start: Start, gains: Floats, *, slope: float, base: float = 1.0, best_value: bool = False) -> Floats:
-    """Score with the compiled kernel; see :func:`score`."""
-    order, start = _narrow_last(start)
-    shape = [len(axis.costs) for axis in start.axes]
-    scores = np.empty(math.prod(shape))
-    gains = np.ascontiguousarray(gains, dtype=np.float64)
-    compiled().shoal_score(
-        ctypes.c_int64(len(start.keys)),
-        ctypes.c_int32(len(start.axes)),
-        ctypes.c_int32(start.target),
-        ctypes.c_int32(best_value),
-        ctypes.c_int64(len(gains)),
-        ctypes.c_double(slope),
-        ctypes.c_double(base),
-        *pointers(*described(start), gains, scores),
-    )
-    return np.ascontiguousarray(scores.reshape(shape).transpose(np.argsort(order))).ravel() if order else scores
+def large_regions_numpy(start: Start, smallest: int) -> LargeRegions:
+    """As `large_regions`, in plain NumPy."""
+    target = np.uint64(start.target)
+    found: list[tuple[Keys, Integers, Floats]] = []
+    for _, (keys, counts, costs) in walk(start):
+        keys = keys >> target << target
+        starts = np.flatnonzero(_new(keys))
+        sizes = np.maximum.reduceat(counts, starts) if len(starts) else counts
+        large = sizes >= smallest
+        found.append((keys[starts][large], sizes[large], costs[starts][large]))
+    columns = [np.concatenate(column) for column in zip(*found, strict=True)]
+    offsets = np.cumsum([0, *(len(keys) for keys, _, _ in found)], dtype=np.int64)
+    return LargeRegions(offsets, *columns)
+
+
+def weigh_trees_numpy(start: Start, regions: LargeRegions, stops: Integers, unit: float) -> Integers:
+    """As `weigh_trees`, in plain NumPy."""
+    shape = start.shape
+    volumes = np.cumprod((1, *shape[:0:-1]))[::-1]
+    offsets, keys = regions.offsets, regions.keys
+    weights = stops.copy()
+    for node in range(len(offsets) - 1):
+        inside = slice(*offsets[node : node + 2])
+        options = []
+        for axis, size, volume in zip(start.axes, shape, volumes, strict=True):
+            step = int(node // volume % size)
+            if step:
+                below = slice(*offsets[node - volume : node - volume + 2])
+                places = np.searchsorted(keys[inside], _mapped(axis, step - 1, keys[below])[1])
+                option = np.zeros(inside.stop - inside.start, dtype=np.int64)
+                np.add.at(option, places, weights[below])
+                options.append(option)
+        if options:
+            weights[inside] = _log_mean(stops[inside], np.array(options), unit)
+    return weights
+
+
+def _log_mean(stop: Integers, options: Integers, unit: float) -> Integers:
+    largest = np.maximum(stop, options.max(axis=0))
+    split = np.exp((options - largest) * unit).sum(axis=0) / len(options)
+    mean = (np.exp((stop - largest) * unit) + split) / 2
+    return np.asarray(largest + np.rint(np.log(mean) / unit).astype(np.int64))
 
 
 def _narrow_last(start: Start) -> tuple[list[int], Start]:
@@ -180,8 +255,7 @@ def _narrow_last(start: Start) -> tuple[list[int], Start]:
     order = sorted(range(len(bits)), key=lambda j: j in narrow)
     axes, keys, shift = [], np.zeros_like(start.keys), 0
     for axis in (start.axes[j] for j in reversed(order)):
-        codes = start.keys >> np.uint64(axis.shift) & np.uint64((1 << axis.bits) - 1)
-        keys |= codes << np.uint64(shift)
+        keys |= _codes(axis, start.keys).astype(np.uint64) << np.uint64(shift)
         axes.append(replace(axis, shift=shift))
         shift += axis.bits
     rows = np.argsort(keys)

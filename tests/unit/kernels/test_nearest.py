@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from shoal.kernels import library
 from shoal.kernels import nearest as kernel
-from shoal.kernels._library import library
 
 needs_native = pytest.mark.skipif(library() is None, reason="the C++ kernels were not built")
 

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shoal.kernels import _library, partition
+from shoal.kernels import library, partition
 from shoal.kernels.partition import AttributeCover, Splitting
 
-compiled = pytest.mark.skipif(_library.library() is None, reason="the compiled kernels are not built")
-PARTITIONS = [partition.partition_numpy, pytest.param(partition.partition_native, marks=compiled)]
+compiled = pytest.mark.skipif(library() is None, reason="the compiled kernels are not built")
+PARTITIONS = [partition.partition_numpy, pytest.param(partition.partition, marks=compiled)]
 
 
 def flat(size: int) -> AttributeCover:

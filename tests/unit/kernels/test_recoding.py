@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shoal.kernels import _library, recoding
+from shoal.kernels import library, recoding
 
-compiled = pytest.mark.skipif(_library.library() is None, reason="the compiled kernels are not built")
-GROUPS = [recoding.group_numpy, pytest.param(recoding.group_native, marks=compiled)]
-ROLLS = [recoding.roll_up_numpy, pytest.param(recoding.roll_up_native, marks=compiled)]
+compiled = pytest.mark.skipif(library() is None, reason="the compiled kernels are not built")
+GROUPS = [recoding.group_numpy, pytest.param(recoding.group, marks=compiled)]
+ROLLS = [recoding.roll_up_numpy, pytest.param(recoding.roll_up, marks=compiled)]
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -60,7 +60,5 @@ def test_a_long_run_in_another_order_is_sorted(roll_up: object) -> None:
 def test_without_compiled_kernels_numpy_does_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     codes = np.array([[1, 0, 1]], dtype=np.int32)
     monkeypatch.setattr(recoding, "library", lambda: None)
-    monkeypatch.setattr(_library, "library", lambda: None)
+    monkeypatch.setattr(recoding, "run", None)
     assert recoding.group(codes, (2,)).labels.tolist() == [1, 0, 1]
-    with pytest.raises(RuntimeError, match="not available"):
-        recoding.group_native(codes, (2,))

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shoal.kernels import _library, screening
+from shoal.kernels import library, screening
 from shoal.kernels.screening import Ground, Proportions, Screening
 from shoal.kernels.walk import BoxAttribute, Start
 
-compiled = pytest.mark.skipif(_library.library() is None, reason="the compiled kernels are not built")
+compiled = pytest.mark.skipif(library() is None, reason="the compiled kernels are not built")
 SCREENS = [
     screening.screen_numpy,
     pytest.param(screening.screen_native, marks=compiled),

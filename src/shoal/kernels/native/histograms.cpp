@@ -557,9 +557,9 @@ int64_t screened(const Box &box, const Ground &ground, std::vector<shoal::Order>
 
 // As shoal_screen_runs, for a sensitive attribute of at most 64 `values` and at most 2^31 - 1 records. Distances are
 // sums over `ranges` of values, see Ground. Returns -1 if more than `budget` rows would have to be looked at.
-SHOAL_API int64_t shoal_screen_histograms(int64_t rows, int32_t number, int32_t target, int32_t orders,
+SHOAL_API int64_t shoal_screen_histograms(int64_t rows, int64_t number, int64_t target, int64_t orders,
                                           int64_t smallest, int64_t allowed, double loss, double scale, double best,
-                                          int32_t values, int32_t ordered, int32_t ranges, double unit, int64_t budget,
+                                          int64_t values, int64_t ordered, int64_t ranges, double unit, int64_t budget,
                                           const int32_t *starts, const int32_t *ends, const int32_t *stages,
                                           const double *asked, const int64_t *fractions, const uint64_t *keys, const int64_t *counts,
                                           const double *costs, const int32_t *steps, const int32_t *shifts,
@@ -569,7 +569,7 @@ SHOAL_API int64_t shoal_screen_histograms(int64_t rows, int32_t number, int32_t 
     for (int32_t i = 0; i < ranges; ++i) ground.ranges.emplace_back(starts[i], ends[i]);
     Frontier hunt(number, steps, floors, std::accumulate(counts, counts + rows, int64_t(0)), allowed, scale, best,
                   found, bounds);
-    const Box box{rows,   target, values, smallest, budget, loss, keys, counts, costs,
+    const Box box{rows, int32_t(target), int32_t(values), smallest, budget, loss, keys, counts, costs,
                   shoal::attributes_of(number, steps, shifts, bits, lengths, maps, changes)};
     const auto screen = values <= 4    ? screened<4>
                         : values <= 8  ? screened<8>

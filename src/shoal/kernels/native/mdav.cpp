@@ -76,7 +76,7 @@ class Remaining {
 
 // Write the cluster of each of the n records of m attributes (row by row, absolute values at most 1) to `labels` and
 // return the number of clusters. `scale`: a power of two, n * scale <= 2^62, of the fixed-point values of the centroid.
-SHOAL_API int32_t shoal_mdav(const double *data, int64_t n, int32_t m, int32_t k, double scale, int32_t *labels) try {
+SHOAL_API int64_t shoal_mdav(const double *data, int64_t n, int64_t m, int64_t k, double scale, int32_t *labels) try {
     Remaining remaining(data, n, m, scale);
     int32_t label = 0;
     const auto cluster_around = [&](int32_t row) {
@@ -98,7 +98,7 @@ SHOAL_API int32_t shoal_mdav(const double *data, int64_t n, int32_t m, int32_t k
 // As shoal_mdav, with groups of k to 2k-1 records around the record that is farthest from the centroid of all; fewer than k
 // records are left with label -1. A record joins a group while its squared distance to it is below gamma2 times its
 // squared distance to the nearest other record that is free.
-SHOAL_API int32_t shoal_vmdav(const double *data, int64_t n, int32_t m, int32_t k, double gamma2, double scale,
+SHOAL_API int64_t shoal_vmdav(const double *data, int64_t n, int64_t m, int64_t k, double gamma2, double scale,
                               int32_t *labels) try {
     Remaining remaining(data, n, m, scale);
     const double *global = remaining.centroid();
@@ -131,7 +131,7 @@ SHOAL_API int32_t shoal_vmdav(const double *data, int64_t n, int32_t m, int32_t 
 
 // Algorithm 6.1 of the insensitive method: the i-th cluster takes the k first records that are free in order i mod count;
 // the last takes the fewer than 2k that are left. Each order is walked once.
-SHOAL_API int32_t shoal_in_turns(const int32_t *orders, int64_t n, int32_t count, int32_t k, int32_t *labels) try {
+SHOAL_API int64_t shoal_in_turns(const int32_t *orders, int64_t n, int64_t count, int64_t k, int32_t *labels) try {
     std::vector<int64_t> position(count, 0);
     int32_t label = 0;
     for (int64_t left = n; left >= 2 * static_cast<int64_t>(k); left -= k, ++label) {

@@ -297,7 +297,7 @@ std::vector<Attribute> described(int64_t rows, int32_t attributes, const int32_t
 // levels times leaves after the other, `widths` the number of values of every level. `sums` holds the keys of the rows
 // at the levels `before`; both are brought to `levels`. Counts are positive. `totals` receives one entry per attribute
 // and level: infinity where the move is not wanted, suppresses more than `allowed` records or costs more than `most`.
-SHOAL_API void shoal_moves(int64_t rows, int32_t attributes, int64_t smallest, int64_t allowed, double loss, double most,
+SHOAL_API void shoal_moves(int64_t rows, int64_t attributes, int64_t smallest, int64_t allowed, double loss, double most,
                            const int32_t *columns, const int64_t *counts, const int64_t *shape, const int32_t *codes,
                            const uint64_t *keys, const double *costs, const int64_t *widths, const int32_t *levels,
                            const uint8_t *wanted, int32_t *before, uint64_t *sums, double *totals) {
@@ -309,7 +309,7 @@ SHOAL_API void shoal_moves(int64_t rows, int32_t attributes, int64_t smallest, i
 
 // Likewise, for every attribute at every level from `lowest` up to `levels`: how many records are suppressed and what
 // they add to what the attribute costs, `dearest` being its part of what a suppressed record costs.
-SHOAL_API void shoal_outlook(int64_t rows, int32_t attributes, int64_t smallest, const int32_t *columns,
+SHOAL_API void shoal_outlook(int64_t rows, int64_t attributes, int64_t smallest, const int32_t *columns,
                              const int64_t *counts, const int64_t *shape, const int32_t *codes, const uint64_t *keys,
                              const double *costs, const int64_t *widths, const int32_t *levels, const int32_t *lowest,
                              const double *dearest, int32_t *before, uint64_t *sums, int64_t *suppressed,

@@ -52,8 +52,8 @@ template <typename Work> void for_each(int64_t n, int32_t threads, const Work &w
 
 // The `count` points nearest to each query i and within the squared distance limits[i], ascending by (squared distance,
 // row); -1 where there are not that many.
-SHOAL_API int32_t shoal_nearest(const double *points, int64_t n, int32_t m, const double *queries, int64_t asked,
-                                const double *limits, int32_t count, int32_t threads, int32_t *rows,
+SHOAL_API int64_t shoal_nearest(const double *points, int64_t n, int64_t m, const double *queries, int64_t asked,
+                                const double *limits, int64_t count, int64_t threads, int32_t *rows,
                                 double *distances) try {
     const Tree tree = tree_of(points, n, m);
     for_each(asked, threads, [&](int64_t i) {
@@ -71,8 +71,8 @@ SHOAL_API int32_t shoal_nearest(const double *points, int64_t n, int32_t m, cons
 }
 
 // How many points lie within the squared distance limits[i] of query i.
-SHOAL_API int32_t shoal_count_within(const double *points, int64_t n, int32_t m, const double *queries, int64_t asked,
-                                     const double *limits, int32_t threads, int64_t *counts) try {
+SHOAL_API int64_t shoal_count_within(const double *points, int64_t n, int64_t m, const double *queries, int64_t asked,
+                                     const double *limits, int64_t threads, int64_t *counts) try {
     const Tree tree = tree_of(points, n, m);
     for_each(asked, threads, [&](int64_t i) { counts[i] = tree.count_within(queries + i * m, limits[i]); });
     return 0;
@@ -88,7 +88,7 @@ SHOAL_API int32_t shoal_count_within(const double *points, int64_t n, int32_t m,
 //
 // Exchanging x of A (a records, centroid A) for y of B (b records, centroid B) changes the sum by
 //     2 (A - B)(x - y) - |x - y|^2 (1/a + 1/b).
-SHOAL_API int64_t shoal_exchange(const double *data, int64_t n, int32_t m, const int32_t *neighbours, int32_t near,
+SHOAL_API int64_t shoal_exchange(const double *data, int64_t n, int64_t m, const int32_t *neighbours, int64_t near,
                                  double reach, const int64_t *starts, int32_t *members, int32_t *labels,
                                  double *centroids) {
     const auto squared_distance = [m](const double *left, const double *right) {

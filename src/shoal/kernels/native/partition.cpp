@@ -283,11 +283,11 @@ class Partition {
 
 // `columns` holds one column after the other; `shape` per attribute whether it is ordered, its levels and its leaves;
 // `codes` and `costs` one cover after the other. There are fewer than twice as many regions as rows.
-SHOAL_API int32_t shoal_partition(int64_t rows, int32_t attributes, int64_t smallest, int64_t window, int32_t stay,
-                                  int32_t borrow, const int32_t *columns, const int64_t *counts, const int64_t *shape,
+SHOAL_API int64_t shoal_partition(int64_t rows, int64_t attributes, int64_t smallest, int64_t window, int64_t stay,
+                                  int64_t borrow, const int32_t *columns, const int64_t *counts, const int64_t *shape,
                                   const int32_t *codes, const double *costs, int32_t *labels, int32_t *parents,
                                   double seconds, double limit) {
-    Table table{rows, attributes, columns, counts, {}};
+    Table table{rows, static_cast<int32_t>(attributes), columns, counts, {}};
     for (int32_t j = 0; j < attributes; ++j, shape += 3) {
         table.covers.push_back({shape[0] != 0, static_cast<int32_t>(shape[1]), shape[2], codes, costs});
         codes += shape[1] * shape[2], costs += shape[1] * shape[2];

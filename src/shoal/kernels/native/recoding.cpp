@@ -156,7 +156,7 @@ uint64_t span_of(const Keys &keys, const std::vector<Field> &fields, const int64
 
 // Number the distinct tuples of `columns` (one after the other) in lexicographic order: write the number of every row
 // to `labels` and the first row of every number to `first`; return how many there are.
-SHOAL_API int64_t shoal_group(int64_t rows, int32_t attributes, const int32_t *columns, const int64_t *sizes,
+SHOAL_API int64_t shoal_group(int64_t rows, int64_t attributes, const int32_t *columns, const int64_t *sizes,
                               int64_t *first, int32_t *labels) {
     std::vector<Field> fields;
     for (int32_t j = 0; j < attributes; ++j) fields.push_back({columns + j * rows, nullptr, uint64_t(sizes[j])});
@@ -186,7 +186,7 @@ SHOAL_API int64_t shoal_group(int64_t rows, int32_t attributes, const int32_t *c
 // after the other; `shape` holds the lengths of the mappings, then the numbers of mapped values. `costs` holds one
 // table per leading attribute where `costed`. `numbers` receives the numbers of tuples and of classes; what is written
 // for the tuples, and then for the classes, is packed.
-SHOAL_API void shoal_roll_up(int64_t rows, int32_t attributes, int32_t leading, int32_t kinds, int32_t costed,
+SHOAL_API void shoal_roll_up(int64_t rows, int64_t attributes, int64_t leading, int64_t kinds, int64_t costed,
                              const int32_t *columns, const int32_t *maps, const int64_t *shape, const int64_t *counts,
                              const double *costs, int32_t *new_columns, int64_t *totals, int64_t *starts,
                              int64_t *sizes, double *cells, int64_t *numbers) {
@@ -385,7 +385,7 @@ class NarrowSteps {
 // The score of every node, in the order of the walk: the sum over classes of gains[size] * (base - cost), where sizes
 // beyond the last entry gain `slope` each; with `best_value`, classes that differ only in their last `target` bits
 // count once, with the largest gain among them.
-SHOAL_API void shoal_score(int64_t rows, int32_t number, int32_t target, int32_t best_value, int64_t entries,
+SHOAL_API void shoal_score(int64_t rows, int64_t number, int64_t target, int64_t best_value, int64_t entries,
                            double slope, double base, const uint64_t *keys, const int64_t *counts, const double *costs,
                            const int32_t *steps, const int32_t *shifts, const int32_t *bits, const int64_t *lengths,
                            const int32_t *maps, const double *changes, const double *gains, double *scores) {

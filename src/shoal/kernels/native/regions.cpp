@@ -24,12 +24,12 @@ size_t find(const uint64_t *keys, size_t number, size_t near, uint64_t key) {
 
 // Find the regions of at least `smallest` records, node by node in the order of the walk, ascending inside a node;
 // offsets[node] is the number of regions before the node. The size of a region is the largest number of its records
-// with one value of the last `target` bits. Return what `shoal_take_regions` takes, or null for want of memory.
-SHOAL_API void *shoal_large_regions(int64_t rows, int32_t number, int32_t target, int64_t smallest,
-                                    const uint64_t *keys, const int64_t *counts, const double *costs,
-                                    const int32_t *steps, const int32_t *shifts, const int32_t *bits,
-                                    const int64_t *lengths, const int32_t *maps, const double *changes,
-                                    int64_t *offsets) try {
+// with one value of the last `target` bits. Return what `shoal_take_regions` takes, or 0 for want of memory.
+SHOAL_API int64_t shoal_large_regions(int64_t rows, int64_t number, int64_t target, int64_t smallest,
+                                      const uint64_t *keys, const int64_t *counts, const double *costs,
+                                      const int32_t *steps, const int32_t *shifts, const int32_t *bits,
+                                      const int64_t *lengths, const int32_t *maps, const double *changes,
+                                      int64_t *offsets) try {
     auto regions = std::make_unique<std::vector<Row>>();
     shoal::Walk walk(attributes_of(number, steps, shifts, bits, lengths, maps, changes));
     walk.run(
@@ -44,20 +44,20 @@ SHOAL_API void *shoal_large_regions(int64_t rows, int32_t number, int32_t target
             }
         });
     *offsets = static_cast<int64_t>(regions->size());
-    return regions.release();
+    return reinterpret_cast<int64_t>(regions.release());
 } catch (const std::bad_alloc &) {
-    return nullptr;
+    return 0;
 }
 
 // Write the regions that `shoal_large_regions` found, and forget them.
-SHOAL_API void shoal_take_regions(void *found, uint64_t *keys, int64_t *sizes, double *costs) {
-    const std::unique_ptr<std::vector<Row>> regions(static_cast<std::vector<Row> *>(found));
+SHOAL_API void shoal_take_regions(int64_t found, uint64_t *keys, int64_t *sizes, double *costs) {
+    const std::unique_ptr<std::vector<Row>> regions(reinterpret_cast<std::vector<Row> *>(found));
     for (const Row &region : *regions) *keys++ = region.key, *sizes++ = region.count, *costs++ = region.cost;
 }
 
 // Write, for every region, the logarithm of the weight of all trees that specialise it, as an integer number of units:
 // log(1/2 exp(stops) + 1/(2a) sum over the a attributes that can be specialised of exp(sum of weights of the children)).
-SHOAL_API void shoal_weigh_trees(int32_t number, double unit, const int32_t *steps, const int32_t *shifts,
+SHOAL_API void shoal_weigh_trees(int64_t number, double unit, const int32_t *steps, const int32_t *shifts,
                                  const int32_t *bits, const int64_t *lengths, const int32_t *maps,
                                  const double *changes, const int64_t *offsets, const uint64_t *keys,
                                  const int64_t *stops, int64_t *weights) {

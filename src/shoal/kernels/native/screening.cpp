@@ -84,7 +84,7 @@ class Runs {
 // that was found; write their numbers in the walk and a lower bound on their values. A class is suppressed if it is
 // smaller than `smallest`, or if the proportions of the values of the sensitive attribute, the last `target` bits, are
 // not as asked for, in one of the `orders`.
-SHOAL_API int64_t shoal_screen_runs(int64_t rows, int32_t number, int32_t target, int32_t orders, int64_t smallest,
+SHOAL_API int64_t shoal_screen_runs(int64_t rows, int64_t number, int64_t target, int64_t orders, int64_t smallest,
                                       int64_t allowed, double loss, double scale, double best, const int32_t *stages,
                                       const double *asked, const int64_t *fractions, const uint64_t *keys, const int64_t *counts,
                                       const double *costs, const int32_t *steps, const int32_t *shifts,

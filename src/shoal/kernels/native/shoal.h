@@ -1,4 +1,5 @@
-// What every kernel file shares. Functions are plain C so that ctypes can call them without a binding layer.
+// What every kernel file shares. Functions are plain C so that ctypes can call them without a binding layer;
+// their whole numbers have 64 bits, those that they return, too.
 #pragma once
 #include <cstdint>
 #if defined(_WIN32)

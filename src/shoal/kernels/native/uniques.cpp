@@ -102,20 +102,20 @@ class Walk {
 } // namespace
 
 // Find all minimal sets of at most `largest` columns on which a record is unique. Codes stand column by column, below
-// sizes[column]; a negative one is a missing value. Return what `shoal_take_unique_sets` takes, or null for want of
+// sizes[column]; a negative one is a missing value. Return what `shoal_take_unique_sets` takes, or 0 for want of
 // memory.
-SHOAL_API void *shoal_unique_sets(int64_t records, int32_t columns, int32_t largest, const int32_t *codes,
-                                  const int32_t *sizes, int64_t *number) try {
+SHOAL_API int64_t shoal_unique_sets(int64_t records, int64_t columns, int64_t largest, const int32_t *codes,
+                                    const int32_t *sizes, int64_t *number) try {
     Walk walk(records, columns, largest, codes, sizes);
     auto found = std::make_unique<std::vector<Found>>(std::move(walk.found));
     *number = static_cast<int64_t>(found->size());
-    return found.release();
+    return reinterpret_cast<int64_t>(found.release());
 } catch (const std::bad_alloc &) {
-    return nullptr;
+    return 0;
 }
 
 // Write the records and sets that `shoal_unique_sets` found, and forget them.
-SHOAL_API void shoal_take_unique_sets(void *taken, int64_t *rows, uint64_t *sets) {
-    const std::unique_ptr<std::vector<Found>> found(static_cast<std::vector<Found> *>(taken));
+SHOAL_API void shoal_take_unique_sets(int64_t taken, int64_t *rows, uint64_t *sets) {
+    const std::unique_ptr<std::vector<Found>> found(reinterpret_cast<std::vector<Found> *>(taken));
     for (const Found &each : *found) *rows++ = each.row, *sets++ = each.set;
 }

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 
 from shoal.errors import ParameterError
 from shoal.kernels import Floats, Integers, Mask
-from shoal.kernels.exchange import exchange as exchange_kernel
-from shoal.kernels.mdav import mdav as mdav_kernel
+from shoal.kernels.clusters import exchange as exchange_kernel
+from shoal.kernels.clusters import mdav as mdav_kernel
 from shoal.kernels.nearest import nearest, threads
 from shoal.methods.classes._partition import Partition, cluster_means, require_size
 from shoal.methods.classes._space import as_points

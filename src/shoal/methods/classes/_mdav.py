@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import ParameterError
-from shoal.kernels.mdav import mdav as mdav_kernel
-from shoal.kernels.mdav import vmdav as vmdav_kernel
+from shoal.kernels.clusters import mdav as mdav_kernel
+from shoal.kernels.clusters import vmdav as vmdav_kernel
 from shoal.methods.classes._partition import Partition, require_size
 from shoal.methods.classes._space import Space, as_points
 

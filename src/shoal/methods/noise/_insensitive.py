@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
-from shoal.kernels.orders import in_turns
+from shoal.kernels.clusters import in_turns
 from shoal.methods.classes import Partition, require_size
 from shoal.methods.noise._records import Records
 

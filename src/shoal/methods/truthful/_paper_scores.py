@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.kernels import Floats, Integers
-from shoal.kernels.regions import large_regions
+from shoal.kernels.walk import large_regions
 from shoal.methods.recode import Node
 from shoal.methods.truthful._scores import Score, Setting, no_costs
 from shoal.tables import tally

@@ -57,8 +57,7 @@ import numpy.typing as npt
 
 from shoal.errors import DataError, ParameterError
 from shoal.kernels import Integers
-from shoal.kernels.regions import LargeRegions, large_regions, weigh_trees
-from shoal.kernels.walk import BoxAttribute
+from shoal.kernels.walk import BoxAttribute, LargeRegions, large_regions, weigh_trees
 from shoal.mechanisms import ExponentialMechanism, RandomSource
 from shoal.methods.truthful._scores import ExpectedScore
 from shoal.methods.truthful._survival import SCALE, Survival

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from reference import microaggregation as reference
-from shoal.kernels import mdav as kernel
-from shoal.kernels._library import library
+from shoal.kernels import clusters as kernel
+from shoal.kernels import library
+from shoal.kernels.nearest import nearest
 
 needs_native = pytest.mark.skipif(library() is None, reason="the C++ kernels were not built")
 
@@ -86,3 +87,54 @@ def test_an_outlier_does_not_spoil_the_centroid_of_the_others(run) -> None:
     assert set(labels[-3:]) == {0}
     # Two clusters are made at a time, so the reference must see the outliers too.
     assert labels.tolist() == reference.mdav(data.tolist(), 3)
+
+
+def case(n: int, m: int, k: int, *, ties: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(n)
+    points = rng.integers(0, 5, (n, m)).astype(float) if ties else rng.normal(size=(n, m))
+    labels = kernel.mdav(points, k)
+    sizes = np.bincount(labels)
+    means = np.stack([np.bincount(labels, column) for column in points.T], axis=1) / sizes[:, None]
+    return points, labels, means, nearest(means, means, 5)[0]
+
+
+def error(points: np.ndarray, labels: np.ndarray) -> float:
+    return sum(np.square(points[labels == c] - points[labels == c].mean(axis=0)).sum() for c in range(labels.max() + 1))
+
+
+@needs_native
+@pytest.mark.parametrize("ties", [True, False])
+@pytest.mark.parametrize(("n", "m", "k"), [(20, 2, 3), (400, 3, 4), (300, 6, 7)])
+def test_both_kernels_make_the_same_exchanges(n: int, m: int, k: int, *, ties: bool) -> None:
+    arguments = case(n, m, k, ties=ties)
+    assert kernel.exchange(*arguments).tolist() == kernel.exchange_numpy(*arguments).tolist()
+
+
+@pytest.mark.parametrize("run", [kernel.exchange, kernel.exchange_numpy])
+def test_exchanges_keep_the_sizes_and_lower_the_error(run) -> None:
+    points, labels, means, near = case(400, 3, 4, ties=False)
+    after = run(points, labels, means, near)
+    assert np.bincount(after).tolist() == np.bincount(labels).tolist()
+    assert error(points, after) < error(points, labels)
+
+
+@pytest.mark.parametrize("run", [kernel.exchange, kernel.exchange_numpy])
+def test_nothing_is_exchanged_without_neighbours(run) -> None:
+    points, labels, means, near = case(30, 2, 3, ties=False)
+    assert run(points, labels, means, np.full_like(near, -1)).tolist() == labels.tolist()
+
+
+@pytest.mark.parametrize("run", [kernel.in_turns, kernel.in_turns_numpy])
+def test_clusters_come_from_the_orders_in_turns(run) -> None:
+    orders = np.array([[0, 1, 2, 3, 4], [4, 3, 2, 1, 0]], np.int32)
+    assert run(orders, 1).tolist() == [0, 2, 4, 3, 1]
+    assert run(orders, 2).tolist() == [0, 0, 1, 1, 1]
+    assert run(orders, 5).tolist() == [0] * 5
+
+
+@needs_native
+@pytest.mark.parametrize(("n", "count", "k"), [(1, 1, 1), (100, 3, 7), (1000, 16, 3), (50, 2, 40)])
+def test_both_kernels_take_the_same_turns(n: int, count: int, k: int) -> None:
+    rng = np.random.default_rng(n)
+    orders = np.array([rng.permutation(n) for _ in range(count)], np.int32)
+    assert kernel.in_turns(orders, k).tolist() == kernel.in_turns_numpy(orders, k).tolist()
