@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reference.examples import examples
 from reference.mechanisms import exponential
 from shoal.mechanisms import SeededSource, binomial
-from shoal.mechanisms._weights import TABLE_BITS, Weights
+from shoal.mechanisms._selection import TABLE_BITS, Weights
 
 QUICK = examples(200)
 floats = st.floats(-1e6, 1e6)

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from flint import ctx
+import numpy as np
+from flint import arb, ctx
 
 from shoal.mechanisms import Refinement
 from shoal.mechanisms._refinement import _Refined
@@ -36,12 +37,18 @@ def algorithm_5_1(masses: Sequence[float], distances: Sequence[float], up: float
 def exact_probabilities(mechanism: Refinement, position: int) -> list[Any]:
     """Return balls around the true probabilities that the sampler has."""
     with ctx.workprec(BITS):
-        return list(_Refined(mechanism, position).probabilities())
+        refined, nothing = _Refined(mechanism, position), arb(0)
+        weight_of_rank = np.diff(refined.ends, prepend=0)
+        found, gained = [nothing] * len(mechanism.prior.weights), nothing
+        for place, rank, weight in zip(refined.order, refined.ranks.tolist(), refined.weights.tolist(), strict=True):
+            mass = refined._rank_mass(rank) * weight / int(weight_of_rank[rank]) if weight else nothing
+            moved = mass * refined._moved(rank) if mechanism.delta and weight else nothing
+            found[place], gained = mass - moved, gained + moved
+        found[position] += gained
+        return found
 
 
 def prior_probabilities(mechanism: Refinement) -> list[Any]:
-    from flint import arb
-
     with ctx.workprec(BITS):
         total = sum(mechanism.prior.weights)
         return [arb(weight) / total for weight in mechanism.prior.weights]

@@ -55,20 +55,16 @@ def binomial(counts: ArrayLike, beta: Number, *, source: RandomSource = SYSTEM) 
         return trials.copy()
     successes = np.zeros_like(trials)
     open_at, undecided = _narrow(np.arange(trials.size), trials)
-    for bit in _bits_up_to_last_one(int(steps)):
+    # nothing can succeed at the zeros at the end
+    for bit in f"{int(steps):0{RATE_BITS}b}".rstrip("0"):
         ones = _ones_among(undecided, source)
-        if bit:
+        if bit == "1":
             successes[open_at] += undecided - ones
             undecided = ones
         else:
             undecided = undecided - ones
         open_at, undecided = _narrow(open_at, undecided)
     return successes
-
-
-def _bits_up_to_last_one(steps: int) -> list[int]:
-    """Return the 64 bits from the top, without the zeros at the end: nothing can succeed there."""
-    return [int(bit) for bit in f"{steps:0{RATE_BITS}b}".rstrip("0")]
 
 
 def _narrow(open_at: NDArray[np.intp], undecided: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.int64]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
@@ -71,7 +72,6 @@ class SystemSource(RandomSource):
     _buffer_size = 4096
 
     def from_system(self) -> bool:
-        """Whether another library may draw in this source's place: it uses the same generator."""
         return True
 
     def __init__(self) -> None:
@@ -111,7 +111,6 @@ class SeededSource(RandomSource):
         self._generator = np.random.default_rng(seed)
 
     def random_bytes(self, size: int) -> bytes:
-        """Return ``size`` pseudo-random bytes."""
         return self._generator.bytes(size)
 
 
@@ -148,7 +147,7 @@ class PaidSource(RandomSource):
                 self.paid = True
 
     def from_system(self) -> bool:
-        """Whether another library may draw in this source's place; it is paid for, then."""
+        # what another library draws is paid for, too
         self.settle()
         return self._source.from_system()
 
@@ -159,8 +158,6 @@ class PaidSource(RandomSource):
 
 def _forget_after_fork(source: SystemSource) -> None:
     """Empty the buffer in every child; a weak reference lets sources be collected."""
-    import weakref
-
     reference = weakref.ref(source)
 
     def forget() -> None:

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from shoal.errors import ParameterError
 from shoal.exact import Number, ball, positive, precisions, rational, working_precision
 from shoal.mechanisms._coins import WeightedChoice, bernoulli_real
-from shoal.mechanisms._distances import AbsoluteDistance, Distance, NominalDistance
 from shoal.mechanisms._mechanism import Neighbours
-from shoal.mechanisms._priors import CategoricalPrior, Prior, as_array
+from shoal.mechanisms._priors import AbsoluteDistance, CategoricalPrior, Distance, NominalDistance, Prior, as_array
 from shoal.mechanisms._random import SYSTEM, RandomSource
 
 QueryKind = Literal["individual", "statistical"]
@@ -195,7 +194,7 @@ class _Refined:
         np.add.at(by_rank, self.ranks, self.weights)
         self.ends = np.cumsum(by_rank)
         # U'_u is all ranks whose balls stay within p_u; the next rank is the shell
-        self.shell = int(np.searchsorted(self.ends, _threshold(mechanism, self.total), side="right"))
+        self.shell = int(np.searchsorted(self.ends, _threshold(*mechanism.exponents, self.total), side="right"))
 
     def draw(self, source: RandomSource) -> int:
         """Return a position of the prior: a region by its refined mass, a value in it by the prior, then the move."""
@@ -207,19 +206,6 @@ class _Refined:
         if self.mechanism.delta and bernoulli_real(lambda: self._moved(rank), source=source):
             return self.position
         return int(self.order[found])
-
-    def probabilities(self) -> NDArray[Any]:
-        """Return balls around the probabilities of all values, in the order of the prior."""
-        by_rank = [self._rank_mass(rank) for rank in range(self.ends.size)]
-        weight_of_rank = np.diff(self.ends, prepend=0)
-        found = np.empty(self.order.size, dtype=object)
-        gained = ball(Fraction(0))
-        for place, rank, weight in zip(self.order, self.ranks, self.weights, strict=True):
-            mass = by_rank[rank] * int(weight) / int(weight_of_rank[rank]) if weight else ball(Fraction(0))
-            moved = mass * self._moved(int(rank)) if self.mechanism.delta and weight else ball(Fraction(0))
-            found[place], gained = mass - moved, gained + moved
-        found[self.position] += gained
-        return found
 
     def _before(self, rank: int) -> int:
         return int(self.ends[rank - 1]) if rank else 0
@@ -263,7 +249,7 @@ def _draw(weights: NDArray[np.int64], source: RandomSource) -> int:
 
 
 @lru_cache(maxsize=256)
-def _threshold_of(up: Fraction, down: Fraction, total: int) -> int:
+def _threshold(up: Fraction, down: Fraction, total: int) -> int:
     """Return floor(p_u total); where that cannot be decided both neighbours give the same distribution."""
     for bits in precisions():
         with working_precision(bits):
@@ -273,7 +259,3 @@ def _threshold_of(up: Fraction, down: Fraction, total: int) -> int:
         if found is not None:
             return int(found)
     return int(mass.mid().floor().unique_fmpz())
-
-
-def _threshold(mechanism: Refinement, total: int) -> int:
-    return _threshold_of(*mechanism.exponents, total)

@@ -22,7 +22,7 @@ from itertools import pairwise
 
 from shoal.exact import STARTING_BITS, ball, working_precision
 from shoal.mechanisms._coins import WeightedChoice, geometric
-from shoal.mechanisms._random import SYSTEM, RandomSource
+from shoal.mechanisms._random import RandomSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,16 @@ class Rings:
         """The number n of dimensions."""
         return len(self.sides)
 
-    def draw_box(self, *, source: RandomSource = SYSTEM) -> int:
-        """Draw i with probability exactly proportional to b^i V_i.
+    def draw(self, source: RandomSource) -> list[int]:
+        """Draw a point of a grid whose boxes have whole sides: a box, then a uniform point in it.
 
-        k with probability proportional to w_k x^k, then i from C(i, k) b^i: k plus k + 1 independent geometric draws.
+        Box i has a probability exactly proportional to b^i V_i: k with probability proportional to w_k x^k, then i from
+        C(i, k) b^i, which is k plus k + 1 independent geometric draws.
         """
         k = _choice(self).draw(source=source)
-        return k + sum(geometric(self.epsilon, source=source) for _ in range(k + 1))
+        box = k + sum(geometric(self.epsilon, source=source) for _ in range(k + 1))
+        sides = [int(a + c * box) for a, c in zip(self.sides, self.growths, strict=True)]
+        return [source.below(side) - side // 2 for side in sides]
 
     def volume(self, i: Fraction | int) -> Fraction:
         """Return the volume of box i; i need not be whole."""

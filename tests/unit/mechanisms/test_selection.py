@@ -11,7 +11,7 @@ import pytest
 from shoal.errors import ParameterError
 from shoal.exact import fraction, working_precision
 from shoal.mechanisms import ExponentialMechanism, PermuteAndFlip, SeededSource, Selection
-from shoal.mechanisms._weights import Weights
+from shoal.mechanisms._selection import Weights
 
 BOTH = pytest.mark.parametrize("mechanism", [ExponentialMechanism, PermuteAndFlip])
 

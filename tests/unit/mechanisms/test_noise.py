@@ -1,3 +1,5 @@
+"""Laplace and discrete Gaussian noise: their distributions, from their definitions."""
+
 from __future__ import annotations
 
 import math
@@ -5,13 +7,15 @@ import subprocess
 import sys
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from reference.noise import QuickSource, discrete_laplace
 from shoal.errors import MissingExtraError, ParameterError
-from shoal.mechanisms import Laplace
+from shoal.mechanisms import Laplace, SeededSource, discrete_gaussians
 
 
 @given(
@@ -27,7 +31,7 @@ def test_the_scale_never_spends_more_than_epsilon(sensitivity: Fraction, epsilon
 
 
 def test_opendp_agrees_on_the_privacy_of_its_mechanism() -> None:
-    from shoal.mechanisms._laplace import _opendp
+    from shoal.mechanisms._noise import _opendp
 
     mechanism = Laplace(sensitivity=3, epsilon="0.7")
     theirs = _opendp(mechanism.scale).map(3)
@@ -88,7 +92,7 @@ def test_values_that_no_64_bit_integer_holds_are_refused() -> None:
 
 
 def test_without_opendp_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from shoal.mechanisms._laplace import _opendp
+    from shoal.mechanisms._noise import _opendp
 
     _opendp.cache_clear()
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
@@ -109,3 +113,36 @@ def test_several_numbers_off_the_grid_are_refused_because_each_rounding_adds_a_s
     with pytest.raises(ParameterError, match="multiples"):
         mechanism.release_all(["0.5", "0.5"])
     assert isinstance(mechanism.release("0.5"), int)
+
+
+def _chi_square(found: np.ndarray, variance: float) -> float:
+    reach = 6 * int(math.sqrt(variance) + 1)
+    weights = np.array([math.exp(-i * i / (2 * variance)) for i in range(-reach, reach + 1)])
+    expected = len(found) * weights / weights.sum()
+    seen = np.bincount(np.clip(found, -reach, reach) + reach, minlength=2 * reach + 1)
+    large = expected >= 5
+    observed, wanted = np.append(seen[large], seen[~large].sum()), np.append(expected[large], expected[~large].sum())
+    return float(stats.chisquare(observed, wanted * observed.sum() / wanted.sum()).pvalue)
+
+
+@pytest.mark.parametrize("variance", ["1/3", "1", "30", "2000"])
+def test_the_distribution_is_the_defined_one_and_no_other(variance: str) -> None:
+    found = discrete_gaussians(variance, 100_000, source=SeededSource(7))
+    exact = float(Fraction(variance))
+    assert _chi_square(found, exact) > 1e-6
+    assert _chi_square(found, exact * 0.81) < 1e-6
+    assert _chi_square(found, exact * 1.21) < 1e-6
+
+
+def test_coins_that_floating_point_cannot_decide_are_decided_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
+    import shoal.mechanisms._noise as module
+
+    monkeypatch.setattr(module, "_SURE", 2.0)
+    found = discrete_gaussians(4, 3000, source=SeededSource(3))
+    assert _chi_square(found, 4.0) > 1e-6
+
+
+@pytest.mark.parametrize("variance", [0, -1])
+def test_a_variance_that_is_none_is_refused(variance: int) -> None:
+    with pytest.raises(ParameterError, match="variance"):
+        discrete_gaussians(variance, 1)
