@@ -22,7 +22,7 @@ from shoal import release
 from shoal.errors import ShoalError
 from shoal.methods.classes import _bucketize, _by_block, _microaggregation, _t_microaggregate
 from shoal.schema import Attribute, Groups, Kind, Role, Schema
-from shoal.tables import _columns, _encode, _sites, _spread
+from shoal.tables import _columns, _encode, _sites, _values
 from shoal.tables._spark import SparkEngine
 
 ROWS = 40_000
@@ -32,7 +32,7 @@ PHASES = ("encode", "sort", "write", "copy", "figures", "verify", "persons", "bl
 
 def main(folder: Path) -> None:
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    _spread.FETCHED = 1_000
+    _values.FETCHED = 1_000
     session = _session(folder)
     try:
         told = _released(session, folder)

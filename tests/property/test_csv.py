@@ -17,8 +17,8 @@ from shoal.errors import DataError, ShoalError
 from shoal.tables import read
 from shoal.tables.formats import _csv as module
 from shoal.tables.formats import _utf8
+from shoal.tables.formats._cells import header_of
 from shoal.tables.formats._csv import open_csv
-from shoal.tables.formats._header import header_of
 from shoal.tables.formats._utf8 import WrongEncoding
 
 NAMES = st.lists(

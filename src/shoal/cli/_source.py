@@ -141,7 +141,7 @@ def decided(schema: Schema, source: str, undecided: str | None) -> Schema:
 
 def default_schema(source: str) -> Path:
     """Return where the schema of a source is looked for and drafted to."""
-    from shoal.tables.formats import base_name, elsewhere
+    from shoal.tables import base_name, elsewhere
 
     if source == "-" or ("://" in source and not elsewhere(source)):
         return Path("table.schema.toml")

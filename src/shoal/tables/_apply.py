@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import ParameterError, Problems
+from shoal.kernels import Codes, Integers
 from shoal.tables._classes import Dictionary, Encoded, Recoding
-from shoal.tables._columns import Packing
+from shoal.tables._columns import Packing, TupleColumn, Words
 from shoal.tables._engine import key, quiet, sorted_by_values
 from shoal.tables._keyed import pseudonyms
 from shoal.tables._repeated import COPIES, repeated
@@ -23,8 +23,6 @@ from shoal.tables._table import Table
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-
-Codes = npt.NDArray[np.int64]
 
 #: A released column with at most this many distinct values travels through the sort as a few bits.
 FEW = 1000
@@ -132,8 +130,7 @@ def _counted(rows: ir.Table) -> ir.Table:
 
 
 def _unpacked(table: Table, ordered: ir.Table, packing: Packing, position: int, column: ReleasedColumn) -> Any:
-    word = ordered[f"word{packing.words[position]}"]
-    code = (word >> packing.shifts[position]) & ((1 << packing.bits[position]) - 1)
+    code = packing.code(position, ordered[f"word{packing.words[position]}"])
     return table.engine.labelled(code, column.labels)
 
 
@@ -145,9 +142,9 @@ class ReleasedColumn:
     #: The released values in ascending order, the missing one last.
     labels: pa.Array
     #: The label of every distinct value (-1: no kept record has it), where the value alone decides; else None.
-    of_value: Codes | None
+    of_value: Integers | None
     #: The label of every kept tuple, where the whole tuple decides; else None.
-    of_tuple: Codes | None
+    of_tuple: Integers | None
 
     @property
     def few(self) -> bool:
@@ -164,7 +161,7 @@ class Lookup:
     released: dict[int, ReleasedColumn]
     #: Positions of the kept tuples, one for each combination of quasi-identifiers; None where none is suppressed and no
     #: column depends on the whole tuple.
-    tuples: Codes | None
+    tuples: Integers | None
 
     @classmethod
     def of(cls, encoded: Encoded, recoding: Recoding) -> Lookup:
@@ -216,21 +213,16 @@ class Lookup:
 
     def words(self, records: ir.Table) -> tuple[Packing, dict[str, Any]]:
         """Return the few-valued released columns as packed words ``word{i}``, and how they are packed."""
-        few = self.few
-        packing = Packing.of([len(self.released[j].labels) for j in few])
-        words: dict[str, Any] = {}
-        for position, j in enumerate(few):
-            name = f"word{packing.words[position]}"
-            part = records[f"part{j}"]
-            words[name] = words[name] + part if name in words else part
-        return packing, words
+        packing = Packing.of([len(self.released[j].labels) for j in self.few])
+        words = packing.added([records[f"part{j}"] for j in self.few])
+        return packing, {f"word{i}": word for i, word in enumerate(words)}
 
     @property
     def few(self) -> list[int]:
         """The columns that travel as bits."""
         return [j for j, column in self.released.items() if column.few]
 
-    def _columns(self, j: int, column: ReleasedColumn, codes: Codes) -> Iterator[tuple[str, pa.Array]]:
+    def _columns(self, j: int, column: ReleasedColumn, codes: Integers) -> Iterator[tuple[str, pa.Array]]:
         unused = codes < 0
         if column.few:
             position = self.few.index(j)
@@ -240,23 +232,17 @@ class Lookup:
             yield f"label{j}", column.labels.take(pa.array(np.where(unused, 0, codes)))
             yield f"part{j}", pa.array(codes, mask=unused)
 
-    def _join_tuples(self, table: Table, records: ir.Table, packing: Packing, tuples: Codes) -> ir.Table:
-        frequencies = self.encoded.frequencies
-        numbers = range(len(frequencies.hierarchies))
-        words = packing.pack([frequencies.codes[tuples, j] for j in numbers])
-        known: dict[str, Any] = {f"tuple{i}": pa.array(word) for i, word in enumerate(words)}
+    def _join_tuples(self, table: Table, records: ir.Table, packing: Packing, tuples: Integers) -> ir.Table:
+        codes = self.encoded.frequencies.codes[tuples]
+        known: dict[str, Any] = {}
         for j, column in self.released.items():
             if column.of_tuple is not None:
                 known |= dict(self._columns(j, column, column.of_tuple))
-        staged = table.engine.stage(pa.table(known))
-        same = []
-        for i in range(packing.number):
-            leaves = [records[f"leaf{j}"] for j in numbers if packing.words[j] == i]
-            same.append(sum(leaves[1:], start=leaves[0]) == staged[f"tuple{i}"])
-        return records.inner_join(staged, same)
+        parts = [records[f"leaf{j}"] for j in range(codes.shape[1])]
+        return with_tuples(table, records, packing, parts, codes, **known)
 
 
-def _generalized(encoded: Encoded, recoding: Recoding, j: int, tuples: Codes) -> ReleasedColumn:
+def _generalized(encoded: Encoded, recoding: Recoding, j: int, tuples: Integers) -> ReleasedColumn:
     hierarchy, dictionary = encoded.frequencies.hierarchies[j], encoded.dictionaries[j]
     written = pa.array(recoding.labels[j], pa.string())
     labels, ranks = _ranked(written)
@@ -274,7 +260,7 @@ def _unchanged(dictionary: Dictionary) -> ReleasedColumn:
     return ReleasedColumn(name=dictionary.name, labels=labels, of_value=ranks, of_tuple=None)
 
 
-def _ranked(labels: pa.Array) -> tuple[pa.Array, Codes]:
+def _ranked(labels: pa.Array) -> tuple[pa.Array, Integers]:
     """Return the distinct labels in ascending order, null last, and where each of ``labels`` is among them."""
     distinct = pc.unique(labels)
     distinct = distinct.take(pc.sort_indices(distinct))
@@ -301,6 +287,29 @@ def all_looked_up(table: Table, columns: Mapping[str, dict[str, Any]]) -> ir.Tab
     for name, rows in joined.items():
         records = look_up(table, records, name, rows)
     return records
+
+
+def with_parts(table: Table, columns: Sequence[TupleColumn], parts: Sequence[Words]) -> ir.Table:
+    """Return the records with what their values add to words, ``part0``, ``part1``, ..., given that of every value."""
+    known: dict[str, dict[str, Any]] = {
+        column.name: {f"value{i}": column.values, f"part{i}": pa.array(part)}
+        for i, (column, part) in enumerate(zip(columns, parts, strict=True))
+    }
+    return all_looked_up(table, known)
+
+
+def with_tuples(
+    table: Table, records: ir.Table, packing: Packing, parts: Sequence[Any], rows: Codes, **beside: pa.Array
+) -> ir.Table:
+    """Return the records with what stands beside their tuples, given the ``parts`` of the tuple of a record.
+
+    ``rows`` are the codes of the tuples; records of other tuples are left out.
+    """
+    words = packing.pack([rows[:, j] for j in range(rows.shape[1])])
+    known = {f"tuple{i}": pa.array(word) for i, word in enumerate(words)}
+    staged = table.engine.stage(pa.table(known | beside))
+    same = [word == staged[name] for word, name in zip(packing.added(parts), known, strict=True)]
+    return records.inner_join(staged, same)
 
 
 def _translated(table: Table, name: str, known: dict[str, Any]) -> dict[str, Any] | None:

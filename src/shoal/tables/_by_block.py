@@ -16,13 +16,12 @@ from shoal.schema import Kind, Schema
 from shoal.tables._apply import look_up
 from shoal.tables._classes import Classes, ClassHistogram, SensitiveAttribute
 from shoal.tables._columns import by_value, column_hierarchies, distinct_tuples, sensitive_codes
-from shoal.tables._counting import class_sizes
-from shoal.tables._crowds import CrowdCounts, crowds
 from shoal.tables._engine import ROW, builtin, key, quiet, sorted_by_values
 from shoal.tables._keyed import check_identifiers, pseudonyms
-from shoal.tables._profiles import gathered, kinds
+from shoal.tables._people import CrowdCounts, crowds, gathered, kinds
 from shoal.tables._spark import SparkEngine
 from shoal.tables._table import Table, numbered
+from shoal.tables._values import class_sizes
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

@@ -14,11 +14,11 @@ from shoal.errors import Exhausted
 from shoal.hierarchies import Hierarchy, leaf_codes
 from shoal.tables._classes import Dictionary, Frequencies, SensitiveAttribute
 from shoal.tables._columns import _column, check_columns, column_hierarchies, schema_of, sensitive_codes
+from shoal.tables._encode import tuples_that_fit
 from shoal.tables._engine import OURS, ROW, quiet, sorted_by_values
 from shoal.tables._engine import key as comparable
 from shoal.tables._holders import Holders
 from shoal.tables._keyed import check_identifiers, pseudonyms
-from shoal.tables._packed import tuples_that_fit
 from shoal.tables._people import household_of, person_of
 from shoal.tables._spark import SparkEngine
 from shoal.tables._table import Table, numbered

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +20,7 @@ from shoal.schema import Attribute, Kind, Schema
 from shoal.schema.rules import text
 from shoal.tables._classes import SensitiveAttribute
 from shoal.tables._engine import key, quiet
+from shoal.tables._holders import tallied
 from shoal.tables._table import Table
 
 Words = npt.NDArray[np.int64]
@@ -64,7 +68,7 @@ def _tuple_column(name: str, values: pa.ChunkedArray, counts: Counts) -> TupleCo
         own, places = places[: len(chunk.dictionary)], places[len(chunk.dictionary) :]
         indices[start : start + len(chunk)] = own[chunk.indices.to_numpy()]
         start += len(chunk)
-    records = np.bincount(indices, weights=counts, minlength=len(distinct)).astype(np.int64)
+    records = tallied(indices, counts, len(distinct))
     return TupleColumn(name=name, values=distinct, indices=indices, counts=records)
 
 
@@ -76,7 +80,7 @@ def _column(name: str, values: pa.ChunkedArray, counts: Counts) -> TupleColumn:
         encoded = pa.concat_arrays([chunk.cast(pa.large_string()) for chunk in encoded.chunks])
     encoded = pc.dictionary_encode(encoded, null_encoding="encode")
     indices = encoded.indices.to_numpy().astype(np.int32)
-    records = np.bincount(indices, weights=counts, minlength=len(encoded.dictionary)).astype(np.int64)
+    records = tallied(indices, counts, len(encoded.dictionary))
     return TupleColumn(name=name, values=encoded.dictionary, indices=indices, counts=records)
 
 
@@ -113,8 +117,7 @@ def _alike(parts: list[pa.Array]) -> list[pa.Array]:
 def _distinct(values: pa.Array, counts: Counts) -> tuple[pa.Array, Counts]:
     encoded = values.dictionary_encode()
     indices = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy()
-    total = np.bincount(indices, weights=counts, minlength=len(encoded.dictionary) + 1).astype(np.int64)
-    return encoded.dictionary, total[: len(encoded.dictionary)]
+    return encoded.dictionary, tallied(indices, counts, len(encoded.dictionary) + 1)[:-1]
 
 
 def leaves_of(column: TupleColumn, hierarchy: Hierarchy) -> tuple[Codes, int]:
@@ -189,6 +192,17 @@ class Packing:
         for column, codes in enumerate(columns):
             packed[self.words[column]] += self.part(column, codes)
         return packed
+
+    def added(self, parts: Sequence[Any]) -> list[Any]:
+        """Return the words, given what every column adds to its word, as expressions of an engine."""
+        of_words: list[list[Any]] = [[] for _ in range(self.number)]
+        for word, part in zip(self.words, parts, strict=True):
+            of_words[word].append(part)
+        return [reduce(add, own) for own in of_words]
+
+    def code(self, column: int, word: Any) -> Any:
+        """Return the codes of one column, given its word: an array, or an expression of an engine."""
+        return (word >> self.shifts[column]) & ((1 << self.bits[column]) - 1)
 
     def order(self, columns: Sequence[npt.NDArray[np.integer]]) -> tuple[Words, npt.NDArray[np.bool_]]:
         """Return the order that sorts the tuples, and where in it a new tuple starts."""

@@ -67,7 +67,6 @@ class DuckDBEngine:
 
     @property
     def name(self) -> str:
-        """The engine's name and version."""
         return f"DuckDB {self._backend.version}"
 
     @property
@@ -100,7 +99,6 @@ class DuckDBEngine:
 
     @_alone
     def stage(self, rows: pa.Table) -> ir.Table:
-        """Put a small table beside the data, to join with."""
         name = _fresh("map")
         self.connection.register(name, rows)
         return self.table(name)
@@ -121,13 +119,11 @@ class DuckDBEngine:
 
     @_alone
     def fetch(self, expression: ir.Table) -> pa.Table:
-        """Compute a (small) expression."""
         return self._interruptible(lambda: self.batches(expression).read_all())
 
     @_alone
     def fetch_encoded(self, expression: ir.Table) -> pa.Table:
-        """Compute an expression of many rows; texts come as dictionaries, one for each batch."""
-        return self._interruptible(lambda: _encoded(self.batches(expression)))
+        return self._interruptible(lambda: encoded_texts(self.batches(expression)))
 
     def batches(self, expression: ir.Table) -> pa.RecordBatchReader:
         """Compute an expression and hand its records out in batches; nothing else may run before the last one."""
@@ -137,11 +133,9 @@ class DuckDBEngine:
         return stream(1 << 17)
 
     def write_csv(self, expression: ir.Table, path: Path) -> None:
-        """Write one CSV file at ``path``."""
         self._copy(expression, path, "FORMAT csv, HEADER true")
 
     def write_parquet(self, expression: ir.Table, path: Path) -> None:
-        """Write one Parquet file at ``path``."""
         counted = counted_form(expression)
         if counted is None or not self._write_repeated(counted, path):
             self._copy(expression, path, "FORMAT parquet, COMPRESSION zstd")
@@ -183,14 +177,12 @@ class DuckDBEngine:
     # -- what Ibis does not say for all engines
 
     def keep(self, expression: ir.Table) -> ir.Table:
-        """Store the records of an expression."""
         name = _fresh("table")
         self._execute(f"CREATE TABLE {quoted(name)} AS {self._backend.compile(expression)}")
         return self.table(name)
 
     @_alone
     def forget(self, kept: ir.Table) -> None:
-        """Remove the records that :meth:`keep` stored."""
         self.connection.execute(f"DROP TABLE {quoted(kept.get_name())}")
 
     def numbered(self, expression: ir.Table) -> ir.Table:
@@ -202,11 +194,9 @@ class DuckDBEngine:
 
     @_alone
     def apart(self, expression: ir.Table) -> ir.Table:
-        """Return the same expression as a query of its own."""
         return self._backend.sql(self._backend.compile(expression), schema=expression.schema())
 
     def sha256(self, hexadecimal: ir.StringValue) -> ir.StringValue:
-        """Return the SHA-256 digest of bytes; both are written in hexadecimal."""
         return builtin("sha256", ("binary",), "string")(builtin("unhex", ("string",), "binary")(hexadecimal))
 
     @_alone
@@ -235,7 +225,6 @@ class DuckDBEngine:
 
     @_alone
     def labelled(self, code: ir.Value, labels: pa.Array) -> ir.Value:
-        """Return the label with the number ``code``, of a few."""
         name = _fresh("label")
         self.connection.execute(
             f"CREATE TEMP MACRO {name}(code) AS list_extract({_listed(labels)}::VARCHAR[], code::INTEGER + 1)"
@@ -270,10 +259,6 @@ def without_collations(expression: ir.Table) -> dict[str, ir.StringValue]:
     encode, decode = builtin("encode", ("string",), "binary"), builtin("decode", ("binary",), "string")
     names = [name for name, kind in expression.schema().items() if kind.is_string()]
     return {name: decode(encode(expression[name])) for name in names}
-
-
-def _encoded(reader: pa.RecordBatchReader) -> pa.Table:
-    return encoded_texts(reader, reader.schema)
 
 
 def _listed(values: pa.Array) -> str:

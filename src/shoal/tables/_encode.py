@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from shoal.errors import DataError, quoted
-from shoal.hierarchies import leaf_codes
+from shoal.hierarchies import Hierarchy, leaf_codes
 from shoal.kernels import Codes, Counts
 from shoal.schema import Schema
-from shoal.tables._classes import Dictionary, Encoded, Frequencies, Persons
+from shoal.tables._apply import all_looked_up, with_parts, with_tuples
+from shoal.tables._classes import Dictionary, Encoded, Finest, Frequencies, Persons
 from shoal.tables._columns import (
     Packing,
     TupleColumn,
@@ -24,12 +28,20 @@ from shoal.tables._columns import (
     schema_of,
     sensitive_codes,
 )
-from shoal.tables._holders import Holders
-from shoal.tables._packed import encode_packed, tuples_that_fit
-from shoal.tables._people import PersonKeys, household_of, people, person_of
-from shoal.tables._profiles import TupleFinder, profiled
+from shoal.tables._duckdb import memory_limit
+from shoal.tables._engine import fetched, figures, quiet
+from shoal.tables._holders import Holders, tallied
+from shoal.tables._people import PersonKeys, household_of, people, person_of, profiled
 from shoal.tables._spark import SparkEngine
 from shoal.tables._table import Table
+from shoal.tables._values import sizes_of
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+
+#: Bytes that a search holds for a tuple, and for each of its columns besides: measured, and rounded up.
+_TUPLE, _COLUMN = 96, 16
 
 
 def encode(
@@ -132,11 +144,13 @@ class _CountedTuples:
             return None, None
         rows, counts, places = merged
         if not self.keys:
+            packing = Packing.of([size for _, size in coded])
             codes = [by_value(column, own) for column, (own, _) in zip(self.columns, coded, strict=True)]
-            tuples = TupleFinder(
-                columns=self.columns, codes=codes, sizes=[size for _, size in coded], rows=rows, counts=counts
-            )
-            profiles = profiled(self.table, tuples, *self.whose)
+            with quiet(self.table.source.name):
+                records = with_parts(self.table, self.columns, [packing.part(i, own) for i, own in enumerate(codes)])
+                parts = [records[f"part{i}"] for i in range(len(codes))]
+                records = with_tuples(self.table, records, packing, parts, rows, place=pa.array(np.arange(len(rows))))
+            profiles = profiled(self.table, records, counts, *self.whose)
             return profiles.holders, profiles
         key, *homes = self.keys
         persons = key.indices.astype(np.int64)
@@ -197,3 +211,197 @@ def with_population(
         population=population[kept],
         residents=residents,
     )
+
+
+def tuples_that_fit(columns: int) -> int:
+    """Return how many distinct tuples of so many columns are searched: as many as the engine's memory would hold."""
+    return memory_limit() // (_TUPLE + _COLUMN * columns)
+
+
+def encode_packed(table: Table, names: tuple[str, ...], others: tuple[str, ...], most: int) -> Encoded:
+    """Count the distinct tuples of quasi-identifiers and sensitive columns, at most ``most`` of them.
+
+    The distinct values of every column are counted first, so that the engine groups the records by a word of bits in
+    place of their texts. Where the tuples are too many, values are replaced by those of the next level, one column
+    after the other, each time the column that saves most tuples for what it loses (:func:`_cheapest`). Counts at the
+    levels that are reached are exact.
+    """
+    schema = schema_of(table)
+    columns = [distinct_tuples(table, (name,))[0][0] for name in (*names, *others)]
+    hierarchies = column_hierarchies(schema, columns[: len(names)])
+    leaves = [leaf_codes(hierarchy, column.values) for hierarchy, column in zip(hierarchies, columns, strict=False)]
+    attributes, coded = sensitive_codes(schema, columns[len(names) :])
+    secrets = [by_value(column, codes) for column, (codes, _) in zip(columns[len(names) :], coded, strict=True)]
+    with quiet(table.source.name):
+        tuples = _Tuples.counted(table, hierarchies, columns, [*leaves, *secrets], [size for _, size in coded])
+        finest = None
+        if tuples.number > most:
+            finest = Finest(tuples=tuples.number, sizes=tuples.class_sizes())
+            # the records of every leaf
+            marginals = [
+                tallied(own, column.counts, hierarchy.size)
+                for hierarchy, own, column in zip(hierarchies, leaves, columns, strict=False)
+            ]
+            while tuples.number > most and not tuples.at_top:
+                tuples = tuples.raised(marginals, most)
+        frequencies = replace(tuples.frequencies(), sensitive=attributes)
+    dictionaries = tuple(
+        Dictionary(name=column.name, values=column.values, codes=hierarchy.codes[level][codes])
+        for column, hierarchy, level, codes in zip(columns, hierarchies, tuples.levels, leaves, strict=False)
+    )
+    return Encoded(frequencies=frequencies, dictionaries=dictionaries, finest=finest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Tuples:
+    """Distinct tuples that the engine holds: a word or more of leaf codes, one of sensitive codes, and the records.
+
+    A value above the leaves is the first leaf below it, so that words keep their layout.
+    """
+
+    table: Table
+    stored: ir.Table
+    number: int
+    hierarchies: tuple[Hierarchy, ...]
+    levels: tuple[int, ...]
+    packing: Packing
+    secrets: Packing
+
+    @classmethod
+    def counted(
+        cls,
+        table: Table,
+        hierarchies: tuple[Hierarchy, ...],
+        columns: Sequence[TupleColumn],
+        codes: Sequence[Codes],
+        sizes: Sequence[int],
+    ) -> _Tuples:
+        """Let the engine count the tuples, given the code of every distinct value."""
+        packing, secrets = Packing.of([hierarchy.size for hierarchy in hierarchies]), Packing.of(sizes)
+        places = [(packing, j) for j in range(len(hierarchies))] + [(secrets, j) for j in range(len(sizes))]
+        own = [layout.part(j, each) for (layout, j), each in zip(places, codes, strict=True)]
+        records = with_parts(table, columns, own)
+        parts = [records[f"part{i}"] for i in range(len(columns))]
+        words = {f"word{i}": word for i, word in enumerate(packing.added(parts[: len(hierarchies)]))}
+        words |= {f"secret{i}": word for i, word in enumerate(secrets.added(parts[len(hierarchies) :]))}
+        rows = records.select(**words)
+        return cls._of(
+            table,
+            rows.group_by(rows.columns).aggregate(records=rows.count()),
+            hierarchies=hierarchies,
+            levels=(0,) * len(hierarchies),
+            packing=packing,
+            secrets=secrets,
+        )
+
+    @classmethod
+    def _of(cls, table: Table, counted: ir.Table, **known: Any) -> _Tuples:
+        stored = table.engine.keep(counted)
+        number = int(figures(table, stored.aggregate(tuples=stored.count()))["tuples"])
+        return cls(table=table, stored=stored, number=number, **known)
+
+    @property
+    def words(self) -> list[str]:
+        """The columns that hold quasi-identifiers."""
+        return [f"word{i}" for i in range(self.packing.number)]
+
+    @property
+    def keys(self) -> list[str]:
+        """All columns but the number of records."""
+        return [*self.words, *(f"secret{i}" for i in range(self.secrets.number))]
+
+    @property
+    def at_top(self) -> bool:
+        """Whether no column has a level above its own."""
+        return all(level == hierarchy.height for level, hierarchy in zip(self.levels, self.hierarchies, strict=True))
+
+    def class_sizes(self) -> tuple[Counts, Counts]:
+        """Return the different sizes of the classes of the quasi-identifiers, and how many classes have each."""
+        return sizes_of(self.table, self.stored.group_by(self.words).aggregate(records=self.stored.records.sum()))
+
+    def raised(self, marginals: Sequence[Counts], most: int) -> _Tuples:
+        """Return the tuples with one column a level higher, so that they come down to ``most`` in the end."""
+        open_ = [j for j, hierarchy in enumerate(self.hierarchies) if self.levels[j] < hierarchy.height]
+        rows = self._steps(open_)
+        asked = {f"n{j}": _together(self._words(rows, j), self.keys).approx_nunique() for j in open_}
+        found = figures(self.table, rows.aggregate(**asked))
+        losses = {j: _added(self.hierarchies[j], self.levels[j], marginals[j]) for j in open_}
+        chosen = _cheapest(self.number, {j: int(found[f"n{j}"]) for j in open_}, losses, most)
+        rows = self._steps([chosen])
+        coarser = rows.select(**self._words(rows, chosen), records=rows.records)
+        made = self._of(
+            self.table,
+            coarser.group_by(self.keys).aggregate(records=coarser.records.sum()),
+            hierarchies=self.hierarchies,
+            levels=tuple(level + (j == chosen) for j, level in enumerate(self.levels)),
+            packing=self.packing,
+            secrets=self.secrets,
+        )
+        self.table.engine.forget(self.stored)
+        return made
+
+    def _steps(self, columns: Sequence[int]) -> ir.Table:
+        """Return the tuples with what raising each of some columns adds to its word."""
+        codes, known = {}, {}
+        for j in columns:
+            hierarchy, level = self.hierarchies[j], self.levels[j]
+            codes[f"code{j}"] = self.packing.code(j, self.stored[f"word{self.packing.words[j]}"])
+            leaves = np.arange(hierarchy.size)
+            parent = np.searchsorted(hierarchy.codes[level + 1], hierarchy.codes[level + 1])  # the first leaf below
+            step = self.packing.part(j, parent) - self.packing.part(j, leaves)
+            known[f"code{j}"] = {f"leaf{j}": pa.array(leaves), f"step{j}": pa.array(step)}
+        return all_looked_up(replace(self.table, expression=self.stored.mutate(**codes)), known)
+
+    def _words(self, rows: ir.Table, raised: int) -> dict[str, Any]:
+        """Return the keys of the tuples with one column raised."""
+        own = f"word{self.packing.words[raised]}"
+        return {name: rows[name] + rows[f"step{raised}"] if name == own else rows[name] for name in self.keys}
+
+    def frequencies(self) -> Frequencies:
+        """Fetch the tuples, ascending, with hierarchies that begin at the levels reached; the engine forgets them."""
+        rows = fetched(self.table, self.stored.order_by(self.keys))
+        self.table.engine.forget(self.stored)
+        if any(rows[name].null_count for name in self.keys):
+            raise DataError(f"{self.table.source.name} changed while it was read.")
+        maps = [hierarchy.codes[level] for hierarchy, level in zip(self.hierarchies, self.levels, strict=True)]
+        return Frequencies(
+            hierarchies=tuple(h.above(level) for h, level in zip(self.hierarchies, self.levels, strict=True)),
+            codes=_unpacked(rows, "word", self.packing, maps),
+            counts=rows["records"].to_numpy().astype(np.int64),
+            sensitive_codes=_unpacked(rows, "secret", self.secrets, [None] * len(self.secrets.words)),
+        )
+
+
+def _unpacked(rows: pa.Table, name: str, packing: Packing, maps: Sequence[Codes | None]) -> Codes:
+    """Return the codes of packed columns, each replaced by what its map says."""
+    codes = np.empty((len(rows), len(packing.words)), dtype=np.int32, order="F")
+    words = [rows[f"{name}{i}"].to_numpy() for i in range(packing.number)]
+    for j, known in enumerate(maps):
+        own = packing.code(j, words[packing.words[j]])
+        codes[:, j] = own if known is None else known[own]
+    return codes
+
+
+def _together(columns: dict[str, Any], names: Sequence[str]) -> Any:
+    """Return one value that differs where any of some whole numbers differs."""
+    first, *others = [columns[name] for name in names]
+    found = first.cast("string") if others else first
+    for other in others:
+        found = found + "," + other.cast("string")
+    return found
+
+
+def _added(hierarchy: Hierarchy, level: int, marginal: Counts) -> float:
+    """Return the loss that the next level adds to a record of the column on average."""
+    fine, coarse = (hierarchy.shares[each][hierarchy.codes[each]] for each in (level, level + 1))
+    return float(marginal @ (coarse - fine)) / max(int(marginal.sum()), 1)
+
+
+def _cheapest(number: int, left: dict[int, int], losses: dict[int, float], most: int) -> int:
+    """Return the column to raise: the one that saves most tuples, by their logarithm, for the loss that it adds.
+
+    A column of two values loses all of itself to halve the tuples at best; a year of age that becomes five years
+    divides them by up to five and loses little. More than is needed is not worth more: of the columns after which the
+    tuples fit, the one that loses least is raised.
+    """
+    return max(left, key=lambda j: math.log(max(number, 1) / max(left[j], most, 1)) / max(losses[j], 1e-9))

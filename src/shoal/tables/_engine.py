@@ -7,7 +7,7 @@ import functools
 import logging
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -21,6 +21,8 @@ from shoal.writing import SCRATCH
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+
+    from shoal.tables._table import Table
 
 
 #: How the names of hidden columns begin; those of sources never do.
@@ -140,6 +142,18 @@ def quiet(subject: str, *, error: type[ShoalError] = DataError) -> Iterator[None
         _asking.reset(asking)
 
 
+def fetched(table: Table, expression: ir.Table) -> pa.Table:
+    """Compute a (small) expression on the engine of a table, which messages name."""
+    with quiet(table.source.name):
+        return table.engine.fetch(expression)
+
+
+def figures(table: Table, expression: ir.Table) -> dict[str, Any]:
+    """Compute an expression of one row on the engine of a table."""
+    (row,) = fetched(table, expression).to_pylist()
+    return dict(row)
+
+
 def _is_foreign(raised: Exception) -> bool:
     """Return whether an engine raised it; anything else is a mistake of ours and must not be hidden."""
     if isinstance(raised, OSError | MemoryError) or _is_interrupt(raised):
@@ -217,22 +231,19 @@ def check_names(names: Sequence[object], source: str) -> None:
     for name, times in Counter(texts).items():
         if times > 1:
             problems.add(f"{source}: column `{name}` appears {times} times")
-    for group in _alike(texts):
-        problems.add(f"{source}: columns {' and '.join(f'`{name}`' for name in group)} differ only in case")
+    alike: dict[str, list[str]] = {}
+    for name in dict.fromkeys(texts):
+        alike.setdefault(name.lower(), []).append(name)
+    for group in alike.values():
+        if len(group) > 1:
+            problems.add(f"{source}: columns {' and '.join(f'`{name}`' for name in group)} differ only in case")
     problems.raise_as(DataError)
 
 
-def _alike(names: Sequence[str]) -> list[list[str]]:
-    groups: dict[str, list[str]] = {}
-    for name in dict.fromkeys(names):
-        groups.setdefault(name.lower(), []).append(name)
-    return [group for group in groups.values() if len(group) > 1]
-
-
-def encoded_texts(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
+def encoded_texts(reader: pa.RecordBatchReader) -> pa.Table:
     """Return batches as a table whose texts are dictionaries, one for each batch, of the values that occur in it."""
-    columns: list[list[pa.Array]] = [[] for _ in schema]
-    for batch in batches:
+    columns: list[list[pa.Array]] = [[] for _ in reader.schema]
+    for batch in reader:
         for column, values in zip(columns, batch.columns, strict=True):
             # enumerations of DuckDB come as dictionaries, of all their values
             plain = values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
@@ -240,9 +251,9 @@ def encoded_texts(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Ta
             column.append(pc.dictionary_encode(plain, null_encoding="encode") if text else plain)
     chunked = [
         pa.chunked_array(column, column[0].type if column else field.type)
-        for column, field in zip(columns, schema, strict=True)
+        for column, field in zip(columns, reader.schema, strict=True)
     ]
-    return pa.table(chunked, names=schema.names)
+    return pa.table(chunked, names=reader.schema.names)
 
 
 def key(column: ir.Value) -> ir.Value:

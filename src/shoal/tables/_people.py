@@ -1,18 +1,30 @@
-"""Whose records a table holds: how many persons and households, counted on its engine."""
+"""Whose records a table holds: persons, their households and what their records tell, counted on its engine.
+
+Neither classes nor persons leave a cluster: persons with the same records are counted together over there, and what
+comes here are figures, and how many persons or classes have the same.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from functools import reduce
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from shoal.kernels import Mask
+from shoal.errors import DataError
+from shoal.kernels import Counts, Mask
 from shoal.schema import Role, topic
-from shoal.tables._engine import key, quiet
+from shoal.tables._engine import fetched, figures, key, quiet
+from shoal.tables._holders import Holders
+from shoal.tables._spark import SparkEngine
+from shoal.tables._table import Table
 
 if TYPE_CHECKING:
-    from shoal.tables._table import Table
+    import ibis.expr.types as ir
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,16 +54,8 @@ def people(table: Table) -> People:
     asked = {"records": records.count()}
     asked |= {"persons": key(records[person]).nunique()} if person else {}
     asked |= {"households": key(records[household]).nunique()} if household else {}
-    with quiet(table.source.name):
-        found = {
-            name: int(value) for name, value in table.engine.fetch(records.aggregate(**asked)).to_pylist()[0].items()
-        }
-    return People(
-        records=found["records"],
-        persons=found.get("persons", found["records"]),
-        households=found.get("households"),
-        column=person,
-    )
+    found = figures(table, records.aggregate(**asked))
+    return People(**{"persons": found["records"]} | found, column=person)
 
 
 def person_of(table: Table) -> str | None:
@@ -94,13 +98,13 @@ def repeated_identifiers(table: Table) -> dict[str, int]:
         return {}
     records = table.expression
     named = [name for name in schema.having(Role.IDENTIFIER) if not records[name].type().is_nested()]
-    names = [name for name in named if not _is_part_of_name(name)]
+    topics = {name: topic(name) for name in named}
+    names = [name for name, about in topics.items() if about is None or about.key not in ("person-name", "name-part")]
     if not names:
         return {}
     asked = {f"distinct{i}": key(records[name]).nunique() for i, name in enumerate(names)}
     asked |= {f"present{i}": records[name].count() for i, name in enumerate(names)}
-    with quiet(table.source.name):
-        (found,) = table.engine.fetch(records.aggregate(**asked)).to_pylist()
+    found = figures(table, records.aggregate(**asked))
     return {
         name: int(found[f"distinct{i}"])
         for i, name in enumerate(names)
@@ -108,6 +112,137 @@ def repeated_identifiers(table: Table) -> dict[str, int]:
     }
 
 
-def _is_part_of_name(column: str) -> bool:
-    about = topic(column)
-    return about is not None and about.key in ("person-name", "name-part")
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Profiles:
+    """The different profiles of persons: which tuples somebody has records of, and how many of each.
+
+    A pair of tuple and number is one whole number, and a profile the pairs in ascending order.
+    """
+
+    holders: Holders
+    #: The persons (``whose``) with their profiles (``pairs``), on the engine.
+    persons: ir.Table = field(repr=False)
+    #: The profile of every person of ``holders``.
+    pairs: pa.Array = field(repr=False)
+    column: str
+
+    def only(self, table: Table, kept: Mask) -> Table:
+        """Return the records of the persons who have some of the profiles; who they are, the executors find out."""
+        with quiet(table.source.name):
+            staged = table.engine.stage(pa.table({"kept": self.pairs.filter(pa.array(kept))}))
+            chosen = self.persons.semi_join(staged, self.persons["pairs"] == staged["kept"])
+            records = table.expression
+            return replace(table, expression=records.semi_join(chosen, key(records[self.column]) == chosen["whose"]))
+
+
+def profiled(table: Table, records: ir.Table, counts: Counts, column: str, home: str | None = None) -> Profiles:
+    """Let the executors find the different profiles of the values of a column, and how many values have each.
+
+    ``records`` are those of the table with the number of their tuple, ``place``, and ``counts`` the records of every
+    tuple. With ``home``, the households are counted together whose members have the same profiles.
+
+    Raises
+    ------
+    DataError
+        If the table holds other records than those whose tuples were counted.
+    """
+    assert isinstance(table.engine, SparkEngine)  # noqa: S101 - others hand over the pairs
+    names = {"whose": column} if home is None else {"home": home, "whose": column}
+    rows = records.select(**{name: key(records[each]) for name, each in names.items()}, place=records["place"])
+    counted = rows.group_by([*names, "place"]).aggregate(records=rows.count())
+    pair = counted["records"] * len(counts) + counted["place"]
+    persons = gathered(counted.mutate(pair=pair), [*names], "pair")
+    times, lists = kinds(table, persons if home is None else gathered(persons, ["home"], "pairs"))
+    homes: Counts | None = None
+    if home is not None:
+        homes = pc.list_parent_indices(lists).to_numpy().astype(np.int64)
+        times, lists = times[homes], lists.flatten()
+    pairs = lists.flatten().to_numpy().astype(np.int64)
+    number = max(len(counts), 1)
+    held = Holders.of(pairs % number, pc.list_parent_indices(lists).to_numpy(), pairs // number, len(lists))
+    holders = replace(held, homes=homes, times=times)
+    if int(holders.records.sum()) != int(counts.sum()):
+        raise DataError(f"{table.source.name} changed while it was read.")
+    return Profiles(holders=holders, persons=persons, pairs=lists, column=column)
+
+
+def gathered(rows: ir.Table, by: Sequence[str], name: str) -> ir.Table:
+    """Return the values of a column that belong together, in ascending order, as ``pairs``."""
+    found = rows.group_by([*by]).aggregate(pairs=rows[name].collect())
+    return found.mutate(pairs=found["pairs"].sort())
+
+
+def kinds(table: Table, rows: ir.Table) -> tuple[Counts, pa.Array]:
+    """Return how many rows have the same ``pairs``, and these, from the engine of a table."""
+    found = fetched(table, rows.group_by("pairs").aggregate(times=rows.count()))
+    lists = found["pairs"].combine_chunks()
+    lists = lists if isinstance(lists, pa.Array) else pa.concat_arrays(lists.chunks)
+    return found["times"].to_numpy().astype(np.int64), lists
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CrowdCounts:
+    """The classes of a table that differ in their numbers, and figures of the persons."""
+
+    #: The records and the persons of a class, and how many classes have as many of both.
+    sizes: Counts
+    persons: Counts
+    times: Counts
+    #: The number of persons.
+    people: int
+    #: The highest chance that a person is found, that of all on average, and how many are found for certain: for every
+    #: class with records of a person an intruder names one person of the class, each with the same chance.
+    highest: float
+    mean: float
+    certain: int
+    #: The persons whose records, taken together, nobody else has.
+    alone: int
+    #: The records of the person who has most.
+    most: int
+
+
+def crowds(table: Table, names: Sequence[str], person: str) -> CrowdCounts:
+    """Count the persons of the classes that some columns make. Cost: O(records log records), on the engine."""
+    import ibis
+
+    records = table.expression
+    named = records.select(own=_text([key(records[name]) for name in names]), who=key(records[person]))
+    held = named.group_by(["own", "who"]).aggregate(records=named.count())
+    held = held.mutate(crowd=held.count().over(ibis.window(group_by="own")))
+    classes = held.group_by("own").aggregate(records=held["records"].sum(), persons=held.count())
+    alike = classes.group_by(["records", "persons"]).aggregate(times=classes.count())
+    found = fetched(table, alike.order_by(["records", "persons"]))
+    lists = gathered(held.mutate(pair=_text([held["own"], held["records"]])), ["who"], "pair")
+    profiles = lists.group_by("pairs").aggregate(persons=lists.count())
+    alone = figures(table, profiles.aggregate(alone=(profiles["persons"] == 1).cast("int64").sum()))["alone"]
+    return CrowdCounts(
+        sizes=found["records"].to_numpy().astype(np.int64),
+        persons=found["persons"].to_numpy().astype(np.int64),
+        times=found["times"].to_numpy().astype(np.int64),
+        alone=int(alone or 0),
+        **figures(table, _of_persons(held)),
+    )
+
+
+def _of_persons(held: ir.Table) -> ir.Table:
+    """Return figures of the persons of pairs of class and person."""
+    sure = held["crowd"] == 1
+    missed = (1.0 - 1.0 / sure.ifelse(2, held["crowd"])).ln()
+    each = held.group_by("who").aggregate(
+        missed=sure.ifelse(0.0, missed).sum(), sure=sure.cast("int64").max(), records=held["records"].sum()
+    )
+    risk = (each["sure"] == 1).ifelse(1.0, 1.0 - each["missed"].exp())
+    return each.aggregate(
+        people=each.count(),
+        highest=risk.max(),
+        mean=risk.mean(),
+        certain=each["sure"].sum(),
+        most=each["records"].max(),
+    )
+
+
+def _text(columns: Sequence[Any]) -> ir.StringValue:
+    """Return values as one text, which tells them apart: each has its length before it."""
+    texts = [column.cast("string") for column in columns]
+    parts = [(text.length().cast("string") + ":" + text).fill_null("-") for text in texts]
+    return reduce(lambda left, right: left + right, parts)

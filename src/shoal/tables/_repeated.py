@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.kernels import Counts
-from shoal.tables._engine import OURS
+from shoal.tables._engine import OURS, quiet
+from shoal.tables._table import Table
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 #: The column of a counted record that says how often it is there.
 COPIES = f"{OURS}copies__"
-_START, _COPY = f"{OURS}start__", f"{OURS}copy__"
+_START, _COPY, _ORDER = f"{OURS}start__", f"{OURS}copy__", f"{OURS}order__"
 _LIST = 1 << 20  # copies that an engine lists at a time
 _GROUP = 1 << 20  # records of a row group: what memory holds at a time
 Part = tuple[pa.RecordBatch, Counts]
@@ -33,6 +35,25 @@ def repeated(counted: ir.Table) -> ir.Table:
     parts = counted.mutate(**{_START: ibis.range(0, counted[COPIES], _LIST).unnest()})
     own = ibis.least(parts[COPIES] - parts[_START], _LIST)
     return parts.mutate(**{_COPY: ibis.range(0, own).unnest()}).select(*names)
+
+
+def repeat(table: Table, rows: pa.Table, counts: Counts) -> Table:
+    """Return a table, on the engine of ``table``, that holds every one of ``rows`` so many times, in their order.
+
+    Lazy: records are made while they are written, so memory does not grow with the counts.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> on = shoal.read(pa.table({"any": [1]}))
+    >>> repeat(on, pa.table({"town": ["Ulm", None]}), np.array([2, 1])).to_arrow()["town"].to_pylist()
+    ['Ulm', 'Ulm', None]
+    """
+    numbered = rows.append_column(_ORDER, pa.array(np.arange(len(rows), dtype=np.int64)))
+    with quiet(table.source.name):
+        staged = table.engine.stage(numbered.append_column(COPIES, pa.array(counts, pa.int64())))
+        expression = repeated(table.engine.apart(staged.order_by(_ORDER)).select(*rows.column_names, COPIES))
+    return replace(table, expression=expression, schema=None, left_out=0)
 
 
 def counted_form(expression: ir.Table) -> ir.Table | None:

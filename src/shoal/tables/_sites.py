@@ -66,18 +66,15 @@ class Here:
     session: None = None
 
     def write(self, table: Table, path: Path, *, csv: bool) -> dict[str, Digest]:
-        """Write one file."""
         write(table, path)
         if csv:
             write(reread(path), path.with_suffix(".csv"))
         return {}
 
     def open(self, path: Path) -> Table:
-        """Read a file, or all files of a folder."""
         return reread(path)
 
     def each(self, look: Look, paths: Sequence[Path]) -> list[Mapping[str, Any]]:
-        """Look at the files one after the other."""
         return [look(str(path)) for path in paths]
 
 
@@ -89,7 +86,6 @@ class Executors:
 
     @property
     def session(self) -> Any:
-        """The Spark session."""
         return self.engine.session
 
     def write(self, table: Table, path: Path, *, csv: bool) -> dict[str, Digest]:

@@ -58,7 +58,6 @@ class SparkEngine:
 
     @property
     def name(self) -> str:
-        """The engine's name and version."""
         return f"Spark {self.session.version}"
 
     @property
@@ -78,20 +77,15 @@ class SparkEngine:
         return self.session.sql(self._backend.compile(expression))
 
     def stage(self, rows: pa.Table) -> ir.Table:
-        """Put a small table beside the data, to join with."""
         return self.view(self.session.createDataFrame(rows))
 
     def fetch(self, expression: ir.Table) -> pa.Table:
-        """Compute a (small) expression."""
         return self.frame(expression).toArrow()
 
     def fetch_encoded(self, expression: ir.Table) -> pa.Table:
-        """Compute an expression of many rows; texts come as dictionaries, one for each batch."""
-        rows = self.fetch(expression)
-        return encoded_texts(rows.to_batches(), rows.schema)
+        return encoded_texts(self.fetch(expression).to_reader())
 
     def batches(self, expression: ir.Table) -> pa.RecordBatchReader:
-        """Compute an expression on the cluster and hand its records out in batches."""
         engine, gathered = self._gather(expression)
         reader = engine.batches(gathered)
 
@@ -104,7 +98,6 @@ class SparkEngine:
         return pa.RecordBatchReader.from_batches(reader.schema, each())
 
     def keep(self, expression: ir.Table) -> ir.Table:
-        """Store the records of an expression on the executors."""
         return self.view(self._stored(self.frame(expression)))
 
     def _stored(self, frame: Any) -> Any:
@@ -144,18 +137,15 @@ class SparkEngine:
         return self.keep(expression.mutate(**{ROW: number}))
 
     def apart(self, expression: ir.Table) -> ir.Table:
-        """Return the same expression as a query of its own."""
         return self._backend.sql(self._backend.compile(expression), schema=expression.schema())
 
     def sha256(self, hexadecimal: ir.StringValue) -> ir.StringValue:
-        """Return the SHA-256 digest of bytes; both are written in hexadecimal."""
         return builtin("sha2", ("binary", "int32"), "string")(builtin("unhex", ("string",), "binary")(hexadecimal), 256)
 
     def translated(self, column: ir.Value, values: pa.Array, numbers: pa.Array) -> None:
         """Return None: Spark sends small tables to all executors."""
 
     def labelled(self, code: ir.Value, labels: pa.Array) -> ir.Value:
-        """Return the label with the number ``code``, of a few."""
         import ibis
 
         if len(labels) == 1:
@@ -163,11 +153,9 @@ class SparkEngine:
         return ibis.array(labels.to_pylist()).cast("array<string>")[code.cast("int32")]
 
     def write_csv(self, expression: ir.Table, path: Path) -> None:
-        """Write one CSV file at ``path``."""
         self._write(expression, path, "csv")
 
     def write_parquet(self, expression: ir.Table, path: Path) -> None:
-        """Write one Parquet file at ``path``."""
         self._write(expression, path, "parquet")
 
     def _write(self, expression: ir.Table, path: Path, form: str) -> None:

@@ -6,13 +6,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from shoal import notebook
 from shoal.errors import DataError, quoted
+from shoal.kernels import Floats
 from shoal.schema import Schema
 from shoal.tables._conform import conform
-from shoal.tables._engine import ROW, Engine, quiet
+from shoal.tables._engine import ROW, Engine, fetched, figures, quiet
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -88,10 +90,7 @@ class Table:
 
     def count(self) -> int:
         """Return the number of records."""
-        with quiet(self.source.name):
-            return int(
-                self.engine.fetch(self.expression.aggregate(records=self.expression.count()))["records"][0].as_py()
-            )
+        return int(figures(self, self.expression.aggregate(records=self.expression.count()))["records"])
 
     def with_schema(self, schema: Schema | str | Path, *, allow_empty: bool = False) -> Table:
         """Return the table typed by a schema, after checking that the records fit it.
@@ -127,8 +126,7 @@ class Table:
 
     def to_arrow(self) -> pa.Table:
         """Return the records as an Arrow table."""
-        with quiet(self.source.name):
-            return self.engine.fetch(self.visible)
+        return fetched(self, self.visible)
 
     def to_pandas(self) -> Any:
         """Return the records as a pandas frame."""
@@ -159,6 +157,59 @@ def numbered(table: Table) -> Table:
     """
     with quiet(table.source.name):
         return replace(table, expression=table.engine.numbered(table.expression))
+
+
+def in_order(table: Table) -> pa.Table:
+    """Return all records in the order of the source."""
+    table = numbered(table)
+    return fetched(table, table.expression.order_by(ROW)).select(list(table.columns))
+
+
+def numbers(table: Table, name: str) -> Floats:
+    """Return the values of a numeric column, in the order of the source; a missing one is NaN."""
+    table = numbered(table)
+    records = table.expression
+    found = fetched(table, records.order_by(ROW).select(value=records[name].cast("float64")))
+    return np.asarray(found["value"].to_numpy(), dtype=np.float64)
+
+
+def records_from(table: Table, start: int, limit: int) -> pa.Table:
+    """Return at most ``limit`` records, leaving out the first ``start``."""
+    return fetched(table, table.visible.limit(limit, offset=start))
+
+
+def containing(table: Table, name: str, words: str) -> Table:
+    """Return the records whose value of a column, as text, contains ``words``, upper and lower case alike.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> people = shoal.read(pa.table({"town": ["Ulm", "Rome", None]}))
+    >>> containing(people, "town", "RO").count()
+    1
+    """
+    value = table.expression[name].cast("string")
+    return replace(table, expression=table.expression.filter(value.lower().contains(words.lower())))
+
+
+def ordered(table: Table, name: str, *, descending: bool = False) -> Table:
+    """Return the records in the order of a column: texts that are numbers as numbers, before other texts.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> people = shoal.read(pa.table({"age": ["9", "?", "10"]}))
+    >>> ordered(people, "age", descending=True).to_arrow()["age"].to_pylist()
+    ['10', '9', '?']
+    """
+    import ibis
+
+    value = table.expression[name]
+    keys = [value.try_cast("float64"), value] if value.type().is_string() else [value]
+    direction = ibis.desc if descending else ibis.asc
+    order = [part for key in keys for part in (key.isnull(), direction(key))]
+    last = [table.expression[ROW]] if ROW in table.expression.columns else []
+    return replace(table, expression=table.expression.order_by([*order, *last]))
 
 
 def load_schema(schema: Schema | str | Path) -> Schema:

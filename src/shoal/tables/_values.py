@@ -1,19 +1,18 @@
-"""How often the values of some columns occur: few records are counted here, many on their engine."""
+"""How often values occur and how numbers are spread: few records are counted here, many on their engine."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.kernels import Counts
-from shoal.tables._counting import class_sizes
+from shoal.kernels import Counts, Floats
 from shoal.tables._duckdb import DuckDBEngine
-from shoal.tables._engine import Engine, key, quiet
+from shoal.tables._engine import Engine, fetched, figures, key, quiet
 from shoal.tables._table import Table
 
 if TYPE_CHECKING:
@@ -24,6 +23,28 @@ if TYPE_CHECKING:
 _FEW = 1000
 #: Cells of a table that is fetched whole: every query takes milliseconds, whatever it counts.
 _CELLS = 200_000
+#: Distinct numbers that come from the engine at most.
+FETCHED = 100_000
+_BINS = 1024
+_WHOLE = 2.0**53  # all numbers of floating point from here on are whole
+
+
+def distinct_values(table: Table, name: str) -> pa.ChunkedArray:
+    """Return the distinct values of a column, null included where there is one."""
+    return fetched(table, table.expression.select(value=table.expression[name]).distinct())["value"]
+
+
+def class_sizes(table: Table, names: Sequence[str]) -> tuple[Counts, Counts]:
+    """Return the different sizes of the classes that some columns make, and how many classes have each."""
+    records = table.expression
+    keys = {f"c{i}": key(records[name]) for i, name in enumerate(names)}
+    return sizes_of(table, records.group_by(**keys).aggregate(records=records.count()))
+
+
+def sizes_of(table: Table, classes: ir.Table) -> tuple[Counts, Counts]:
+    """Return the different numbers of ``records`` that classes have, and how many classes have each."""
+    rows = fetched(table, classes.group_by("records").aggregate(classes=classes.count()).order_by("records"))
+    return rows["records"].to_numpy().astype(np.int64), rows["classes"].to_numpy().astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -53,10 +74,7 @@ class ValueCounts:
 
     def every(self) -> pa.Table:
         """Return every ``value`` and the number of ``records`` that have it."""
-        if self.fetched is not None:
-            return self.fetched
-        with quiet(self.table.source.name):
-            return self.table.engine.fetch(self.counts)
+        return fetched(self.table, self.counts) if self.fetched is None else self.fetched
 
     def commonest(self, number: int, *, length: int) -> pa.Table:
         """Return the commonest values as text of at most ``length`` characters, the commonest first."""
@@ -119,30 +137,28 @@ class Values:
 
 def values_of(table: Table, names: Sequence[str]) -> Values:
     """Return the values of some columns; few records of this machine are fetched, whatever is counted of them then."""
-    return Values(table=table, names=tuple(names), rows=_fetched(table, names))
+    return Values(table=table, names=tuple(names), rows=_all_fetched(table, names))
 
 
-def _fetched(table: Table, names: Sequence[str]) -> pa.Table | None:
+def _all_fetched(table: Table, names: Sequence[str]) -> pa.Table | None:
     most = _CELLS // max(len(names), 1)
     if not (isinstance(table.engine, DuckDBEngine) and names and most):
         return None
     records = table.expression
     numbered = records.select(**{str(number): key(records[name]) for number, name in enumerate(names)})
-    with quiet(table.source.name):
-        rows = table.engine.fetch(numbered.limit(most + 1))
+    rows = fetched(table, numbered.limit(most + 1))
     return rows if len(rows) <= most and all(_plain(each.type) for each in rows.schema) else None
 
 
 def count_values(table: Table, name: str) -> ValueCounts:
     """Count the values of a column on the engine. Cost: O(records); one pass where the values are few."""
     known = _counts(table, name)
-    with quiet(table.source.name):
-        rows = table.engine.fetch(known.limit(_FEW + 1))
-        if len(rows) <= _FEW:
-            return _few(table, name, rows)
-        times = known["records"]
-        asked = known.aggregate(distinct=known.count(), present=times.sum(), alone=(times == 1).ifelse(1, 0).sum())
-        (size,) = table.engine.fetch(asked).to_pylist()
+    rows = fetched(table, known.limit(_FEW + 1))
+    if len(rows) <= _FEW:
+        return _few(table, name, rows)
+    times = known["records"]
+    asked = known.aggregate(distinct=known.count(), present=times.sum(), alone=(times == 1).ifelse(1, 0).sum())
+    size = figures(table, asked)
     return ValueCounts(table=table, name=name, **{each: int(number) for each, number in size.items()}, fetched=None)
 
 
@@ -195,9 +211,7 @@ def _alike(table: Table, by: Sequence[str], column: str) -> int:
     )
     one = (classes.present == classes.times) & (classes.least == classes.greatest)
     same = classes.filter((classes.present == 0) | one)
-    with quiet(table.source.name):
-        found = table.engine.fetch(same.aggregate(records=same.times.sum()))["records"][0].as_py()
-    return int(found or 0)
+    return int(figures(table, same.aggregate(records=same.times.sum()))["records"] or 0)
 
 
 def _erased(table: Table, names: Sequence[str], label: str) -> list[str]:
@@ -207,6 +221,151 @@ def _erased(table: Table, names: Sequence[str], label: str) -> list[str]:
     ends = {
         f"{end}{i}": getattr(table.expression[name], end)() for i, name in enumerate(texts) for end in ("min", "max")
     }
-    with quiet(table.source.name):
-        (found,) = table.engine.fetch(table.expression.aggregate(**ends)).to_pylist()
+    found = figures(table, table.expression.aggregate(**ends))
     return [name for i, name in enumerate(texts) if found[f"min{i}"] == found[f"max{i}"] == label]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """The finite numbers of a column: the least and the greatest, whether all are whole, and how many records have one.
+
+    ``aside`` are the records whose number is not finite.
+    """
+
+    least: float
+    greatest: float
+    whole: bool
+    records: int
+    aside: int
+
+
+class NumberSpread(Protocol):
+    """The numbers of a column."""
+
+    def extent(self) -> Extent:
+        """Return where they lie."""
+        ...
+
+    def reaching(self, share: float, extent: Extent) -> float:
+        """Return the least of them such that at least ``share`` of the records have it or a lesser one."""
+        ...
+
+    def binned(self, step: float, most: float) -> dict[int, int]:
+        """Return how many records lie in ``[i * step, (i + 1) * step)``, by i; numbers above ``most`` count as it."""
+        ...
+
+
+def numbers_of(counted: ValueCounts) -> NumberSpread:
+    """Return the numbers of a column: fetched where the distinct ones are few, else counted on the engine."""
+    if counted.distinct <= FETCHED:
+        return _spread_of(counted.every())
+    values = counted.counts["value"].cast("float64")
+    counts = counted.counts.select(value=values, records=counted.counts["records"])
+    return _SpreadOnEngine(
+        counted=counted, counts=counts, finite=counts.filter(~(counts.value.isnan() | counts.value.isinf()))
+    )
+
+
+def _spread_of(rows: pa.Table) -> _SpreadHere:
+    values = np.asarray(rows["value"].cast(pa.float64(), safe=False).to_pylist(), dtype=np.float64)
+    counts = np.asarray(rows["records"].to_pylist(), dtype=np.int64)
+    finite = np.isfinite(values)
+    order = np.argsort(values[finite], kind="stable")
+    return _SpreadHere(values=values[finite][order], counts=counts[finite][order], aside=int(counts[~finite].sum()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _SpreadHere:
+    """Numbers, ascending, and how many records have each."""
+
+    values: Floats
+    counts: Counts
+    aside: int
+
+    def extent(self) -> Extent:
+        return Extent(
+            least=float(self.values[0]),
+            greatest=float(self.values[-1]),
+            whole=bool((self.values == np.round(self.values)).all()),
+            records=int(self.counts.sum()),
+            aside=self.aside,
+        )
+
+    def reaching(self, share: float, extent: Extent) -> float:
+        return self.passing(share * extent.records)
+
+    def passing(self, records: float) -> float:
+        """Return the least number such that it and lesser ones have so many records."""
+        return float(self.values[np.searchsorted(np.cumsum(self.counts), records)])
+
+    def binned(self, step: float, most: float) -> dict[int, int]:
+        places, inverse = np.unique(np.floor(np.minimum(self.values, most) / step), return_inverse=True)
+        held = np.bincount(inverse, weights=self.counts)
+        return {int(place): int(count) for place, count in zip(places, held, strict=True)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _SpreadOnEngine:
+    """Numbers that stay on the engine."""
+
+    counted: ValueCounts
+    counts: ir.Table
+    finite: ir.Table
+
+    def extent(self) -> Extent:
+        value = self.finite["value"]
+        asked = {"least": value.min(), "greatest": value.max(), "records": self.finite["records"].sum()}
+        (row,) = self._ask(self.finite.aggregate(**asked, broken=_broken(value).ifelse(1, 0).max()))
+        records = int(row["records"])
+        return Extent(
+            least=float(row["least"]),
+            greatest=float(row["greatest"]),
+            whole=not row["broken"],
+            records=records,
+            aside=self.counted.present - records,
+        )
+
+    def reaching(self, share: float, extent: Extent) -> float:
+        left, low, high, inside = share * extent.records, extent.least, extent.greatest, self.finite
+        while True:
+            bins = self._bins(inside, low, high)
+            before = 0
+            for row in bins:
+                if before + int(row["records"]) >= left:
+                    break
+                before += int(row["records"])
+            left, low, high = left - before, float(row["low"]), float(row["high"])
+            inside = self.finite.filter((self.finite["value"] >= low) & (self.finite["value"] <= high))
+            if row["distinct"] <= FETCHED:
+                return _spread_of(fetched(self.counted.table, inside)).passing(left)
+
+    def _bins(self, inside: ir.Table, low: float, high: float) -> list[Mapping[str, Any]]:
+        """Count numbers by where they lie between two, in the order of the bins; with the ends that each really has."""
+        width = high / _BINS - low / _BINS
+        value = inside["value"]
+        placed = inside.mutate(place=(value / width - low / width).floor().cast("int64"))
+        grouped = placed.group_by("place").aggregate(
+            records=placed["records"].sum(),
+            distinct=placed.count(),
+            low=placed["value"].min(),
+            high=placed["value"].max(),
+        )
+        return self._ask(grouped.order_by("place"))
+
+    def binned(self, step: float, most: float) -> dict[int, int]:
+        import ibis
+
+        value = self.finite["value"]
+        place = (ibis.least(value, ibis.literal(most, type="float64")) / step).floor().cast("int64")
+        placed = self.finite.mutate(place=place)
+        rows = self._ask(placed.group_by("place").aggregate(records=placed["records"].sum()))
+        return {int(row["place"]): int(row["records"]) for row in rows}
+
+    def _ask(self, expression: ir.Table) -> list[Mapping[str, Any]]:
+        return list(fetched(self.counted.table, expression).to_pylist())
+
+
+def _broken(value: Any) -> Any:
+    """Return whether a number is not whole; those too large for a fraction are, and for the engine's whole numbers."""
+    small = value.abs() < _WHOLE
+    return small & (small.ifelse(value, 0.0).floor().cast("float64") != value)

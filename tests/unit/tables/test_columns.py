@@ -42,7 +42,7 @@ def test_texts_that_come_in_batches_are_encoded_as_those_that_come_at_once() -> 
         pa.record_batch({"t": pa.array(part, pa.string()), "n": pa.array(range(len(part)), pa.int64())})
         for part in parts
     ]
-    rows = encoded_texts(batches, batches[0].schema)
+    rows = encoded_texts(pa.RecordBatchReader.from_batches(batches[0].schema, batches))
     counts = np.arange(1, 9)
     found = _columns._tuple_column("t", rows["t"], counts)
     wanted = _columns._column("t", pa.chunked_array([pa.array(part, pa.string()) for part in parts]), counts)

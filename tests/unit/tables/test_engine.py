@@ -1,3 +1,5 @@
+"""What engines raise becomes one error of ours, and names of columns that they cannot hold are refused."""
+
 from __future__ import annotations
 
 import errno
@@ -9,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from shoal.errors import Cancelled, DataError, OutputError
-from shoal.tables._engine import quiet
+from shoal.tables._engine import check_names, quiet
 
 
 def test_the_words_of_an_engine_are_not_passed_on() -> None:
@@ -61,3 +63,23 @@ def test_spark_does_not_log_the_query_meanwhile() -> None:
     with quiet("a.csv"):
         assert not logger.filter(record)
     assert logger.filter(record)
+
+
+def test_usual_names_pass() -> None:
+    check_names(["age", "Größe", "a b", "select", 'with "quotes"'], "a.csv")
+
+
+def test_all_problems_are_reported_at_once() -> None:
+    with pytest.raises(DataError) as caught:
+        check_names(["a", "a", "B", "b", "b"], "x")
+    assert caught.value.problems == (
+        "x: column `a` appears 2 times",
+        "x: column `b` appears 2 times",
+        "x: columns `B` and `b` differ only in case",
+    )
+
+
+def test_a_very_long_name_is_not_shown() -> None:
+    with pytest.raises(DataError) as caught:
+        check_names(["a", "secret" * 100, "a"], "x")
+    assert caught.value.problems == ("x: the name of column 2 is longer than 200 characters",)

@@ -1,9 +1,12 @@
-"""Few records are counted here and many on their engine: both must say the same, of every type of column."""
+"""What values occur and how numbers are spread: here or on an engine, both say the same as plain Python."""
 
 from __future__ import annotations
 
 import datetime
 import decimal
+import math
+import random
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +14,17 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.tables import Values, values_of
+from shoal.tables import (
+    Values,
+    _values,
+    class_sizes,
+    count_values,
+    distinct_values,
+    numbers_of,
+    read,
+    records_from,
+    values_of,
+)
 
 DAY = datetime.date(1900, 1, 1)
 KINDS = {
@@ -67,3 +80,70 @@ def test_many_values_and_many_records_stay_on_the_engine() -> None:
     found = numbers.of("x")
     assert (found.distinct, found.present, found.alone, found.fetched) == (150_000, 250_000, 50_000, None)
     assert found.commonest(2, length=9).to_pydict() == {"value": ["0", "1"], "records": [2, 2]}
+
+
+TOWNS = shoal.read(pa.table({"town": ["Ulm", "Ulm", "Bonn", None], "age": [3, 3, 4, None]}))
+
+
+def test_distinct_values_hold_the_missing_one() -> None:
+    assert set(distinct_values(TOWNS, "town").to_pylist()) == {"Ulm", "Bonn", None}
+
+
+def test_records_from_a_place_on() -> None:
+    rows = records_from(TOWNS, 1, 2)
+    assert rows.column_names == ["town", "age"]
+    assert rows["town"].to_pylist() == ["Ulm", "Bonn"]
+
+
+def test_class_sizes_with_how_often_each_occurs() -> None:
+    sizes, times = class_sizes(TOWNS, ["town", "age"])
+    assert (sizes.tolist(), times.tolist()) == ([1, 2], [2, 1])
+
+
+def test_counts_leave_missing_values_out() -> None:
+    counted = count_values(TOWNS, "age")
+    assert (counted.distinct, counted.present, counted.numeric) == (2, 3, True)
+    assert sorted(zip(*counted.every().to_pydict().values(), strict=True)) == [(3, 2), (4, 1)]
+
+
+def test_the_commonest_values_come_first_and_are_cut() -> None:
+    counted = count_values(TOWNS, "town")
+    assert not counted.numeric
+    assert counted.commonest(1, length=2).to_pydict() == {"value": ["Ul"], "records": [2]}
+
+
+def test_a_column_without_values_has_none_to_count() -> None:
+    counted = count_values(shoal.read(pa.table({"a": pa.array([None], pa.string())})), "a")
+    assert (counted.distinct, counted.present) == (0, 0)
+
+
+SPREADS = {
+    "even": lambda draw: draw.uniform(-3, 5),
+    "skewed": lambda draw: math.exp(draw.gauss(0, 12)),
+    "huge": lambda draw: draw.choice([-1, 1]) * 10.0 ** draw.uniform(290, 308),
+    "tiny": lambda draw: draw.uniform(0, 1e-308),
+    "close": lambda draw: 1e15 + draw.randrange(400) / 8,
+    "whole": lambda draw: draw.randrange(-500, 10**6),
+    "repeated": lambda draw: float(draw.choice([0.0, -0.0, 1.5, *range(40)])),
+}
+
+
+@pytest.mark.parametrize("engine_counts", [True, False])
+@pytest.mark.parametrize("spread", SPREADS)
+def test_numbers_are_counted_as_in_plain_python(
+    spread: str, engine_counts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if engine_counts:
+        monkeypatch.setattr(_values, "FETCHED", 7)
+    draw = random.Random(5)
+    values = sorted(SPREADS[spread](draw) for _ in range(700))
+    others = [] if spread == "whole" else [math.nan, math.inf, -math.inf]
+    found = numbers_of(count_values(read(pa.table({"value": [*values, *others, None]})), "value"))
+    extent = found.extent()
+    assert (extent.least, extent.greatest) == (values[0], values[-1])
+    assert (extent.records, extent.aside) == (len(values), len(others))
+    assert extent.whole == all(float(value).is_integer() for value in values)
+    most = found.reaching(0.99, extent)
+    assert most == next(v for i, v in enumerate(values, start=1) if i >= 0.99 * len(values))
+    step = (most / 12 - values[0] / 12) or 1.0
+    assert found.binned(step, most) == Counter(math.floor(min(value, most) / step) for value in values)

@@ -3,9 +3,6 @@
 from inspect import isabstract
 
 from shoal.tables.formats._csv import open_csv as open_csv
-from shoal.tables.formats._fetched import base_name as base_name
-from shoal.tables.formats._fetched import elsewhere as elsewhere
-from shoal.tables.formats._fetched import fetch as fetch
 from shoal.tables.formats._format import FileFormat as FileFormat
 from shoal.tables.formats._format import Format as Format
 from shoal.tables.formats._format import Options as Options
@@ -15,17 +12,17 @@ from shoal.tables.formats._frames import unreadable as unreadable
 # isort: off
 # Every format, in the order in which messages list them: a new one is one line.
 from shoal.tables.formats._csv import Csv as Csv
-from shoal.tables.formats._parquet import Parquet as Parquet
-from shoal.tables.formats._parquet import ParquetFolder as ParquetFolder
+from shoal.tables.formats._arrow_files import Parquet as Parquet
+from shoal.tables.formats._arrow_files import ParquetFolder as ParquetFolder
 from shoal.tables.formats._excel import Excel as Excel
 from shoal.tables.formats._statistics import Stata as Stata
 from shoal.tables.formats._statistics import Spss as Spss
 from shoal.tables.formats._statistics import Sas as Sas
 from shoal.tables.formats._arrow_files import JsonLines as JsonLines
 from shoal.tables.formats._arrow_files import Feather as Feather
-from shoal.tables.formats._duckdb_file import DuckDBFile as DuckDBFile
-from shoal.tables.formats._postgres import Postgres as Postgres
-from shoal.tables.formats._spark import Spark as Spark
+from shoal.tables.formats._databases import DuckDBFile as DuckDBFile
+from shoal.tables.formats._databases import Postgres as Postgres
+from shoal.tables.formats._frames import Spark as Spark
 from shoal.tables.formats._frames import Frames as Frames
 # isort: on
 

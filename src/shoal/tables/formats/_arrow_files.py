@@ -1,15 +1,79 @@
-"""Feather and Arrow files, and lines of JSON."""
+"""Files that Arrow knows: Parquet, also a folder of it, Feather, and lines of JSON."""
 
 from __future__ import annotations
 
+import glob
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
 import pyarrow as pa
+from pyarrow import parquet
 
+from shoal.errors import DataError, ParameterError
+from shoal.tables._duckdb import DuckDBEngine, literal, quoted
+from shoal.tables._engine import ROW, check_names, quiet
 from shoal.tables._table import Source, Table
 from shoal.tables.formats._format import FileFormat, Options, opening, staged
+
+_FILE_STRIDE = 1 << 40  # rows; no Parquet file has more
+
+
+class Parquet(FileFormat):
+    """A Parquet file, or a folder of them."""
+
+    name: ClassVar[str] = "parquet"
+    title: ClassVar[str] = "Parquet files"
+    endings: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
+    written: ClassVar[tuple[str, ...]] = endings
+
+    def takes(self, source: object) -> bool:
+        return super().takes(source) or (isinstance(source, str | Path) and Path(source).is_dir())
+
+    def open(self, path: Path, options: Options) -> Table:
+        # the folder `.` has no name of its own
+        path = path if path.name.strip(".") else path.resolve()
+        files = sorted(map(str, _parts(path))) if path.is_dir() else [str(path)]
+        if not files:
+            raise DataError(
+                f"{path.name or path} is a folder without Parquet files.",
+                hint="pass one file or a folder of Parquet files",
+            )
+        # DuckDB renames columns that are there twice: the names are read off the file itself
+        names = _names(path, files)
+        check_names(names, path.name)
+        taken = {name.lower() for name in names} & {"file_row_number", "file_index"}
+        engine = DuckDBEngine()
+        with quiet(path.name):
+            expression = engine.view(_scan(files, numbered=not taken, partitioned=_partitioned(path, files)))
+        first = 1 if len(files) == 1 and not taken else None
+        source = Source(kind=self.name, name=path.name, path=path, first_row=first)
+        return Table(expression=expression, engine=engine, source=source)
+
+    def save(self, table: Table, path: Path) -> None:
+        table.engine.write_parquet(table.visible, path)
+
+
+class ParquetFolder(Parquet):
+    """A folder of Parquet files, written side by side by Spark."""
+
+    name: ClassVar[str] = "parquet-folder"
+    title: ClassVar[str] = "folders of Parquet files"
+    endings: ClassVar[tuple[str, ...]] = ()
+    written: ClassVar[tuple[str, ...]] = ()
+
+    def takes(self, source: object) -> bool:
+        return False
+
+    def save(self, table: Table, path: Path) -> None:
+        from shoal.tables._spark import SparkEngine
+
+        if not isinstance(table.engine, SparkEngine):
+            raise ParameterError(
+                "the format `parquet-folder` works only for tables on Spark.", hint="write one `parquet` file"
+            )
+        table.engine.frame(table.visible).write.parquet(path.absolute().as_uri())
 
 
 class Feather(FileFormat):
@@ -21,7 +85,6 @@ class Feather(FileFormat):
     written: ClassVar[tuple[str, ...]] = endings
 
     def open(self, path: Path, options: Options) -> Table:
-        """Read a file."""
         from pyarrow import feather
 
         with opening(path, "a Feather file", pa.ArrowException, OSError):
@@ -29,7 +92,6 @@ class Feather(FileFormat):
         return staged(rows, Source(kind=self.name, name=path.name, path=path, first_row=1))
 
     def save(self, table: Table, path: Path) -> None:
-        """Write a file."""
         from pyarrow import feather
 
         feather.write_feather(table.to_arrow(), str(path))
@@ -57,3 +119,39 @@ class JsonLines(FileFormat):
             for batch in table.to_arrow().to_batches():
                 for row in batch.to_pylist():
                     file.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
+
+
+def _names(path: Path, files: list[str]) -> list[str]:
+    """Return the names of the columns, which must be the same in all files."""
+    with opening(path, "a Parquet file", pa.ArrowException, OSError, UnicodeDecodeError):
+        names = [parquet.read_schema(file).names for file in files]
+    other = [Path(file).name for file, own in zip(files, names, strict=True) if set(own) != set(names[0])]
+    if other:
+        raise DataError(
+            f"{path.name or path}: not all Parquet files have the same columns; "
+            f"those of {Path(files[0]).name} and {other[0]} differ.",
+            hint="pass one file, or a folder whose files are parts of one table",
+        )
+    return list(names[0])
+
+
+def _parts(folder: Path) -> Iterator[Path]:
+    """Return the Parquet files of a folder, and of its partitions: folders such as ``year=2024``."""
+    for path in folder.iterdir():
+        if path.suffix == ".parquet" and path.is_file():
+            yield path
+        elif "=" in path.name and path.is_dir():
+            yield from _parts(path)
+
+
+def _partitioned(path: Path, files: list[str]) -> bool:
+    """Return whether the names of folders inside `path` hold values; those above it are none of the table's."""
+    return path.is_dir() and any(Path(file).parent != path for file in files)
+
+
+def _scan(files: list[str], *, numbered: bool, partitioned: bool) -> str:
+    """Return a query for all records; `*` takes the column's own name where a file has one called file_row_number."""
+    row = f", (file_index::BIGINT * {_FILE_STRIDE} + file_row_number) AS {quoted(ROW)}" if numbered else ""
+    listed = ", ".join(literal(glob.escape(file)) for file in files)
+    hive = "hive_types_autocast = false" if partitioned else "hive_partitioning = false"
+    return f"SELECT *{row} FROM read_parquet([{listed}], {hive})"  # noqa: S608

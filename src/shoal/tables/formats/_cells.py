@@ -1,14 +1,158 @@
-"""Cells of spreadsheets and statistics packages: values of any type in one column, as a column of one type."""
+"""Cells of text files, spreadsheets and statistics packages: the names above them, and the type of a column."""
 
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import math
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 
-from shoal.tables.formats._header import distinct_names
+from shoal.errors import quoted
+from shoal.tables._engine import LONGEST
+
+_VALUE = re.compile(r"[+-]?(\d+([.,]\d+)*|[.,]\d+)([eE][+-]?\d+)?|\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([T ].*)?")
+# so many of the values below a name are numbers or dates in a column of such
+_MOST = 0.9
+# a name that is longer than we take is cut to so many characters, if it is no longer than a question
+_QUESTION, _SHOWN = 2000, 80
+# a title above a table has so many lines at most, with so few filled cells each
+_TITLES, _CELLS = 20, 2
+# so many of the columns below a title have names
+_NAMED = 0.8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """The names of columns, whether the file holds them, and what a person should know of them."""
+
+    columns: tuple[str, ...]
+    present: bool = True
+    notes: tuple[str, ...] = ()
+
+
+def header_of(rows: Sequence[Sequence[str]]) -> Header:
+    """Return the names of the columns of a file with these first rows.
+
+    A first row with numbers or dates above columns of numbers or dates is a record, not a header: its values must not
+    become names, which messages show. So is one of words that come again below them. Years or numbers in a row, as
+    ``2019, 2020, 2021``, are names.
+
+    Examples
+    --------
+    >>> header_of([["34", "Ada"], ["27", "Grace"], ["51", "Alan"]]).columns
+    ('column_1', 'column_2')
+    """
+    first = rows[0]
+    if _is_record(rows):
+        names = tuple(f"column_{number}" for number in range(1, len(first) + 1))
+        told = "the first row looks like a record, not like names, so columns are called column_1, column_2 and so on"
+        return Header(columns=names, present=False, notes=(told,))
+    columns = distinct_names(first)
+    cut = [new for new, old in zip(columns, first, strict=True) if len(old) > len(new)]
+    other = [new for new, old in zip(columns, first, strict=True) if new != old and new not in cut]
+    return Header(columns=columns, notes=(*_told("no name or that of another", other), *_told("a very long name", cut)))
+
+
+def _told(what: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Say which columns got new names."""
+    few = "1 column has" if len(names) == 1 else f"{len(names)} columns have"
+    return (f"{few} {what} and got a new one: {quoted(names)}",) if names else ()
+
+
+def titles(rows: Sequence[Sequence[str]]) -> int:
+    """Return how many of the first rows are a title above the table, as spreadsheets have it.
+
+    Lines of one or two cells are, where a row of names follows: one that all further rows are as long as, and that
+    has words above a column of numbers or dates. Nothing is taken for a name without that sign, for it may be a record.
+
+    Examples
+    --------
+    >>> titles([["Pay roll", "", ""], ["name", "age", "pay"], ["Ada", "34", "12"], ["Alan", "51", "30"]])
+    1
+    """
+    rows = rows[:-1] or rows  # the last one may be cut off where the sample ends
+    width = len(rows[-1])
+    for place, row in enumerate(rows[: _TITLES + 1]):
+        filled = sum(bool(cell.strip()) for cell in row)
+        if len(row) == width and filled > _CELLS and filled >= _NAMED * width:
+            return place if place and _heads(rows[place:]) else 0
+        if filled > _CELLS or 2 * filled >= width:
+            return 0
+    return 0
+
+
+def told_of_titles(above: int) -> tuple[str, ...]:
+    """Say that lines were left out; never what they say."""
+    several = f"first {above} lines are a title" if above > 1 else "first line is a title"
+    return (f"the {several} above the table, and left out",) if above else ()
+
+
+def _heads(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row holds words, and some column below it numbers or dates."""
+    if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows):
+        return False
+    of_values = [_holds_values([row[place].strip() for row in rows[1:]]) for place in range(len(rows[0]))]
+    return any(of_values) and not any(_VALUE.fullmatch(cell.strip()) for cell in rows[0])
+
+
+def distinct_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names with a number after those that are there already, whatever the case of letters.
+
+    Names as long as a question of a survey are cut; one with a line break stays, and is refused: it may be all the
+    data, after a quote that is never closed.
+    """
+    named = [_cut(name) if name.strip() else f"column_{place}" for place, name in enumerate(names, start=1)]
+    times = Counter(name.lower() for name in named)
+    taken, found = set(times), []
+    seen: set[str] = set()
+    for name in named:
+        new, number = name, 2
+        while new.lower() in seen or (new != name and new.lower() in taken):
+            new, number = f"{name}_{number}", number + 1
+        seen.add(new.lower())
+        found.append(new)
+    return tuple(found)
+
+
+def _cut(name: str) -> str:
+    cut = LONGEST < len(name) <= _QUESTION and not set(name) & set("\r\n\0")
+    return f"{name[:_SHOWN]}..." if cut else name
+
+
+def _is_record(rows: Sequence[Sequence[str]]) -> bool:
+    first = [cell.strip() for cell in rows[0]]
+    below = [row for row in rows[1:] if len(row) == len(first)]
+    if len(below) < 2:
+        return False
+    of_values = [place for place in range(len(first)) if _holds_values([row[place].strip() for row in below])]
+    values = [first[place] for place in of_values]
+    if values:
+        return all(map(_VALUE.fullmatch, values)) and not _in_a_row(values)
+    return _recurs(first, below)
+
+
+def _recurs(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row holds values that come again, in most of the columns whose values do."""
+    counts = [Counter(row[place].strip() for row in below) for place in range(len(first))]
+    repeating = [place for place, found in enumerate(counts) if len(found) <= len(below) / 2]
+    again = [place for place in repeating if first[place] and counts[place][first[place]] > 1]
+    return bool(again) and 2 * len(again) >= len(repeating)
+
+
+def _holds_values(cells: Sequence[str]) -> bool:
+    filled = [cell for cell in cells if cell]
+    return bool(filled) and sum(_VALUE.fullmatch(cell) is not None for cell in filled) >= _MOST * len(filled)
+
+
+def _in_a_row(values: Sequence[str]) -> bool:
+    whole = [int(value) for value in values if value.isdigit()]
+    one_by_one = all(after - before == 1 for before, after in itertools.pairwise(whole))
+    return len(whole) == len(values) and len(values) > 1 and one_by_one
 
 
 def table_of(names: Sequence[object], columns: Iterable[Sequence[object]]) -> pa.Table:

@@ -23,8 +23,8 @@ from shoal.errors import DataError, ParameterError
 from shoal.tables._duckdb import DuckDBEngine
 from shoal.tables._engine import check_names, quiet
 from shoal.tables._table import Source, Table
+from shoal.tables.formats._cells import header_of, titles, told_of_titles
 from shoal.tables.formats._format import FileFormat, Options
-from shoal.tables.formats._header import header_of, titles, told_of_titles
 from shoal.tables.formats._utf8 import Encoding, Utf8Stream, WrongEncoding, find_encoding, first_text
 
 BLOCK = 1 << 23  # bytes; no record may be longer
@@ -75,7 +75,6 @@ class Csv(FileFormat):
         return Table(expression=expression, engine=engine, source=source, notes=text.notes)
 
     def save(self, table: Table, path: Path) -> None:
-        """Write a file in UTF-8, with commas."""
         table.engine.write_csv(table.visible, path)
 
 

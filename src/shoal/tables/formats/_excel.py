@@ -8,9 +8,8 @@ from typing import ClassVar
 
 from shoal.errors import DataError, MissingExtraError, ParameterError
 from shoal.tables._table import Source, Table
-from shoal.tables.formats._cells import table_of
+from shoal.tables.formats._cells import table_of, titles, told_of_titles
 from shoal.tables.formats._format import FileFormat, Options, opening, staged
-from shoal.tables.formats._header import titles, told_of_titles
 
 _ROWS = 1_048_576  # of a sheet, its header included
 _LISTED = 8  # sheets that a note names
@@ -56,12 +55,10 @@ class Excel(FileFormat):
         return staged(table, source, notes=notes)
 
     def unfit(self, table: Table) -> Iterable[str]:
-        """Return that a sheet has no room for all records."""
         if table.count() >= _ROWS:
             yield f"a sheet of an Excel file holds at most {_ROWS - 1:,} records"
 
     def save(self, table: Table, path: Path) -> None:
-        """Write one sheet."""
         try:
             import openpyxl
         except ImportError:

@@ -107,15 +107,12 @@ class FileFormat(Format):
         return ", ".join(self.endings) + " (also .gz)" * self.compressed
 
     def takes(self, source: object) -> bool:
-        """Return whether a source is a file with one of the endings."""
         return isinstance(source, str | Path) and ending(source) in self.every_ending and not Path(source).is_dir()
 
     def read(self, source: Any, options: Options) -> Table:
-        """Read a file."""
         return self.open(existing(Path(source)), options)
 
     def suits(self, destination: str | Path) -> bool:
-        """Return whether a destination has an ending of files that are written."""
         return Path(destination).suffix.lower() in self.written
 
     def write(self, table: Table, destination: str | Path, *, name: str | None, overwrite: bool) -> None:

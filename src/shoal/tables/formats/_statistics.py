@@ -29,7 +29,6 @@ class _Statistics(FileFormat):
         self._book = book or Codebook()
 
     def open(self, path: Path, options: Options) -> Table:
-        """Read a file."""
         pyreadstat = _pyreadstat(self.title)
         with opening(path, f"one of the {self.title}", pyreadstat.ReadstatError, OSError, ValueError):
             read = getattr(pyreadstat, self.readers[path.suffix.lower()])
@@ -44,13 +43,11 @@ class _Statistics(FileFormat):
         return {"apply_value_formats": True, "formats_as_category": False}
 
     def unfit(self, table: Table) -> Iterable[str]:
-        """Return which names the format does not know."""
         for name in table.columns:
             if _NAME.fullmatch(name) is None:
                 yield f"column `{name}`: names in {self.title} are at most 32 letters, digits and underscores"
 
     def save(self, table: Table, path: Path) -> None:
-        """Write a file."""
         frame = table.to_pandas()
         titles = {name: self._book.titles[name] for name in frame.columns if name in self._book.titles}
         options = self._with_codes(frame) | ({"column_labels": titles} if titles else {})

@@ -55,11 +55,9 @@ class Utf8Stream(io.RawIOBase):
         self.failure: Exception | None = None
 
     def readable(self) -> bool:
-        """Return True."""
         return True
 
     def read(self, size: int = -1, /) -> bytes:
-        """Return at most ``size`` bytes."""
         while not self._done and (size < 0 or len(self._buffer) <= size):
             self._buffer += self._next()
         size = len(self._buffer) if size < 0 else size
@@ -70,7 +68,6 @@ class Utf8Stream(io.RawIOBase):
         return taken
 
     def close(self) -> None:
-        """Close the file."""
         if self._source is not None:
             self._source.close()
         super().close()

@@ -15,7 +15,7 @@ import shoal
 from shoal import methods
 from shoal.errors import Exhausted, ParameterError
 from shoal.guarantees import Event
-from shoal.tables import _encode, _packed, encode
+from shoal.tables import _encode, encode
 from shoal.tables._duckdb import DuckDBEngine
 
 K = 3
@@ -248,6 +248,6 @@ def test_a_check_never_counts_at_coarser_levels(people, little) -> None:
 def test_no_more_is_given_up_than_needed() -> None:
     year, country = 0, 1
     # a year of age that becomes ten years is nearly enough and cheap; a country that becomes `*` saves all, and itself
-    assert _packed._cheapest(28, {year: 20, country: 1}, {year: 0.14, country: 1.0}, 19) == year
-    assert _packed._cheapest(28, {year: 27, country: 1}, {year: 0.9, country: 1.0}, 19) == country
-    assert _packed._cheapest(28, {year: 5, country: 19}, {year: 0.3, country: 0.2}, 19) == country
+    assert _encode._cheapest(28, {year: 20, country: 1}, {year: 0.14, country: 1.0}, 19) == year
+    assert _encode._cheapest(28, {year: 27, country: 1}, {year: 0.9, country: 1.0}, 19) == country
+    assert _encode._cheapest(28, {year: 5, country: 19}, {year: 0.3, country: 0.2}, 19) == country

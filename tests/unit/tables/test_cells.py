@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import shoal
-from shoal.tables.formats._header import distinct_names, header_of, titles
+from shoal.tables.formats._cells import distinct_names, header_of, titles
 
 
 @pytest.mark.parametrize(

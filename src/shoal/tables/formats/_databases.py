@@ -1,4 +1,4 @@
-"""PostgreSQL: records stream in as Arrow batches, and out in one transaction."""
+"""Databases: files of DuckDB, and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from shoal.errors import DataError, MissingExtraError, OutputError, ParameterError, Problems, ShoalError
-from shoal.tables._duckdb import DuckDBEngine, quoted
-from shoal.tables._engine import check_names, quiet
+from shoal.tables._duckdb import DuckDBEngine, literal, quoted, without_collations
+from shoal.tables._engine import ROW, check_names, quiet
 from shoal.tables._table import Source, Table
-from shoal.tables.formats._format import Format, Options
+from shoal.tables.formats._format import FileFormat, Format, Options
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -35,6 +35,61 @@ _FOUND = """
 _PARTS = re.compile(r'"((?:[^"]|"")+)"(?:\."((?:[^"]|"")+)")?')
 
 
+class DuckDBFile(FileFormat):
+    """A table of a DuckDB file, read where it is."""
+
+    name: ClassVar[str] = "duckdb"
+    title: ClassVar[str] = "DuckDB files"
+    options: ClassVar[tuple[str, ...]] = ("table",)
+    endings: ClassVar[tuple[str, ...]] = (".duckdb", ".ddb", ".db")
+    uploaded: ClassVar[bool] = False
+    writable: ClassVar[bool] = False
+
+    def open(self, path: Path, options: Options) -> Table:
+        import duckdb
+
+        engine = DuckDBEngine()
+        connection = engine.connection
+        try:
+            connection.execute(f"ATTACH {literal(str(path))} AS source (READ_ONLY)")
+        except duckdb.Error:
+            raise DataError(
+                f"{path.name} cannot be opened as a DuckDB file.",
+                hint="check that it is one, that you may read it, and that no other program has it open for writing",
+            ) from None
+        with quiet(path.name):
+            known = connection.execute(
+                "SELECT schema_name, table_name, true FROM duckdb_tables() WHERE database_name = 'source' UNION ALL "
+                "SELECT schema_name, view_name, false FROM duckdb_views() WHERE database_name = 'source' "
+                "AND NOT internal"
+            ).fetchall()
+        schema, name, stored = _choose_table(known, options.table, path.name)
+        with quiet(name):
+            expression = engine.table(name, database=("source", schema))
+            check_names(expression.columns, name)
+            plain = without_collations(expression)
+            if stored:
+                plain[ROW] = expression.rowid()
+            expression = expression.mutate(**plain)
+        source = Source(kind=self.name, name=name, path=path, first_row=1 if stored else None)
+        return Table(expression=expression, engine=engine, source=source)
+
+
+def _choose_table(known: list[tuple[str, str, bool]], asked: str | None, source: str) -> tuple[str, str, bool]:
+    """Return the schema, name and kind of the table that was asked for, or of the only one there is."""
+    if asked is None:
+        if len(known) == 1:
+            return known[0]
+        raise ParameterError(
+            f"{source} holds {len(known)} tables; specify `table`.",
+            hint=("one of " + ", ".join(sorted(name for _, name, _ in known)[:10])) if known else None,
+        )
+    for schema, name, stored in sorted(known, key=lambda entry: entry[0] not in ("main", "public")):
+        if asked in (name, f"{schema}.{name}"):
+            return schema, name, stored
+    raise DataError(f"{source} has no table `{asked}`.")
+
+
 class Postgres(Format):
     """A table of a PostgreSQL database."""
 
@@ -43,11 +98,9 @@ class Postgres(Format):
     options: ClassVar[tuple[str, ...]] = ("table",)
 
     def takes(self, source: object) -> bool:
-        """Return whether a source is the address of a database."""
         return isinstance(source, str) and source.startswith(("postgresql://", "postgres://"))
 
     def suits(self, destination: str | Path) -> bool:
-        """Return whether a destination is the address of a database."""
         return self.takes(destination)
 
     def read(self, source: Any, options: Options) -> Table:
@@ -76,7 +129,6 @@ class Postgres(Format):
         return Table(expression=expression, engine=engine, source=where)
 
     def write(self, table: Table, destination: str | Path, *, name: str | None, overwrite: bool) -> None:
-        """Make a table in a database, in one transaction."""
         if name is None:
             raise ParameterError("writing to a PostgreSQL database requires the `name` of the new table.")
         connected = _connected(str(destination), OutputError)
