@@ -11,7 +11,7 @@ import pytest
 
 from conformance.conftest import SPARK
 from shoal.queries._conditions import In, Texts
-from shoal.queries._engine_records import EngineRecords
+from shoal.queries._records import EngineRecords
 from shoal.schema import Attribute, Domain, Role, Schema
 from shoal.tables import Table, encode, read
 

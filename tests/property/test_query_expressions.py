@@ -13,7 +13,7 @@ from ibis import _
 from reference import queries as reference
 from reference.examples import examples
 from shoal.queries._filters import parse
-from shoal.queries._memory_records import MemoryRecords
+from shoal.queries._records import MemoryRecords
 from shoal.tables import filter_text
 
 KINDS = {attribute.name: attribute.kind for attribute in reference.SCHEMA}

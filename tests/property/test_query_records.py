@@ -15,9 +15,8 @@ import shoal
 from reference import queries as reference
 from reference.examples import examples
 from shoal.queries._conditions import And, Condition, In, Not, Or, Ranges, attributes, region
-from shoal.queries._engine_records import EngineRecords
-from shoal.queries._memory_records import MemoryRecords
-from shoal.queries._records import Scale
+from shoal.queries._cubes import Scale
+from shoal.queries._records import EngineRecords, MemoryRecords
 from shoal.schema import Attribute, Kind, Schema
 
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.queries._conditions import FIRST, LAST, And, Condition, In, Not, Or, Ranges, Region, Texts, ValueSet
-from shoal.queries._records import ExactFigures, Scale
+from shoal.queries._cubes import Scale
+from shoal.queries._records import ExactFigures
 from shoal.schema import Attribute, Domain, Kind, Role, Schema
 from shoal.tables import Table
 

@@ -22,7 +22,7 @@ CLIENTS = 8
 COST = Loss.of("0.001")
 # a server that was killed is started again quickly: the modules are loaded once
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["shoal.queries.server", "shoal.queries._memory_records", "uvicorn", "opendp.prelude"])
+_context.set_forkserver_preload(["shoal.queries.server", "shoal.queries._records", "uvicorn", "opendp.prelude"])
 
 
 @dataclass(slots=True)

@@ -11,8 +11,8 @@ import pytest
 import shoal
 from reference.noise import QuickSource
 from shoal.queries import Count, Histogram, LookUp, Mean, Quantile, Query, Sum, Unit
-from shoal.queries._memory_records import MemoryRecords
 from shoal.queries._query import Prepared
+from shoal.queries._records import MemoryRecords
 from shoal.schema import Attribute, Domain, Kind, Role, Schema
 from shoal.testing.audit import audit
 

@@ -133,7 +133,11 @@ class Accounts:
             for owner in {entry["account"], WHOLE}:
                 self.account(owner).charges.charge(loss, region)
         elif event == "unit":
-            self._set_unit(Unit.of_entry(entry))
+            unit = Unit.of_entry(entry)
+            # what was spent before would count in another unit
+            if self._accounts:
+                raise LedgerError("the ledger changes whose losses it counts, after they were counted.")
+            self.unit = unit
         elif event == "table":
             self.table = str(entry["digest"])
         elif event == "written":
@@ -160,12 +164,6 @@ class Accounts:
         accounts.written = set(data["written"])
         accounts._accounts = {name: Budgeted.of_json(one) for name, one in data["accounts"]}
         return accounts
-
-    def _set_unit(self, unit: Unit) -> None:
-        # what was spent before would count in another unit
-        if self._accounts:
-            raise LedgerError("the ledger changes whose losses it counts, after they were counted.")
-        self.unit = unit
 
     def _set_budget(self, name: str, budget: Loss) -> None:
         if WHOLE in self._accounts and bool(budget.rho_units) != self._in_rho:
@@ -195,21 +193,6 @@ def _units(loss: Loss) -> dict[str, int]:
     return {"epsilon": loss.epsilon_units, "delta": loss.delta_units, **rho}
 
 
-def token_entry(name: str, digest: str | None) -> dict[str, Any]:
-    """Return the entry that gives an analyst a token, or takes it away."""
-    return {"event": "token", "account": name, "sha256": digest}
-
-
-def table_entry(digest: str) -> dict[str, Any]:
-    """Return the entry that says which table the budgets are about."""
-    return {"event": "table", "digest": digest}
-
-
-def written_entry(number: int, name: str, digest: str) -> dict[str, Any]:
-    """Return the entry that says what became of a spending: a release, by the SHA-256 of its certificate."""
-    return {"event": "written", "entry": number, "name": name, "sha256": digest}
-
-
 def entry_text(content: Mapping[str, Any]) -> str:
     """Say what an entry of a ledger records."""
     who = "all together" if content.get("account") == WHOLE else content.get("account")
@@ -233,10 +216,4 @@ def entry_text(content: Mapping[str, Any]) -> str:
 
 def spend_entry(name: str, loss: Loss, region: Region, query: str) -> dict[str, Any]:
     """Return the entry of one answer."""
-    return {
-        "event": "spend",
-        "account": name,
-        **_units(loss),
-        "region": to_json(region),
-        "query": query,
-    }
+    return {"event": "spend", "account": name, **_units(loss), "region": to_json(region), "query": query}

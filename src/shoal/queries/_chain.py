@@ -34,13 +34,7 @@ Row = tuple[int, str, bytes]
 
 
 class Chain:
-    """The accounts as of the last entry that this process has checked.
-
-    Parameters
-    ----------
-    connection, anchor, key, kept
-        The ledger's database, its anchor, its key and its checkpoint.
-    """
+    """The accounts as of the last entry that this process has checked."""
 
     def __init__(self, connection: sqlite3.Connection, anchor: Anchor, key: bytes, kept: CheckpointFile) -> None:
         self._connection, self._anchor, self._key, self._kept = connection, anchor, key, kept

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -20,12 +23,50 @@ from numpy.typing import NDArray
 from shoal.kernels import Mask
 from shoal.queries._conditions import FIRST, LAST, And, Condition, Cut, In, Not, Ranges, Texts
 
+# 2^32 records of 2^31 units each still add up in 64 bits
+LARGEST_UNITS = 1 << 31
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Numbers as whole units: the integer nearest to (x - origin) / step, clamped to [low, high].
+
+    Units are clamped after rounding, so whatever an engine's division does, a record adds at most
+    ``max(abs(low), abs(high))`` to a sum, and sums of integers do not depend on the order of the records.
+    """
+
+    origin: Fraction
+    step: Fraction
+    low: int
+    high: int
+
+    @classmethod
+    def between(cls, minimum: Fraction, maximum: Fraction, *, origin: Fraction, step: Fraction) -> Scale:
+        """Return the scale of all numbers in [minimum, maximum]."""
+        ends = [math.floor((end - origin) / step + Fraction(1, 2)) for end in (minimum, maximum)]
+        return cls(origin, step, *ends)
+
+    @property
+    def sensitivity(self) -> int:
+        """The most that one record can add to a sum, in units."""
+        return max(abs(self.low), abs(self.high))
+
+    def units(self, numbers: NDArray[np.float64]) -> Whole:
+        """Return numbers in whole units."""
+        nearest = np.floor((numbers - float(self.origin)) / float(self.step) + 0.5)
+        return np.clip(nearest, self.low, self.high).astype(np.int64)
+
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
     """Numbers and days; a missing one is no number."""
 
     values: NDArray[np.float64]
+
+    def having(self, values: NDArray[np.float64]) -> Numbers:
+        """Return a column of the same kind with other values."""
+        return Numbers(values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +76,10 @@ class Codes:
     values: NDArray[Any]
     places: Mapping[str, int]
 
+    def having(self, values: NDArray[Any]) -> Codes:
+        """Return a column of the same kind with other values."""
+        return Codes(values, self.places)
+
 
 Column = Numbers | Codes
 
@@ -42,20 +87,12 @@ Column = Numbers | Codes
 def holds(condition: Condition, columns: Mapping[str, Column]) -> Mask:
     """Return where a condition holds; columns of different shapes are broadcast."""
     if isinstance(condition, In):
-        return _in(columns[condition.attribute], condition)
+        column, values = columns[condition.attribute], condition.values
+        return _in_ranges(column.values, values) if isinstance(values, Ranges) else _in_texts(column, values)
     if isinstance(condition, Not):
         return ~holds(condition.part, columns)
-    joined = holds(condition.parts[0], columns)
-    for part in condition.parts[1:]:
-        joined = joined & holds(part, columns) if isinstance(condition, And) else joined | holds(part, columns)
-    return joined
-
-
-def _in(column: Column, condition: In) -> Mask:
-    if isinstance(condition.values, Ranges):
-        return _in_ranges(column.values, condition.values)
-    assert isinstance(column, Codes)  # noqa: S101
-    return _in_texts(column, condition.values)
+    join = np.logical_and if isinstance(condition, And) else np.logical_or
+    return reduce(join, (holds(part, columns) for part in condition.parts))
 
 
 def _in_ranges(numbers: NDArray[np.float64], values: Ranges) -> Mask:
@@ -75,7 +112,8 @@ def _between(numbers: NDArray[np.float64], low: Cut, high: Cut) -> Mask:
     return np.asarray(above & below)
 
 
-def _in_texts(column: Codes, values: Texts) -> Mask:
+def _in_texts(column: Column, values: Texts) -> Mask:
+    assert isinstance(column, Codes)  # noqa: S101
     places = column.places
     named = [places[value] for value in values.values if value in places]
     if len(named) == 1 and not values.excluded and not values.missing:
@@ -86,8 +124,108 @@ def _in_texts(column: Codes, values: Texts) -> Mask:
     return np.asarray(held[column.values])
 
 
-Key = TypeVar("Key")
-Value = TypeVar("Value")
+class Tallies(ABC):
+    """How many records have which value, for whoever can say which values the records have that are meant."""
+
+    @abstractmethod
+    def chosen(self, where: Condition | None, attribute: str) -> tuple[Column, Whole | None]:
+        """Return values of a column with the number of records of each; None: each is one record's."""
+
+    def tally(self, where: Condition | None, attribute: str, scale: Scale) -> list[int]:
+        """Return how many records lie at each unit."""
+        numbers, counts = self._present(where, attribute)
+        return _tally(scale.units(numbers) - scale.low, counts, scale.high - scale.low + 1)
+
+    def tally_between(self, where: Condition | None, attribute: str, edges: Sequence[float]) -> list[int]:
+        """Return how many records lie in each [edge, next edge)."""
+        numbers, counts = self._present(where, attribute)
+        places = np.searchsorted(np.asarray(edges, dtype=np.float64), numbers, side="right")
+        # place 0 is below the first edge, the last place at or above the last
+        return _tally(places, counts, len(edges) + 1)[1:-1]
+
+    def tally_texts(self, where: Condition | None, attribute: str, values: Sequence[str | None]) -> list[int]:
+        """Return how many records have each value."""
+        column, counts = self.chosen(where, attribute)
+        assert isinstance(column, Codes)  # noqa: S101
+        missing = len(column.places)
+        found = [*_tally(column.values, counts, missing + 1), 0]
+        return [found[missing if value is None else column.places.get(value, missing + 1)] for value in values]
+
+    def _present(self, where: Condition | None, attribute: str) -> tuple[NDArray[np.float64], Whole | None]:
+        """Return what `chosen` does, without missing numbers."""
+        column, counts = self.chosen(where, attribute)
+        present = ~np.isnan(column.values)
+        return column.values[present], None if counts is None else counts[present]
+
+
+def _tally(places: NDArray[Any], counts: Whole | None, length: int) -> list[int]:
+    """Return how many records have each place; counts below 2^53 are exact as floats."""
+    return [int(n) for n in np.bincount(places, weights=counts, minlength=length)]
+
+
+@dataclass(frozen=True, slots=True)
+class Cube(Tallies):
+    """The number of records in each cell; a cell is one value of each column.
+
+    Cells stand in a row, with the values of each column in every cell, or on one axis per column, of which each holds
+    the values of its column.
+
+    Notes
+    -----
+    O(cells) per condition.
+
+    Examples
+    --------
+    >>> from shoal.queries._conditions import In, Ranges
+    >>> cube = Cube({"age": Numbers(np.array([31.0, 45, 78]))}, np.array([2, 5, 1]))
+    >>> cube.count(In("age", Ranges((((40, 0), (50, 0)),))))
+    5
+    """
+
+    columns: Mapping[str, Column]
+    counts: Whole
+
+    @classmethod
+    def of(cls, axes: Mapping[str, CubeAxis], size: int) -> Cube:
+        """Count the records of each cell, with one axis per column. O(records)."""
+        shape = [axis.length for axis in axes.values()]
+        counts = np.bincount(cells_of(axes, size), minlength=math.prod(shape)).reshape(shape)
+        # each axis is shaped so that comparisons with it are broadcast over the others
+        columns = {
+            name: axis.values.having(axis.values.values.reshape([-1 if i == place else 1 for i in range(len(axes))]))
+            for place, (name, axis) in enumerate(axes.items())
+        }
+        return cls(columns, counts.astype(np.int64))
+
+    def mask(self, where: Condition | None) -> Mask:
+        """Return the cells for which a condition holds."""
+        if where is None:
+            return np.ones(self.counts.shape, np.bool_)
+        return np.broadcast_to(holds(where, self.columns), self.counts.shape)
+
+    def count(self, where: Condition | None) -> int:
+        """Return the number of records."""
+        return int(self.counts[self.mask(where)].sum())
+
+    def total(self, where: Condition | None, attribute: str, scale: Scale) -> tuple[int, int]:
+        """Return the sum of an attribute in units, and the number of records that have it."""
+        numbers, counts = self._present(where, attribute)
+        assert counts is not None  # noqa: S101
+        return int((scale.units(numbers) * counts).sum()), int(counts.sum())
+
+    def chosen(self, where: Condition | None, attribute: str) -> tuple[Column, Whole | None]:
+        column = self.columns[attribute]
+        others = tuple(i for i, length in enumerate(column.values.shape) if length == 1)
+        counts = np.where(self.mask(where), self.counts, 0).sum(axis=others)
+        return column.having(column.values.reshape(-1)), counts.reshape(-1)
+
+    def sums(self, cells: NDArray[np.intp], units: Whole) -> tuple[Whole, Whole]:
+        """Return for each cell the sum of whole numbers that records in these cells have, and how many there are."""
+        sums = np.zeros(self.counts.size, dtype=np.int64)
+        # not `bincount` with weights, which adds up floats
+        np.add.at(sums, cells, units)
+        counts = np.bincount(cells, minlength=self.counts.size)
+        return sums.reshape(self.counts.shape), counts.reshape(self.counts.shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,66 +241,11 @@ class CubeAxis:
         return len(self.values.values)
 
 
-@dataclass(frozen=True, slots=True)
-class Cube:
-    """The number of records in each cell; a cell is one value of each column.
-
-    Notes
-    -----
-    O(cells) per condition, O(records) to make one.
-
-    Examples
-    --------
-    >>> from shoal.queries._conditions import In
-    >>> from shoal.queries._conditions import Ranges
-    >>> cube = Cube.of({"age": axis_of(Numbers(np.array([31.0, 45, 45, 78])), most=100)}, 4)
-    >>> cube.count(In("age", Ranges((((40, 0), (50, 0)),))))
-    2
-    """
-
-    axes: Mapping[str, CubeAxis]
-    columns: Mapping[str, Column]
-    counts: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, axes: Mapping[str, CubeAxis], size: int) -> Cube:
-        """Count the records of each cell."""
-        shape = [axis.length for axis in axes.values()]
-        counts = np.bincount(_cells(axes, size), minlength=math.prod(shape)).reshape(shape)
-        columns = {name: _along(axis.values, i, len(axes)) for i, (name, axis) in enumerate(axes.items())}
-        return cls(axes, columns, counts.astype(np.int64))
-
-    def mask(self, where: Condition | None) -> Mask:
-        """Return the cells for which a condition holds."""
-        if where is None:
-            return np.ones(self.counts.shape, np.bool_)
-        return np.broadcast_to(holds(where, self.columns), self.counts.shape)
-
-    def count(self, where: Condition | None) -> int:
-        """Return the number of records."""
-        return int(self.counts[self.mask(where)].sum())
-
-    def along(self, attribute: str, where: Condition | None) -> NDArray[np.int64]:
-        """Return the number of records at each value of one of the columns."""
-        others = tuple(i for i, name in enumerate(self.axes) if name != attribute)
-        found: NDArray[np.int64] = np.where(self.mask(where), self.counts, 0).sum(axis=others)
-        return found
-
-    def sums(self, units: NDArray[np.int64], present: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return for each cell the sum of whole numbers that records have, and how many have one."""
-        cells = _cells(self.axes, units.size)[present]
-        sums = np.zeros(self.counts.size, dtype=np.int64)
-        # not `bincount` with weights, which adds up floats
-        np.add.at(sums, cells, units[present])
-        counts = np.bincount(cells, minlength=self.counts.size)
-        return sums.reshape(self.counts.shape), counts.reshape(self.counts.shape)
-
-
 def axis_of(column: Column, *, most: int) -> CubeAxis | None:
     """Return the distinct values of a column, unless they are more than ``most``."""
     if isinstance(column, Codes):
         length = len(column.places) + 1
-        return CubeAxis(Codes(np.arange(length), column.places), column.values) if length <= most else None
+        return CubeAxis(column.having(np.arange(length)), column.values) if length <= most else None
     encoded = pa.array(column.values).dictionary_encode()
     length = len(encoded.dictionary)
     if length > most:
@@ -171,7 +254,7 @@ def axis_of(column: Column, *, most: int) -> CubeAxis | None:
     return CubeAxis(Numbers(encoded.dictionary.to_numpy()), places)
 
 
-def _cells(axes: Mapping[str, CubeAxis], size: int) -> NDArray[np.intp]:
+def cells_of(axes: Mapping[str, CubeAxis], size: int) -> NDArray[np.intp]:
     """Return the number of each record's cell, the last axis running fastest."""
     cells = np.zeros(size, dtype=np.intp)
     for axis in axes.values():
@@ -180,12 +263,8 @@ def _cells(axes: Mapping[str, CubeAxis], size: int) -> NDArray[np.intp]:
     return cells
 
 
-def _along(column: Column, place: int, dimensions: int) -> Column:
-    """Return an axis shaped so that comparisons with it are broadcast over the others."""
-    shape = [1] * dimensions
-    shape[place] = -1
-    values = column.values.reshape(shape)
-    return Codes(values, column.places) if isinstance(column, Codes) else Numbers(values)
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 
 class Kept(Generic[Key, Value]):

@@ -24,7 +24,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from shoal.queries._conditions import FIRST, LAST, And, Condition, Cut, In, Not, Or, Ranges, Texts, ValueSet
+from shoal.queries._conditions import FIRST, LAST, And, Condition, Cut, In, Not, Or, Ranges, Texts
 from shoal.schema import Attribute, Kind, Schema
 from shoal.tables import FilterError as FilterError
 
@@ -211,7 +211,8 @@ class _ColumnReader:
     attribute: Attribute
 
     def missing(self) -> Condition:
-        return In(self.attribute.name, self._nothing(missing=True))
+        numbers = self.attribute.kind in (Kind.NUMERIC, Kind.DATE)
+        return In(self.attribute.name, Ranges((), missing=True) if numbers else Texts(frozenset(), missing=True))
 
     def compare(self, sign: str, token: _Token) -> Condition:
         if sign == "!=":
@@ -221,10 +222,6 @@ class _ColumnReader:
         if self.attribute.kind in (Kind.NUMERIC, Kind.DATE):
             return In(self.attribute.name, Ranges((_RANGES[sign](self._number(token)),)))
         return In(self.attribute.name, Texts(self._texts(sign, token)))
-
-    def _nothing(self, *, missing: bool) -> ValueSet:
-        numbers = self.attribute.kind in (Kind.NUMERIC, Kind.DATE)
-        return Ranges((), missing) if numbers else Texts(frozenset(), missing=missing)
 
     def _number(self, token: _Token) -> float:
         name = self.attribute.name

@@ -20,9 +20,21 @@ from shoal.mechanisms import (
     Refinement,
     TaxonomyDistance,
 )
-from shoal.queries._answers import CONFIDENCE, Accuracy, Value, within
 from shoal.queries._conditions import Texts
-from shoal.queries._query import Prepared, Query, as_value, attribute_of, bounds, declared_hierarchy, nice_step, values
+from shoal.queries._query import (
+    CONFIDENCE,
+    Accuracy,
+    Prepared,
+    Query,
+    Value,
+    as_value,
+    attribute_of,
+    bounds,
+    declared_hierarchy,
+    nice_step,
+    values,
+    within,
+)
 from shoal.queries._records import ExactFigures
 from shoal.queries._unit import RECORD, Unit
 from shoal.schema import Attribute, Kind, Schema
@@ -58,7 +70,6 @@ class LookUp(Query):
     delta: Number = 0
 
     def prepare(self, schema: Schema, unit: Unit = RECORD) -> Prepared:
-        """Check the query against the schema and fix its cost."""
         if self.where is not None:
             raise ParameterError("a look-up takes no `where`.")
         if self.identifier not in schema or not schema[self.identifier].role.names_someone:

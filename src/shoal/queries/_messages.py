@@ -9,13 +9,10 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from shoal.mechanisms import CategoricalPrior, NumericPrior, Prior
-from shoal.queries._answers import Accuracy, Answer
-from shoal.queries._counts import Count, Histogram
 from shoal.queries._look_up import LookUp
 from shoal.queries._loss import Loss, written
-from shoal.queries._quantile import Quantile
-from shoal.queries._query import Query
-from shoal.queries._sums import Mean, Sum
+from shoal.queries._query import Accuracy, Answer, Query
+from shoal.queries._statistics import Count, Histogram, Mean, Quantile, Sum
 
 Number = Annotated[str, Field(max_length=64)] | int | float
 Name = Annotated[str, Field(min_length=1, max_length=1000)]
@@ -198,15 +195,9 @@ class ErrorMessage(BaseModel):
 def message_of(query: Query) -> dict[str, Any]:
     """Return a query as plain data, as the server reads it."""
     fields: dict[str, Any] = {field.name: getattr(query, field.name) for field in dataclasses.fields(query)}
-    priors = {column: _prior_of(prior) for column, prior in fields.pop("priors", {}).items()}
-    if priors:
-        fields["priors"] = priors
-    if isinstance(fields.get("prior"), NumericPrior):
-        fields["prior"] = _prior_of(fields["prior"])
     if isinstance(query, LookUp):
         fields.pop("where")
-    plain = {name: _plain(value) for name, value in fields.items() if value is not None}
-    return {"query": query.name, **plain}
+    return {"query": query.name, **{name: _plain(value) for name, value in fields.items() if value is not None}}
 
 
 def answer_from(data: Mapping[str, Any]) -> Answer:
@@ -230,13 +221,6 @@ def loss_from(data: Mapping[str, str]) -> Loss:
     return Loss(epsilon, Loss.of(1, data["delta"]).delta_units, rho)
 
 
-def _prior_of(prior: Prior) -> dict[str, Any]:
-    weights = [str(weight) for weight in prior.weights]
-    if isinstance(prior, NumericPrior):
-        return {"kind": "numbers", "start": str(prior.start), "step": str(prior.step), "masses": weights}
-    return {"kind": "texts", "masses": dict(zip(prior.values, weights, strict=True))}
-
-
 def _value(sent: Any) -> Any:
     if isinstance(sent, NumericPriorMessage | CategoricalPriorMessage):
         return sent.prior()
@@ -246,9 +230,16 @@ def _value(sent: Any) -> Any:
 
 
 def _plain(value: object) -> object:
+    if isinstance(value, NumericPrior):
+        masses = [str(weight) for weight in value.weights]
+        return {"kind": "numbers", "start": str(value.start), "step": str(value.step), "masses": masses}
+    if isinstance(value, CategoricalPrior):
+        return {"kind": "texts", "masses": dict(zip(value.values, map(str, value.weights), strict=True))}
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
-    return value if isinstance(value, str | int | float | dict) else str(value)
+    return value if isinstance(value, str | int | float) else str(value)
 
 
 def _exact(value: str | int | float) -> str:

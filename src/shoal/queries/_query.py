@@ -1,24 +1,27 @@
-"""What all queries share: cost, region and noise are fixed by the query and the schema, before any record is read."""
+"""What all queries share, and what comes back.
+
+Cost, region and noise are fixed by the query and the schema, before any record is read.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from shoal.errors import ParameterError, SchemaError
 from shoal.exact import Number, fraction
 from shoal.hierarchies import Hierarchy, build
 from shoal.mechanisms import DiscreteGaussian, Laplace, RandomSource
-from shoal.queries._answers import Accuracy, Value
 from shoal.queries._conditions import Region
+from shoal.queries._cubes import LARGEST_UNITS, Scale
 from shoal.queries._filters import normal
 from shoal.queries._loss import Loss, written
-from shoal.queries._records import LARGEST_UNITS, ExactFigures, Scale
+from shoal.queries._records import ExactFigures
 from shoal.queries._unit import RECORD, Unit
 from shoal.schema import Attribute, Kind, Schema
 from shoal.tables import FilterError
@@ -178,3 +181,114 @@ def as_value(number: Fraction | float, attribute: Attribute) -> float | int | st
         return dt.date.fromordinal(min(max(round(number), 1), dt.date.max.toordinal())).isoformat()
     exact = Fraction(number)
     return int(exact) if exact.denominator == 1 and abs(exact) < 2**53 else float(number)
+
+
+CONFIDENCE = 0.95
+# six digits are shown: from here on none of them is behind the point
+SHOWN_WHOLE = 1e6
+
+Value = int | float | str | Mapping[str, int] | Mapping[str, int | float | str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accuracy:
+    """How far the true figure may be from the answer; computed without looking at the data."""
+
+    #: In words.
+    statement: str
+    #: The true figure lies in [low, high] with this confidence, where the answer is one number.
+    low: float | int | str | None = None
+    high: float | int | str | None = None
+    #: A probability over the noise.
+    confidence: float = CONFIDENCE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The answer to one query."""
+
+    #: A number, a text, or numbers by their labels.
+    value: Value
+    #: See :class:`Accuracy`.
+    accuracy: Accuracy
+    #: What this answer was charged; disjoint groups of people may add less than this to what is spent.
+    cost: Loss
+    #: How the account stands after it.
+    spent: Loss
+    left: Loss
+    #: What was asked, as it stands in the ledger.
+    query: str
+    #: The number of the ledger's entry; None where the ledger is not durable.
+    entry: int | None
+    #: True if the random bits came from a seed: such an answer protects nobody.
+    test_only: bool = False
+
+    def __str__(self) -> str:
+        lines = [f"{self.query}", f"  {_shown(self.value)}", f"  {self.accuracy.statement}"]
+        lines.append(f"  cost {self.cost}; spent {self.spent}; left {self.left}")
+        if self.test_only:
+            lines.append("  FOR TESTS ONLY: the random bits came from a seed")
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the answer as plain data; amounts are exact decimal texts."""
+        return _plain(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quotation:
+    """What is known of an answer before it is asked for."""
+
+    #: What it would be charged.
+    cost: Loss
+    #: What the account has left now.
+    left: Loss
+    #: What would be asked, as it would stand in the ledger.
+    query: str
+    #: How far the answer may be from the true figure, in words; None where only the answer tells.
+    accuracy: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the estimate as plain data; amounts are exact decimal texts."""
+        return _plain(self)
+
+
+def _plain(said: Answer | Quotation) -> dict[str, Any]:
+    parts: dict[str, Any] = {field.name: getattr(said, field.name) for field in fields(said)}
+    for name, part in parts.items():
+        if isinstance(part, Loss):
+            parts[name] = amounts(part)
+        elif isinstance(part, Accuracy):
+            parts[name] = asdict(part)
+        elif isinstance(part, Mapping):
+            parts[name] = dict(part)
+    return parts
+
+
+def within(value: float | str | Fraction, margin: float | Fraction) -> Accuracy:
+    """Return the accuracy of a number with a symmetric error."""
+    number, width = fraction(value), fraction(margin)
+    low, high = (float(end) if end.denominator > 1 else int(end) for end in (number - width, number + width))
+    shown = f"{int(width):,}" if width.denominator == 1 else f"{float(width):,.6g}"
+    return Accuracy(statement=f"within {shown} of the true value ({CONFIDENCE:.0%} confidence)", low=low, high=high)
+
+
+def between(low: float | str, high: float | str) -> Accuracy:
+    """Return the accuracy of a number between two ends."""
+    shown = (end if isinstance(end, str) else f"{end:,.6g}" for end in (low, high))
+    return Accuracy(
+        statement=f"the true value is between {' and '.join(shown)} ({CONFIDENCE:.0%} confidence)", low=low, high=high
+    )
+
+
+def amounts(loss: Loss) -> dict[str, str]:
+    """Return a loss as exact decimal texts."""
+    return {"epsilon": "0"} | loss.amounts()
+
+
+def _shown(value: Value) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{label}: {_shown(each)}" for label, each in value.items())
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= SHOWN_WHOLE else f"{value:,.6g}"
+    return value if isinstance(value, str) else f"{value:,}"

@@ -22,12 +22,9 @@ from collections.abc import Mapping, Sequence
 from shoal.errors import ParameterError
 from shoal.exact import Number
 from shoal.mechanisms import NumericPrior, Prior
-from shoal.queries._answers import Answer
-from shoal.queries._counts import Count, Histogram
 from shoal.queries._look_up import LookUp
-from shoal.queries._quantile import Quantile
-from shoal.queries._query import Query
-from shoal.queries._sums import Mean, Noise, Sum
+from shoal.queries._query import Answer, Query
+from shoal.queries._statistics import Count, Histogram, Mean, Noise, Quantile, Sum
 from shoal.schema import Kind
 from shoal.tables import Filter, FilterError, filter_text
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shoal.errors import LedgerError, LedgerUnusable, ParameterError
+from shoal.errors import LedgerError, LedgerUnusable, ParameterError, reason
 from shoal.writing import sync
 
 KEY_BYTES = 32
@@ -101,19 +101,12 @@ def sync_folder(path: Path) -> None:
         sync(path)
 
 
-def reason(error: Exception) -> str:
-    """Say why something failed, in a few words."""
-    if isinstance(error, OSError):
-        return (error.strerror or "the system refuses").lower()
-    # SQLite's messages speak of files and locks, never of what is in them
-    return str(error)
-
-
 def unusable(problem: str, error: Exception, then: str = "") -> LedgerError:
     """Return what to raise where the system refuses; files that are missing or damaged are another matter."""
     damaged = isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.OperationalError)
     kind = LedgerError if damaged or isinstance(error, FileNotFoundError) else LedgerUnusable
-    return kind(f"{problem}: {reason(error)}{then}.")
+    # SQLite's messages speak of files and locks, never of what is in them
+    return kind(f"{problem}: {reason(error) if isinstance(error, OSError) else error}{then}.")
 
 
 @dataclass(frozen=True, slots=True)

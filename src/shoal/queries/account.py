@@ -10,19 +10,28 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from shoal import stopping
-from shoal.errors import AccountSpent, BudgetSpent, InputError, LedgerError, OutputError, ParameterError, SchemaError
+from shoal.errors import (
+    AccountSpent,
+    BudgetSpent,
+    InputError,
+    LedgerError,
+    OutputError,
+    ParameterError,
+    SchemaError,
+    reason,
+)
 from shoal.exact import Number
 from shoal.guarantees import CERTIFICATE, AccountEntry, BudgetEntry
 from shoal.methods.brief import Brief
 from shoal.queries._accounts import WHOLE, Receipt, Standing
 from shoal.queries._loss import Loss, Measure, budget_of
-from shoal.queries._store import Entry, reason
+from shoal.queries._store import Entry
 from shoal.queries._unit import Unit
 from shoal.queries.ledger import Ledger
 from shoal.tables import Table
 from shoal.writing import staged
 
-__all__ = ["LEDGER", "Account", "AccountSpent", "Bill", "check_bound"]
+__all__ = ["LEDGER", "Account", "AccountSpent", "Bill", "check_bound", "make_parent"]
 
 LEDGER = "ledger.sqlite"
 RELEASE = "release"
@@ -110,10 +119,7 @@ class Account:
             raise SchemaError("an account needs a table with a schema.", hint="shoal.read(..., schema=...)")
         budget = budget_of(epsilon, delta, measure)
         unit = replace(Unit.of(table.schema, records_per_person), replaced=neighbours == "replace")
-        try:
-            folder.absolute().parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise OutputError(f"the folder `{folder.name}` cannot be made: {reason(error)}.") from None
+        make_parent(folder)
         with (
             staged(folder, private=True) as staging,
             closing(Ledger.create(staging / LEDGER, budget=budget, unit=unit)) as ledger,
@@ -204,7 +210,7 @@ class Bill:
         """Spend durably, or raise; a bill is paid once."""
         if self.receipt is not None:
             return
-        with closing(self.account.ledger()) as ledger, stopping.held(), self.refused():
+        with self.account.inspected() as ledger, stopping.held(), self.refused():
             self.receipt = ledger.spend(WHOLE, self.loss, query=self.text)
             stopping.happened(f"{self}")
 
@@ -246,9 +252,17 @@ class Bill:
     def written(self, folder: Path) -> None:
         """Note in the history that the release is there; it is there whether or not that succeeds."""
         assert self.receipt is not None  # noqa: S101
-        with suppress(LedgerError, OSError), closing(self.account.ledger()) as ledger:
+        with suppress(LedgerError, OSError), self.account.inspected() as ledger:
             digest = hashlib.sha256((folder / CERTIFICATE).read_bytes()).hexdigest()
             ledger.note_written(self.receipt.number, folder.name, digest)
+
+
+def make_parent(folder: Path) -> None:
+    """Make the folder that a new account or vault is to stand in."""
+    try:
+        folder.absolute().parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"the folder `{folder.name}` cannot be made: {reason(error)}.") from None
 
 
 def check_bound(ledger: Ledger, table: Table, *, again: bool = False) -> None:

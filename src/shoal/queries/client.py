@@ -14,9 +14,8 @@ from urllib.parse import urlsplit
 
 from shoal.errors import AccessError, BudgetSpent, InputError, LedgerError, NotAnswered, ParameterError, ShoalError
 from shoal.queries._accounts import Standing
-from shoal.queries._answers import Answer
 from shoal.queries._messages import answer_from, loss_from, message_of
-from shoal.queries._query import Query
+from shoal.queries._query import Answer, Query
 from shoal.queries._questions import Questions
 from shoal.schema import Kind
 from shoal.tables import FilterError

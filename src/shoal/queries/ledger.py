@@ -30,9 +30,6 @@ from shoal.queries._accounts import (
     budget_entry,
     loss_of,
     spend_entry,
-    table_entry,
-    token_entry,
-    written_entry,
 )
 from shoal.queries._chain import Chain, CheckpointFile, Row
 from shoal.queries._conditions import EVERYBODY, Region
@@ -291,11 +288,11 @@ class Ledger:
 
     def set_token(self, account: str, digest: str | None) -> None:
         """Give an analyst a token, by its digest, or take it away."""
-        self._record(token_entry(account, digest))
+        self._record({"event": "token", "account": account, "sha256": digest})
 
     def bind(self, *looks: str) -> None:
         """Say which table the budgets are about, by how it looks; what was spent stays spent."""
-        self._record(table_entry(self._digest(looks)))
+        self._record({"event": "table", "digest": self._digest(looks)})
 
     def bound_to(self, *looks: str) -> bool:
         """Whether the budgets are about the table that looks like this, or about none in particular."""
@@ -305,7 +302,7 @@ class Ledger:
 
     def note_written(self, number: int, name: str, digest: str) -> None:
         """Say what became of a spending: the name of a release, and the SHA-256 of its certificate."""
-        self._record(written_entry(number, name, digest))
+        self._record({"event": "written", "entry": number, "name": name, "sha256": digest})
 
     def _digest(self, looks: tuple[str, ...]) -> str:
         return hmac.new(self._key, b"table " + json.dumps(looks).encode(), hashlib.sha256).hexdigest()

@@ -17,8 +17,8 @@ from typing import Annotated, Any
 
 from shoal import __version__
 from shoal.errors import BudgetSpent, InputError, LedgerError, MissingExtraError, ShoalError
-from shoal.queries._answers import amounts
 from shoal.queries._messages import AnswerMessage, ErrorMessage, EstimateMessage, QueryMessage, StandingMessage
+from shoal.queries._query import amounts
 from shoal.queries.ledger import Ledger
 from shoal.queries.session import Desk
 from shoal.queries.vault import token_digest
@@ -218,12 +218,8 @@ def _described(attribute: Any) -> dict[str, Any]:
     if domain is not None and domain.values is not None:
         shown["values"] = list(domain.values)
     if domain is not None and domain.bounded:
-        shown |= {"minimum": _bound(domain.minimum), "maximum": _bound(domain.maximum)}
+        shown |= {"minimum": domain.minimum, "maximum": domain.maximum}
     return shown
-
-
-def _bound(end: Any) -> Any:
-    return end.isoformat() if hasattr(end, "isoformat") else end
 
 
 def _handle_errors(app: FastAPI) -> None:

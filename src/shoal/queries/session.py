@@ -9,28 +9,23 @@ import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
-from shoal.errors import MissingExtraError, NotAnswered, ParameterError, SchemaError, ShoalError
+from shoal.errors import MissingExtraError, NotAnswered, ParameterError, ShoalError
 from shoal.exact import Number
 from shoal.mechanisms import SYSTEM, Laplace, RandomSource
 from shoal.queries._accounts import WHOLE, Accounts, Receipt, Standing, budget_entry, spend_entry
-from shoal.queries._answers import Answer, Quotation
 from shoal.queries._conditions import EVERYBODY, Region
-from shoal.queries._counts import Count
 from shoal.queries._loss import Loss, Measure, budget_of
-from shoal.queries._query import Query
+from shoal.queries._query import Answer, Query, Quotation
 from shoal.queries._questions import Questions
-from shoal.queries._records import ExactFigures
+from shoal.queries._records import ExactFigures, records_of
+from shoal.queries._statistics import Count
 from shoal.queries._unit import RECORD, Unit
 from shoal.queries.ledger import Ledger
 from shoal.schema import Kind, Schema
 from shoal.tables import Table
 
-__all__ = ["Book", "Desk", "Session", "VolatileLedger", "check_unit", "records_of"]
-
-# records times columns; above it the records stay on their engine
-LARGEST_IN_MEMORY = 100_000_000
+__all__ = ["Desk", "Session", "VolatileLedger", "check_unit"]
 
 
 class Session(Questions):
@@ -150,22 +145,6 @@ def check_unit(ledger: Ledger, unit: Unit) -> None:
         )
 
 
-class Book(Protocol):
-    """Where spendings are written: a ledger."""
-
-    def spend(self, account: str, loss: Loss, region: Region = EVERYBODY, *, query: str = "") -> Receipt:
-        """Record a spending, or refuse it."""
-        ...
-
-    def price(self, loss: Loss) -> Loss:
-        """Return what a loss counts in the terms of the budget."""
-        ...
-
-    def standing(self, account: str) -> Standing:
-        """Return what an account spent and has left."""
-        ...
-
-
 class VolatileLedger:
     """A ledger in memory, for trials: what was spent is forgotten with the session."""
 
@@ -191,6 +170,10 @@ class VolatileLedger:
         """Return what an account spent and has left."""
         with self._lock:
             return self._accounts.standing(account)
+
+
+Book = Ledger | VolatileLedger
+"""Where spendings are written."""
 
 
 class Desk:
@@ -235,7 +218,7 @@ class Desk:
         prepared = query.prepare(self.schema, self.unit)
         left = self.book.standing(account).left
         cost = self.book.price(self.unit.charged(prepared.loss))
-        return Quotation(cost=cost, left=left, query=prepared.text, expected=prepared.expected)
+        return Quotation(cost=cost, left=left, query=prepared.text, accuracy=prepared.expected)
 
     def ask(self, account: str, query: Query) -> Answer:
         """Pay for a query and answer it."""
@@ -263,21 +246,3 @@ class Desk:
 def _unable() -> ShoalError:
     # the cause may speak of records
     return ShoalError("no answer can be made; nothing is spent.", hint="tell the data steward")
-
-
-def records_of(
-    table: Table, unit: Unit = RECORD, *, in_memory: bool | None = None, source: RandomSource = SYSTEM
-) -> tuple[Schema, ExactFigures]:
-    """Return the schema and the records of a table that answers look at, in memory where they are few enough."""
-    from shoal.queries._engine_records import EngineRecords
-    from shoal.queries._memory_records import MemoryRecords
-
-    if table.schema is None:
-        raise SchemaError(
-            "queries need a table with a schema, because sensitivities come from its declared domains.",
-            hint="shoal.read(..., schema=...)",
-        )
-    if in_memory is None:
-        in_memory = table.count() * len(table.columns) <= LARGEST_IN_MEMORY
-    kept = unit.bounded(table, source)
-    return table.schema, MemoryRecords(kept) if in_memory else EngineRecords(kept)

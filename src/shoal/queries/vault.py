@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shoal.errors import InputError, OutputError, ParameterError, SchemaError
+from shoal.errors import InputError, ParameterError, SchemaError, reason
 from shoal.queries._accounts import WHOLE
 from shoal.queries._loss import Loss
-from shoal.queries._store import Head, reason
+from shoal.queries._records import records_of
+from shoal.queries._store import Head
 from shoal.queries._unit import Unit
-from shoal.queries.account import LEDGER, Account, check_bound
+from shoal.queries.account import LEDGER, Account, check_bound, make_parent
 from shoal.queries.ledger import Ledger
-from shoal.queries.session import Desk, check_unit, records_of
+from shoal.queries.session import Desk, check_unit
 from shoal.schema import Schema, dumps, load, toml_value
 from shoal.tables import Table, read
 from shoal.writing import staged
@@ -87,10 +88,7 @@ class Vault:
         payer = account if account is None or isinstance(account, Account) else Account.open(account)
         if payer is not None:
             _check_account(payer, records, records_per_person)
-        try:
-            folder.absolute().parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise OutputError(f"the folder `{folder.name}` cannot be made: {reason(error)}.") from None
+        make_parent(folder)
         home = None if payer is None else payer.folder.absolute()
         made = cls(folder=folder, source=place, schema=schema, digest=_digest(described), table=table, account=home)
         settings = {"source": place, "schema": str(schema), "digest": made.digest}
@@ -155,21 +153,15 @@ class Vault:
         if not name or name == WHOLE or not name.isprintable() or len(name) > 100:
             raise ParameterError(f"the name of an analyst must be printable and not `{WHOLE}`.")
         token = secrets.token_urlsafe(TOKEN_BYTES)
-        ledger = self.ledger()
-        try:
+        with closing(self.ledger()) as ledger:
             ledger.set_budget(name, budget)
             ledger.set_token(name, token_digest(token))
-        finally:
-            ledger.close()
         return token
 
     def dismiss(self, name: str) -> None:
         """Take an analyst's token away; what was spent stays spent."""
-        ledger = self.ledger()
-        try:
+        with closing(self.ledger()) as ledger:
             ledger.set_token(name, None)
-        finally:
-            ledger.close()
 
 
 def token_digest(token: str) -> str:
@@ -179,7 +171,7 @@ def token_digest(token: str) -> str:
 
 def _check_account(account: Account, table: Table, records_per_person: int | None) -> None:
     assert table.schema is not None  # noqa: S101 - it was read with one
-    with closing(account.ledger()) as ledger:
+    with account.inspected() as ledger:
         check_bound(ledger, table)
         if records_per_person is not None:
             check_unit(ledger, Unit.of(table.schema, records_per_person))

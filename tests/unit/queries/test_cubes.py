@@ -32,12 +32,16 @@ def test_cells_count_combinations_and_missing_values(cube: Cube) -> None:
 
 
 def test_counts_along_a_column(cube: Cube) -> None:
-    assert cube.along("sex", OLDER).tolist() == [0, 2, 1]
+    sexes, counts = cube.chosen(OLDER, "sex")
+    assert sexes.values.tolist() == [0, 1, 2]
+    assert counts is not None
+    assert counts.tolist() == [0, 2, 1]
 
 
 def test_sums_are_exact_beyond_what_floats_hold(cube: Cube) -> None:
     units = np.array([2**60 + 1, 1, 5, 2, 3], dtype=np.int64)
-    sums, counts = cube.sums(units, np.array([True, True, False, True, True]))
+    present = np.array([True, True, False, True, True])
+    sums, counts = cube.sums(np.array([0, 4, 6, 5, 10])[present], units[present])
     assert int(sums.sum()) == 2**60 + 7
     assert int(counts.sum()) == 4
 

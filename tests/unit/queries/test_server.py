@@ -241,7 +241,7 @@ class TestRefusals:
     def test_a_failing_computation_says_nothing_and_stays_spent(
         self, vault: Vault, token: str, serve: Serve, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from shoal.queries._memory_records import MemoryRecords
+        from shoal.queries._records import MemoryRecords
 
         def fail(*_: object) -> int:
             raise ValueError(CANARY)

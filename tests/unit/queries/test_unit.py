@@ -28,11 +28,9 @@ from shoal.queries import (
     Sum,
     Unit,
     Vault,
-    _counts,
     _look_up,
-    _quantile,
     _query,
-    _sums,
+    _statistics,
 )
 from shoal.queries._accounts import Accounts, budget_entry
 from shoal.schema import Attribute, Domain, Schema, dumps
@@ -107,13 +105,13 @@ def test_every_query_draws_its_noise_at_the_epsilon_of_a_record(
     query: Query, records: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Fraction] = []
-    for module in (_query, _counts, _sums, _quantile, _look_up):
+    for module in (_query, _statistics, _look_up):
         for name in ("Laplace", "OptimalBoxNoise", "PermuteAndFlip", "Refinement"):
             real = getattr(module, name, None)
             if real is not None:
                 monkeypatch.setattr(module, name, _noting(real, seen))
-    optimal = _sums.OptimalNoise.minimal_variance
-    monkeypatch.setattr(_sums.OptimalNoise, "minimal_variance", _noting(optimal, seen))
+    optimal = _statistics.OptimalNoise.minimal_variance
+    monkeypatch.setattr(_statistics.OptimalNoise, "minimal_variance", _noting(optimal, seen))
     prepared = query.prepare(SCHEMA, Unit("patient", records))
     assert prepared.loss.epsilon == 1
     assert seen
