@@ -13,8 +13,7 @@ from shoal import tables
 from shoal.mechanisms import SeededSource
 from shoal.methods.truthful import DifferentialPrivacy, Truthful
 from shoal.methods.truthful._operators import Sampling
-from shoal.methods.truthful._paper_scores import DiscernibilityScore, NonUniformEntropyScore
-from shoal.methods.truthful._scores import Granularity, Setting
+from shoal.methods.truthful._scores import DiscernibilityScore, Granularity, NonUniformEntropyScore, Setting
 from shoal.methods.truthful._survival import SCALE, STEEPNESS
 from shoal.schema import Attribute, FromFile, Kind, Role, Schema
 from shoal.tables import Frequencies

@@ -16,9 +16,17 @@ from reference.truthful import Column, Record
 from shoal.mechanisms import SeededSource
 from shoal.methods.truthful import DifferentialPrivacy, Truthful
 from shoal.methods.truthful._operators import Operator, sensitivity_range
-from shoal.methods.truthful._paper_scores import DiscernibilityScore, NonUniformEntropyScore
 from shoal.methods.truthful._scheme import SCORES
-from shoal.methods.truthful._scores import ExpectedScore, Granularity, GroupSize, Intensity, Score, Setting
+from shoal.methods.truthful._scores import (
+    DiscernibilityScore,
+    ExpectedScore,
+    Granularity,
+    GroupSize,
+    Intensity,
+    NonUniformEntropyScore,
+    Score,
+    Setting,
+)
 from shoal.methods.truthful._survival import SCALE
 
 QUICK = examples(60)

@@ -11,7 +11,7 @@ import pytest
 
 from reference import truthful as reference
 from reference.truthful import Column, Distribution, Record
-from shoal.methods.truthful._sets_joint import GaussianTrimming
+from shoal.methods.truthful._sets_choice import GaussianTrimming
 from shoal.methods.truthful._sets_split import Split
 
 FLAT = Column(((0, 1), (0, 0)))

@@ -14,7 +14,7 @@ import numpy as np
 from shoal.hierarchies import Hierarchy
 from shoal.methods.truthful._operators import Sampling, Trimming
 from shoal.methods.truthful._scores import Setting
-from shoal.methods.truthful._sets_joint import GaussianTrimming
+from shoal.methods.truthful._sets_choice import GaussianTrimming
 from shoal.methods.truthful._survival import SCALE, Shows, Survival
 from shoal.schema import Provenance
 from shoal.tables import Frequencies

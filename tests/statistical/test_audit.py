@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from shoal.mechanisms import ExponentialMechanism, PermuteAndFlip, SeededSource, Selection, binomial, discrete_gaussians
-from shoal.methods.truthful._sets_events import Noise
-from shoal.methods.truthful._sets_split import Split
+from shoal.methods.truthful._sets_split import Noise, Split
 from shoal.methods.truthful.parameters import Definition, Parameters, parameters
 from shoal.testing.audit import Audit, audit
 

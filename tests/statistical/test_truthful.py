@@ -17,10 +17,9 @@ from reference.truthful import Column, Record
 from shoal import hierarchies
 from shoal.mechanisms import SeededSource, discrete_laplaces
 from shoal.methods.truthful import DifferentialPrivacy, Truthful, Tuples
-from shoal.methods.truthful._operators import Sampling, Trimming
+from shoal.methods.truthful._operators import Operator, Sampling, Trimming
+from shoal.methods.truthful._scheme import draw_node, published_walk, split_walk
 from shoal.methods.truthful._scores import Granularity
-from shoal.methods.truthful._search import draw, published_walk, split_walk
-from shoal.methods.truthful._tuples import draw_counts
 from shoal.schema import Attribute, Kind, Quantiles
 from shoal.tables import Frequencies
 from shoal.testing.audit import audit
@@ -39,12 +38,17 @@ def one_class(size: int, copies: int) -> Tuples:
     )
 
 
+def shown(tuples: Tuples, operator: Operator, source: SeededSource) -> np.ndarray:
+    """Return the copies of the classes of which any are released."""
+    return tuples.showing(operator.shown(tuples.counts, source)).counts
+
+
 @pytest.mark.parametrize("share", [0.9, 1.0, 1.5])
 def test_released_copies_are_binomial_and_cut_off_at_k(share: float) -> None:
     # chi-square, n = 20,000, alpha = 1e-6; the distributions of rates 10 % lower and higher are rejected
     found, number = Sampling.of(Fraction(1), Fraction(1, 100), definition="probabilistic", least=1), 20_000
     size = int(found.k / float(found.beta) * share)
-    drawn = draw_counts(one_class(size, number), found, SeededSource(7)).counts
+    drawn = shown(one_class(size, number), found, SeededSource(7))
     copies = np.concatenate([drawn, np.zeros(number - len(drawn), dtype=np.int64)])
     assert fit(copies, size, found, 1.0) > 1e-6
     assert fit(copies, size, found, 0.9) < 1e-6
@@ -74,7 +78,7 @@ def goodness(copies: np.ndarray, chances: np.ndarray) -> float:
 def test_released_copies_are_what_trimming_leaves(size: int, least: int) -> None:
     # chi-square, n = 20,000, alpha = 1e-6; the distributions of an epsilon 10 % lower or higher are rejected
     found, number = Trimming.of(Fraction(1, 2), Fraction(1, 100), definition="probabilistic", least=least), 20_000
-    drawn = draw_counts(one_class(size, number), found, SeededSource(9)).counts
+    drawn = shown(one_class(size, number), found, SeededSource(9))
     copies = np.concatenate([drawn, np.zeros(number - len(drawn), dtype=np.int64)])
     assert trimmed_fit(copies, size, found) > 1e-6
     if size == 30:  # smaller classes show too little to tell
@@ -98,7 +102,7 @@ def released(method: Truthful, columns: list[Column], seed: int) -> Callable[[li
     def run(records: list[Record]) -> Hashable:
         drawn = method.draw(reference.frequencies(columns, records), WANTED, source=source)
         rows = zip(drawn.tuples.positions.tolist(), drawn.tuples.counts.tolist(), strict=True)
-        return drawn.searched.levels, frozenset((tuple(places), count) for places, count in rows)
+        return drawn.levels, frozenset((tuple(places), count) for places, count in rows)
 
     return run
 
@@ -171,11 +175,11 @@ def test_noise_below_minus_m_shows_more_records_than_there_are() -> None:
     assert (TRIMMING.shown(np.full(200_000, 3), SeededSource(12)) <= 3).all()
 
 
-def levels_of(search: Callable[..., object], epsilon: Fraction, seed: int, **options: int) -> Callable[..., Hashable]:
+def levels_of(search: Callable[..., Hashable], epsilon: Fraction, seed: int, **options: int) -> Callable[..., Hashable]:
     source = SeededSource(seed)
 
     def run(records: list[Record]) -> Hashable:
-        return search(scored(tuple(records)), epsilon, source, **options).levels  # type: ignore[attr-defined]
+        return search(scored(tuple(records)), epsilon, source, **options)
 
     return run
 
@@ -212,7 +216,7 @@ def test_a_score_called_less_sensitive_than_it_is_is_caught() -> None:
 
     def sharper(records: list[Record]) -> Hashable:
         # 500 times the budget is what a sensitivity 500 times too small amounts to
-        return draw(scored(tuple(records)), Fraction(500, 10), source).levels
+        return draw_node(scored(tuple(records)), Fraction(500, 10), source)
 
     assert audit(sharper, *crafted_pair(), trials=300).refutes(0.1)
 
@@ -226,7 +230,7 @@ def test_a_threshold_that_is_too_small_is_caught() -> None:
 
         def next_count(size: int) -> Hashable:
             if size not in streams:  # all trials at once
-                drawn = draw_counts(one_class(size, 2 * trials), operator, SeededSource(size)).counts.tolist()
+                drawn = shown(one_class(size, 2 * trials), operator, SeededSource(size)).tolist()
                 streams[size] = iter(shuffled([*drawn, *[0] * (2 * trials - len(drawn))]))
             return next(streams[size])
 

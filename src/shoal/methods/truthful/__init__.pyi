@@ -4,12 +4,11 @@ from ._method import Truthful as Truthful
 from ._promises import DifferentialPrivacy as DifferentialPrivacy
 from ._promises import released as released
 from ._scheme import Drawn as Drawn
-from ._scheme import Searched as Searched
-from ._sets_events import JointTrimmed as JointTrimmed
-from ._sets_events import TablesTrimmed as TablesTrimmed
+from ._scheme import Tuples as Tuples
 from ._sets_listed import HIDDEN as HIDDEN
 from ._sets_listed import HiddenCounts as HiddenCounts
 from ._sets_listed import listed_values as listed_values
 from ._sets_listed import read_hidden as read_hidden
 from ._sets_method import TruthfulTables as TruthfulTables
-from ._tuples import Tuples as Tuples
+from ._sets_split import JointTrimmed as JointTrimmed
+from ._sets_split import TablesTrimmed as TablesTrimmed

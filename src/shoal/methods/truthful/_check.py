@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 #: How a scheme may have been chosen, and whether that is proved to be private.
-_SEARCHES = {"draw": True, "tree": True, "split walk": True, "fixed": True, "published walk": False}
+SEARCHES = {"draw": True, "tree": True, "split walk": True, "fixed": True, "published walk": False}
 
 #: All steps that a release may consist of, in their order, and whether it must; of the two operators it has one.
 _STEPS: dict[type[Event], bool] = {
@@ -141,7 +141,7 @@ def check_privacy(
 def _words(release: _Release) -> Decision:
     """Say the promise again from its parameters and the steps, and compare all parts of it."""
     again = release.promise.promise(
-        covered=_SEARCHES.get(str(release.chosen["search"]), False),
+        covered=SEARCHES.get(str(release.chosen["search"]), False),
         cryptographic=release.certificate.randomness == CRYPTOGRAPHIC,
         figures=figures(
             release.operator,
@@ -281,7 +281,7 @@ def _values(release: _Release) -> Decision:
 def _scheme(release: _Release) -> Decision:
     """Look whether the way in which the scheme was chosen is known, and whether what is shown tells its cells apart."""
     search = str(release.chosen["search"])
-    if search not in _SEARCHES:
+    if search not in SEARCHES:
         return False, f"a scheme chosen by `{search}` is not known to be private"
     if search == "tree" and release.alike and release.promise.definition != "standard":
         return False, (

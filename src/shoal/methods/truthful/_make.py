@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from shoal import tables
@@ -23,21 +24,21 @@ from shoal.guarantees import (
     Guarantee,
     Ordered,
     Requirement,
-    SchemeChosen,
     randomness,
     syntactic,
 )
+from shoal.hierarchies import Hierarchy
 from shoal.mechanisms import RandomSource
 from shoal.methods._preparation import bounded, bounded_steps, domains
 from shoal.methods.base import Made, PrivateReport, Work
+from shoal.methods.truthful._check import SEARCHES
 from shoal.methods.truthful._operators import figures
-from shoal.methods.truthful._promises import DifferentialPrivacy, listed, look_alike, released
-from shoal.methods.truthful._scheme import Drawn
-from shoal.methods.truthful._tuples import Tuples, as_frequencies, filtered, filters
-from shoal.models import Classes, Model
+from shoal.methods.truthful._promises import DifferentialPrivacy, listed, look_alike, released, released_names
+from shoal.methods.truthful._scheme import Drawn, Tuples
+from shoal.models import Classes, Model, keep
 from shoal.risk import reidentification
-from shoal.schema import Kind, Provenance, Schema
-from shoal.tables import Frequencies
+from shoal.schema import Attribute, Kind, Provenance, Schema
+from shoal.tables import Frequencies, SensitiveAttribute, group
 
 if TYPE_CHECKING:
     from shoal.methods.brief import Brief
@@ -46,17 +47,16 @@ if TYPE_CHECKING:
 
 def draw(work: Work, method: Truthful) -> Made:
     """Carry out a plan that asks for differential privacy."""
+    method = method.weighted({attribute.name: attribute.weight for attribute in released(work.plan.schema)})
     plan, source = _resolved(work.plan, method), work.source
-    method = method.weighted(_weights(plan.schema))
     privacy, models = plan.privacy, plan.class_models
     assert isinstance(privacy, DifferentialPrivacy)  # noqa: S101 - the plan asks for it
-    columns = tuple(attribute.name for attribute in released(plan.schema))
     sensitive = tuple(dict.fromkeys(name for model in models for name in model.capabilities.sensitive))
     _check_listed(plan.schema, sensitive)
     _check_crowds(privacy, models)
     table = work.table.with_schema(plan.schema)
     table = bounded(table, plan.schema, privacy.records_per_person, source)
-    frequencies = tables.encode(table, quasi_identifiers=columns, sensitive=()).frequencies
+    frequencies = tables.encode(table, quasi_identifiers=released_names(plan.schema), sensitive=()).frequencies
     check_declared(frequencies)
     drawn = method.keeping(sensitive).draw(
         frequencies,
@@ -72,17 +72,17 @@ def draw(work: Work, method: Truthful) -> Made:
             "no combination of values is frequent enough to be released",
             hint="a larger epsilon or delta, coarser hierarchies, or fewer columns help",
         )
-    classes = as_frequencies(tuples, plan.schema, sensitive)
+    classes, loss = as_frequencies(tuples, plan.schema, sensitive), _loss(tuples, method.weights)
     return Made(
         plan=plan,
         table=tables.repeat(table, released_rows(tuples, plan.schema), tuples.counts),
         guarantee=_guarantee(plan, privacy, drawn, source),
-        measures={"loss of released records": _loss(tuples, method.weights)},
+        measures={"loss of released records": loss},
         after=reidentification(Classes.grouped(classes)),
         records=classes.records,
         domains=domains(plan.schema, frequencies),
         sensitive_hierarchies=tuple(each.hierarchy for each in classes.sensitive if each.hierarchy is not None),
-        private=_private(plan.schema, frequencies, tuples, _loss(tuples, method.weights), table.left_out),
+        private=_private(plan.schema, frequencies, tuples, loss, table.left_out),
     )
 
 
@@ -90,10 +90,6 @@ def _least(models: Sequence[Model]) -> int:
     """Return the least size of a class that promises about sizes ask for; all others filter what was drawn."""
     sizes = (model.capabilities for model in models if model.capabilities.decided_by_size)
     return max((each.minimal_class_size for each in sizes), default=1)
-
-
-def _weights(schema: Schema) -> dict[str, float]:
-    return {attribute.name: attribute.weight for attribute in released(schema)}
 
 
 def _resolved(plan: Brief, method: Truthful) -> Brief:
@@ -112,11 +108,7 @@ def _resolved(plan: Brief, method: Truthful) -> Brief:
         shared = model.sharing(method.search_share(model.total)).resolved(plan.schema)
         return shared.post_processed() if merged else shared
 
-    return replace(
-        plan,
-        models=tuple(map(spelt, plan.models)),
-        method=method.weighted(_weights(plan.schema)),
-    )
+    return replace(plan, models=tuple(map(spelt, plan.models)), method=method)
 
 
 def check_declared(frequencies: Frequencies) -> None:
@@ -125,6 +117,18 @@ def check_declared(frequencies: Frequencies) -> None:
     for hierarchy in frequencies.hierarchies:
         if hierarchy.provenance is not Provenance.DECLARED:
             problems.add(f"column `{hierarchy.attribute}`: its domain was read off the data")
+    problems.raise_as(ParameterError)
+
+
+def check_levels(title: str, levels: Mapping[str, int], hierarchies: Sequence[Hierarchy]) -> None:
+    """Refuse levels that a hierarchy does not have."""
+    problems = Problems()
+    for hierarchy in hierarchies:
+        if (level := levels.get(hierarchy.attribute, 0)) > hierarchy.height:
+            problems.add(
+                f"`levels` of `{title}` puts column `{hierarchy.attribute}` on level {level}; the top is "
+                f"{hierarchy.height}"
+            )
     problems.raise_as(ParameterError)
 
 
@@ -153,51 +157,114 @@ def _check_listed(schema: Schema, sensitive: Sequence[str]) -> None:
     problems.raise_as(ParameterError)
 
 
+# -- what other promises leave out
+
+
+def filters(models: Sequence[Model]) -> list[Model]:
+    """Return the models that may leave drawn classes out.
+
+    One that asks for nothing but a size of classes sets the least size beforehand, and every drawn class satisfies it.
+    """
+    return [model for model in models if not model.capabilities.decided_by_size]
+
+
+def filtered(tuples: Tuples, models: Sequence[Model], schema: Schema, sensitive: Sequence[str]) -> Tuples:
+    """Leave out the drawn classes that violate a model.
+
+    Which classes these are is a function of the drawn tuples and their counts alone. (epsilon, delta)-differential
+    privacy of the *standard* definition is closed under such post-processing, so the filter costs nothing, whatever
+    the model. The probabilistic definition is not closed: a filter gives outcomes of different counts one result, the
+    class left out, and merges a ratio that is too large with likely outcomes. So beside a filter the standard one is
+    promised (`DifferentialPrivacy.post_processed`).
+    """
+    while models and len(tuples):
+        frequencies = as_frequencies(tuples, schema, sensitive)
+        kept = keep(models, Classes.grouped(frequencies))
+        if kept.all():
+            break
+        tuples = tuples.chosen(kept[group(frequencies.codes)[0]])
+    return tuples
+
+
+def as_frequencies(tuples: Tuples, schema: Schema, sensitive: Sequence[str]) -> Frequencies:
+    """Return released tuples as models look at them: classes by quasi-identifiers, histograms of sensitive values."""
+    names = [hierarchy.attribute for hierarchy in tuples.hierarchies]
+    quasi = [j for j, name in enumerate(names) if name in schema.quasi_identifiers]
+    found = [_sensitive(schema[name], tuples, names.index(name)) for name in sensitive]
+    return Frequencies(
+        hierarchies=tuple(tuples.hierarchies[j] for j in quasi),
+        codes=np.asfortranarray(tuples.positions[:, quasi].astype(np.int32)),
+        counts=tuples.counts,
+        sensitive=tuple(attribute for attribute, _ in found),
+        sensitive_codes=np.stack([codes for _, codes in found], axis=1)
+        if found
+        else np.zeros((len(tuples), 0), dtype=np.int32),
+    )
+
+
+def _sensitive(attribute: Attribute, tuples: Tuples, column: int) -> tuple[SensitiveAttribute, npt.NDArray[np.int32]]:
+    """Return a sensitive column as a checker of the release will see it."""
+    hierarchy, codes = tuples.hierarchies[column], tuples.codes[:, column]
+    ordered, labels = attribute.kind is not Kind.CATEGORICAL, hierarchy.labels[0]
+    order = sorted(range(hierarchy.size), key=lambda leaf: _place(attribute, labels[leaf])) if ordered else []
+    if attribute.hierarchy is not None and order == sorted(order):
+        found = SensitiveAttribute(
+            name=attribute.name, size=hierarchy.size, ordered=ordered, labels=labels, hierarchy=hierarchy
+        )
+        return found, codes
+    places = np.argsort(order)[codes] if ordered else codes
+    present, ranks = np.unique(places, return_inverse=True)
+    labels = tuple(labels[order[place] if ordered else place] for place in present)
+    found = SensitiveAttribute(name=attribute.name, size=len(present), ordered=ordered, labels=labels)
+    return found, ranks.astype(np.int32)
+
+
+def _place(attribute: Attribute, label: str | None) -> tuple[int, float | str]:
+    """Return where a value stands in the order of its column: by number, as declared, by day; a missing one last."""
+    if label is None:
+        return 1, 0.0
+    if attribute.kind is Kind.NUMERIC:
+        return 0, float(label)
+    if attribute.kind is Kind.ORDINAL and attribute.domain is not None and attribute.domain.values is not None:
+        return 0, float(attribute.domain.values.index(label))
+    return 0, label
+
+
 # -- what leaves
 
 
 def _guarantee(plan: Brief, privacy: DifferentialPrivacy, drawn: Drawn, source: RandomSource) -> Guarantee:
     promise = privacy.promise(
-        covered=drawn.searched.covered,
+        covered=SEARCHES[drawn.choice.search],
         cryptographic=source.cryptographic,
-        figures=figures(drawn.operator, sensitivity=drawn.searched.sensitivity, search_epsilon=drawn.searched.epsilon),
+        figures=figures(
+            drawn.operator, sensitivity=drawn.choice.sensitivity, search_epsilon=drawn.choice.epsilon_spent
+        ),
     )
     return Guarantee(
         promises=(promise, *(syntactic(model) for model in plan.class_models)),
-        events=tuple(_events(plan, drawn)),
+        events=tuple(_events(plan, privacy, drawn)),
         randomness=randomness(cryptographic=source.cryptographic),
     )
 
 
-def _events(plan: Brief, drawn: Drawn) -> list[Event]:
-    searched = drawn.searched
-    hierarchies = drawn.tuples.hierarchies
-    privacy = plan.privacy
-    assert isinstance(privacy, DifferentialPrivacy)  # noqa: S101 - the plan asks for it
-    events = Dropped.by(plan.schema)
-    events += bounded_steps(plan.schema, privacy.records_per_person)
-    events.append(
-        SchemeChosen(
-            search=searched.how,
-            score=searched.score,
-            sensitivity=searched.sensitivity,
-            selections=searched.selections,
-            candidates=searched.candidates,
-            epsilon_spent=searched.epsilon,
-        )
+def _events(plan: Brief, privacy: DifferentialPrivacy, drawn: Drawn) -> list[Event]:
+    hierarchies, filtering = drawn.tuples.hierarchies, filters(plan.class_models)
+    generalized = Generalized(
+        method=plan.method.name,
+        columns=tuple(hierarchy.attribute for hierarchy in hierarchies),
+        levels=drawn.levels or (),
+        heights=tuple(hierarchy.height for hierarchy in hierarchies) if drawn.levels else (),
     )
-    events.append(
-        Generalized(
-            method=plan.method.name,
-            columns=tuple(hierarchy.attribute for hierarchy in hierarchies),
-            levels=searched.levels or (),
-            heights=tuple(hierarchy.height for hierarchy in hierarchies) if searched.levels else (),
-        )
-    )
-    events.append(drawn.operator.event())
-    if filters(plan.class_models):
-        events.append(Filtered(models=tuple(model.name for model in filters(plan.class_models))))
-    return [*events, Ordered()]
+    return [
+        *Dropped.by(plan.schema),
+        *bounded_steps(plan.schema, privacy.records_per_person),
+        drawn.choice,
+        generalized,
+        drawn.operator.event(),
+        *([Filtered(models=tuple(model.name for model in filtering))] if filtering else []),
+        Ordered(),
+    ]
 
 
 def released_rows(tuples: Tuples, schema: Schema) -> pa.Table:

@@ -8,19 +8,18 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar, Literal, Self, get_args
 
-from shoal.errors import DataError, ParameterError, Problems
+from shoal.errors import DataError, ParameterError
 from shoal.exact import Arguments
 from shoal.guarantees import DomainOrigin
 from shoal.mechanisms import SYSTEM, RandomSource
 from shoal.methods._preparation import domains_of_columns
 from shoal.methods.base import Keeps, Made, Method, Progress, Watch, Work
 from shoal.methods.recode import Levels
-from shoal.methods.truthful._make import draw
+from shoal.methods.truthful._make import check_levels, draw
 from shoal.methods.truthful._operators import OperatorName
-from shoal.methods.truthful._promises import DifferentialPrivacy, released
+from shoal.methods.truthful._promises import DifferentialPrivacy, released_names, unreleased
 from shoal.methods.truthful._scheme import EXPECTED, SCORES, Chooser, Drawn
 from shoal.methods.truthful._scores import ClassificationScore
-from shoal.methods.truthful._tuples import draw_counts
 from shoal.models import Model
 from shoal.schema import Schema
 from shoal.tables import Frequencies
@@ -76,7 +75,7 @@ class Truthful(Method):
     ---------
     (epsilon, delta)-differential privacy, neighbours differ by one record added or removed, or by one person with all
     records where the schema has a person column (`DifferentialPrivacy.records_per_person`). The scheme is chosen with a
-    share of epsilon by exact selections (`shoal.methods.truthful._search`, `_trees`) on the whole table, the rest
+    share of epsilon by exact selections (`shoal.methods.truthful._scheme`, `_trees`) on the whole table, the rest
     goes to the operator (`shoal.methods.truthful.trimming`, `shoal.methods.truthful.parameters`). The two use
     independent random bits and compose: see ``docs/explanation/truthful-differential-privacy.md``.
 
@@ -140,7 +139,6 @@ class Truthful(Method):
         return max(measured, min(LEAST_SEARCH / epsilon, Fraction(1, 10)))
 
     def make(self, work: Work) -> Made:
-        """Choose a scheme privately and release the classes that were drawn."""
         return draw(work, self)
 
     def weighted(self, weights: Mapping[str, float]) -> Self:
@@ -149,24 +147,15 @@ class Truthful(Method):
         return replace(self, weights=given) if given and not self.weights else self
 
     def domains(self, schema: Schema) -> tuple[DomainOrigin, ...]:
-        """Return where the domains of all released columns came from."""
-        return domains_of_columns(schema, [attribute.name for attribute in released(schema)])
+        return domains_of_columns(schema, released_names(schema))
 
     def keeping(self, columns: tuple[str, ...]) -> Self:
         """Return the method that leaves these columns as they are."""
         return replace(self, levels={**self.levels, **dict.fromkeys(columns, 0)}) if columns else self
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
-        """Return what keeps this method from being used with a schema and promises."""
-        known = [attribute.name for attribute in released(schema)]
         named = {"target": [self.target] if self.target else [], "levels": self.levels, "weights": self.weights}
-        found = [
-            f"`{parameter}` of `{self.title}` names column `{column}`, which is not released"
-            for parameter, columns in named.items()
-            for column in columns
-            if column not in known
-        ]
-        return found + [
+        return unreleased(schema, self.title, named) + [
             f"`{model.title}` compares with a population, whose counts are not covered by differential privacy; leave "
             f"out one of them"
             for model in models
@@ -219,31 +208,25 @@ class Truthful(Method):
             source=source,
         )
         if not searching:
-            searched, scheme = chooser.fixed()
+            choice, levels, scheme = chooser.fixed()
         elif not (epsilon := wanted.search_epsilon(searching=True)):
             raise ParameterError(
                 f"`search_share` of `{wanted.title}` must be above 0 to choose a scheme; got 0.",
                 hint=f"fix the `levels` of all columns in `{self.title}`, or allow a share",
             )
         elif self.scheme == "multi-dimensional":
-            searched, scheme = chooser.tree(epsilon)
+            choice, levels, scheme = chooser.tree(epsilon)
         else:
-            searched, scheme = chooser.node(epsilon, published=self.search == "walk")
+            choice, levels, scheme = chooser.node(epsilon, published=self.search == "walk")
         watch.step(0, 0, operator.doing)
-        tuples = draw_counts(scheme, operator, source)
-        return Drawn(tuples=tuples, searched=searched, operator=operator, scheme=scheme)
+        # the promise is that of the operator: the scheme was chosen without these random bits, for all released columns
+        tuples = scheme.showing(operator.shown(scheme.counts, source))
+        return Drawn(tuples=tuples, choice=choice, levels=levels, operator=operator, scheme=scheme)
 
     def _bounds(self, frequencies: Frequencies) -> tuple[Levels, Levels]:
         """Return the lowest and the highest node to choose from."""
         fixed = dict(self.levels) | ({self.target: 0} if self.target else {})
-        problems = Problems()
-        for hierarchy in frequencies.hierarchies:
-            if fixed.get(hierarchy.attribute, 0) > hierarchy.height:
-                problems.add(
-                    f"`levels` of `{self.title}` puts column `{hierarchy.attribute}` on level "
-                    f"{fixed[hierarchy.attribute]}; the top is {hierarchy.height}"
-                )
-        problems.raise_as(ParameterError)
+        check_levels(self.title, fixed, frequencies.hierarchies)
         low = tuple(fixed.get(hierarchy.attribute, 0) for hierarchy in frequencies.hierarchies)
         high = tuple(fixed.get(hierarchy.attribute, hierarchy.height) for hierarchy in frequencies.hierarchies)
         return low, high

@@ -287,7 +287,7 @@ def sensitivity_range(score: str, operator: Operator, *, columns: int) -> tuple[
     That of a person, who has so many records as the operator allows, each of which can change the score by as much.
 
     Qualities are rounded down once per column, so that their sum is less than ``columns`` units below the scale
-    [`shoal.methods.truthful._scores`]; of the scores of [Bild24] the sensitivity is a formula [`_paper_scores`].
+    [`shoal.methods.truthful._scores`]; of the scores of [Bild24] the sensitivity is a formula.
 
     Examples
     --------

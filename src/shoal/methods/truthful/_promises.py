@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Self, get_args
@@ -199,6 +199,22 @@ class DifferentialPrivacy(BudgetRequirement):
 def released(schema: Schema) -> tuple[Attribute, ...]:
     """Return the columns that a release under differential privacy holds: all but the identifiers."""
     return tuple(attribute for attribute in schema if not attribute.role.names_someone)
+
+
+def released_names(schema: Schema) -> tuple[str, ...]:
+    """Return the names of these columns."""
+    return tuple(attribute.name for attribute in released(schema))
+
+
+def unreleased(schema: Schema, title: str, named: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return which parameters of a method name columns that are not released."""
+    known = released_names(schema)
+    return [
+        f"`{parameter}` of `{title}` names column `{column}`, which is not released"
+        for parameter, columns in named.items()
+        for column in columns
+        if column not in known
+    ]
 
 
 def listed(schema: Schema) -> dict[str, Hierarchy]:

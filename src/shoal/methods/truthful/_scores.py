@@ -1,4 +1,4 @@
-"""Scores of schemes: what a scheme is expected to give, and how much one record can change that."""
+"""Scores of schemes: what a scheme is expected to give, or as published; and how much one record can change that."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from shoal.errors import ParameterError
 from shoal.hierarchies import Hierarchy
-from shoal.kernels import Floats
-from shoal.kernels.walk import score
+from shoal.kernels import Floats, Integers
+from shoal.kernels.walk import large_regions, score
 from shoal.methods.recode import Box, Lattice, Levels, Node, Tables
 from shoal.methods.truthful._survival import SCALE, Shows, Survival
-from shoal.tables import Frequencies
+from shoal.tables import Frequencies, tally
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -61,11 +62,8 @@ class Score(ABC):
     def __init__(self, setting: Setting, costs: Tables) -> None:
         self.setting = setting
         self.lattice = Lattice(setting.frequencies, costs)
-        self.box = Box(self.lattice, setting.low, setting.high, costs, sensitive=self._target)
-
-    @property
-    def _target(self) -> int | None:
-        return 0 if self.setting.frequencies.sensitive else None
+        target = 0 if setting.frequencies.sensitive else None
+        self.box = Box(self.lattice, setting.low, setting.high, costs, sensitive=target)
 
     def all(self) -> Floats:
         """Return the scores of all nodes, in the order of the box."""
@@ -116,7 +114,7 @@ class ExpectedScore(Score):
             self.worth.table,
             slope=float(self.worth.slope),
             base=float(self.base),
-            best_value=self._target is not None,
+            best_value=bool(self.setting.frequencies.sensitive),
         )
 
     def _of(self, node: Node) -> float:
@@ -127,7 +125,7 @@ class _QualityOfValues(ExpectedScore):
     """Expected sum of the qualities of released records, whose values lose something each."""
 
     def __init__(self, setting: Setting) -> None:
-        losses = [self._losses(hierarchy) for hierarchy in _hierarchies(setting)]
+        losses = [self._losses(hierarchy) for hierarchy in setting.frequencies.hierarchies]
         super().__init__(setting, setting.operator.records, *_qualities(setting, losses))
 
     @staticmethod
@@ -168,7 +166,7 @@ class GroupSize(ExpectedScore):
     name = "group-size"
 
     def __init__(self, setting: Setting) -> None:
-        super().__init__(setting, setting.operator.classes, no_costs(setting), SCALE)
+        super().__init__(setting, setting.operator.classes, _no_costs(setting), SCALE)
 
 
 class ClassificationScore(ExpectedScore):
@@ -186,7 +184,7 @@ class ClassificationScore(ExpectedScore):
     name = "classification"
 
     def __init__(self, setting: Setting) -> None:
-        super().__init__(setting, setting.operator.records, no_costs(setting), SCALE)
+        super().__init__(setting, setting.operator.records, _no_costs(setting), SCALE)
 
     def _of(self, node: Node) -> float:
         if not len(node.starts):
@@ -194,8 +192,98 @@ class ClassificationScore(ExpectedScore):
         return float(np.maximum.reduceat(self.worth.of(node.counts[0]), node.starts).sum() * self.base)
 
 
-def _hierarchies(setting: Setting) -> tuple[Hierarchy, ...]:
-    return setting.frequencies.hierarchies
+class _Homogeneity(Score):
+    """Minus phi(D) = (sum over classes E of |E|^2 / |D|) + suppressed records [Bild24 (7)] (seed 003), or a sum of it.
+
+    Not monotone, because phi divides by the number of records: a draw is half as sharp, and one record can change it as
+    much as a class. As published, for comparison; prefer the expected scores.
+
+    The published scores look at the sample and suppress below k. Here they look at the whole table, independent of the
+    sample, so classes count as suppressed below the size t from which on they are rather shown than not: ceil(k / beta)
+    of sampling, m + least of trimming.
+
+    Guarantee
+    ---------
+    With the threshold t >= 2, adding a record changes phi by at most t^2 / (t - 1) + 1 [Bild24 Thm 7],
+    and the sum over m attributes by m times as much [Bild24 Thm 8]. Floating point: sums of squares are exact
+    integers; then a score of m attributes makes at most 4 m roundings of numbers below m 2^28 (for fewer than 2^28
+    records), each by at most 2^-53 of the number. So rounding moves two scores apart by at most 8 m^2 2^28 2^-53 =
+    m^2 2^-22, which the sensitivity includes.
+    """
+
+    monotone = False
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(setting, _no_costs(setting))
+        self.threshold = max(2, setting.operator.likely)
+        terms = self._terms()
+        own = terms * (Fraction(self.threshold**2, self.threshold - 1) + 1) + Fraction(terms**2, 2**22)
+        self.sensitivity = own * setting.operator.per_person
+
+    def _walked(self) -> Floats:
+        regions = large_regions(self.box.start, self.threshold)
+        nodes = np.repeat(np.arange(len(regions.offsets) - 1), np.diff(regions.offsets))
+        steps = np.unravel_index(np.arange(len(regions.offsets) - 1), self.box.shape)
+        codes = [
+            ((regions.keys >> np.uint64(axis.shift)) & np.uint64((1 << axis.bits) - 1)).astype(np.int64)
+            for axis in self.box.start.axes
+        ]
+        heights = self.lattice.heights
+        tops = [step + self.setting.low[j] == heights[j] for step, j in zip(steps, self.box.order, strict=True)]
+        return self._scores(nodes, regions.sizes, codes, tops, len(regions.offsets) - 1)
+
+    def _of(self, node: Node) -> float:
+        large = node.sizes >= self.threshold
+        sizes = node.sizes[large]
+        tops = [np.array([level == height]) for level, height in zip(node.levels, self.lattice.heights, strict=True)]
+        codes = [column.astype(np.int64) for column in node.codes(large).T]
+        return float(self._scores(np.zeros(len(sizes), dtype=np.int64), sizes, codes, tops, 1)[0])
+
+    def _terms(self) -> int:
+        return 1
+
+    @abstractmethod
+    def _scores(
+        self, nodes: Integers, sizes: Integers, codes: list[Integers], tops: list[npt.NDArray[np.bool_]], number: int
+    ) -> Floats:
+        """Return the scores of so many nodes, given the node, the size and the values of every class that is shown.
+
+        ``tops`` are, for each attribute, the nodes in which all its values are ``*``.
+        """
+
+
+class DiscernibilityScore(_Homogeneity):
+    """Minus the discernibility of [Bild24 Def. 5]."""
+
+    name = "discernibility"
+
+    def _scores(
+        self, nodes: Integers, sizes: Integers, codes: list[Integers], tops: list[npt.NDArray[np.bool_]], number: int
+    ) -> Floats:
+        records = max(self.setting.frequencies.records, 1)
+        return -(tally(nodes, sizes**2, number) / records + (records - tally(nodes, sizes, number)))
+
+
+class NonUniformEntropyScore(_Homogeneity):
+    """Minus the homogeneity of the attributes one by one [Bild24 Def. 6]; ``*`` counts as suppressed."""
+
+    name = "non-uniform-entropy"
+
+    def _terms(self) -> int:
+        return len(self.lattice.heights)
+
+    def _scores(
+        self, nodes: Integers, sizes: Integers, codes: list[Integers], tops: list[npt.NDArray[np.bool_]], number: int
+    ) -> Floats:
+        records = max(self.setting.frequencies.records, 1)
+        suppressed = records - tally(nodes, sizes, number)
+        scores = np.zeros(number)
+        for values, top in zip(codes, tops, strict=True):
+            width = int(values.max(initial=0)) + 1
+            pairs, owners = np.unique(nodes * width + values, return_inverse=True)
+            squares = tally(owners, sizes, len(pairs)) ** 2
+            scores -= np.where(top, records, tally(pairs // width, squares, number) / records + suppressed)
+        return scores
 
 
 def _qualities(setting: Setting, losses: list[tuple[Floats, ...]]) -> tuple[Tables, int]:
@@ -211,6 +299,7 @@ def _qualities(setting: Setting, losses: list[tuple[Floats, ...]]) -> tuple[Tabl
     return costs, int(tops.sum())
 
 
-def no_costs(setting: Setting) -> Tables:
+def _no_costs(setting: Setting) -> Tables:
     """Return tables in which no value costs anything."""
-    return tuple(tuple(np.zeros(len(labels)) for labels in hierarchy.labels) for hierarchy in _hierarchies(setting))
+    hierarchies = setting.frequencies.hierarchies
+    return tuple(tuple(np.zeros(len(labels)) for labels in hierarchy.labels) for hierarchy in hierarchies)

@@ -23,17 +23,13 @@ from shoal.guarantees import (
 from shoal.hierarchies import Hierarchy
 from shoal.methods._preparation import check_bounded
 from shoal.methods.truthful._check import PrivateRelease
-from shoal.methods.truthful._sets_choice import candidates
-from shoal.methods.truthful._sets_events import HiddenCounted, JointTrimmed, PairsChosen, TablesTrimmed
+from shoal.methods.truthful._sets_choice import candidates, levels_of
 from shoal.methods.truthful._sets_listed import HIDDEN, countable, listed_classes, number_of_classes, read_hidden
-from shoal.methods.truthful._sets_split import Split
+from shoal.methods.truthful._sets_split import HiddenCounted, JointTrimmed, PairsChosen, Split, TablesTrimmed
 from shoal.schema import Provenance
 
 if TYPE_CHECKING:
     from shoal.methods.truthful._promises import DifferentialPrivacy
-
-
-_NOT_THEIRS = "the steps are not those of such tables"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -89,32 +85,18 @@ def _words(release: _TablesRelease) -> Decision:
 
 def _steps(release: _TablesRelease) -> Decision:
     """Compare every step with what the plan gives: tables, levels, noise, choice and what is spent."""
-    split, method, schema = release.split, release.method, release.evidence.plan.schema
-    chosen = [dict(pair) for pair in method.chosen or ()]
-    declared = method.declared(schema)
-    lows = tuple(tuple(method.levels.get(name, 0) for name in table) for table in declared)
-    expected: list[Event] = [TablesTrimmed.by(declared, lows, split.declared)]
-    if split.pairs:
-        pairs, levels = tuple(tuple(pair) for pair in chosen), tuple(tuple(pair.values()) for pair in chosen)
-        steps = [step for step in release.steps if isinstance(step, PairsChosen)]
-        expected += [
-            PairsChosen(
-                pairs=pairs,
-                levels=levels,
-                # how many there were is checked with the hierarchies, where these are listed
-                candidates=steps[0].candidates,
-                epsilon_each=split.choice,
-                rho=split.rho_of_choice,
-            ),
-            TablesTrimmed.by(pairs, levels, split.chosen),
-        ]
-    columns = method.joint(schema)
-    expected += split.joint_step(columns, [method.levels.get(name, 0) for name in columns])
-    # what it says is checked with the file
-    expected += [step for step in release.steps if isinstance(step, HiddenCounted)]
-    expected.append(split.composed())
-    if release.steps != expected:
-        return False, _NOT_THEIRS
+    split, found = release.split, release.steps
+    # how many candidates there were is checked with the hierarchies, where these are listed
+    candidates = [step.candidates for step in found if isinstance(step, PairsChosen)]
+    expected = release.method.steps(
+        release.evidence.plan.schema,
+        split,
+        candidates=candidates[0] if split.pairs else 0,
+        # what it says is checked with the file
+        hidden=[step for step in found if isinstance(step, HiddenCounted)],
+    )
+    if found != expected:
+        return False, "the steps are not those of such tables"
     return True, f"{len(expected)} steps, each as the plan gives it"
 
 
@@ -141,12 +123,8 @@ def _choice(release: _TablesRelease) -> Decision:
         if len(pair) != 2 or not {*pair} <= {*names} or [*pair] != sorted(pair, key=order.__getitem__):
             return False, "a chosen pair is no pair of released columns"
         for name, level in pair.items():
-            top = (
-                max(method.levels.get(name, 0) + 1, release.hierarchies[name].height)
-                if name in release.hierarchies
-                else None
-            )
-            if level < method.levels.get(name, 0) or (top is not None and level >= top):
+            low, hierarchy = method.levels.get(name, 0), release.hierarchies.get(name)
+            if level < low or (hierarchy is not None and level not in levels_of(hierarchy, low)):
                 return False, f"`{name}` was put on a level that there was no choice of"
     if split.pairs and {*names} <= {*release.hierarchies}:
         hierarchies: Sequence[Hierarchy] = [release.hierarchies[name] for name in names]

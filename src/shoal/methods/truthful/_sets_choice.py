@@ -1,4 +1,4 @@
-"""Choose pairs of columns whose table tells most that the tables of single columns do not, privately.
+"""What many tables choose privately: pairs of columns whose table tells most that single columns do not, and a scheme.
 
 For a pair of columns at a pair of levels let n be the number of records of a cell, e the number that the released
 tables of single columns let expect if the columns had nothing to do with each other, m what trimming takes off, and t
@@ -16,6 +16,22 @@ are read together, which takes most of it away. Otherwise cells that trimming hi
 maxima with 0. So a score changes by at most 1, up or down. Scores are whole numbers, and the cells that are summed over
 do not depend on the data: those without records count 0 in the second sum. Given what was released before, a choice by
 the exponential mechanism is differentially private; chosen pairs are taken out and the next one is chosen likewise.
+
+A table of all columns beside these has a scheme that is drawn from all trees, and classes that are trimmed like theirs.
+
+**Theorem.** Drawing the scheme with epsilon has Renyi divergences of at most a epsilon^2 / 8 for all orders a > 1, and
+given the scheme the table is one more table of `shoal.methods.truthful.gaussian`; so both enter its theorem, with the
+rho epsilon^2 / 8 + 1 / (2 v) and one more number beta.
+
+*Proof.* A scheme does not depend on the noise of any table, and a record lies in exactly one cell of it: given the
+scheme, Lemma 1 holds. For the draw, compare neighbours D and D' = D + record. By the proof in
+`shoal.methods.truthful._trees` the logarithm of the ratio of the probabilities of a tree is A'(tree) - A(tree) minus a
+constant that no tree changes, and A' - A lies in an interval of length (g Delta + 4T) 2^-b <= epsilon. The proof of
+Lemma 2 needs no more than that. Where the top of some column has several values their trees are drawn independently,
+and the record is in one of them. QED
+
+The scheme itself is not published: cells of the table that look alike, because a hierarchy has one label on two
+levels, are counted together, which is a function of what was drawn, and the standard definition allows that.
 """
 
 from __future__ import annotations
@@ -29,13 +45,16 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from shoal.errors import DataError
 from shoal.hierarchies import Hierarchy
 from shoal.kernels import Floats, Integers
 from shoal.mechanisms import ExponentialMechanism, RandomSource
 from shoal.methods.base import Watch
-from shoal.methods.truthful._sets_events import Noise
+from shoal.methods.truthful._scheme import LARGEST_LATTICE, Chooser, Tuples
+from shoal.methods.truthful._scores import Granularity
 from shoal.methods.truthful._sets_listed import LeveledColumns, ListedClasses
-from shoal.methods.truthful._tuples import Tuples
+from shoal.methods.truthful._sets_split import Noise
+from shoal.methods.truthful._survival import Trims, gaussian_losses
 from shoal.tables import Frequencies, tally
 
 
@@ -153,3 +172,50 @@ def _lifted(hierarchy: Hierarchy, low: int, level: int, counts: Floats) -> Float
 def _single(column: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], Integers]:
     codes, owners = np.unique(column[:, 0], return_inverse=True)
     return codes[:, None], owners
+
+
+# -- the scheme of the table of all columns
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianTrimming(Trims):
+    """What trimming with Gaussian noise will show of classes, as scores ask; about one record, not about persons."""
+
+    m: int
+    variance: Fraction
+    per_person: int = 1
+    least: int = 1
+
+    @property
+    def losses(self) -> Floats:
+        return gaussian_losses(self.variance, self.m)
+
+
+def joint_classes(
+    frequencies: Frequencies, lows: Sequence[int], scheme: Fraction, noise: Noise, *, watch: Watch, source: RandomSource
+) -> Tuples:
+    """Draw a scheme for all columns and return its classes, untrimmed: never to be published.
+
+    What cannot be drawn is refused before a random bit is taken.
+    """
+    chooser = Chooser(
+        frequencies=frequencies,
+        low=tuple(lows),
+        high=tuple(hierarchy.height for hierarchy in frequencies.hierarchies),
+        operator=GaussianTrimming(m=noise.m, variance=noise.variance),
+        weights={},
+        score=Granularity.name,
+        target=None,
+        steps=0,
+        watch=watch,
+        source=source,
+    )
+    try:
+        if chooser.nodes <= LARGEST_LATTICE:
+            return chooser.tree(scheme)[2]
+    except DataError:
+        pass
+    raise DataError(
+        f"a table of all {len(lows):,} columns has too many values and levels to draw a scheme for.",
+        hint="use tables = `pairs`, raise the `levels` of some columns, or release fewer of them",
+    )

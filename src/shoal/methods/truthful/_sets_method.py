@@ -4,22 +4,52 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
+import numpy as np
+
+from shoal import tables
+from shoal.errors import RequirementError
 from shoal.exact import Arguments
-from shoal.guarantees import DomainOrigin, Requirement
-from shoal.methods._preparation import domains_of_columns
-from shoal.methods.base import Keeps, Made, Method, Work
-from shoal.methods.truthful._promises import DifferentialPrivacy, released
-from shoal.methods.truthful._sets_events import Composed, TablesTrimmed
-from shoal.methods.truthful._sets_listed import HIDDEN, countable, number_of_classes
-from shoal.methods.truthful._sets_make import make_tables
-from shoal.methods.truthful._sets_split import Split
-from shoal.models import Model
+from shoal.guarantees import DomainOrigin, Dropped, Event, Guarantee, Ordered, Requirement, column, randomness
+from shoal.hierarchies import leaves_declared
+from shoal.kernels import Integers
+from shoal.mechanisms import RandomSource, discrete_gaussians
+from shoal.methods._preparation import bounded, bounded_steps, domains, domains_of_columns
+from shoal.methods.base import Keeps, Made, Method, Part, PrivateReport, Work
+from shoal.methods.truthful._make import check_declared, check_levels, in_order, released_rows
+from shoal.methods.truthful._promises import DifferentialPrivacy, released_names, unreleased
+from shoal.methods.truthful._scheme import Tuples
+from shoal.methods.truthful._sets_choice import Expected, candidates, cells, choose, joint_classes
+from shoal.methods.truthful._sets_listed import (
+    HIDDEN,
+    HiddenCounts,
+    LeveledColumns,
+    ListedClasses,
+    countable,
+    listed_classes,
+    number_of_classes,
+    written_hidden,
+)
+from shoal.methods.truthful._sets_split import (
+    Composed,
+    HiddenCounted,
+    JointTrimmed,
+    Noise,
+    PairsChosen,
+    Split,
+    TablesTrimmed,
+)
+from shoal.models import Classes, Model
+from shoal.risk import Reidentification, reidentification
 from shoal.schema import Schema
+from shoal.tables import Frequencies, Table
 from shoal.writing import file_stem
+
+if TYPE_CHECKING:
+    from shoal.methods.brief import Brief
 
 Tables = Literal["columns", "pairs", "pairs+joint"]
 _WITH_PAIRS = ("pairs", "pairs+joint")
@@ -103,20 +133,88 @@ class TruthfulTables(Method):
             arguments.problems.add(
                 f"`pairs` of `{self.title}` can only be used with tables = `pairs` or `pairs+joint`."
             )
-        for column, level in self.levels.items():
-            arguments.whole(f"levels[{column}]", level, minimum=0)
+        for name, level in self.levels.items():
+            arguments.whole(f"levels[{name}]", level, minimum=0)
         for number, pair in enumerate(self.chosen or (), start=1):
-            for column, level in pair.items():
-                arguments.whole(f"chosen[{number}][{column}]", level, minimum=0)
+            for name, level in pair.items():
+                arguments.whole(f"chosen[{number}][{name}]", level, minimum=0)
         arguments.finish()
 
     def make(self, work: Work) -> Made:
-        """Choose pairs privately, make all tables and trim them."""
-        return make_tables(work, self)
+        plan, privacy = _resolved(work.plan)
+        schema, table = plan.schema, work.table.with_schema(plan.schema)
+        table = bounded(table, schema, privacy.records_per_person, work.source)
+        names = released_names(schema)
+        frequencies = tables.encode(table, quasi_identifiers=names, sensitive=()).frequencies
+        check_declared(frequencies)
+        check_levels(self.title, self.levels, frequencies.hierarchies)
+        lows = tuple(self.levels.get(name, 0) for name in names)
+        listed = ListedClasses(frequencies, countable(schema))
+        split = self.split(schema, privacy)
+        # drawn first: what is too wide for it is refused before anything is paid for
+        joint = []
+        if split.all_columns is not None:
+            noise = split.all_columns
+            classes = joint_classes(frequencies, lows, split.scheme, noise, watch=work.watch, source=work.source)
+            joint.append(trimmed(classes, noise, work.source))
+        declared = [[names.index(name) for name in own] for own in self.declared(schema)]
+        alone = [LeveledColumns(tuple(own), tuple(lows[j] for j in own)) for own in declared]
+        found = [counted(listed, *each, work.source) for each in zip(alone, split.declared, strict=True)]
+        chosen: list[LeveledColumns] = []
+        if split.pairs:
+            chosen = choose(
+                listed,
+                lows,
+                _expected(listed, found, lows, split.declared, [leaves_declared(schema[name]) for name in names]),
+                number=split.pairs,
+                epsilon=split.choice,
+                noise=split.usual,
+                watch=work.watch,
+                source=work.source,
+            )
+            split = split.with_pairs([listed.number(each) for each in chosen])
+        found += [counted(listed, *each, work.source) for each in zip(chosen, split.chosen, strict=True)]
+        shown = [*(each.shown for each in found), *joint]
+        if not any(len(each) for each in shown):
+            raise RequirementError(
+                "no value is frequent enough to be released in any table",
+                hint="a larger epsilon or delta, fewer pairs, or higher `levels` help",
+            )
+        method = replace(self, chosen=tuple(map(listed.levels, chosen)) if split.pairs else None)
+        parts = _parts(method.files(schema), schema, table, shown)
+        hidden = {part.file: each.hidden for part, each in zip(parts, found, strict=False) if each.hidden is not None}
+        events = [
+            *Dropped.by(schema),
+            *bounded_steps(schema, privacy.records_per_person),
+            *method.steps(
+                schema,
+                split,
+                candidates=len(candidates(frequencies.hierarchies, lows)),
+                hidden=[HiddenCounted.of(hidden)] if hidden else [],
+            ),
+            Ordered(),
+        ]
+        cryptographic = work.source.cryptographic
+        return Made(
+            plan=replace(plan, method=method),
+            table=parts[0].table,
+            guarantee=Guarantee(
+                promises=(privacy.promise(covered=True, cryptographic=cryptographic, figures=split.figures()),),
+                events=tuple(events),
+                randomness=randomness(cryptographic=cryptographic),
+            ),
+            measures={},
+            after=_risk(shown),
+            records=parts[0].records,
+            domains=domains(schema, frequencies),
+            parts=parts,
+            notes={HIDDEN: written_hidden(hidden)},
+            private=_private(frequencies, shown, table.left_out),
+        )
 
     def declared(self, schema: Schema) -> tuple[tuple[str, ...], ...]:
         """Return the columns of the tables that need no choice."""
-        names = tuple(attribute.name for attribute in released(schema))
+        names = released_names(schema)
         if isinstance(self.tables, str):
             return tuple((name,) for name in names)
         return tuple(tuple(name for name in names if name in table) for table in self.tables)
@@ -125,14 +223,14 @@ class TruthfulTables(Method):
         """Return how many pairs of columns are chosen with ``epsilon`` for a record, or were."""
         if self.tables not in _WITH_PAIRS:
             return 0
-        columns = len(released(schema))
+        columns = len(released_names(schema))
         by_rule = max(1, math.isqrt(math.floor((4 * columns) ** 2 * min(epsilon, Fraction(1)))))
         number = by_rule if self.chosen is None else len(self.chosen)
         return min(number if self.pairs is None else self.pairs, columns * (columns - 1) // 2)
 
     def joint(self, schema: Schema) -> tuple[str, ...]:
         """Return the columns of the table of all columns; none without such a table."""
-        return tuple(attribute.name for attribute in released(schema)) if self.tables == "pairs+joint" else ()
+        return released_names(schema) if self.tables == "pairs+joint" else ()
 
     def split(self, schema: Schema, wanted: DifferentialPrivacy) -> Split:
         """Return what every table and every choice may spend."""
@@ -149,43 +247,185 @@ class TruthfulTables(Method):
         chosen = [number_of_classes(hierarchies, pair) for pair in self.chosen or ()]
         return split.with_pairs(chosen) if chosen else split
 
+    def steps(self, schema: Schema, split: Split, *, candidates: int, hidden: Sequence[HiddenCounted]) -> list[Event]:
+        """Return the steps that make all tables, once pairs are chosen among so many candidates."""
+        declared = self.declared(schema)
+        lows = [tuple(self.levels.get(name, 0) for name in table) for table in declared]
+        found: list[Event] = [TablesTrimmed.by(declared, lows, split.declared)]
+        if split.pairs:
+            choice = PairsChosen(
+                pairs=tuple(tuple(pair) for pair in self.chosen or ()),
+                levels=tuple(tuple(pair.values()) for pair in self.chosen or ()),
+                candidates=candidates,
+                epsilon_each=split.choice,
+                rho=split.rho_of_choice,
+            )
+            found += [choice, TablesTrimmed.by(choice.pairs, choice.levels, split.chosen)]
+        if split.all_columns is not None:
+            columns = self.joint(schema)
+            joint = JointTrimmed(
+                columns=columns,
+                levels=tuple(self.levels.get(name, 0) for name in columns),
+                epsilon_scheme=split.scheme,
+                m=split.all_columns.m,
+                variance=split.all_columns.variance,
+                rho=split.rho_of_joint,
+            )
+            found.append(joint)
+        return [*found, *hidden, split.composed()]
+
     def files(self, schema: Schema) -> dict[str, tuple[str, ...]]:
-        """Return the columns of every released table, by its file."""
         tables = [*self.declared(schema), *(tuple(pair) for pair in self.chosen or ())]
         tables += [joint] if (joint := self.joint(schema)) else []
         return {_file(number, table): table for number, table in enumerate(tables, start=1)}
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The file with the counts of classes that no record shows."""
         return (HIDDEN,)
 
     def domains(self, schema: Schema) -> tuple[DomainOrigin, ...]:
-        """Return where the domains of all released columns came from."""
-        return domains_of_columns(schema, [attribute.name for attribute in released(schema)])
+        return domains_of_columns(schema, released_names(schema))
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
-        """Return what keeps this method from being used with a schema and promises."""
         del models
-        known = [attribute.name for attribute in released(schema)]
         tables = () if isinstance(self.tables, str) else [name for table in self.tables for name in table]
-        named = {"tables": dict.fromkeys(tables), "levels": self.levels}
-        return [
-            f"`{parameter}` of `{self.title}` names column `{column}`, which is not released"
-            for parameter, columns in named.items()
-            for column in columns
-            if column not in known
-        ]
+        return unreleased(schema, self.title, {"tables": dict.fromkeys(tables), "levels": self.levels})
 
     def unfit(self, privacy: Requirement) -> list[str]:
-        if not isinstance(privacy, DifferentialPrivacy):
+        if not isinstance(privacy, DifferentialPrivacy) or privacy.search_share is None:
             return []
-        found = []
-        if privacy.search_share is not None:
-            found.append(f"`search_share` of `{privacy.title}` is for `Truthful`; `{self.title}` has a rule of its own")
-        return found
+        return [f"`search_share` of `{privacy.title}` is for `Truthful`; `{self.title}` has a rule of its own"]
 
 
 def _file(number: int, columns: Sequence[str]) -> str:
     stem = file_stem(*columns)
     return f"table-{number:02d}{'-' if stem else ''}{stem}.parquet"
+
+
+# -- a release; all that others see of it is a function of the plan, of the private choices and of the trimmed tables
+
+
+@dataclass(frozen=True, eq=False)
+class CountedTable:
+    """A trimmed table, and where the schema lists its classes the estimates X + m of all of them, in their order."""
+
+    shown: Tuples
+    estimates: Integers | None = None
+    #: The estimates of those that no record shows.
+    hidden: HiddenCounts | None = None
+
+
+def counted(listed: ListedClasses, table: LeveledColumns, noise: Noise, source: RandomSource) -> CountedTable:
+    """Draw what a table shows.
+
+    Listed classes have their number whether it is above zero or not, others are shown by records or not at all.
+    """
+    classes = cells(listed.frequencies, table)
+    number = listed.number(table)
+    if number is None:
+        return CountedTable(trimmed(classes, noise, source))
+    sizes, levels = listed.counts(table), listed.levels(table)
+    left = sizes - _taken(number, noise, source)
+    names = list(listed_classes(listed.hierarchies, levels))
+    place = listed.places(table, classes.codes)
+    counts = np.where(place >= 0, left[place], classes.counts - _taken(len(classes), noise, source))
+    return CountedTable(
+        shown=in_order(classes.showing(np.maximum(counts, 0))),
+        estimates=left + noise.m,
+        hidden={names[each]: int(left[each]) + noise.m for each in np.flatnonzero(left <= 0).tolist()},
+    )
+
+
+def trimmed(classes: Tuples, noise: Noise, source: RandomSource) -> Tuples:
+    """Draw how many copies of each class are shown, and keep those of which any are."""
+    return in_order(classes.showing(np.maximum(classes.counts - _taken(len(classes), noise, source), 0)))
+
+
+def _taken(number: int, noise: Noise, source: RandomSource) -> Integers:
+    """Draw how many records are taken off each of so many classes: exact, draws below -m repeated."""
+    taken = np.full(number, -1, dtype=np.int64)
+    while len(open_still := np.flatnonzero(taken < 0)):
+        taken[open_still] = noise.m + discrete_gaussians(noise.variance, len(open_still), source=source)
+    return taken
+
+
+def _resolved(plan: Brief) -> tuple[Brief, DifferentialPrivacy]:
+    """Return the plan with the standard definition, which is what the composition gives."""
+    models = tuple(
+        spelt.post_processed() if isinstance(spelt, DifferentialPrivacy) else spelt
+        for spelt in (model.resolved(plan.schema) for model in plan.models)
+    )
+    privacy = next(model for model in models if isinstance(model, DifferentialPrivacy))
+    return replace(plan, models=models), privacy
+
+
+def _expected(
+    listed: ListedClasses,
+    found: Sequence[CountedTable],
+    lows: Sequence[int],
+    noise: Sequence[Noise],
+    closed: Sequence[bool],
+) -> Expected:
+    """Estimate records, and how many of them have each value, from what was released of single columns alone.
+
+    Values that are not counted and that no record shows count 0: how many there are would depend on the data.
+    ``closed`` are the columns that have no values but those that the schema lists; their tables count all records.
+    """
+    counts, totals, whole = [], [], []
+    for j, (each, low, own) in enumerate(zip(found, lows, noise, strict=True)):
+        hierarchy = each.shown.hierarchies[0]
+        known = hierarchy.attribute in listed.hierarchies
+        codes = each.shown.codes[:, 0].astype(np.int64)
+        codes = listed.codes(j, low)[codes] if known else codes
+        labels = (listed.hierarchies[hierarchy.attribute] if known else hierarchy).labels[low]
+        sizes = np.zeros(len(labels)) if each.estimates is None else each.estimates.astype(np.float64)
+        sizes[codes[codes >= 0]] = each.shown.counts[codes >= 0] + own.m
+        counts.append(np.maximum(sizes, 0))
+        totals.append(float(sizes.sum()) + float((each.shown.counts[codes < 0] + own.m).sum()))
+        if closed[j] and each.estimates is not None:
+            whole.append((totals[-1], 1 / (len(sizes) * float(own.variance))))
+    if whole:
+        return Expected(float(np.average([one for one, _ in whole], weights=[of for _, of in whole])), counts)
+    return Expected(max(totals), counts)
+
+
+def _parts(
+    files: Mapping[str, Sequence[str]], schema: Schema, table: Table, shown: Sequence[Tuples]
+) -> tuple[Part, ...]:
+    return tuple(
+        Part(
+            file=file,
+            table=tables.repeat(table.select(*names), released_rows(own, schema), own.counts),
+            records=int(own.counts.sum()),
+            columns=tuple(column(schema[name]) for name in names),
+        )
+        for (file, names), own in zip(files.items(), shown, strict=True)
+    )
+
+
+def _risk(shown: Sequence[Tuples]) -> Reidentification:
+    """Return the risk of the table with the smallest class."""
+    smallest = min((table for table in shown if len(table)), key=lambda table: int(table.counts.min()))
+    classes = Frequencies(
+        hierarchies=smallest.hierarchies,
+        codes=np.asfortranarray(smallest.positions.astype(np.int32)),
+        counts=smallest.counts,
+        sensitive=(),
+        sensitive_codes=np.zeros((len(smallest), 0), dtype=np.int32),
+    )
+    return reidentification(Classes.grouped(classes))
+
+
+def _private(frequencies: Frequencies, shown: Sequence[Tuples], left_out: int) -> PrivateReport:
+    records = max(frequencies.records, 1)
+    kept = [
+        float((table.counts * (1 - np.mean([table.shares(j) for j in range(table.codes.shape[1])], axis=0))).sum())
+        for table in shown
+    ]
+    return PrivateReport(
+        records=frequencies.records,
+        left_out=left_out,
+        released=round(float(np.mean([table.counts.sum() for table in shown]))),
+        loss=1 - float(np.mean(kept)) / records,
+        before=reidentification(Classes.grouped(frequencies)),
+    )

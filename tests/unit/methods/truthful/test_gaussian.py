@@ -15,9 +15,8 @@ from shoal.hierarchies import Hierarchy, build
 from shoal.mechanisms import ExponentialMechanism
 from shoal.methods.truthful import gaussian
 from shoal.methods.truthful._sets_choice import Expected, candidates, score
-from shoal.methods.truthful._sets_events import Noise
 from shoal.methods.truthful._sets_listed import ListedClasses
-from shoal.methods.truthful._sets_split import Split
+from shoal.methods.truthful._sets_split import Noise, Split
 from shoal.schema import Attribute, Groups
 from shoal.tables import Frequencies
 

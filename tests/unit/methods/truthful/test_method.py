@@ -60,8 +60,8 @@ def test_columns_that_are_not_released_are_refused() -> None:
 
 def test_where_all_levels_are_fixed_the_operator_gets_the_whole_epsilon() -> None:
     drawn = draw(Truthful(levels={"c0": 1, "c1": 0}))
-    assert drawn.searched.how == "fixed"
-    assert drawn.searched.epsilon == 0
+    assert drawn.choice.search == "fixed"
+    assert drawn.choice.epsilon_spent == 0
     assert drawn.operator.epsilon == 1
     assert set(map(tuple, drawn.tuples.levels.tolist())) == {(1, 0)}
     sizes = reference.classes([TALL, FLAT], RECORDS, (1, 0))
@@ -72,7 +72,7 @@ def test_a_fixed_level_is_kept_by_every_scheme() -> None:
     for scheme in ("full-domain", "multi-dimensional"):
         drawn = draw(Truthful(scheme=scheme, levels={"c1": 0}))
         assert (drawn.tuples.levels[:, 1] == 0).all()
-        assert drawn.searched.candidates == 3
+        assert drawn.choice.candidates == 3
 
 
 def test_a_level_above_the_top_is_refused() -> None:
@@ -86,7 +86,7 @@ def test_a_scheme_cannot_be_searched_for_without_a_budget() -> None:
     assert (
         draw(
             Truthful(levels={"c0": 2, "c1": 1}), DifferentialPrivacy(epsilon=1, delta=0.01, search_share=0)
-        ).searched.how
+        ).choice.search
         == "fixed"
     )
 
@@ -123,15 +123,15 @@ def test_a_least_size_costs_nothing_with_trimming() -> None:
 
 
 def test_epsilon_and_candidates_are_told_exactly() -> None:
-    searched = draw(Truthful()).searched
-    assert searched.epsilon == Fraction(1, 50)
-    assert draw(Truthful(operator="sampling")).searched.epsilon == Fraction(1, 10)
+    drawn = draw(Truthful())
+    assert drawn.choice.epsilon_spent == Fraction(1, 50)
+    assert draw(Truthful(operator="sampling")).choice.epsilon_spent == Fraction(1, 10)
     asked = DifferentialPrivacy(epsilon=1, delta=0.01, search_share="1/3")
-    assert draw(Truthful(), asked).searched.epsilon == Fraction(1, 3)
-    assert searched.candidates == 6
-    assert searched.levels is not None
-    assert draw(Truthful(scheme="multi-dimensional")).searched.levels is None
-    assert not draw(Truthful(search="walk", steps=3)).searched.covered
+    assert draw(Truthful(), asked).choice.epsilon_spent == Fraction(1, 3)
+    assert drawn.choice.candidates == 6
+    assert drawn.levels is not None
+    assert draw(Truthful(scheme="multi-dimensional")).levels is None
+    assert draw(Truthful(search="walk", steps=3)).choice.search == "published walk"
 
 
 def test_lattices_beyond_a_million_nodes_are_walked() -> None:
@@ -139,16 +139,16 @@ def test_lattices_beyond_a_million_nodes_are_walked() -> None:
     records = [(0,) * 20] * 200
     frequencies = reference.frequencies(columns, records)
     drawn = Truthful(steps=5).draw(frequencies, WANTED, source=SeededSource(1))
-    assert drawn.searched.how == "split walk"
-    assert drawn.searched.selections == 6
+    assert drawn.choice.search == "split walk"
+    assert drawn.choice.selections == 6
     with pytest.raises(ParameterError, match="full-domain"):
         Truthful(scheme="multi-dimensional").draw(frequencies, WANTED, source=SeededSource(1))
 
 
 def test_weights_steer_the_scheme() -> None:
     many = DifferentialPrivacy(epsilon=30, delta=0.5, search_share=0.95)
-    first = draw(Truthful(weights={"c0": 1, "c1": 0}), many).searched.levels
-    second = draw(Truthful(weights={"c0": 0, "c1": 1}), many).searched.levels
+    first = draw(Truthful(weights={"c0": 1, "c1": 0}), many).levels
+    second = draw(Truthful(weights={"c0": 0, "c1": 1}), many).levels
     assert first is not None
     assert second is not None
     assert first[0] == 0
