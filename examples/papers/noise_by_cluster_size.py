@@ -37,7 +37,7 @@ Masked = Callable[[Records, int, int], np.ndarray]
 def without_noise(census: Records, k: int, epsilon: int) -> np.ndarray:
     """Replace records by the means of their clusters."""
     del epsilon
-    return aggregated(census.numeric, mdav(census.space("domain"), k))
+    return aggregated(census.numeric, mdav(census.space(), k))
 
 
 def ranked(census: Records, k: int, epsilon: int) -> np.ndarray:

@@ -54,7 +54,7 @@ def test_eia_loses_what_is_published(shared_data: Path, k: int, loss: float) -> 
     ("k", "error", "linkage"), [(2, 3.07e9, 45.3), (5, 1.20e10, 18.4), (15, 2.41e10, 6.48), (30, 4.00e10, 3.33)]
 )
 def test_table_6_1_mdav_columns(chapter_6: Records, k: int, error: float, linkage: float) -> None:
-    masked = aggregate(chapter_6.numeric, mdav(chapter_6.space("domain"), k).labels)
+    masked = aggregate(chapter_6.numeric, mdav(chapter_6.space(), k).labels)
     assert float(f"{sse(chapter_6.numeric, masked):.2e}") == error
     found = linked_percentage(chapter_6.numeric, masked, scale=chapter_6.upper)
     assert float(f"{found:.3g}") == linkage
@@ -78,7 +78,7 @@ ROWS_6_5 = [CHAPTER_6.index(name) for name in ("FEDTAX", "POTHVAL", "INTVAL", "F
 
 @pytest.mark.parametrize("k", TABLE_6_5_MDAV)
 def test_table_6_5_mdav_column(chapter_6: Records, k: int) -> None:
-    masked = aggregate(chapter_6.numeric, mdav(chapter_6.space("domain"), k).labels)
+    masked = aggregate(chapter_6.numeric, mdav(chapter_6.space(), k).labels)
     changes = change_of_variances(chapter_6.numeric, masked)[ROWS_6_5]
     assert tuple(changes.round(4)) == TABLE_6_5_MDAV[k]
     assert change_of_means(chapter_6.numeric, masked).max() < 1e-12

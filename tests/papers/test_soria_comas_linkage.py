@@ -27,7 +27,7 @@ def census(shared_data: Path) -> np.ndarray:
 def test_the_published_share_of_linked_records(census: np.ndarray, k: int, linked: float) -> None:
     tops = 1.5 * census.max(axis=0)
     records = Records(numeric=census, lower=np.zeros(4), upper=tops)
-    masked = aggregate(census, mdav(records.space("domain"), k).labels)
+    masked = aggregate(census, mdav(records.space(), k).labels)
     schema = shoal.Schema(
         attributes=tuple(
             shoal.Attribute(

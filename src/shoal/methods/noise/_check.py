@@ -31,11 +31,9 @@ from shoal.guarantees import (
     checked,
 )
 from shoal.methods._preparation import UNSEEN, check_bounded
-from shoal.methods.noise._columns import UNITS, ConceptColumn, NumberColumn, concept_columns, number_columns
-from shoal.methods.noise._design import NoiseCost, choice_epsilon
-from shoal.methods.noise._events import ConceptsDrawn, KeptApart, Noised
-from shoal.methods.noise._kinds import MOST_IN_BOX, NoiseKind
-from shoal.methods.noise._sensitivity import Target
+from shoal.methods.noise._columns import Columns, ConceptColumn, NumberColumn
+from shoal.methods.noise._design import ConceptsDrawn, KeptApart, NoiseCost, Noised
+from shoal.methods.noise._sensitivity import MOST_IN_BOX, NoiseKind, Target
 from shoal.methods.truthful import gaussian
 from shoal.schema import Provenance
 
@@ -96,6 +94,7 @@ def check_noise(
 
 
 def _read(entry: PromiseEntry, evidence: Evidence, target: Target, again: Promise, per_person: int) -> _Checked:
+    columns = Columns.of(evidence.plan.schema)
     return _Checked(
         entry=entry,
         target=target,
@@ -104,8 +103,8 @@ def _read(entry: PromiseEntry, evidence: Evidence, target: Target, again: Promis
         certificate=evidence.certificate,
         rows={name: table.to_arrow() for name, table in evidence.tables.items()},
         plan=evidence.plan,
-        numbers={column.name: column for column in number_columns(evidence.plan.schema)},
-        concepts={column.name: column for column in concept_columns(evidence.plan.schema)},
+        numbers={column.name: column for column in (*columns.numbers, *columns.constants)},
+        concepts={column.name: column for column in columns.concepts},
     )
 
 
@@ -181,19 +180,16 @@ def _noise(checked: _Checked) -> Decision:
         if natural and list(around["columns"]) != [column.name]:
             return False, f"the clusters of `{column.name}` do not follow its order"
         sizes = [int(size) for size, _ in around["sizes"]] if checked.target == "partition" else [int(around["k"])]
-        again = Noised(
-            column=column.name,
+        again = Noised.of(
+            column,
+            _cost(step),
             target=checked.target,
-            share=_fraction(step["share"]),
-            rho=_fraction(step.get("rho", 0)),
             kind=kind,
             clusters=_number(around),
             per_person=checked.per_person,
-            width=column.width,
             sizes=tuple(sizes),
             natural_order=natural,
             rounded_to=_fraction(step["rounded_to"]),
-            unit=UNITS[column.attribute.kind],
         )
         if _facts(again.to_json()) != _facts(step):
             return False, f"the noise of `{column.name}` is not what its domain, its clusters and epsilon ask for"
@@ -218,21 +214,8 @@ def _choices(checked: _Checked) -> Decision:
     steps = checked.steps("concepts-drawn")
     for step in steps:
         column, clusters = checked.concepts[step["column"]], _number(checked.cluster_step(step["column"]))
-        share, rho = _fraction(step["share"]), _fraction(step.get("rho", 0))
-        again = ConceptsDrawn(
-            column=column.name,
-            target=checked.target,
-            share=share,
-            rho=rho,
-            clusters=clusters,
-            per_person=checked.per_person,
-            concepts=column.taxonomy.count,
-            missing=None in column.labels,
-            sensitivity=column.taxonomy.sensitivity,
-            choice=choice_epsilon(
-                NoiseCost(epsilon=share, rho=rho).each(checked.per_person),
-                clusters if checked.target == "original" else 1,
-            ),
+        again = ConceptsDrawn.of(
+            column, _cost(step), target=checked.target, clusters=clusters, per_person=checked.per_person
         )
         if _facts(again.to_json()) != _facts(step):
             return False, f"the choices of `{column.name}` are not what its hierarchy and epsilon ask for"
@@ -312,6 +295,10 @@ def _by_rule(records: int, k: int) -> dict[int, int]:
 def _facts(step: Step) -> dict[str, Any]:
     """Return what a step says but for its words, which another version may choose differently."""
     return {name: value for name, value in step.items() if name != "description"}
+
+
+def _cost(step: Step) -> NoiseCost:
+    return NoiseCost(epsilon=_fraction(step["share"]), rho=_fraction(step.get("rho", 0)))
 
 
 def _number(step: Step) -> int:

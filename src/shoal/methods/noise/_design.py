@@ -1,4 +1,4 @@
-"""What is decided about noise before anything is drawn: a function of the plan and the number of records alone."""
+"""What is decided about noise before anything is drawn, a function of the plan and the number of records; its steps."""
 
 from __future__ import annotations
 
@@ -6,12 +6,23 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal, get_args
+from typing import Literal, Self, get_args
 
-from shoal.errors import ParameterError
-from shoal.methods.noise._kinds import MOST_IN_BOX, NoiseKind
-from shoal.methods.noise._records import AttributeSet
-from shoal.methods.noise._sensitivity import Number, Split, Target, split_budget
+from shoal.errors import ParameterError, counted, quoted
+from shoal.exact import plain
+from shoal.guarantees import UNLESS_DEFAULT, Event
+from shoal.methods.noise._columns import UNITS, AttributeSet, ConceptColumn, NumberColumn
+from shoal.methods.noise._sensitivity import (
+    MOST_IN_BOX,
+    Clustering,
+    MeansNoise,
+    NoiseKind,
+    Number,
+    Split,
+    Target,
+    centroid_noise,
+    split_budget,
+)
 from shoal.methods.truthful import gaussian
 
 NoiseChoice = Literal["auto", "laplace", "box", "gaussian"]
@@ -188,3 +199,249 @@ def _variance(
     if not several:
         return 2 / float(cost.epsilon) ** 2, 2
     return (2 if kind == "laplace" else 1 / 3) * (records / float(cost.epsilon)) ** 2, 4
+
+
+# -- the steps of a release
+
+#: the figure that says how wide the noise of a column is
+NOISE_SHARE = "noise of {column}, share of domain"
+
+WIDE = Fraction(1, 4)
+"""Noise of so large a share of its domain leaves nothing to read off a single value."""
+
+_WORDS: dict[Clustering, str] = {
+    "insensitive": "in fixed orders, so that one record moves at most one record of every cluster",
+    "natural order": "in the order of its values, so that one record moves all means together by little",
+    "mdav": "by their distance, with `mdav`",
+    "individual ranking": "by rank",
+}
+_NOISES: dict[NoiseKind, str] = {
+    "laplace": "Laplace noise of scale",
+    "box": "noise in a box, on average",
+    "gaussian": "Gaussian noise, on average",
+}
+
+
+class Clustered(Event):
+    """Records were put into clusters by some columns."""
+
+    name = "clustered"
+    #: What is protected, and what the papers call it, if they do.
+    target: Target
+    variant: str | None
+    #: What the clusters were found by, and how.
+    columns: tuple[str, ...]
+    clustering: Clustering
+    #: The number of records and the least size of a cluster, from which all sizes follow but under ``partition``.
+    records: int
+    k: int
+    #: How many clusters there are of each size: pairs of a size and a number.
+    sizes: tuple[tuple[int, int], ...]
+    #: The data file that holds the columns.
+    file: str
+
+    def describe(self) -> str:
+        number = sum(count for _, count in self.sizes)
+        called = f" ({self.variant})" if self.variant else ""
+        among = f"the records into {counted(number, 'cluster')} of at least {self.k:,} by {quoted(self.columns)}"
+        return f"Put {among}, {_WORDS[self.clustering]}{called}."
+
+    def to_json(self) -> dict[str, object]:
+        return {**super().to_json(), "sizes": [list(pair) for pair in self.sizes]}
+
+
+class _Spending(Event):
+    """A step that has a part of epsilon: one column of all clusters.
+
+    Under ``record-query`` that part is no cost of the release, which it does not protect, so nothing is added up. Where
+    a person has at most ``per_person`` records, a record has so much less of it (group privacy). Where noise is
+    Gaussian, the step costs ``rho``, and all of them together what `Concentrated` says.
+    """
+
+    #: Which one, what is protected, the part of epsilon that it has, and the number of its clusters.
+    column: str
+    target: Target
+    share: Fraction
+    clusters: int
+    per_person: int = field(default=1, metadata=UNLESS_DEFAULT)
+    rho: Fraction = field(default=Fraction(0), metadata=UNLESS_DEFAULT)
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The epsilon that this step spends by itself."""
+        return Fraction(0) if self.target == "record-query" or self.rho else self.share
+
+    @property
+    def cost(self) -> NoiseCost:
+        """What the step may cost for one record."""
+        return NoiseCost(epsilon=self.share, rho=self.rho).each(self.per_person)
+
+    def to_json(self) -> dict[str, object]:
+        spent = {"epsilon_spent": str(self.epsilon)} if self.epsilon else {}
+        return {**super().to_json(), **spent}
+
+    def _cost(self) -> str:
+        number = f"rho {float(self.rho):.4g}" if self.rho else f"epsilon {float(self.share):.6g}"
+        return f"{number} for the query of one record" if self.target == "record-query" else number
+
+
+class Noised(_Spending):
+    """The means of a column got noise."""
+
+    name = "noised"
+    #: The width of its declared domain, in numbers, days or ranks.
+    width: Fraction
+    #: The cluster sizes that have a noise of their own: k, or under ``partition`` all that occur.
+    sizes: tuple[int, ...]
+    #: Whether the clusters are runs of this column in its order.
+    natural_order: bool
+    #: What released numbers are rounded to.
+    rounded_to: Fraction
+    #: What the width and the noise are in: nothing for numbers, days, or ranks.
+    unit: str = ""
+    #: How the noise is distributed.
+    kind: NoiseKind = field(default="laplace", metadata=UNLESS_DEFAULT)
+
+    @classmethod
+    def of(
+        cls,
+        column: NumberColumn,
+        cost: NoiseCost,
+        *,
+        target: Target,
+        kind: NoiseKind,
+        clusters: int,
+        sizes: tuple[int, ...],
+        natural_order: bool,
+        per_person: int,
+        rounded_to: Fraction = Fraction(1),
+    ) -> Self:
+        """Return the step that gives a column its noise at a cost."""
+        return cls(
+            column=column.name,
+            target=target,
+            share=cost.epsilon,
+            rho=cost.rho,
+            kind=kind,
+            clusters=clusters,
+            per_person=per_person,
+            width=column.width,
+            sizes=sizes,
+            natural_order=natural_order,
+            rounded_to=rounded_to,
+            unit=UNITS[column.attribute.kind],
+        )
+
+    def __post_init__(self) -> None:
+        if self.kind == "box" and not 1 <= self.clusters <= MOST_IN_BOX:
+            raise ValueError("so many means do not share a box")
+
+    def scale(self, size: int) -> float:
+        """Return how far off the mean of a cluster of a size is on average, in the units of the column.
+
+        Of Laplace noise that is the scale.
+        """
+        return self._noise(size).typical
+
+    @property
+    def share_of_domain(self) -> float:
+        """How far off a mean is on average, over the width of the domain, where it is farthest."""
+        return self.scale(min(self.sizes)) / float(self.width)
+
+    def describe(self) -> str:
+        widest = self.scale(min(self.sizes))
+        least = f"{_figure(self.scale(max(self.sizes)))} to " if len(self.sizes) > 1 else ""
+        unit = f" {self.unit}" if self.unit else ""
+        return (
+            f"Added {_NOISES[self.kind]} {least}{_figure(widest)}{unit} to the means of `{self.column}`, whose "
+            f"domain is {_figure(float(self.width))}{unit} wide ({self._cost()}), and rounded them to multiples of "
+            f"{plain(self.rounded_to)} inside the domain.{self._warning()}"
+        )
+
+    def _warning(self) -> str:
+        wide = self.share_of_domain > WIDE
+        return " That is so wide that single values tell next to nothing." if wide else ""
+
+    def to_json(self) -> dict[str, object]:
+        """Return the event as it stands in a certificate, with the noise of each size."""
+        noise = [{"size": size, **self._noise(size).figures()} for size in self.sizes]
+        return {**super().to_json(), "noise": noise}
+
+    def _noise(self, size: int) -> MeansNoise:
+        return centroid_noise(
+            self.target,
+            width=self.width,
+            size=size,
+            clusters=self.clusters,
+            natural_order=self.natural_order,
+            epsilon=self.cost.epsilon,
+            kind=self.kind,
+            rho=self.cost.rho,
+        )
+
+
+class ConceptsDrawn(_Spending):
+    """For every cluster one concept of a column was drawn by the exponential mechanism."""
+
+    name = "concepts-drawn"
+    #: How many there are to choose from.
+    concepts: int
+    #: Whether the missing value is one of them.
+    missing: bool
+    #: By how much one record can change the marginality of a concept.
+    sensitivity: Fraction
+    #: The epsilon of each choice: all of the share, or its part where one record may change every cluster.
+    choice: Fraction
+
+    @classmethod
+    def of(cls, column: ConceptColumn, cost: NoiseCost, *, target: Target, clusters: int, per_person: int) -> Self:
+        """Return the step that draws the concepts of a column at a cost."""
+        return cls(
+            column=column.name,
+            target=target,
+            share=cost.epsilon,
+            rho=cost.rho,
+            clusters=clusters,
+            per_person=per_person,
+            concepts=column.taxonomy.count,
+            missing=None in column.labels,
+            sensitivity=column.taxonomy.sensitivity,
+            choice=choice_epsilon(cost.each(per_person), clusters if target == "original" else 1),
+        )
+
+    def describe(self) -> str:
+        among = " (missing is one)" if self.missing else ""
+        return (
+            f"Drew one of {self.concepts:,} concepts of `{self.column}`{among} by the exponential mechanism for each "
+            f"of {counted(self.clusters, 'cluster')} ({self._cost()}; {float(self.choice):.4g} for each)."
+        )
+
+
+class Concentrated(Event):
+    """What all columns lose together under Gaussian noise, as one epsilon and delta."""
+
+    name = "concentrated"
+    #: The sum of the parts of all columns: zero-concentrated differential privacy.
+    rho: Fraction
+    #: What that is at most.
+    epsilon_spent: Fraction
+    delta_spent: Fraction
+    sentence = (
+        "All columns together lose rho {rho!f:.4g}, which is epsilon {epsilon_spent!f:.6g} with delta "
+        "{delta_spent!f:.3g}."
+    )
+
+
+class KeptApart(Event):
+    """Sets of columns were released as tables of their own, each in an order of its own."""
+
+    name = "kept-apart"
+    files: tuple[str, ...]
+    sentence = (
+        "Released {files!n:,} tables, one per set of columns: nothing tells which of their records belong together, so "
+        "do not join them."
+    )
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"

@@ -18,20 +18,28 @@ from numpy.typing import NDArray
 
 from shoal import tables
 from shoal.errors import DataError, ParameterError, Problems, counted
-from shoal.guarantees import DomainOrigin, Dropped, Event, Guarantee, Ordered, column, randomness
+from shoal.guarantees import Dropped, Event, Guarantee, Ordered, column, randomness
 from shoal.mechanisms import RandomSource
-from shoal.methods._preparation import bounded, bounded_steps, file_hash
+from shoal.methods._preparation import bounded, bounded_steps
 from shoal.methods.base import DATA, Made, Part, PrivateReport, Work
 from shoal.methods.classes import QuasiIdentifier, quasi_identifiers
 from shoal.methods.noise._centroids import DPRelease, NoisyCentroids, dp_microaggregate
-from shoal.methods.noise._columns import UNITS, Columns, NumberColumn, covered
-from shoal.methods.noise._design import Design, choice_epsilon, design, one_number
-from shoal.methods.noise._events import NOISE_SHARE, Clustered, Concentrated, ConceptsDrawn, KeptApart, Noised
+from shoal.methods.noise._columns import Columns, NumberColumn, Records
+from shoal.methods.noise._design import (
+    NOISE_SHARE,
+    Clustered,
+    Concentrated,
+    ConceptsDrawn,
+    KeptApart,
+    Noised,
+    design,
+    one_number,
+)
 from shoal.methods.noise._promises import EpsilonBudget, privacy_promise
-from shoal.methods.noise._records import AttributeSet, Records
+from shoal.methods.truthful import released
 from shoal.models import Classes
 from shoal.risk import Reidentification, reidentification
-from shoal.schema import Attribute, Kind, Missing, Provenance, Role, Schema
+from shoal.schema import Attribute, Kind, Missing, Role, Schema
 from shoal.tables import EncodedRecords, Table
 
 if TYPE_CHECKING:
@@ -67,7 +75,7 @@ def _released(plan: Brief, table: Table, drawn: Perturbed, source: RandomSource,
         epsilon=made.design.epsilon,
         delta=made.design.delta,
         cryptographic=source.cryptographic,
-        left_out=tuple(each.name for each in covered(schema) if each.missing is Missing.DROP),
+        left_out=tuple(each.name for each in released(schema) if each.missing is Missing.DROP),
         records_per_person=_budget(plan).records_per_person,
     )
     parts = tuple(
@@ -88,12 +96,7 @@ def _released(plan: Brief, table: Table, drawn: Perturbed, source: RandomSource,
         measures=_measures(drawn.events),
         after=min((_risk(rows, schema) for rows in drawn.files.values()), key=lambda risk: risk.smallest),
         records=parts[0].records,
-        domains=tuple(
-            DomainOrigin(
-                column=each.name, provenance=Provenance.DECLARED, hierarchy_sha256=file_hash(schema, each.name)
-            )
-            for each in covered(schema)
-        ),
+        domains=plan.method.domains(schema),
         private=private,
         parts=parts if len(parts) > 1 else (),
     )
@@ -105,7 +108,7 @@ def _released(plan: Brief, table: Table, drawn: Perturbed, source: RandomSource,
 def _encoded(table: Table) -> EncodedRecords:
     schema = table.schema
     assert schema is not None  # noqa: S101 - with_schema was called
-    names = [each.name for each in covered(schema)]
+    names = [each.name for each in released(schema)]
     flat = replace(schema, attributes=tuple(_as_it_is(schema[name]) for name in names))
     return tables.encode_records(replace(table.select(*names), schema=flat), sensitive=())
 
@@ -181,7 +184,7 @@ def draw(
         k=method.k,
         target=method.target,
         noise=method.noise,
-        sets=method.attribute_sets(columns.numbers, columns.concepts),
+        sets=method.attribute_sets(columns),
         split=method.shares(columns.names),
         reference_points=method.reference_points,
         records_per_person=budget.records_per_person,
@@ -275,11 +278,11 @@ def _events(run: _Run) -> list[Event]:
 
 def _noised(run: _Run, part: NoisyCentroids, place: int) -> Noised:
     number, made = run.columns.numbers[place], run.release
-    event = noised(
-        made.design,
+    event = Noised.of(
         number,
-        place,
-        part.attributes,
+        made.design.costs[place],
+        target=made.target,
+        kind=part.kind,
         clusters=len(part.sizes),
         sizes=tuple(np.unique(part.sizes).tolist()) if made.target == "partition" else (made.k,),
         natural_order=part.clustering == "natural order",
@@ -290,49 +293,14 @@ def _noised(run: _Run, part: NoisyCentroids, place: int) -> Noised:
     return replace(event, rounded_to=number.step(least, run.method.decimals.get(number.name)))
 
 
-def noised(
-    made: Design,
-    number: NumberColumn,
-    place: int,
-    attributes: AttributeSet,
-    *,
-    clusters: int,
-    sizes: tuple[int, ...],
-    natural_order: bool,
-    per_person: int,
-) -> Noised:
-    """Return the step that gives a column its noise; what it is rounded to is left open."""
-    cost = made.costs[place]
-    return Noised(
-        column=number.name,
-        target=made.target,
-        share=cost.epsilon,
-        rho=cost.rho,
-        kind=made.kind(attributes),
-        clusters=clusters,
-        per_person=per_person,
-        width=number.width,
-        sizes=sizes,
-        natural_order=natural_order,
-        rounded_to=Fraction(1),
-        unit=UNITS[number.attribute.kind],
-    )
-
-
 def _drawn(run: _Run, part: NoisyCentroids, place: int) -> ConceptsDrawn:
-    concept, made, clusters = run.columns.concepts[place], run.release, len(part.sizes)
-    cost = made.design.costs[len(run.columns.numbers) + place]
-    return ConceptsDrawn(
-        column=concept.name,
-        target=made.target,
-        share=cost.epsilon,
-        rho=cost.rho,
-        clusters=clusters,
+    cost = run.release.design.costs[len(run.columns.numbers) + place]
+    return ConceptsDrawn.of(
+        run.columns.concepts[place],
+        cost,
+        target=run.release.target,
+        clusters=len(part.sizes),
         per_person=run.per_person,
-        concepts=concept.taxonomy.count,
-        missing=None in concept.labels,
-        sensitivity=concept.taxonomy.sensitivity,
-        choice=choice_epsilon(cost.each(run.per_person), clusters if made.target == "original" else 1),
     )
 
 
@@ -341,7 +309,7 @@ def forecast(method: DPMicroaggregation, budget: EpsilonBudget, schema: Schema, 
     columns = Columns.of(schema)
     if not columns.names or records < 1:
         return {}
-    sets = method.attribute_sets(columns.numbers, columns.concepts)
+    sets = method.attribute_sets(columns)
     made = design(
         target=method.target,
         sets=sets,
@@ -355,11 +323,11 @@ def forecast(method: DPMicroaggregation, budget: EpsilonBudget, schema: Schema, 
         records_per_person=budget.records_per_person,
     )
     events = [
-        noised(
-            made,
+        Noised.of(
             columns.numbers[place],
-            place,
-            attributes,
+            made.costs[place],
+            target=made.target,
+            kind=made.kind(attributes),
             clusters=made.clusters,
             sizes=(min(made.k, records),),
             natural_order=made.target == "original" and one_number(attributes),
@@ -368,13 +336,13 @@ def forecast(method: DPMicroaggregation, budget: EpsilonBudget, schema: Schema, 
         for attributes in sets
         for place in attributes.numeric
     ]
-    return {NOISE_SHARE.format(column=event.column): event.share_of_domain for event in events}
+    return _measures(events)
 
 
 # -- what leaves
 
 
-def _measures(events: Sequence[Event]) -> dict[str, float | None]:
+def _measures(events: Sequence[Event]) -> dict[str, float]:
     """Say how wide the noise is: public, and what decides whether a release is of any use."""
     return {
         NOISE_SHARE.format(column=event.column): event.share_of_domain for event in events if isinstance(event, Noised)
@@ -412,8 +380,8 @@ def _loss(drawn: Perturbed, records: Records) -> float:
     """
     distances = []
     for part, rows in zip(drawn.release.parts, drawn.release.table(), strict=True):
-        for place, released in zip(part.attributes.numeric, rows.numeric.T, strict=True):
-            moved = np.abs(np.sort(released) - np.sort(records.numeric[:, place])).mean()
+        for place, values in zip(part.attributes.numeric, rows.numeric.T, strict=True):
+            moved = np.abs(np.sort(values) - np.sort(records.numeric[:, place])).mean()
             distances.append(float(moved) / float(drawn.columns.numbers[place].width))
         for place, codes in zip(part.attributes.categorical, rows.codes.T, strict=True):
             taxonomy = drawn.columns.concepts[place].taxonomy

@@ -13,13 +13,12 @@ from shoal.guarantees import Cost, DomainOrigin, PromiseEntry, Requirement
 from shoal.hierarchies import provenance
 from shoal.methods._preparation import file_hash
 from shoal.methods.base import DATA, Keeps, Made, Method, Work
-from shoal.methods.noise._columns import Columns, ConceptColumn, NumberColumn, covered
-from shoal.methods.noise._design import NoiseChoice
-from shoal.methods.noise._events import NOISE_SHARE
+from shoal.methods.noise._columns import AttributeSet, Columns, NumberColumn
+from shoal.methods.noise._design import NOISE_SHARE, NoiseChoice
 from shoal.methods.noise._make import forecast, perturb
 from shoal.methods.noise._promises import NOISE, EpsilonBudget
-from shoal.methods.noise._records import AttributeSet
 from shoal.methods.noise._sensitivity import Target
+from shoal.methods.truthful import released, unreleased
 from shoal.models import Model
 from shoal.schema import INEXACT, Attribute, Kind, Provenance, Schema
 
@@ -164,11 +163,10 @@ class DPMicroaggregation(Method):
         return values
 
     def make(self, work: Work) -> Made:
-        """Cluster the records and release the noisy centroids."""
         return perturb(work, self)
 
     def forecast(self, privacy: Requirement, schema: Schema, records: int) -> dict[str, float]:
-        """Return how wide the noise of every column of numbers will be, as a share of its domain; spends nothing.
+        """Return how wide the noise of every column of numbers will be, as a share of its domain.
 
         The number of records is public under every target of this method. Under ``partition`` the noise of a cluster
         of k records, the widest.
@@ -177,7 +175,6 @@ class DPMicroaggregation(Method):
         return forecast(self, budget, schema, records) if isinstance(budget, EpsilonBudget) else {}
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
-        """Return what keeps this method from being used with a schema and promises, each with what to do about it."""
         found = []
         if models:
             found.append(
@@ -189,11 +186,11 @@ class DPMicroaggregation(Method):
                 f"target `record-query` of `{self.title}` protects the answer for one record, which is no promise to a "
                 "person; use `original`, or `partition`"
             )
-        found += [problem for attribute in covered(schema) if (problem := self._undeclared(attribute))]
+        found += [problem for attribute in released(schema) if (problem := self._undeclared(attribute))]
         return [*found, *self._misnamed(schema)]
 
     def cost(self, privacy: Requirement) -> Cost | None:
-        """Return what a release costs of a budget of differential privacy: only the first target is that."""
+        # only the first target is differential privacy of the records
         return privacy.cost if self.target == "original" else None
 
     def answers(self, model: Requirement, entry: PromiseEntry) -> bool:
@@ -208,26 +205,21 @@ class DPMicroaggregation(Method):
         return NOISE.get(entry.model) == self.target and within
 
     def files(self, schema: Schema) -> dict[str, tuple[str, ...]]:
-        """Return the columns of every released table: one for each set that was clustered apart."""
-        every = [each.name for each in covered(schema)]
-        numbers, concepts = Columns.of(schema).numbers, Columns.of(schema).concepts
-        sets = self.attribute_sets(numbers, concepts)
+        columns = Columns.of(schema)
+        sets = self.attribute_sets(columns)
         if self.target != "original" or len(sets) == 1:
-            return {DATA: tuple(every)}
-        named = [
-            [*(numbers[place].name for place in own.numeric), *(concepts[place].name for place in own.categorical)]
-            for own in sets
-        ]
-        named[0] += [each.name for each in Columns.of(schema).constants]  # without noise, so in no set
+            return {DATA: tuple(each.name for each in released(schema))}
+        names, first = columns.names, len(columns.numbers)
+        named = [[names[place] for place in (*own.numeric, *(first + j for j in own.categorical))] for own in sets]
+        named[0] += [each.name for each in columns.constants]  # without noise, so in no set
         return {f"set-{number}.parquet": tuple(names) for number, names in enumerate(named, start=1)}
 
     def domains(self, schema: Schema) -> tuple[DomainOrigin, ...]:
-        """Return where the domains of the columns came from: all are declared."""
         return tuple(
             DomainOrigin(
                 column=each.name, provenance=Provenance.DECLARED, hierarchy_sha256=file_hash(schema, each.name)
             )
-            for each in covered(schema)
+            for each in released(schema)
         )
 
     def unfit(self, privacy: Requirement) -> list[str]:
@@ -257,19 +249,14 @@ class DPMicroaggregation(Method):
         return None
 
     def _misnamed(self, schema: Schema) -> list[str]:
-        names = {attribute.name: attribute for attribute in covered(schema)}
+        names = {attribute.name: attribute for attribute in released(schema)}
         listed: dict[str, Sequence[str]] = {
             "decimals": list(self.decimals),
             "fill": list(self.fill),
             "split": list(self.split) if isinstance(self.split, Mapping) else [],
             "sets": [] if isinstance(self.sets, str) else [name for own in self.sets for name in own],
         }
-        found = [
-            f"`{parameter}` of `{self.title}` names column `{name}`, which is not released"
-            for parameter, columns in listed.items()
-            for name in columns
-            if name not in names
-        ]
+        found = unreleased(schema, self.title, listed)
         for parameter in ("sets", "split"):
             given = listed[parameter]
             if given and sorted(given) != sorted(names):
@@ -288,11 +275,9 @@ class DPMicroaggregation(Method):
         declared = self._undeclared(attribute) is None
         return not declared or NumberColumn.of(attribute).place(self.fill[attribute.name]) is not None
 
-    def attribute_sets(
-        self, numbers: Sequence[NumberColumn], concepts: Sequence[ConceptColumn]
-    ) -> tuple[AttributeSet, ...]:
-        """Return the sets of columns that are clustered together; columns are numbered as given."""
-        order = [*(column.name for column in numbers), *(column.name for column in concepts)]
+    def attribute_sets(self, columns: Columns) -> tuple[AttributeSet, ...]:
+        """Return the sets of columns that are clustered together; numbers and concepts are numbered on their own."""
+        order, first = columns.names, len(columns.numbers)
         wanted: Sequence[Sequence[str]]
         if isinstance(self.sets, str):
             wanted = [order] if self.sets == "together" else [[name] for name in order]
@@ -301,8 +286,8 @@ class DPMicroaggregation(Method):
         groups = [[order.index(name) for name in own if name in order] for own in wanted]
         return tuple(
             AttributeSet(
-                numeric=tuple(sorted(place for place in own if place < len(numbers))),
-                categorical=tuple(sorted(place - len(numbers) for place in own if place >= len(numbers))),
+                numeric=tuple(sorted(place for place in own if place < first)),
+                categorical=tuple(sorted(place - first for place in own if place >= first)),
             )
             for own in groups
             if own

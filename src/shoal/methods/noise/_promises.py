@@ -25,8 +25,8 @@ from shoal.guarantees import (
 )
 from shoal.methods._preparation import bounded_assumption, unfit, unit_problems
 from shoal.methods.noise._check import check_noise
-from shoal.methods.noise._columns import covered
 from shoal.methods.noise._sensitivity import Target
+from shoal.methods.truthful import released
 from shoal.schema import Missing, Schema
 
 LARGEST_EPSILON = 100
@@ -174,7 +174,7 @@ class NoisyCentroidsPrivacy(PromiseKind):
 
     def check(self, entry: PromiseEntry, evidence: Evidence) -> list[Check]:
         """Say the promise again, compute again what its steps claim, and compare with what the data files show."""
-        left_out = tuple(each.name for each in covered(evidence.plan.schema) if each.missing is Missing.DROP)
+        left_out = tuple(each.name for each in released(evidence.plan.schema) if each.missing is Missing.DROP)
         again = replace(self, left_out=left_out).promise(cryptographic=evidence.certificate.randomness == CRYPTOGRAPHIC)
         return check_noise(entry, evidence, target=self.target, again=again, records_per_person=self.records_per_person)
 

@@ -3,6 +3,7 @@
 from ._method import Truthful as Truthful
 from ._promises import DifferentialPrivacy as DifferentialPrivacy
 from ._promises import released as released
+from ._promises import unreleased as unreleased
 from ._scheme import Drawn as Drawn
 from ._scheme import Tuples as Tuples
 from ._sets_listed import HIDDEN as HIDDEN

@@ -8,7 +8,7 @@ import pytest
 import shoal
 from shoal.errors import ParameterError, PlanError
 from shoal.methods.noise import AttributeSet, DPMicroaggregation, EpsilonBudget
-from shoal.methods.noise._columns import concept_columns, number_columns
+from shoal.methods.noise._columns import Columns
 from shoal.schema import Attribute, Domain, Kind, Quantiles, Role, Schema
 
 SCHEMA = Schema(
@@ -85,9 +85,9 @@ def test_plans_are_the_same_after_a_file(parameters: dict) -> None:
 
 
 def test_columns_are_clustered_together_each_or_as_told() -> None:
-    numbers, concepts = number_columns(SCHEMA), concept_columns(SCHEMA)
+    columns = Columns.of(SCHEMA)
     sets = {
-        name: DPMicroaggregation(sets=wanted).attribute_sets(numbers, concepts)
+        name: DPMicroaggregation(sets=wanted).attribute_sets(columns)
         for name, wanted in {"all": "together", "each": "each", "told": (("day",), ("sex", "age"))}.items()
     }
     assert sets["all"] == (AttributeSet(numeric=(0, 1), categorical=(0,)),)

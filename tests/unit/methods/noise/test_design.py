@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from shoal.guarantees import budget
-from shoal.methods.noise._events import Clustered, ConceptsDrawn, Noised
+from shoal.methods.noise._design import Clustered, ConceptsDrawn, Noised
 
 NOISED = Noised(
     column="age",
