@@ -20,7 +20,7 @@ import pyarrow as pa
 import shoal
 from shoal import release
 from shoal.errors import ShoalError
-from shoal.methods.classes import _bucketize, _by_block, _microaggregation, _t_microaggregate
+from shoal.methods.classes import _bucketize, _by_block, _microaggregation
 from shoal.schema import Attribute, Groups, Kind, Role, Schema
 from shoal.tables import _columns, _encode, _sites, _values
 from shoal.tables._spark import SparkEngine
@@ -124,7 +124,7 @@ def _exchanged(session: Any, source: Any, folder: Path) -> bool:
 
 def _parted(session: Any, source: Any, folder: Path) -> bool:
     """Release pay and towns as two tables, whose classes are so close that blocks are samples of the whole table."""
-    _t_microaggregate.BLOCK = 9_000  # so that all of the table is too large for a block
+    _microaggregation.BLOCK = 9_000  # so that all of the table is too large for a block
     pay = Attribute(name="pay", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC)
     side = Attribute(name="side", role=Role.SENSITIVE)
     frame = source.selectExpr("pay", "if(pay > 2500, 'rich', 'poor') as side")

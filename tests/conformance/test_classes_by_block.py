@@ -63,7 +63,7 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Allow blocks that a test can afford, and fail where records are read into memory."""
     monkeypatch.setattr("shoal.methods.classes._microaggregation.LEAST_BLOCK", 1)
     monkeypatch.setattr("shoal.methods.classes._blocks.LEAST_BLOCK", 1)
-    for module in ("t_microaggregate", "anatomy", "bucketize"):
+    for module in ("microaggregation", "anatomy", "bucketize"):
         monkeypatch.setattr(f"shoal.methods.classes._{module}.BLOCK", BLOCK)
 
 

@@ -24,9 +24,8 @@ from shoal.methods.classes._block_columns import BlockColumn
 from shoal.methods.classes._events import Bucketized, Classed, Permuted, Separated
 from shoal.methods.classes._forms import CONFIDENTIAL, IDENTIFYING, VIEW, Outcome, free_name, joined_view
 from shoal.methods.classes._partition import Partition, permutation_within
-from shoal.methods.classes._promises import achieved, stated
-from shoal.methods.classes._promises_closeness import HiddenClasses, ViewPrivacy
-from shoal.methods.classes._promises_exchange import Exchanged
+from shoal.methods.classes._promises import HiddenClasses, ViewPrivacy, achieved, stated
+from shoal.methods.classes._promises_clusters import Exchanged
 from shoal.methods.classes._run import ReleasedColumns, bucket_column
 from shoal.methods.classes._typical import Errors
 from shoal.models import Classes, MultiplicativeCloseness

@@ -11,19 +11,18 @@ import numpy as np
 
 from shoal.exact import WHOLE, one_of, optional
 from shoal.kernels import Floats, Integers
-from shoal.methods.classes._assignment import assign
 from shoal.methods.classes._block_forms import BlockBuckets
 from shoal.methods.classes._buckets import make_buckets
 from shoal.methods.classes._by_block import BlockMethod, BlockRecords
-from shoal.methods.classes._closeness_first import TRIAL_WORK, best, class_sizes, sample
 from shoal.methods.classes._columns import HeldRecords
 from shoal.methods.classes._events import Bucketized
 from shoal.methods.classes._forms import free_name
 from shoal.methods.classes._method import PartitionMethod
+from shoal.methods.classes._microaggregation import BLOCK
+from shoal.methods.classes._near_classes import TRIAL_WORK, best, class_sizes, sample
 from shoal.methods.classes._partition import Partition
-from shoal.methods.classes._quotas import quotas
+from shoal.methods.classes._quotas import assign, quotas
 from shoal.methods.classes._run import Classified, Form, bucket_codes
-from shoal.methods.classes._t_microaggregate import BLOCK
 from shoal.models import Model, MultiplicativeCloseness
 from shoal.schema import Schema
 from shoal.tables import Blocks, SensitiveAttribute, group

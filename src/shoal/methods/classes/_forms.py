@@ -19,8 +19,7 @@ from shoal.methods.classes._buckets import Buckets
 from shoal.methods.classes._columns import HeldRecords
 from shoal.methods.classes._events import Classed, Permuted, Separated
 from shoal.methods.classes._partition import Partition, permutation_within
-from shoal.methods.classes._promises import achieved, stated
-from shoal.methods.classes._promises_closeness import HiddenClasses, ViewPrivacy
+from shoal.methods.classes._promises import HiddenClasses, ViewPrivacy, achieved, stated
 from shoal.methods.classes._run import Classified, ClassRun, Form, Formed, classes_of
 from shoal.methods.classes._typical import Errors
 from shoal.models import Achieved, KAnonymity, MultiplicativeCloseness

@@ -18,7 +18,7 @@ from shoal.methods.base import DATA, Keeps, Made, Method, Part, Work, as_strong,
 from shoal.methods.classes._columns import HeldRecords, quasi_identifiers
 from shoal.methods.classes._forms import CONFIDENTIAL, IDENTIFYING, Outcome, formed, released
 from shoal.methods.classes._partition import merged
-from shoal.methods.classes._promises_closeness import HiddenClasses
+from shoal.methods.classes._promises import HiddenClasses
 from shoal.methods.classes._run import (
     Classified,
     ClassRun,

@@ -1,30 +1,53 @@
-"""Stochastic closeness as a method: k-anonymous quasi-identifiers and randomised confidential attributes."""
+"""Stochastic closeness: k-anonymous quasi-identifiers, randomised confidential values, and what these promise."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, get_args
+from typing import ClassVar, Protocol, get_args
 
 import pyarrow as pa
 
-from shoal.errors import DataError, counted
-from shoal.exact import Arguments, Number, fraction, one_of, optional, plain, within
+from shoal import tables
+from shoal.errors import DataError, counted, quoted
+from shoal.exact import COLUMNS, Arguments, Number, fraction, one_of, optional, plain, within
+from shoal.guarantees import (
+    CLASSES,
+    CRYPTOGRAPHIC,
+    SEED,
+    Decision,
+    Evidence,
+    Neighbours,
+    Promise,
+    PromiseEntry,
+    Step,
+    Strength,
+    Words,
+)
 from shoal.kernels import Codes
 from shoal.methods._preparation import drafted
 from shoal.methods.base import Keeps
+from shoal.methods.classes._bridge import RANDOMISED, stochastic_epsilon, stochastic_t
 from shoal.methods.classes._columns import HeldRecords
 from shoal.methods.classes._events import Randomized
-from shoal.methods.classes._factors import stochastic_epsilon
 from shoal.methods.classes._method import PartitionMethod
 from shoal.methods.classes._near_classes import microaggregate_points
-from shoal.methods.classes._promises_randomized import DrawnCloseness, LocalPrivacy
-from shoal.methods.classes._randomize import Mechanism, mechanism_problems, randomize
+from shoal.methods.classes._promises import ClassPromise, above
+from shoal.methods.classes._randomize import (
+    Listed,
+    Mechanism,
+    NumberGrid,
+    declared_domain,
+    mechanism_problems,
+    randomize,
+)
 from shoal.methods.classes._run import Classified, ClassRun, Form, RandomizedColumns
-from shoal.models import Model
-from shoal.schema import Attribute, Kind, Schema
+from shoal.models import Classes, Model
+from shoal.schema import Attribute, Kind, Role, Schema
+from shoal.schema.rules import text
 from shoal.tables import SensitiveAttribute
 
 DIGITS = 1_000_000
@@ -160,3 +183,167 @@ def _values(attribute: SensitiveAttribute, codes: Codes) -> list[str]:
             hint='leave these records out: missing = "drop" in the schema',
         )
     return known
+
+
+class Randomizes(Protocol):
+    """A method that randomises columns."""
+
+    def mechanism_for(self, attribute: Attribute) -> Mechanism:
+        """Return how an attribute is randomised."""
+
+
+_MECHANISMS = ("randomized-response", "refinement", "noise")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class LocalPrivacy(ClassPromise):
+    """Differential privacy of confidential values that were randomised record by record."""
+
+    #: The confidential columns, all together.
+    columns: tuple[str, ...] = field(metadata=COLUMNS)
+    #: What randomising them spends, above 0.
+    epsilon: Fraction = field(metadata=within("(0, 700]"))
+    name: ClassVar[str] = "local-differential-privacy"
+    neighbours: ClassVar[Neighbours | None] = Neighbours.REPLACE
+
+    def statement(self, words: Words = CLASSES) -> str:
+        del words
+        return (
+            f"Changing {quoted(self.columns)} of any one person changes the probability of what is released by a "
+            f"factor of at most e^{plain(self.epsilon)}, which is below {above(math.exp(self.epsilon))}."
+        )
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what must hold for the promise to mean what it says."""
+        return (
+            "Quasi-identifiers are not covered: they are protected by the other promises alone.",
+            "Whether a value is missing is not covered: records without one are left out, or refused.",
+            "One person has one record; with r records of a person epsilon counts r times.",
+            "Bounds, values, hierarchies and all parameters were declared without looking at the data.",
+            "Messages, running time and the private report stay with the publisher.",
+            "Every further release or answer from the same records adds its own epsilon.",
+        )
+
+    def promise(self, words: Words = CLASSES, *, cryptographic: bool = True) -> Promise:
+        """Return the promise; with random numbers of a seed it is conditional."""
+        made = ClassPromise.promise(self, words)
+        if cryptographic:
+            return dataclasses.replace(made, strength=Strength.UNCONDITIONAL)
+        return dataclasses.replace(made, assumptions=(SEED, *made.assumptions))
+
+    def over(self, schema: Schema, method: Randomizes, *, cryptographic: bool) -> Promise:
+        """Return the promise with the domains over which a method randomises, as the schema declares them."""
+        domains = {name: _domain(name, schema, method).plain() for name in self.columns}
+        return dataclasses.replace(self.promise(cryptographic=cryptographic), exact={"domains": domains})
+
+    def again(self, entry: PromiseEntry, evidence: Evidence) -> Promise:
+        """Return the promise with the domains that the plan declares."""
+        del entry
+        cryptographic = evidence.certificate.randomness == CRYPTOGRAPHIC
+        return self.over(evidence.plan.schema, evidence.plan.method, cryptographic=cryptographic)
+
+    def decide(self, entry: PromiseEntry, evidence: Evidence) -> Decision:
+        """Add up what the steps spend on the columns of the promise, and look for values that are not declared."""
+        done = _randomised(entry, evidence)
+        if {str(step["column"]) for step in done} != {*self.columns} or len(done) != len(self.columns):
+            return False, "the steps do not randomise the columns that it is about"
+        if any(step["mechanism"] not in _MECHANISMS for step in done):
+            return False, "a step uses a mechanism that is not known to be private"
+        if entry.strength is Strength.UNCONDITIONAL and evidence.certificate.roles != "declared":
+            return False, "the schema was guessed from the data"
+        for step in done:
+            if problem := _strange(step, entry, evidence):
+                return False, problem
+        spent = _spent(done)
+        shown = f"the steps spend epsilon {float(spent):.6g} in all"
+        return spent <= self.epsilon, f"{shown}, and every released value is of the declared domain"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class DrawnCloseness(ClassPromise):
+    """Stochastic closeness of randomised confidential attributes [DFSC15 Prop. 1]."""
+
+    #: The differential privacy of all confidential attributes of a record together.
+    epsilon: Fraction = field(metadata=within("(0, 700]"))
+    #: What follows from it, the number of records and the smallest class; see `stochastic_t`.
+    t: Fraction = field(metadata=within("[1, inf)"))
+    name: ClassVar[str] = "stochastic-closeness"
+
+    @classmethod
+    def made(cls, epsilon: Fraction, *, records: int, smallest: int) -> Promise:
+        """Return the promise of a release of so many records, whose smallest class has so many."""
+        t = stochastic_t(epsilon, records=records, smallest=smallest)
+        kind = cls(epsilon=epsilon, t=t)  # type: ignore[arg-type]
+        return dataclasses.replace(
+            kind.promise(),
+            parameters={"epsilon": plain(epsilon), "t": t},
+            exact={"records": records, "smallest class": smallest},
+        )
+
+    def statement(self, words: Words = CLASSES) -> str:
+        del words
+        return (
+            "The distribution from which the confidential values of any class are drawn differs from the one of the "
+            f"whole release by a factor of at most {above(float(self.t))}."
+        )
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what must hold for the promise to mean what it says."""
+        return RANDOMISED
+
+    def again(self, entry: PromiseEntry, evidence: Evidence) -> Promise:
+        """Return the promise with t computed from the records and classes of the data file."""
+        records, smallest = _sizes(entry, evidence)
+        return self.made(self.epsilon, records=records, smallest=smallest)
+
+    def decide(self, entry: PromiseEntry, evidence: Evidence) -> Decision:
+        """Count the records and the smallest class, and compute t from them and from what the steps spend."""
+        columns = evidence.data(entry).columns
+        done = _randomised(entry, evidence)
+        confidential = {column.name for column in columns if column.role is Role.SENSITIVE}
+        if {str(step["column"]) for step in done} != confidential:
+            return False, "the steps do not randomise every confidential column"
+        if _spent(done) > self.epsilon:
+            return False, "the steps spend more epsilon than it says"
+        records, smallest = _sizes(entry, evidence)
+        t = stochastic_t(self.epsilon, records=records, smallest=smallest)
+        counted = f"{records:,} records and classes of at least {smallest:,} give t = {t:.6g}"
+        return (True, counted) if fraction(t) <= self.t else (False, f"{counted}, which is more than it says")
+
+
+def _domain(name: str, schema: Schema, method: Randomizes) -> Listed | NumberGrid:
+    return declared_domain(schema[name], method.mechanism_for(schema[name]), folder=schema.folder)
+
+
+def _strange(step: Step, entry: PromiseEntry, evidence: Evidence) -> str | None:
+    """Say what is wrong with a randomised column: another mechanism than the plan's, or values out of its domain."""
+    name, schema, method = str(step["column"]), evidence.plan.schema, evidence.plan.method
+    if step["mechanism"] != method.mechanism_for(schema[name]):
+        return f"`{name}` was not randomised as plan.toml asks for"
+    domain, values = (
+        _domain(name, schema, method),
+        tables.distinct_values(evidence.tables[evidence.data(entry).file], name),
+    )
+    found = domain.strange(text(values).to_pylist() if isinstance(domain, Listed) else values.to_pylist())
+    return f"`{name}` has {found:,} different values that are not of its declared domain" if found else None
+
+
+def _sizes(entry: PromiseEntry, evidence: Evidence) -> tuple[int, int]:
+    """Count the records of a table, and those of its smallest class."""
+    data = evidence.data(entry)
+    names = [column.name for column in data.columns if column.role.known_elsewhere]
+    sizes = Classes.grouped(evidence.counted(data, names)).sizes
+    return int(sizes.sum()), int(sizes.min())
+
+
+def _randomised(entry: PromiseEntry, evidence: Evidence) -> list[Step]:
+    """Return the steps that randomised columns of the table that a promise is about."""
+    names = {column.name for column in evidence.data(entry).columns}
+    return [step for step in evidence.steps("randomized") if step["column"] in names]
+
+
+def _spent(steps: Sequence[Step]) -> Fraction:
+    spent = [fraction(str(step["epsilon_spent"])) for step in steps]
+    if not spent or min(spent) <= 0:
+        raise ValueError("nothing was randomised")
+    return sum(spent, Fraction(0))

@@ -22,8 +22,7 @@ from shoal.methods.classes._forms import classed, one_table
 from shoal.methods.classes._method import Opened, PartitionMethod, assembled, open_records, run_of
 from shoal.methods.classes._microaggregation import Categories, Clustering, compared_as, mdav_block, mdav_clusters
 from shoal.methods.classes._partition import Partition, merged, permutation_within, require_size
-from shoal.methods.classes._promises_clusters import OfClusters
-from shoal.methods.classes._promises_exchange import Exchanged
+from shoal.methods.classes._promises_clusters import Exchanged, OfClusters
 from shoal.methods.classes._run import Classified, Form, Formed, checked, verdict
 from shoal.methods.classes._space import as_column
 from shoal.methods.classes._typical import Errors, concept_errors, number_errors

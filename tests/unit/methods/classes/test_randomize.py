@@ -1,20 +1,22 @@
-"""Randomised confidential values."""
+"""Randomised confidential attributes, over declared domains."""
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections import Counter
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from shoal.errors import DataError, ParameterError
+from shoal.errors import DataError, HierarchyError, ParameterError
 from shoal.mechanisms import SeededSource
 from shoal.methods.classes import randomize, randomized_responses
-from shoal.methods.classes._randomize import mechanism_problems
-from shoal.schema import Attribute, Dates, Domain, Kind, Role
+from shoal.methods.classes._randomize import Listed, NumberGrid, declared_domain, mechanism_problems
+from shoal.schema import Attribute, Dates, Domain, FromFile, Intervals, Kind, Role
 
 COLOUR = Attribute(name="colour", role=Role.SENSITIVE, domain=Domain(values=("red", "green", "blue")))
 PAIN = Attribute(name="pain", role=Role.SENSITIVE, kind=Kind.ORDINAL, domain=Domain(values=("none", "mild", "severe")))
@@ -109,3 +111,49 @@ def test_undeclared_domains_are_named(attribute: Attribute, mechanism: str, word
 def test_declared_domains_will_do() -> None:
     for attribute, mechanism in ((COLOUR, "randomized-response"), (PAIN, "refinement"), (PAY, "noise")):
         assert mechanism_problems(attribute, mechanism) == []  # type: ignore[arg-type]
+
+
+DAYS = Domain(minimum=dt.date(2020, 1, 1), maximum=dt.date(2020, 12, 31))
+WAGE = Attribute(name="pay", kind=Kind.NUMERIC, domain=Domain(minimum=-1, maximum=2.5))
+
+
+def test_all_days_between_the_bounds_are_the_domain_of_a_date() -> None:
+    onset = Attribute(name="onset", kind=Kind.DATE, domain=DAYS, hierarchy=Dates(levels=("month", "year")))
+    domain = declared_domain(onset, "randomized-response")
+    assert isinstance(domain, Listed)
+    assert len(domain.values) == 366
+    assert domain.strange(["2020-02-29", "2021-01-01", None]) == 2
+    assert domain.plain()["number of values"] == 366
+    assert len(str(domain.plain()["sha256"])) == 64
+
+
+def test_listed_numbers_are_compared_as_they_are_written() -> None:
+    domain = declared_domain(
+        Attribute(name="n", kind=Kind.NUMERIC, domain=Domain(values=("1", "2.50", "30"))), "randomized-response"
+    )
+    assert isinstance(domain, Listed)
+    assert domain.strange(["1", "2.5", "30"]) == 0
+
+
+def test_a_file_lists_the_values(tmp_path: Path) -> None:
+    (tmp_path / "colours.csv").write_text("red;*\nblue;*\n")
+    colour = Attribute(name="colour", hierarchy=FromFile(path="colours.csv"))
+    assert declared_domain(colour, "refinement", folder=tmp_path).plain() == {"values": ["red", "blue"]}
+
+
+def test_numbers_between_bounds_are_no_list() -> None:
+    age = Attribute(
+        name="age", kind=Kind.NUMERIC, domain=Domain(minimum=0, maximum=9), hierarchy=Intervals(widths=(5,))
+    )
+    with pytest.raises(HierarchyError, match="does not declare"):
+        declared_domain(age, "randomized-response")
+
+
+def test_grids_follow_from_the_bounds_alone() -> None:
+    noise, refined = declared_domain(WAGE, "noise"), declared_domain(WAGE, "refinement")
+    assert isinstance(noise, NumberGrid)
+    assert noise.plain() == {"low": -1, "high": 2.5, "step": 0.0035, "start": 0}
+    assert refined.plain() == {"low": -1, "high": 2.5, "step": 0.0035, "start": -1}
+    assert noise.strange([-1.0, 2.5, 0, 0.0035, -0.007]) == 0
+    assert noise.strange([-1.0035, 2.6, 0.001, float("nan"), None, "0", True]) == 7
+    assert refined.strange([-0.9965, 2.5]) == 0

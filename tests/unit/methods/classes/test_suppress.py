@@ -125,7 +125,7 @@ def test_important_columns_lose_less_and_caps_and_strata_hold() -> None:
 
 
 def test_many_columns_are_searched_by_small_sets_and_the_bound_stays_true(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.methods.classes._combinations.SETS", 6)
+    monkeypatch.setattr("shoal.methods.classes._fewest_cells.SETS", 6)
     names = ("a", "b", "c", "d", "e")
     rows = _rows(40, 4, (2, 2, 2, 3, 3))
     for promise in (shoal.KAnonymity(3), shoal.KWildcards(3)):
