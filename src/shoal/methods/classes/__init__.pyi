@@ -20,8 +20,10 @@ from ._buckets import make_buckets as make_buckets
 from ._buckets import ordered_buckets as ordered_buckets
 from ._columns import HeldRecords as HeldRecords
 from ._columns import QuasiIdentifier as QuasiIdentifier
+from ._columns import Space as Space
 from ._columns import fine_points as fine_points
 from ._columns import quasi_identifiers as quasi_identifiers
+from ._columns import standardize as standardize
 from ._forms import closeness as closeness
 from ._forms import joined_view as joined_view
 from ._mdav import mdav as mdav
@@ -59,8 +61,6 @@ from ._slice import Slice as Slice
 from ._slice import associations as associations
 from ._slice import exposed as exposed
 from ._slice import grouped as grouped
-from ._space import Space as Space
-from ._space import standardize as standardize
 from ._stochastic import DrawnCloseness as DrawnCloseness
 from ._stochastic import LocalPrivacy as LocalPrivacy
 from ._stochastic import StochasticCloseness as StochasticCloseness

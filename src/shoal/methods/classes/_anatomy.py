@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike
 
 from shoal.errors import RequirementError
 from shoal.exact import one_of
-from shoal.methods.classes._by_block import BlockMethod, BlockRecords
+from shoal.methods.classes._block_task import BlockRecords
+from shoal.methods.classes._by_block import BlockMethod
 from shoal.methods.classes._columns import HeldRecords
 from shoal.methods.classes._method import PartitionMethod
 from shoal.methods.classes._microaggregation import BLOCK
 from shoal.methods.classes._near_classes import microaggregate_points
-from shoal.methods.classes._partition import Partition, require_size
+from shoal.methods.classes._partition import Partition, as_column, require_size
 from shoal.methods.classes._run import Classified, Form, classes_of, satisfied
-from shoal.methods.classes._space import as_column
 from shoal.models import Model
 from shoal.schema import Schema
 

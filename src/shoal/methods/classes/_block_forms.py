@@ -20,9 +20,19 @@ from shoal.guarantees import Column, Event, Guarantee, Promise, Words, column, r
 from shoal.kernels import Counts, Floats, Integers
 from shoal.mechanisms import SYSTEM, SeededSource
 from shoal.methods.base import DATA, Part, Work, released_columns
-from shoal.methods.classes._block_columns import BlockColumn
-from shoal.methods.classes._events import Bucketized, Classed, Permuted, Separated
-from shoal.methods.classes._forms import CONFIDENTIAL, IDENTIFYING, VIEW, Outcome, free_name, joined_view
+from shoal.methods.classes._block_task import BlockColumn
+from shoal.methods.classes._buckets import Bucketized
+from shoal.methods.classes._forms import (
+    CONFIDENTIAL,
+    IDENTIFYING,
+    VIEW,
+    Classed,
+    Outcome,
+    Permuted,
+    Separated,
+    free_name,
+    joined_view,
+)
 from shoal.methods.classes._partition import Partition, permutation_within
 from shoal.methods.classes._promises import HiddenClasses, ViewPrivacy, achieved, stated
 from shoal.methods.classes._promises_clusters import Exchanged

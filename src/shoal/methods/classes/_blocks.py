@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shoal.errors import ParameterError
+from shoal.guarantees import Event
 from shoal.kernels import Floats, Integers, Mask
 from shoal.kernels.clusters import exchange as exchange_kernel
 from shoal.kernels.clusters import mdav as mdav_kernel
 from shoal.kernels.nearest import nearest, threads
-from shoal.methods.classes._partition import Partition, cluster_means, require_size
-from shoal.methods.classes._space import as_points
+from shoal.methods.classes._partition import Partition, as_points, cluster_means, require_size
 from shoal.tables import Block, Plane
 
 EVEN = 1 / 3
@@ -320,3 +320,16 @@ def exchange(values: ArrayLike, partition: Partition, *, passes: int = 1, neighb
         near, _ = nearest(centroids, centroids, neighbours + 1)  # each is nearest to itself
         partition = Partition(exchange_kernel(points, partition.labels, centroids, near))
     return partition
+
+
+class Blocked(Event):
+    """Records were divided into blocks, each clustered on its own."""
+
+    name = "blocked"
+    blocks: int
+    largest: int
+    repaired: bool
+
+    def describe(self) -> str:
+        after = ", then exchanged records between near clusters where that loses less" if self.repaired else ""
+        return f"Divided the records into {self.blocks:,} blocks of at most {self.largest:,} before clustering{after}."

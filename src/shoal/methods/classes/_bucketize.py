@@ -12,10 +12,10 @@ import numpy as np
 from shoal.exact import WHOLE, one_of, optional
 from shoal.kernels import Floats, Integers
 from shoal.methods.classes._block_forms import BlockBuckets
-from shoal.methods.classes._buckets import make_buckets
-from shoal.methods.classes._by_block import BlockMethod, BlockRecords
+from shoal.methods.classes._block_task import BlockRecords
+from shoal.methods.classes._buckets import Bucketized, make_buckets
+from shoal.methods.classes._by_block import BlockMethod
 from shoal.methods.classes._columns import HeldRecords
-from shoal.methods.classes._events import Bucketized
 from shoal.methods.classes._forms import free_name
 from shoal.methods.classes._method import PartitionMethod
 from shoal.methods.classes._microaggregation import BLOCK

@@ -9,14 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
+from shoal.guarantees import Event
 from shoal.hierarchies import TOP, semantic_distance
 from shoal.kernels import Floats, Integers
-from shoal.methods.classes._space import embedding
+from shoal.methods.classes._columns import embedding
 from shoal.tables import SensitiveAttribute, group
 
 Codes = NDArray[np.integer]
 
+
 MISSING = "missing"
+
+
 LISTED = 12
 """A set of more values is named by its first ones."""
 
@@ -217,3 +221,13 @@ def _set(attribute: SensitiveAttribute, members: Integers) -> str:
     names = [_label(attribute, code) or MISSING for code in members[:LISTED]]
     rest = len(members) - len(names)
     return "{" + ", ".join(names) + (f", and {rest} more" if rest else "") + "}"
+
+
+class Bucketized(Event):
+    """Confidential values were replaced by buckets; ``sizes`` are the records of each."""
+
+    name = "bucketized"
+    columns: tuple[str, ...]
+    buckets: int
+    sizes: tuple[int, ...]
+    sentence = "Replaced the values of {columns!q} by {buckets:,} buckets of near values."

@@ -11,15 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal import tables
+from shoal.errors import quoted
 from shoal.exact import fraction
 from shoal.guarantees import Column, Event, Guarantee, Promise, randomness
 from shoal.kernels import Integers
 from shoal.methods.base import DATA, Part, released_columns
 from shoal.methods.classes._buckets import Buckets
 from shoal.methods.classes._columns import HeldRecords
-from shoal.methods.classes._events import Classed, Permuted, Separated
 from shoal.methods.classes._partition import Partition, permutation_within
-from shoal.methods.classes._promises import HiddenClasses, ViewPrivacy, achieved, stated
+from shoal.methods.classes._promises import HiddenClasses, ViewPrivacy, achieved, sizes, stated
 from shoal.methods.classes._run import Classified, ClassRun, Form, Formed, classes_of
 from shoal.methods.classes._typical import Errors
 from shoal.models import Achieved, KAnonymity, MultiplicativeCloseness
@@ -27,6 +27,7 @@ from shoal.schema import Kind, Role
 from shoal.tables import SensitiveAttribute, group
 
 IDENTIFYING, CONFIDENTIAL, VIEW = "quasi-identifiers.parquet", "confidential.parquet", "joined.sql"
+
 
 Outcome = tuple[tuple[Part, ...], Guarantee, Mapping[str, str]]
 """The released tables, what they promise, and texts beside them by file name."""
@@ -252,3 +253,45 @@ def closeness(partition: Partition, numbers: Integers) -> Achieved:
     attribute = SensitiveAttribute(name="bucket", size=int(numbers.max()) + 1, ordered=False)
     classes = classes_of(partition, (attribute,), numbers[:, None])
     return Achieved({**KAnonymity(1).achieved(classes), **MultiplicativeCloseness("bucket", 1).achieved(classes)})
+
+
+class Classed(Event):
+    """Records were put into classes."""
+
+    name = "classed"
+    method: str
+    form: str
+    columns: tuple[str, ...]
+    classes: int
+    smallest: int
+    largest: int
+
+    def describe(self) -> str:
+        done = {
+            "microaggregated": f"and replaced their {quoted(self.columns)} by a typical value of the class",
+            "generalized": f"and generalised their {quoted(self.columns)} to what the class has in common",
+            "permuted": f"and left their {quoted(self.columns)} as they are",
+            "anatomy": f"and left their {quoted(self.columns)} as they are",
+        }[self.form]
+        return (
+            f"Put the records into {self.classes:,} classes of {sizes(self.smallest, self.largest)} with method "
+            f"`{self.method}`, {done}."
+        )
+
+
+class Permuted(Event):
+    """The values of some columns changed places inside their classes, at random; the classes are not published."""
+
+    name = "permuted"
+    columns: tuple[str, ...]
+    sentence = "Exchanged the values of {columns!q} between the records of each class, at random."
+
+
+class Separated(Event):
+    """Columns were released in two tables that only the class links."""
+
+    name = "separated"
+    identifying: tuple[str, ...]
+    confidential: tuple[str, ...]
+    class_column: str
+    sentence = "Released {identifying!q} and {confidential!q} as two tables, linked by `{class_column}` alone."

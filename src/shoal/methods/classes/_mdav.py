@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from shoal.errors import ParameterError
 from shoal.kernels.clusters import mdav as mdav_kernel
 from shoal.kernels.clusters import vmdav as vmdav_kernel
-from shoal.methods.classes._partition import Partition, require_size
-from shoal.methods.classes._space import Space, as_points
+from shoal.methods.classes._columns import Space
+from shoal.methods.classes._partition import Partition, as_points, require_size
 
 
 def mdav(values: Space | ArrayLike, k: int) -> Partition:

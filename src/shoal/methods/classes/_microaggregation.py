@@ -12,14 +12,15 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 import pyarrow as pa
 
+from shoal.errors import counted, quoted
 from shoal.exact import Arguments, one_of
 from shoal.guarantees import Event, Guarantee, Promise, PromiseEntry, Requirement
 from shoal.kernels import Floats
 from shoal.methods.base import Made, Work
-from shoal.methods.classes._blocks import LEAST_BLOCK, blocked_mdav, blocks, exchange
-from shoal.methods.classes._by_block import BlockMethod, BlockRecords
+from shoal.methods.classes._block_task import BlockRecords
+from shoal.methods.classes._blocks import LEAST_BLOCK, Blocked, blocked_mdav, blocks, exchange
+from shoal.methods.classes._by_block import BlockMethod
 from shoal.methods.classes._columns import HeldRecords, few_concepts, fine_points, semantic_space
-from shoal.methods.classes._events import Blocked, averaged, compared
 from shoal.methods.classes._forms import classed, one_table
 from shoal.methods.classes._mdav import mdav, vmdav
 from shoal.methods.classes._method import assembled, counting, open_records, run_of, settled
@@ -35,6 +36,7 @@ from shoal.tables import group
 Categories = Literal["auto", "semantic", "points"]
 """How categories are compared: by their semantic distance; as points that have nearly these distances, which is faster;
 or, automatically, by semantic distance where there are at most 5,000 records and 1,000 concepts, else as points."""
+
 
 BLOCK = 125_000
 """Above so many records the executors of Spark make classes block by block."""
@@ -416,3 +418,71 @@ class TMicroaggregate(BlockMethod):
     def partition_block(self, block: BlockRecords) -> Partition:
         """Make the classes of a block by the strategy."""
         return block.microaggregated(self.strategy)
+
+
+class Compared(Event):
+    """Records were compared; ``scaled`` are numbers, days and ranks, ``concepts`` are categories."""
+
+    name = "measured"
+    scaled: tuple[str, ...]
+    concepts: tuple[str, ...]
+    distance: str
+    weighted: bool
+
+    def describe(self) -> str:
+        how = []
+        if self.scaled:
+            how.append(f"{quoted(self.scaled)} in standard deviations (z-scores)")
+        if self.concepts:
+            exact = "" if self.distance == "semantic" else ", approximated by points"
+            how.append(f"{quoted(self.concepts)} by semantic distance{exact}")
+        return f"Compared records by {' and '.join(how)}{', times their weights' if self.weighted else ''}."
+
+
+class Averaged(Event):
+    """What stands for a class: how the typical value of every column is made."""
+
+    name = "averaged"
+    means: tuple[str, ...] = ()
+    days: tuple[str, ...] = ()
+    medians: tuple[str, ...] = ()
+    concepts: tuple[str, ...] = ()
+    decimals: int | None = None
+
+    def describe(self) -> str:
+        rounded = "not rounded" if self.decimals is None else f"rounded to {counted(self.decimals, 'decimal')}"
+        kinds = (
+            (self.means, f"the mean, {rounded}"),
+            (self.days, "the mean, rounded to a day"),
+            (self.medians, "the median"),
+            (self.concepts, "the concept with the least sum of distances"),
+        )
+        said = "; ".join(f"of {quoted(names)} {what}" for names, what in kinds if names)
+        numeric = self.means or self.days or self.medians
+        missing = " Members without a value do not count in means and medians." if numeric else ""
+        return f"Typical values of a class are: {said}.{missing}"
+
+
+def compared(columns: Sequence[Attribute], distance: str) -> Compared:
+    """Say how records were compared."""
+    return Compared(
+        scaled=tuple(each.name for each in columns if each.kind is not Kind.CATEGORICAL),
+        concepts=_names(columns, Kind.CATEGORICAL),
+        distance=distance,
+        weighted=any(each.weight != 1 for each in columns),
+    )
+
+
+def averaged(columns: Sequence[Attribute], decimals: int | None) -> Averaged:
+    """Say what stands for a class."""
+    return Averaged(
+        means=_names(columns, Kind.NUMERIC),
+        days=_names(columns, Kind.DATE),
+        medians=_names(columns, Kind.ORDINAL),
+        concepts=_names(columns, Kind.CATEGORICAL),
+        decimals=decimals,
+    )
+
+
+def _names(columns: Sequence[Attribute], kind: Kind) -> tuple[str, ...]:
+    return tuple(column.name for column in columns if column.kind is kind)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shoal.errors import ParameterError, RequirementError
+from shoal.errors import DataError, ParameterError, RequirementError
 from shoal.kernels import Floats, Integers, Mask
 from shoal.kernels.nearest import nearest
 from shoal.mechanisms import SYSTEM, RandomSource
@@ -103,6 +103,28 @@ def require_size(k: int, n: int, method: str) -> int:
             hint="a cluster cannot hold more records than there are",
         )
     return int(k)
+
+
+def as_points(values: ArrayLike) -> Floats:
+    """Return a matrix (or one column) of finite numbers as points, one row per record."""
+    matrix = np.asarray(values, dtype=np.float64)
+    if matrix.ndim not in (1, 2):
+        raise DataError(f"records are rows of numbers; got shape {matrix.shape}.")
+    points = np.ascontiguousarray(matrix[:, None] if matrix.ndim == 1 else matrix)
+    if not np.isfinite(points).all():
+        rows = int((~np.isfinite(points)).any(axis=1).sum())
+        raise DataError(f"records hold values that are not finite numbers, in {rows} rows.")
+    return points
+
+
+def as_column(values: ArrayLike) -> Floats:
+    """Return one column of finite numbers."""
+    column = np.asarray(values, dtype=np.float64)
+    if column.ndim != 1:
+        raise DataError(f"one attribute is one column of numbers; got shape {column.shape}.")
+    if not np.isfinite(column).all():
+        raise DataError(f"{int((~np.isfinite(column)).sum())} values are not finite numbers.")
+    return column
 
 
 def cluster_means(values: Floats, partition: Partition) -> Floats:

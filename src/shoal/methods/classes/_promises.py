@@ -80,6 +80,15 @@ def above(value: float) -> str:
     return f"{math.ceil(value * DIGITS + 1e-6) / DIGITS:,.4f}".rstrip("0").rstrip(".")
 
 
+def sizes(smallest: int, largest: int) -> str:
+    """Return the sizes of classes in words.
+
+    >>> sizes(5, 5), sizes(5, 1200)
+    ('5', '5 to 1,200')
+    """
+    return f"{smallest:,}" if smallest == largest else f"{smallest:,} to {largest:,}"
+
+
 class ClassPromise(PromiseKind):
     """A promise that is made again, whole, when it is checked."""
 
@@ -139,6 +148,8 @@ def _about(promise: Promise, file: str, evidence: Evidence) -> Promise:
 
 
 UNSEEN = Words(alike=False)
+
+
 SEVERAL = "It counts once for every record: with r records of a person, epsilon counts r times."
 
 

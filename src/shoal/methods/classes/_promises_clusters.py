@@ -30,7 +30,7 @@ from shoal.guarantees import (
     Words,
     texts_of,
 )
-from shoal.methods.classes._promises import ClassPromise, achieved, weakest
+from shoal.methods.classes._promises import ClassPromise, achieved, sizes, weakest
 from shoal.methods.classes._quotas import quota_bounds
 from shoal.models import Classes, ClassHistogram, Model, ProbabilisticKAnonymity
 from shoal.schema import Role
@@ -163,8 +163,8 @@ def agreeing_sizes(step: Step, name: str, records: int, k: int) -> Decision:
         return False, f"the steps make clusters of {smallest:,}, fewer than k = {k:,}"
     if count < 1 or not count * smallest <= records <= count * largest:
         return False, f"{count:,} clusters of {smallest:,} to {largest:,} are not {records:,} records"
-    sizes = f"{smallest:,}" if smallest == largest else f"{smallest:,} to {largest:,}"
-    return True, f"the steps exchange {records:,} records in {count:,} clusters of {sizes}; k = {k:,}"
+    each = sizes(smallest, largest)
+    return True, f"the steps exchange {records:,} records in {count:,} clusters of {each}; k = {k:,}"
 
 
 def classing_step(evidence: Evidence, data: Data) -> Step:

@@ -33,7 +33,6 @@ from shoal.kernels import Codes, Floats, Integers
 from shoal.methods._preparation import check_key
 from shoal.methods.base import Keeps, Made, Method, Part, Work
 from shoal.methods.classes._bridge import PRIOR, closeness_epsilon
-from shoal.methods.classes._events import Sliced
 from shoal.methods.classes._promises import ClassPromise, HiddenClasses, ViewPrivacy, of_file
 from shoal.methods.classes._stochastic import LocalPrivacy
 from shoal.models import KAnonymity, Model, MultiplicativeCloseness, ProbabilisticKAnonymity, PSensitive
@@ -43,8 +42,8 @@ from shoal.tables import Table
 if TYPE_CHECKING:
     from shoal.methods.brief import Brief
 
-
 BINS = 10
+
 
 LOOKED_AT = 50_000
 """Records that columns are compared on."""
@@ -497,3 +496,14 @@ def _joint(part: Sequence[Promise], columns: Sequence[str]) -> Fraction | None:
         or (promise.model in (ViewPrivacy.name, HiddenClasses.name) and promise.parameters["columns"] == list(columns))
     ]
     return min(found, default=None)
+
+
+class Sliced(Event):
+    """Groups of columns were anonymised apart and released as separate tables, each in an order of its own."""
+
+    name = "sliced"
+    groups: tuple[tuple[str, ...], ...]
+
+    def describe(self) -> str:
+        listed = "; ".join(quoted(group) for group in self.groups)
+        return f"Anonymised {len(self.groups):,} groups of columns apart, as tables that nothing links: {listed}."

@@ -19,6 +19,7 @@ from shoal.guarantees import (
     CRYPTOGRAPHIC,
     SEED,
     Decision,
+    Event,
     Evidence,
     Neighbours,
     Promise,
@@ -32,7 +33,6 @@ from shoal.methods._preparation import drafted
 from shoal.methods.base import Keeps
 from shoal.methods.classes._bridge import RANDOMISED, stochastic_epsilon, stochastic_t
 from shoal.methods.classes._columns import HeldRecords
-from shoal.methods.classes._events import Randomized
 from shoal.methods.classes._method import PartitionMethod
 from shoal.methods.classes._near_classes import microaggregate_points
 from shoal.methods.classes._promises import ClassPromise, above
@@ -347,3 +347,13 @@ def _spent(steps: Sequence[Step]) -> Fraction:
     if not spent or min(spent) <= 0:
         raise ValueError("nothing was randomised")
     return sum(spent, Fraction(0))
+
+
+class Randomized(Event):
+    """A confidential attribute of every record was randomised on its own."""
+
+    name = "randomized"
+    column: str
+    mechanism: str
+    epsilon_spent: Fraction
+    sentence = "Randomised `{column}` of every record by {mechanism} (epsilon {epsilon_spent!f:.6g})."

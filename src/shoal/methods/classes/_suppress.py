@@ -13,12 +13,11 @@ import pyarrow as pa
 
 from shoal.errors import DataError, ParameterError, RequirementError, ShoalError
 from shoal.exact import Arguments, Number, fraction, one_of
-from shoal.guarantees import Guarantee, Requirement
+from shoal.guarantees import Event, Guarantee, Requirement
 from shoal.hierarchies import TOP
 from shoal.kernels import Codes, Counts, Integers, Mask
 from shoal.methods.base import Keeps, Made, Work
 from shoal.methods.classes._columns import HeldRecords, QuasiIdentifier
-from shoal.methods.classes._events import CellsSuppressed
 from shoal.methods.classes._fewest_cells import Combinations, Gathering, least_cost
 from shoal.methods.classes._forms import one_table
 from shoal.methods.classes._method import PartitionMethod, assembled, open_records
@@ -456,3 +455,30 @@ def _classes(codes: Codes, hidden: Mask) -> tuple[Counts, Mask]:
 def rows_of(labels: Counts) -> Integers:
     """Return one record of every class."""
     return np.unique(labels, return_index=True)[1]
+
+
+class CellsSuppressed(Event):
+    """Single cells of quasi-identifiers became ``*``."""
+
+    name = "cells-suppressed"
+    #: The quasi-identifiers, and how many cells of each were suppressed.
+    columns: tuple[str, ...]
+    cells: tuple[int, ...]
+    #: The released records, and those that lost a cell.
+    records: int
+    touched: int
+    #: Where suppressed cells were counted as wildcards: the least number, and the records that look like fewer than ``k
+    #: - 1`` others if a suppressed cell is a value of its own. Else both are 0.
+    k: int
+    fewer: int
+
+    def describe(self) -> str:
+        lost = [f"`{column}` {number:,}" for column, number in zip(self.columns, self.cells, strict=True) if number]
+        told = f": {', '.join(lost)}" if lost else ""
+        done = f"Suppressed {sum(self.cells):,} cells of {self.touched:,} of {self.records:,} records{told}."
+        if not self.k:
+            return done
+        return (
+            f"{done} Counted with suppressed cells as wildcards; with a suppressed cell as a value of its own, "
+            f"{self.fewer:,} records look like fewer than {self.k - 1:,} others."
+        )

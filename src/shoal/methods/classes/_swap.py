@@ -17,14 +17,13 @@ from shoal.kernels import Floats, Integers
 from shoal.methods.base import Keeps, Made, Work
 from shoal.methods.classes._by_block import make_by_block
 from shoal.methods.classes._columns import HeldRecords
-from shoal.methods.classes._events import Permuted, Ranked
-from shoal.methods.classes._forms import classed, one_table
+from shoal.methods.classes._forms import Permuted, classed, one_table
 from shoal.methods.classes._method import Opened, PartitionMethod, assembled, open_records, run_of
 from shoal.methods.classes._microaggregation import Categories, Clustering, compared_as, mdav_block, mdav_clusters
-from shoal.methods.classes._partition import Partition, merged, permutation_within, require_size
+from shoal.methods.classes._partition import Partition, as_column, merged, permutation_within, require_size
+from shoal.methods.classes._promises import sizes
 from shoal.methods.classes._promises_clusters import Exchanged, OfClusters
 from shoal.methods.classes._run import Classified, Form, Formed, checked, verdict
-from shoal.methods.classes._space import as_column
 from shoal.methods.classes._typical import Errors, concept_errors, number_errors
 from shoal.models import Model, ProbabilisticKAnonymity
 from shoal.schema import Kind, Schema
@@ -343,3 +342,19 @@ def _kept_apart(method: PartitionMethod, schema: Schema) -> list[str]:
     if len(schema.names) > len(schema.quasi_identifiers) + len(schema.identifiers):
         return []
     return [f"method `{method.name}` exchanges the columns that are not quasi-identifiers; the schema names none"]
+
+
+class Ranked(Event):
+    """Records were ranked by one column, whose values changed places at random inside clusters of near ranks."""
+
+    name = "ranked"
+    column: str
+    clusters: int
+    smallest: int
+    largest: int
+
+    def describe(self) -> str:
+        return (
+            f"Ranked the records by `{self.column}` and exchanged its values, at random, inside {self.clusters:,} "
+            f"clusters of {sizes(self.smallest, self.largest)} neighbours."
+        )

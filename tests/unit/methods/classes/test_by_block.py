@@ -11,10 +11,9 @@ import pytest
 
 import shoal
 from shoal.methods.classes import Mdav, Microaggregation, Partition, Swap, VMdav, exchange, mdav, standardize, vmdav
-from shoal.methods.classes._block_columns import BlockNumbers, block_columns
 from shoal.methods.classes._block_forms import Averaging, Exchanging
+from shoal.methods.classes._block_task import BlockNumbers, BlockTask, block_columns
 from shoal.methods.classes._blocks import cut
-from shoal.methods.classes._by_block import BlockTask
 from shoal.methods.classes._columns import HeldRecords, fine_points, quasi_identifiers
 from shoal.methods.classes._typical import Errors, middle_concept, typical_concepts
 from shoal.schema import Attribute, Domain, Groups, Kind, Role, Schema

@@ -12,7 +12,9 @@ from shoal.errors import ParameterError
 from shoal.hierarchies import Concepts
 from shoal.methods.classes import HeldRecords, Space, _blocks, mdav, quasi_identifiers, standardize
 from shoal.methods.classes import _microaggregation as module
-from shoal.methods.classes._events import Averaged, Blocked, Compared, Ranked
+from shoal.methods.classes._blocks import Blocked
+from shoal.methods.classes._microaggregation import Averaged, Compared
+from shoal.methods.classes._swap import Ranked
 from shoal.models import KAnonymity
 from shoal.schema import Attribute, Kind, Role, Schema
 from shoal.tables import encode_records

@@ -1,4 +1,4 @@
-"""The quasi-identifiers of a block: where its records lie, what stands for a cluster of them, and what that loses.
+"""What executors do with a block: put its records into classes, and say what stands for each and what that loses.
 
 Whatever depends on all records (means, deviations, how often every value occurs) was counted before; so the distances
 of two records are the same in a block as in the whole table.
@@ -7,17 +7,19 @@ of two records are the same in a block as in the whole table.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import pyarrow as pa
 
 from shoal.hierarchies import Hierarchy
-from shoal.kernels import Floats, Integers
+from shoal.kernels import Counts, Floats, Integers
+from shoal.methods.classes._blocks import exchange
 from shoal.methods.classes._columns import LeafPlaces, coordinates_of_categories
-from shoal.methods.classes._partition import Partition
+from shoal.methods.classes._near_classes import Strategy, microaggregate_points
+from shoal.methods.classes._partition import Partition, cluster_means
 from shoal.methods.classes._typical import (
     as_numbers,
     concept_names,
@@ -27,8 +29,134 @@ from shoal.methods.classes._typical import (
     squared_errors,
     typical_concepts,
 )
+from shoal.models import KAnonymity, Model
 from shoal.schema import Attribute, Kind
-from shoal.tables import ColumnLeaves, ColumnMoments, Coordinate
+from shoal.tables import (
+    ROW,
+    ColumnLeaves,
+    ColumnMoments,
+    Coordinate,
+    SensitiveAttribute,
+)
+
+if TYPE_CHECKING:
+    from shoal.methods.classes._block_forms import BlockForm
+    from shoal.methods.classes._by_block import BlockMethod
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BlockRecords:
+    """The records of one block, and what is asked of their classes."""
+
+    task: BlockTask
+    #: Where they lie, and the codes of their sensitive values.
+    places: Floats
+    codes: Integers
+    #: The person of every record, all of whose records are in this block; None where everybody has one.
+    persons: Integers | None
+
+    @property
+    def totals(self) -> dict[str, Counts]:
+        """How often every sensitive value occurs in the whole table."""
+        names = [attribute.name for attribute in self.task.sensitive]
+        return dict(zip(names, self.task.totals, strict=True))
+
+    def microaggregated(self, strategy: Strategy, clusters: Callable[[int], Partition] | None = None) -> Partition:
+        """Return homogeneous classes of the least size that keep the promises; see `microaggregate_points`."""
+        models = (KAnonymity(self.task.k), *self.task.models)
+        return microaggregate_points(
+            self.places, self.task.sensitive, self.codes, models, strategy, clusters, self.persons, totals=self.totals
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockTask:
+    """Put the records of a block into classes, and give these their form."""
+
+    #: How to make classes, and the least size.
+    method: BlockMethod
+    k: int
+    form: BlockForm
+    #: Promises about sensitive attributes, these, and how many records of the table have each value.
+    models: tuple[Model, ...] = ()
+    sensitive: tuple[SensitiveAttribute, ...] = ()
+    totals: tuple[Counts, ...] = ()
+
+    def cluster(self, rows: pa.Table) -> pa.Table:
+        """Put a block into classes that keep every promise; return what is released for every record, and its squared
+        error.
+        """
+        numbers = self._numbers(rows)
+        partition = self.method.partition_block(self._records(rows, numbers))
+        return self._released(rows, numbers, partition, self._first(rows) + partition.labels.astype(np.int64))
+
+    def _records(self, rows: pa.Table, numbers: list[Floats]) -> BlockRecords:
+        codes = [rows[f"s{j}"].to_numpy() for j in range(len(self.sensitive))]
+        return BlockRecords(
+            task=self,
+            places=self._places(numbers),
+            codes=np.stack(codes, axis=1) if codes else np.empty((rows.num_rows, 0), np.int32),
+            persons=_numbers_of(rows["who"]) if "who" in rows.column_names else None,
+        )
+
+    @staticmethod
+    def _first(rows: pa.Table) -> int:
+        """Return the number of the first class of a block: no other block numbers its classes so."""
+        return int(rows["block"][0].as_py()) << 32
+
+    def draft(self, rows: pa.Table) -> pa.Table:
+        """Cluster a block; return the cluster of every record, how wide it is, and where."""
+        numbers = self._numbers(rows)
+        records = self._records(rows, numbers)
+        places, partition = records.places, self.method.partition_block(records)
+        centres = cluster_means(places, partition)[partition.labels]
+        squares = np.square(places - centres).sum(axis=1)
+        width = np.bincount(partition.labels, weights=squares)[partition.labels]
+        middles = cluster_means(self._coordinates(numbers), partition)[partition.labels]
+        found = {"cluster": pa.array(self._first(rows) + partition.labels.astype(np.int64)), "width": pa.array(width)}
+        kept = {name: rows[name] for name in ("block", ROW, *(f"v{i}" for i in range(len(numbers))))}
+        return pa.table({**kept, **found, **{f"q{i}": pa.array(place) for i, place in enumerate(middles.T)}})
+
+    def repair(self, rows: pa.Table) -> pa.Table:
+        """Exchange records between clusters that were drafted, and return what `cluster` does."""
+        numbers = self._numbers(rows)
+        names, labels = np.unique(rows["cluster"].to_numpy(), return_inverse=True)
+        drafted = Partition(labels.astype(np.int32))
+        partition = exchange(self._places(numbers), drafted).require(self.k, 2 * self.k - 1)
+        return self._released(rows, numbers, partition, names[partition.labels])
+
+    def _released(self, rows: pa.Table, numbers: list[Floats], partition: Partition, names: Integers) -> pa.Table:
+        made, errors = self.form.values(rows, numbers, partition, names)
+        kept = {
+            name: rows[name]
+            for name in (*(f"s{j}" for j in range(len(self.sensitive))), "who")
+            if name in rows.column_names
+        }
+        return pa.table({"block": rows["block"], "record": rows[ROW], **made, "error": pa.array(errors), **kept})
+
+    def _numbers(self, rows: pa.Table) -> list[Floats]:
+        return [_floats(rows[f"v{i}"]) for i in range(len(self.form.columns))]
+
+    def _places(self, numbers: list[Floats]) -> Floats:
+        """Return where records lie; where no column gives them a place, they all have the same one."""
+        placed = [each.places(values) for each, values in zip(self.form.columns, numbers, strict=True)]
+        found = np.concatenate(placed, axis=1)
+        return np.ascontiguousarray(found) if found.shape[1] else np.zeros((len(found), 1))
+
+    def _coordinates(self, numbers: list[Floats]) -> Floats:
+        """Return the coordinates that blocks are cut along."""
+        axes = [axis.places(numbers[axis.column]) for each in self.form.columns for axis in each.axes]
+        return np.stack(axes, axis=1) if axes else np.zeros((len(numbers[0]), 0))
+
+
+def _floats(column: pa.ChunkedArray) -> Floats:
+    return np.asarray(column.cast(pa.float64()).fill_null(float("nan")).to_numpy())
+
+
+def _numbers_of(names: pa.ChunkedArray) -> Integers:
+    """Return numbers from 0 on that differ where names do."""
+    return np.unique(names.to_numpy(), return_inverse=True)[1].astype(np.int64)
+
 
 RANGE = 1e100
 """Means and deviations beyond it, or below its inverse, have squares that may not be numbers."""
