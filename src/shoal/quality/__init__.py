@@ -1,4 +1,4 @@
-"""What useful means: one file per measure or family of them, each a figure for reports and an objective for searches."""
+"""What useful means: one file per measure or family of them, a figure for reports and an objective for searches."""
 
 from __future__ import annotations
 
