@@ -34,44 +34,13 @@ import os
 import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
 
 from shoal import stopping
 
-__all__ = [
-    "AccessError",
-    "AccountSpent",
-    "BudgetSpent",
-    "Cancelled",
-    "DataError",
-    "Exhausted",
-    "HierarchyError",
-    "InputError",
-    "LedgerError",
-    "LedgerUnusable",
-    "MissingExtraError",
-    "NotAnswered",
-    "OutputError",
-    "ParameterError",
-    "PlanError",
-    "Problems",
-    "RequirementError",
-    "SchemaError",
-    "ShoalError",
-    "Undecided",
-    "VerificationError",
-    "counted",
-    "lacking",
-    "named",
-    "presentable",
-    "quoted",
-    "reason",
-    "says_nothing",
-]
-
 T = TypeVar("T")
-
 
 #: what the system says of itself, not of a file
 _MACHINE = {errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC}
@@ -153,11 +122,7 @@ class MissingExtraError(InputError):
         super().__init__(f"{feature} is not installed.", hint=f"pip install 'shoal[{extra}]'")
 
     def __reduce__(self) -> tuple[object, ...]:  # type: ignore[override]
-        return _missing_extra, (self.feature, self.extra)
-
-
-def _missing_extra(feature: str, extra: str) -> MissingExtraError:
-    return MissingExtraError(feature, extra=extra)
+        return partial(MissingExtraError, extra=self.extra), (self.feature,)
 
 
 class RequirementError(ShoalError):

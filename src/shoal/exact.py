@@ -26,38 +26,6 @@ from shoal.errors import ParameterError, Problems
 if TYPE_CHECKING:
     from flint import arb
 
-__all__ = [
-    "COLUMN",
-    "COLUMNS",
-    "FLAG",
-    "MAXIMAL_BITS",
-    "STARTING_BITS",
-    "WHOLE",
-    "Arguments",
-    "Checked",
-    "Number",
-    "Quantity",
-    "above",
-    "ball",
-    "below",
-    "enclosures",
-    "fraction",
-    "logarithm",
-    "one_of",
-    "optional",
-    "plain",
-    "positive",
-    "precisions",
-    "product_is_one",
-    "rational",
-    "round_down",
-    "round_up",
-    "share",
-    "sign",
-    "within",
-    "working_precision",
-]
-
 #: What a person may type for a number.
 Number = int | float | str | Decimal | Fraction
 #: What a model reports: exact, or a float on the safe side where the exact figure is irrational.
@@ -98,19 +66,9 @@ def fraction(value: Number) -> Fraction:
 
 
 def rational(value: Number, name: str, owner: str | None = None) -> Fraction:
-    """Return the exact number that was typed, see `fraction`.
+    """Return the exact number that was typed, see `fraction`, or refuse what is not a finite one.
 
-    Parameters
-    ----------
-    value
-        The number.
-    name, owner
-        For the error message: the parameter and the thing that has it.
-
-    Raises
-    ------
-    ParameterError
-        If ``value`` is not a finite number.
+    The error names the parameter and the thing that has it, its ``owner``.
 
     Examples
     --------

@@ -151,6 +151,9 @@ class Reading:
         return found
 
 
+PLAIN = Reading()
+
+
 def date_pattern(date_format: str) -> tuple[str, dict[str, int]] | None:
     """Return a regular expression for days written so, and the number of the group of each part; None if it is none."""
     found = _FORMAT.fullmatch(date_format)

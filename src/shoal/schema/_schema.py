@@ -11,10 +11,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from shoal.errors import Problems, SchemaError, quoted
-from shoal.schema._domain import Domain, Kind, Reading
+from shoal.schema._domain import PLAIN, Domain, Kind, Reading
 from shoal.schema._rule import HierarchyRule
-
-PLAIN = Reading()
 
 
 class Role(StrEnum):

@@ -139,13 +139,11 @@ class Draft:
         """Return the schema as TOML, each guess with its reason as a comment."""
         if self.records is None:
             return dumps(self.schema, head=[*_TEMPLATE, f"Columns: {self.summary}."], comments=self._comments)
+        checked = "Everything below is a guess: check the roles first."
+        if not self.schema.guessed:
+            checked = "A person has checked it."
         head = [
-            f"A draft made from {self.records:,} records. "
-            + (
-                "Everything below is a guess: check the roles first."
-                if self.schema.guessed
-                else "A person has checked it."
-            ),
+            f"A draft made from {self.records:,} records. {checked}",
             "A column that an intruder may know from elsewhere must be a quasi-identifier.",
             f"Columns: {self.summary}.",
             "Domains (`minimum` and `maximum`, or `values`) are yours to declare; none is taken from the data.",
@@ -185,10 +183,12 @@ def draft(profiles: Sequence[ColumnProfile], records: int | None = None) -> Draf
     groups = _groups(profiles)
     guesses = _one_weight([_guess(profile, groups.get(profile.name)) for profile in profiles])
     schema = _shared(Schema(attributes=tuple(each.value for each in guesses), guessed=True))
+    telling = [profile for profile in profiles if schema[profile.name].role.known_elsewhere]
+    telling.sort(key=lambda profile: (-profile.separation, -profile.distinction))
     return Draft(
         schema=schema,
         reasons={each.value.name: each.reason for each in guesses},
-        ranking=_ranking(schema, profiles),
+        ranking=tuple(profile.name for profile in telling),
         records=profiles[0].records if records is None else records,
         unknown=tuple(each.value.name for each in guesses if not each.known),
     )
@@ -214,13 +214,11 @@ def _guess(profile: ColumnProfile, grouping: Guess[Role] | None) -> Guess[Attrib
 
 def _one_weight(guesses: Sequence[Guess[Attribute]]) -> list[Guess[Attribute]]:
     """Keep the first sampling weight; a person decides which of several counts, as of those of replicates."""
-    found, seen = [], False
-    for each in guesses:
-        if each.value.role is Role.WEIGHT and seen:
-            why = f"{Role.DECIDE}: its name suggests a survey weight, and a record has one; drop the others."
-            each = Guess(dataclasses.replace(each.value, role=Role.DECIDE), why)
-        seen = seen or each.value.role is Role.WEIGHT
-        found.append(each)
+    why = f"{Role.DECIDE}: its name suggests a survey weight, and a record has one; drop the others."
+    found = list(guesses)
+    weights = [place for place, each in enumerate(guesses) if each.value.role is Role.WEIGHT]
+    for place in weights[1:]:
+        found[place] = Guess(dataclasses.replace(found[place].value, role=Role.DECIDE), why)
     return found
 
 
@@ -265,20 +263,10 @@ def _groups(profiles: Sequence[ColumnProfile]) -> dict[str, Guess[Role]]:
                 todo = 'fill it in, drop it, or leave these out (`missing = "drop"`)'
                 found[profile.name] = Guess(Role.DECIDE, f"{why}, but {profile.missing:,} records have none: {todo}")
                 continue
-            found[profile.name] = Guess(role, f"{why}{_left_out(profile)}")
+            left_out = f"; the {profile.missing:,} without one are left out" if profile.missing else ""
+            found[profile.name] = Guess(role, f"{why}{left_out}")
     return found
-
-
-def _left_out(profile: ColumnProfile) -> str:
-    return f"; the {profile.missing:,} without one are left out" if profile.missing else ""
 
 
 def _repeats(profile: ColumnProfile) -> bool:
     return 1 < profile.distinct < profile.records - profile.missing and profile.separation >= _SEPARATING
-
-
-def _ranking(schema: Schema, profiles: Sequence[ColumnProfile]) -> tuple[str, ...]:
-    known = set(schema.quasi_identifiers)
-    telling = [profile for profile in profiles if profile.name in known]
-    telling.sort(key=lambda profile: (-profile.separation, -profile.distinction))
-    return tuple(profile.name for profile in telling)

@@ -9,7 +9,7 @@ from shoal.exact import share
 from shoal.schema._domain import Kind
 from shoal.schema._rule import HierarchyRule
 from shoal.schema._schema import Role
-from shoal.schema.drafts._names import Topic, means_code, means_count, means_duration, means_key, means_state
+from shoal.schema.drafts._names import CODES, COUNTS, DURATIONS, STATES, Topic, means, means_key
 from shoal.schema.drafts._profile import ColumnProfile, Guess
 from shoal.schema.rules import Cuts, Dates, Intervals, Mask, Regions
 
@@ -72,12 +72,12 @@ def _by_topic(profile: ColumnProfile, kind: Kind, topic: Topic, apart: str) -> G
     named = f"its name suggests {topic.means}"
     if (
         topic.role is Role.IDENTIFIER
-        and means_count(profile.name)
+        and means(profile.name, COUNTS)
         and profile.numeric
         and profile.unique < _NEARLY_UNIQUE
     ):
         return Guess(Role.QUASI_IDENTIFIER, f"its name suggests a count; {apart}")
-    if topic.role is Role.IDENTIFIER and means_state(profile.name) and _is_shared(profile):
+    if topic.role is Role.IDENTIFIER and means(profile.name, STATES) and _is_shared(profile):
         return Guess(Role.QUASI_IDENTIFIER, f"its name suggests a state or a kind, which many records share; {apart}")
     if topic.role is Role.SENSITIVE:
         return _secret(profile, kind, named)
@@ -171,7 +171,7 @@ def guess_kind(profile: ColumnProfile, topic: Topic | None) -> Guess[Kind]:
     if _is_code(profile):
         return Guess(Kind.CATEGORICAL, "its digits look like a code, not a quantity")
     nominal = means_key(profile.name) or (topic is not None and topic.nominal)
-    if nominal and profile.whole and not (means_count(profile.name) or means_duration(profile.name)):
+    if nominal and profile.whole and not (means(profile.name, COUNTS) or means(profile.name, DURATIONS)):
         return Guess(Kind.CATEGORICAL, "its numbers are names of something, not quantities")
     if profile.distinct == 1:
         return Guess(Kind.CATEGORICAL)
@@ -205,7 +205,7 @@ def _nominal_numbers(profile: ColumnProfile, topic: Topic | None) -> bool:
 
 def _is_code(profile: ColumnProfile) -> bool:
     """Return whether values are digits of a code: so by name, or all of one length with leading zeros."""
-    if means_code(profile.name):
+    if means(profile.name, CODES):
         return profile.type in ("text", "integer")
     same_length = bool(profile.lengths) and profile.lengths[0][1] == 1
     return profile.type == "text" and profile.integers == 1 and same_length and profile.leading_zeros > 0
@@ -234,7 +234,7 @@ def _numbers(profile: ColumnProfile) -> Guess[HierarchyRule | None]:
     spread = float(high) - float(low)
     if not _SMALLEST < spread < _LARGEST or max(abs(float(low)), abs(float(high))) > _LARGEST:
         return Guess(None)
-    if profile.whole and low >= 0 and high <= _LARGEST_COUNT and means_count(profile.name):
+    if profile.whole and low >= 0 and high <= _LARGEST_COUNT and means(profile.name, COUNTS):
         return Guess(_count_cuts(float(high)), "the cut points fit a count")
     if low >= 0 and high >= 1000 and _reaches_far(profile):
         return Guess(_round_cuts(float(high)), "round cut points, because a few values are far larger than the others")

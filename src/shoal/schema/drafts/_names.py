@@ -12,27 +12,31 @@ from importlib import resources
 from shoal.schema._schema import Role
 
 
-def _set(words: str) -> frozenset[str]:
+def word_set(words: str) -> frozenset[str]:
+    """Return words that are written in one line."""
     return frozenset(words.split())
 
 
 _SETTINGS = ("role", "means", "nominal", "alone", "text", "many", "with")
-_KEYS = _set("id uuid guid key identifier nr nbr no number pid uid cod clave cle schluessel kennung numero num")
-_PLAIN_KEYS = _set("id uuid guid key identifier pid uid")
-_HOUSEHOLDS = _set("household hh family dwelling home")
-_HOUSEHOLD_KEYS = _set("hid hhid householdid familyid")
-_COUNTS = _set("count counts number num n nb nbr anzahl nombre numero cantidad total zahl aantal liczba many")
-_DURATIONS = _set(
+_KEYS = word_set("id uuid guid key identifier nr nbr no number pid uid cod clave cle schluessel kennung numero num")
+_PLAIN_KEYS = word_set("id uuid guid key identifier pid uid")
+_HOUSEHOLDS = word_set("household hh family dwelling home")
+_HOUSEHOLD_KEYS = word_set("hid hhid householdid familyid")
+#: how many of something there are
+COUNTS = word_set("count counts number num n nb nbr anzahl nombre numero cantidad total zahl aantal liczba many")
+#: how long something lasted: `years_at_company`
+DURATIONS = word_set(
     "years months weeks days hours minutes time duration tenure seniority jahre monate wochen tage stunden dauer "
     "annees mois jours heures duree anos meses semanas dias horas anni mesi giorni ore jaren maanden dagen uren lata"
 )
-_STATES = _set("status type kind category class clicked opened sent viewed verified provider consent typ tipo")
-_CODES = _set(
+#: what became of something, or which kind it is: `checking_account_status`
+STATES = word_set("status type kind category class clicked opened sent viewed verified provider consent typ tipo")
+#: a code: digits that are not a quantity
+CODES = word_set(
     "zip zipcode postcode postal plz code codes kode codigo codice cod icd icd9 icd10 icd11 naics nace isco "
     "isco08 soc fips cpt atc"
 )
-
-
+_FILLERS = word_set("of the de la del des du der van di 1 2 y et e")
 #: keys of people in languages that write words together: `Patientennummer`, `patientnr`
 _COMPOUND = re.compile(r"(?:patient|pasient|versichert|proband|klient|klant|kund)\w*(?:nummer|nr|id|kennung)")
 
@@ -68,9 +72,6 @@ class _Entry:
         if (found | spelt) & self.whole:
             return True
         return any(word.startswith(self.starts) or word.endswith(self.ends) for word in found)
-
-
-_FILLERS = frozenset(("of", "the", "de", "la", "del", "des", "du", "des", "der", "van", "di", "1", "2", "y", "et", "e"))
 
 
 def topic(name: str, *, text: bool = True, many: bool = True) -> Topic | None:
@@ -122,24 +123,9 @@ def household_key(name: str) -> bool:
     )
 
 
-def means_count(name: str) -> bool:
-    """Return whether a name means how many of something there are."""
-    return bool(words(name) & _COUNTS)
-
-
-def means_duration(name: str) -> bool:
-    """Return whether a name means how long something lasted: `years_at_company`."""
-    return bool(words(name) & _DURATIONS)
-
-
-def means_state(name: str) -> bool:
-    """Return whether a name means what became of something, or which kind it is: `checking_account_status`."""
-    return bool(words(name) & _STATES)
-
-
-def means_code(name: str) -> bool:
-    """Return whether a name means a code: digits that are not a quantity."""
-    return bool(words(name) & _CODES)
+def means(name: str, meant: frozenset[str]) -> bool:
+    """Return whether a name has one of the words that mean something."""
+    return bool(words(name) & meant)
 
 
 def words(name: str) -> frozenset[str]:

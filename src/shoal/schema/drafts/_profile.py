@@ -5,15 +5,14 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
-from shoal.errors import ParameterError, Problems
-from shoal.schema._domain import Reading, date_pattern
+from shoal.errors import ParameterError, Problems, quoted
+from shoal.schema._domain import PLAIN, Reading, date_pattern
 
 T = TypeVar("T")
 
-PLAIN = Reading()
 # of the distinct values, where a few records hold unreadable ones
 _MOST = 0.8
 TYPES = ("text", "integer", "number", "boolean", "date", "timestamp", "other")
@@ -135,16 +134,11 @@ _MISSING = frozenset((
 _CODES = (9, 99, 999, 9999, 99999, 999999, -1, -8, -9, -88, -99, -999, -9999)
 # a code stands apart from the quantities by at least this part of their range
 _APART = 0.25
+# fmt: off
 DATE_FORMATS = (
-    "dd.mm.yyyy",
-    "dd/mm/yyyy",
-    "mm/dd/yyyy",
-    "dd-mm-yyyy",
-    "mm-dd-yyyy",
-    "yyyy/mm/dd",
-    "yyyy.mm.dd",
-    "yyyymmdd",
+    "dd.mm.yyyy", "dd/mm/yyyy", "mm/dd/yyyy", "dd-mm-yyyy", "mm-dd-yyyy", "yyyy/mm/dd", "yyyy.mm.dd", "yyyymmdd",
 )
+# fmt: on
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?")
 _YEARS = range(1850, 2101)
 _ENOUGH = 5
@@ -178,30 +172,34 @@ def habits(texts: Mapping[str, int], *, decimal: str | None = None, date_format:
     """
     missing = tuple(text for text in texts if text.strip().lower() in _MISSING)
     rest = [text.strip() for text in texts if text not in missing]
-    spoken = f"{_quoted(missing)} {'stands' if len(missing) == 1 else 'stand'} for a missing value" if missing else ""
+    verb = "stands" if len(missing) == 1 else "stand"
+    spoken = f"{quoted(map(str.strip, missing))} {verb} for a missing value" if missing else ""
     if date_format is not None and rest and all(_is_day(text, date_format) for text in rest):
-        told = f"its dates are written {date_format}, as was said"
-        return Guess(Reading(missing_values=missing, date_format=date_format), _joined(spoken, told))
+        found = Guess(Reading(date_format=date_format), f"its dates are written {date_format}, as was said")
+    else:
+        found = _written(rest, texts, decimal)
+    reading = replace(found.value, missing_values=(*missing, *found.value.missing_values))
+    return Guess(reading, "; ".join(filter(None, (spoken, found.reason))))
+
+
+def _written(rest: Sequence[str], texts: Mapping[str, int], decimal: str | None) -> Guess[Reading]:
+    """Return how the values that are not missing are written."""
     plain = [text.replace(",", ".") for text in rest] if decimal == "," else rest
     if not rest or all(_NUMBER.fullmatch(text) for text in plain):
         codes = _end_codes({float(text): texts.get(each, 0) for text, each in zip(plain, rest, strict=True)})
         days = _date_format([text for text in rest if len(text) == 8]) if len(rest) >= 20 and not codes else None
         if days is not None and days.value and all(len(text) == 8 for text in rest):
-            return Guess(Reading(missing_values=missing, date_format=days.value), _joined(spoken, days.reason))
-        told = (
-            f"{_quoted(codes)} {'looks' if len(codes) == 1 else 'look'} like a code for a missing value"
-            if codes
-            else ""
-        )
-        return Guess(Reading(missing_values=(*missing, *codes)), _joined(spoken, told))
+            return Guess(Reading(date_format=days.value), days.reason)
+        told = f"{quoted(codes)} {'looks' if len(codes) == 1 else 'look'} like a code for a missing value"
+        return Guess(Reading(missing_values=codes), told if codes else "")
     days = _date_format(rest)
     if days is not None:
-        return Guess(Reading(missing_values=missing, date_format=days.value), _joined(spoken, days.reason))
+        return Guess(Reading(date_format=days.value), days.reason)
     for (mark, between), pattern in _WRITTEN.items():
         if all(pattern.fullmatch(text) for text in rest):
             told = "its numbers have a decimal comma" if mark == "," else "its numbers have signs between thousands"
-            return Guess(Reading(missing_values=missing, decimal=mark, thousands=between), _joined(spoken, told))
-    return Guess(Reading(missing_values=missing), spoken)
+            return Guess(Reading(decimal=mark, thousands=between), told)
+    return Guess(PLAIN)
 
 
 def _date_format(texts: Sequence[str]) -> Guess[str | None] | None:
@@ -246,11 +244,3 @@ def _end_codes(numbers: Mapping[float, int]) -> tuple[str, ...]:
         if gap >= max(2, _APART * (others[-1] - others[0])) or (code < 0 <= others[0] and gap >= 1):
             found.append(str(code))
     return tuple(found)
-
-
-def _quoted(texts: Sequence[str]) -> str:
-    return ", ".join(f"`{text.strip()}`" for text in texts)
-
-
-def _joined(*reasons: str) -> str:
-    return "; ".join(reason for reason in reasons if reason)

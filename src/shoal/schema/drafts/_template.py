@@ -8,25 +8,15 @@ released before a person has filled it in. Two tables with the same columns have
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from shoal.errors import SchemaError
 from shoal.schema._domain import Domain, Kind
 from shoal.schema._schema import Attribute, Role, Schema
 from shoal.schema.drafts._draft import Draft
-from shoal.schema.drafts._names import Topic, person_key, topic, words
+from shoal.schema.drafts._names import Topic, person_key, topic, word_set, words
 from shoal.schema.drafts._profile import Guess
 from shoal.schema.rules import Dates, Digits, Groups, Intervals
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Known:
-    """What is publicly known of columns: which they are, what they hold, and how to say so."""
-
-    fits: Callable[[frozenset[str], Topic], bool]
-    makes: Callable[[str], Attribute]
-    says: str
 
 
 def template(names: Sequence[str]) -> Draft:
@@ -52,18 +42,15 @@ def template(names: Sequence[str]) -> Draft:
 def _guess(name: str, *, whose: bool) -> Guess[Attribute]:
     about = topic(name)
     if whose:
-        return _as(
-            Role.PERSON, name, "its name suggests whose record it is; where people have one record each, drop it"
-        )
+        why = "its name suggests whose record it is; where people have one record each, drop it"
+        return _as(Role.PERSON, name, why)
     if about is not None and about.role is Role.IDENTIFIER:
         return _as(Role.IDENTIFIER, name, f"its name suggests {about.means}")
     if person_key(name):
         return _as(Role.IDENTIFIER, name, "its name suggests a key of people")
-    if about is not None:
-        for known in _PUBLIC:
-            if known.fits(words(name), about):
-                made = known.makes(name)
-                return Guess(made, f"{made.role}: its name suggests {known.says}.")
+    if about is not None and (known := _known(name, about, words(name))):
+        made, says = known
+        return Guess(made, f"{made.role}: its name suggests {says}.")
     named = "its name says nothing" if about is None else f"its name suggests {about.means}"
     return _as(Role.DECIDE, name, f"FILL IN what values it may have, or drop it; {named}")
 
@@ -75,15 +62,10 @@ def _as(role: Role, name: str, why: str) -> Guess[Attribute]:
 # -- what is publicly known
 
 
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_DATES = _set("date datum fecha data dob dod birthday birthdate gebdatum geburtsdatum fechanacimiento")
-_YEARS = _set("year yob birthyear jahr gebjahr geburtsjahr annee annais ano anno jaar rok yrdth")
-_MONTHS = _set("month monat mois mes mese maand miesiac modth")
-_PLACES = ("place", "place-of-address")
-_POSTAL = _set("zip zipcode postcode postal plz postleitzahl codepostal codigopostal cap postnummer")
+_DATES = word_set("date datum fecha data dob dod birthday birthdate gebdatum geburtsdatum fechanacimiento")
+_YEARS = word_set("year yob birthyear jahr gebjahr geburtsjahr annee annais ano anno jaar rok yrdth")
+_MONTHS = word_set("month monat mois mes mese maand miesiac modth")
+_POSTAL = word_set("zip zipcode postcode postal plz postleitzahl codepostal codigopostal cap postnummer")
 _FIRST, _LAST = 1900, 2049
 _STATES = (
     ("Northeast", "CT MA ME NH NJ NY PA RI VT"),
@@ -94,78 +76,42 @@ _STATES = (
 )
 
 
-def _numbers(low: int, high: int, *widths: int) -> Callable[[str], Attribute]:
-    def made(name: str) -> Attribute:
-        return Attribute(
-            name=name,
-            role=Role.QUASI_IDENTIFIER,
-            kind=Kind.NUMERIC,
-            domain=Domain(minimum=low, maximum=high),
-            hierarchy=Intervals(widths=widths),
-        )
+def _known(name: str, about: Topic, found: frozenset[str]) -> tuple[Attribute, str] | None:
+    """Return what is publicly known of a column, and how to say so."""
+    in_time, in_space = about.key in ("birth", "death", "event"), about.key in ("place", "place-of-address")
+    if about.key == "age":
+        return _numbers(name, 0, 120, 5, 10, 20, 40), "a person's age: a number from 0 to 120"
+    if about.key == "sex":
+        sexes = Attribute(name=name, role=Role.QUASI_IDENTIFIER, domain=Domain(values=("female", "male")))
+        return sexes, 'a person\'s sex: "female" or "male"; CHECK how your data spells it, for example "F" and "M"'
+    if in_space and found & _POSTAL:
+        digits = Digits(length=5, hidden=(1, 2, 3, 4))
+        postal = Attribute(name=name, role=Role.QUASI_IDENTIFIER, hierarchy=digits)
+        return postal, "postal codes: all codes of 5 digits; CHECK how many digits yours have"
+    if in_space and "state" in found:
+        groups = tuple((region, tuple(states.split())) for region, states in _STATES)
+        states = Attribute(name=name, role=Role.QUASI_IDENTIFIER, hierarchy=Groups(levels=(groups,)))
+        check = 'CHECK that your data does not write "Texas" or mean other states'
+        return states, f"states of the USA by their two letters; {check}"
+    if about.key == "number-in-family":
+        return _numbers(name, 0, 30, 2, 10), "a number of people in a family: from 0 to 30"
+    if in_time and found & _YEARS:
+        return _numbers(name, _FIRST, _LAST, 5, 10, 50), f"a year, from {_FIRST} to {_LAST}"
+    if in_time and found & _MONTHS:
+        return _numbers(name, 1, 12, 3, 6), "a month, from 1 to 12"
+    if in_time and found & _DATES:
+        domain = Domain(minimum=dt.date(_FIRST, 1, 1), maximum=dt.date(_LAST, 12, 31))
+        days = Attribute(name=name, role=Role.QUASI_IDENTIFIER, kind=Kind.DATE, domain=domain, hierarchy=Dates())
+        says = f"dates written as {_FIRST}-12-31, from {_FIRST} to {_LAST}; CHECK the years, fewer keep more detail"
+        return days, says
+    return None
 
-    return made
 
-
-def _days(name: str) -> Attribute:
-    days = Domain(minimum=dt.date(_FIRST, 1, 1), maximum=dt.date(_LAST, 12, 31))
-    return Attribute(name=name, role=Role.QUASI_IDENTIFIER, kind=Kind.DATE, domain=days, hierarchy=Dates())
-
-
-def _sexes(name: str) -> Attribute:
-    return Attribute(name=name, role=Role.QUASI_IDENTIFIER, domain=Domain(values=("female", "male")))
-
-
-def _states(name: str) -> Attribute:
-    groups = tuple((region, tuple(states.split())) for region, states in _STATES)
-    return Attribute(name=name, role=Role.QUASI_IDENTIFIER, hierarchy=Groups(levels=(groups,)))
-
-
-def _postal(name: str) -> Attribute:
-    return Attribute(name=name, role=Role.QUASI_IDENTIFIER, hierarchy=Digits(length=5, hidden=(1, 2, 3, 4)))
-
-
-_WHEN = ("birth", "death", "event")
-#: The first that fits decides.
-_PUBLIC = (
-    _Known(
-        fits=lambda _, about: about.key == "age",
-        makes=_numbers(0, 120, 5, 10, 20, 40),
-        says="a person's age: a number from 0 to 120",
-    ),
-    _Known(
-        fits=lambda _, about: about.key == "sex",
-        makes=_sexes,
-        says='a person\'s sex: "female" or "male"; CHECK how your data spells it, for example "F" and "M"',
-    ),
-    _Known(
-        fits=lambda found, about: about.key in _PLACES and bool(found & _POSTAL),
-        makes=_postal,
-        says="postal codes: all codes of 5 digits; CHECK how many digits yours have",
-    ),
-    _Known(
-        fits=lambda found, about: about.key in _PLACES and "state" in found,
-        makes=_states,
-        says='states of the USA by their two letters; CHECK that your data does not write "Texas" or mean other states',
-    ),
-    _Known(
-        fits=lambda _, about: about.key == "number-in-family",
-        makes=_numbers(0, 30, 2, 10),
-        says="a number of people in a family: from 0 to 30",
-    ),
-    _Known(
-        fits=lambda found, about: about.key in _WHEN and bool(found & _YEARS),
-        makes=_numbers(_FIRST, _LAST, 5, 10, 50),
-        says=f"a year, from {_FIRST} to {_LAST}",
-    ),
-    _Known(
-        fits=lambda found, about: about.key in _WHEN and bool(found & _MONTHS),
-        makes=_numbers(1, 12, 3, 6),
-        says="a month, from 1 to 12",
-    ),
-    _Known(
-        fits=lambda found, about: about.key in _WHEN and bool(found & _DATES),
-        makes=_days,
-        says=f"dates written as {_FIRST}-12-31, from {_FIRST} to {_LAST}; CHECK the years, fewer keep more detail",
-    ),
-)
+def _numbers(name: str, low: int, high: int, *widths: int) -> Attribute:
+    return Attribute(
+        name=name,
+        role=Role.QUASI_IDENTIFIER,
+        kind=Kind.NUMERIC,
+        domain=Domain(minimum=low, maximum=high),
+        hierarchy=Intervals(widths=widths),
+    )
