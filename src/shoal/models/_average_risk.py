@@ -57,7 +57,6 @@ class AverageRisk(ReleaseModel):
     )
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
-        """Return the kept classes without as few of the smallest ones as needed."""
         result = occupied(classes, kept)
         numbers = np.flatnonzero(result)
         numbers = numbers[np.argsort(-costs_of(classes)[numbers], kind="stable")]
@@ -71,7 +70,6 @@ class AverageRisk(ReleaseModel):
         return result
 
     def strongest(self, classes: Classes, released: Mask) -> Achieved:
-        """Return the number of classes over the number of their records."""
         sizes = classes.crowds[released]
         return Achieved(risk=Fraction(len(sizes), int(sizes.sum())))
 

@@ -69,8 +69,6 @@ class BetaLikeness(SensitiveModel):
         )
 
     def proportions(self, attribute: SensitiveAttribute) -> Proportions | None:
-        """Return what is asked at least of the proportions of the values of ``attribute`` in a class."""
-        del attribute
         return Proportions(upper_factor=1 + float(fraction(self.beta)), upper_offset=0.0, exact=not self.enhanced)
 
     def weaker(self, factor: Fraction) -> BetaLikeness:
@@ -78,7 +76,6 @@ class BetaLikeness(SensitiveModel):
         return dataclasses.replace(self, beta=fraction(self.beta) * factor, enhanced=False)
 
     def satisfied(self, rows: Rows) -> Mask:
-        """Return the rows in which no value gains too much."""
         ratios, shares = _gains(rows)
         allowed = ratios.at_most(1 + fraction(self.beta))
         if self.enhanced:

@@ -57,7 +57,6 @@ class DeltaPresence(Model):
     )
 
     def fit(self, arguments: Arguments) -> None:
-        """Report bounds in the wrong order."""
         if fraction(self.minimum) > fraction(self.maximum):
             arguments.problems.add(
                 f"`minimum` of `{self.title}` must not exceed `maximum`; got {plain(self.minimum)} and "
@@ -70,7 +69,6 @@ class DeltaPresence(Model):
         return Capabilities(monotone_generalization=True, population=True, population_share=True)
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
-        """Return the kept classes whose share of the population lies between the bounds."""
         result = occupied(classes, kept)
         shares = Ratios(classes.crowds[result], population(classes, self.title)[result])
         result[result] = shares.at_least(fraction(self.minimum)) & shares.at_most(fraction(self.maximum))
@@ -82,7 +80,6 @@ class DeltaPresence(Model):
         return Achieved(minimum=shares.smallest(), maximum=shares.largest())
 
     def statement(self, words: Words = CLASSES) -> str:
-        del words
         bounds = f"of at most {plain(self.maximum)}"
         if fraction(self.minimum) > 0:
             bounds = f"between {plain(self.minimum)} and {plain(self.maximum)}"

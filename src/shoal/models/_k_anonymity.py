@@ -29,11 +29,9 @@ class SizeModel(Model):
         )
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
-        """Return the kept classes of at least k records."""
         return np.asarray(kept & (classes.crowds >= self.k))
 
     def strongest(self, classes: Classes, released: Mask) -> Achieved:
-        """Return the size of the smallest class."""
         return Achieved(k=int(classes.crowds[released].min()))
 
 

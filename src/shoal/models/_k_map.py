@@ -67,11 +67,9 @@ class KMap(Model):
         return Capabilities(monotone_generalization=True, population=True)
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
-        """Return the kept classes that at least k people of the population fit."""
         return np.asarray(occupied(classes, kept) & (population(classes, self.title) >= self.k))
 
     def strongest(self, classes: Classes, released: Mask) -> Achieved:
-        """Return the least number of people that fit a class."""
         people = population(classes, self.title)[released]
         return Achieved(k=int(people.min()))
 
@@ -148,7 +146,6 @@ class EstimatedKMap(Model):
         )
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
-        """Return the kept classes with records enough."""
         return np.asarray(kept & (classes.crowds >= self.least))
 
     def strongest(self, classes: Classes, released: Mask) -> Achieved:

@@ -71,7 +71,6 @@ class KMAnonymity(Model):
         return Capabilities(monotone_generalization=True, scope=Scope.RELEASE, codes=True)
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
-        """Return the largest set of kept classes that satisfies the model."""
         numbers = np.flatnonzero(occupied(classes, kept))
         while len(numbers):
             frequent = self._rarest(classes, numbers) >= self.k
@@ -83,11 +82,9 @@ class KMAnonymity(Model):
         return result
 
     def strongest(self, classes: Classes, released: Mask) -> Achieved:
-        """Return the number of records of the rarest combination of m values."""
         return Achieved(k=int(self._rarest(classes, np.flatnonzero(released)).min()))
 
     def statement(self, words: Words = CLASSES) -> str:
-        del words
         known = "any quasi-identifier" if self.m == 1 else f"any {self.m} quasi-identifiers"
         return f"An intruder who knows {known} of a person finds at least {self.k} matching records, or none."
 

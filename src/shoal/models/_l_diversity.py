@@ -66,7 +66,6 @@ class DistinctLDiversity(SensitiveModel):
         return np.asarray(np.minimum(rows.lengths, rows.crowds) >= self.l)
 
     def strongest_of(self, rows: Rows) -> Achieved:
-        """Return the least number of values in a row."""
         return Achieved(l=int(np.minimum(rows.lengths, rows.crowds).min()))
 
     def statement(self, words: Words = CLASSES) -> str:
@@ -246,7 +245,6 @@ class RecursiveLDiversity(SensitiveModel):
         return Capabilities(monotone_generalization=True, minimal_class_size=self.l, sensitive=(self.attribute,))
 
     def satisfied(self, rows: Rows) -> Mask:
-        """Return the rows that are (c, l)-diverse, and have l people."""
         people = rows.crowds >= self.l
         if self.l > 2:
             return np.asarray(people & (self._diversities(rows) >= self.l))

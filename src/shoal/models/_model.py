@@ -167,7 +167,6 @@ class Model(Requirement):
 
         A search refuses classes by it, many nodes at a time, before it asks the model itself; None says nothing.
         """
-        del attribute
         return None
 
     def weaker(self, factor: Fraction) -> Model:
@@ -175,7 +174,6 @@ class Model(Requirement):
 
         Classes that violate it are the worst ones under this model; :func:`orders_of_removal` removes them first.
         """
-        del factor
         return self
 
     def problems(self, schema: Schema) -> list[str]:

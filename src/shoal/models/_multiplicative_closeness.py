@@ -45,8 +45,6 @@ class FactorModel(SensitiveModel):
         )
 
     def proportions(self, attribute: SensitiveAttribute) -> Proportions | None:
-        """Return what is asked at least of the proportions of the values of ``attribute`` in a class."""
-        del attribute
         factor = float(self.bound)
         return Proportions(lower=1 / factor, upper_factor=factor, upper_offset=0.0, exact=True)
 
@@ -89,7 +87,6 @@ class MultiplicativeCloseness(FactorModel):
 
     @property
     def bound(self) -> Fraction:
-        """The greatest factor allowed."""
         return fraction(self.t)
 
     def weaker(self, factor: Fraction) -> MultiplicativeCloseness:
@@ -97,7 +94,6 @@ class MultiplicativeCloseness(FactorModel):
         return dataclasses.replace(self, t=1 + (fraction(self.t) - 1) * factor)
 
     def satisfied(self, rows: Rows) -> Mask:
-        """Return the rows in which every value is present with about its share of the release."""
         return close(rows, fraction(self.t))
 
     def strongest_of(self, rows: Rows) -> Achieved:
@@ -185,7 +181,6 @@ class DeltaDisclosure(FactorModel):
 
     @property
     def bound(self) -> float:
-        """The greatest factor allowed."""
         return math.exp(min(float(fraction(self.delta)), 100.0))
 
     def weaker(self, factor: Fraction) -> DeltaDisclosure:
@@ -193,7 +188,6 @@ class DeltaDisclosure(FactorModel):
         return dataclasses.replace(self, delta=fraction(self.delta) * factor)
 
     def satisfied(self, rows: Rows) -> Mask:
-        """Return the rows in which no share of a value differs by more than a factor exp(delta)."""
         # Ratios of 64-bit counts are below exp(88): a greater delta asks for the presence of every value alone.
         delta = min(fraction(self.delta), Fraction(100))
         for low, high in enclosures(lambda: ball(delta).exp()):

@@ -55,7 +55,6 @@ class PSensitive(Model):
     assumes: ClassVar[tuple[str, ...]] = (KNOWN, ANY_SHARE, MEANING, REPLAY)
 
     def fit(self, arguments: Arguments) -> None:
-        """Report a k that leaves no room for p values."""
         arguments.whole("k", self.k, minimum=self.p)
 
     @property
@@ -63,14 +62,12 @@ class PSensitive(Model):
         return Capabilities(monotone_generalization=True, minimal_class_size=self.k, sensitive=tuple(self.attributes))
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
-        """Return the kept classes with enough records and enough different values of every attribute."""
         satisfied = kept & (classes.crowds >= self.k)
         for distinct in self._distinct(classes):
             satisfied = satisfied & (distinct >= self.p)
         return np.asarray(satisfied)
 
     def strongest(self, classes: Classes, released: Mask) -> Achieved:
-        """Return the size of the smallest class and the least number of different values in one."""
         p = min(int(distinct[released].min()) for distinct in self._distinct(classes))
         k = int(classes.crowds[released].min())
         return Achieved(p=min(p, k), k=k)

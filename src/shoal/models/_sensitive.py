@@ -29,7 +29,6 @@ class SensitiveModel(Model):
         return verdict
 
     def strongest(self, classes: Classes, released: Mask) -> Achieved:
-        """Return the strongest parameters that hold in a release of exactly these classes, of at least one."""
         return self.strongest_of(Rows.of(classes, self.attribute, released))
 
     @abstractmethod

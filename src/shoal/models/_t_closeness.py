@@ -101,7 +101,6 @@ class TCloseness(SensitiveModel):
         )
 
     def proportions(self, attribute: SensitiveAttribute) -> Proportions | None:
-        """Return what is asked at least of the proportions of the values of ``attribute`` in a class."""
         distance = self._distance(attribute.ordered, attribute.hierarchy is not None)
         return Proportions(distance=fraction(self.t), exact=True, ground=_ground(attribute, distance))
 
@@ -110,11 +109,9 @@ class TCloseness(SensitiveModel):
         return dataclasses.replace(self, t=min(fraction(self.t) * factor, Fraction(1)))
 
     def satisfied(self, rows: Rows) -> Mask:
-        """Return the rows at a distance of at most t from all rows together."""
         return self._mover(rows).at_most(fraction(self.t))
 
     def strongest_of(self, rows: Rows) -> Achieved:
-        """Return the greatest distance of a row."""
         return Achieved(t=self._mover(rows).largest())
 
     def problems(self, schema: Schema) -> list[str]:
@@ -217,7 +214,6 @@ class EarthMover(ABC):
 
     def candidates(self, threshold: Fraction) -> Mask:
         """Return the rows that are not known at once to be farther than the threshold."""
-        del threshold
         return np.ones(len(self.rows), dtype=np.bool_)
 
     def at_most(self, threshold: Fraction) -> Mask:

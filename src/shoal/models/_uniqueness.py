@@ -13,7 +13,6 @@ import numpy as np
 
 from shoal.exact import (
     STARTING_BITS,
-    Arguments,
     Number,
     above,
     ball,
@@ -82,7 +81,6 @@ class SampleUniqueness(ReleaseModel):
     )
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
-        """Return the kept classes without as few of the unique records as needed."""
         result = occupied(classes, kept)
         unique = np.flatnonzero(result & (classes.crowds == 1))
         others = int(classes.crowds[result].sum()) - len(unique)
@@ -94,7 +92,6 @@ class SampleUniqueness(ReleaseModel):
         return result
 
     def strongest(self, classes: Classes, released: Mask) -> Achieved:
-        """Return the share of unique records."""
         sizes = classes.crowds[released]
         return Achieved(share=Fraction(int((sizes == 1).sum()), int(sizes.sum())))
 
@@ -177,16 +174,11 @@ class EstimatedUniqueness(Model):
         SIZE_ALONE,
     )
 
-    def fit(self, arguments: Arguments) -> None:
-        """Refuse to leave the estimator open."""
-        arguments.choice("estimator", self.estimator, get_args(Estimator))
-
     @property
     def capabilities(self) -> Capabilities:
         return Capabilities(monotone_generalization=False, scope=Scope.RELEASE, estimated_population=True)
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
-        """Return the kept classes without as many of the unique records as the search takes."""
         result = occupied(classes, kept)
         unique = np.flatnonzero(result & (classes.crowds == 1))
         others = SizeCounts.of(classes.crowds[result & (classes.crowds > 1)])
@@ -200,7 +192,6 @@ class EstimatedUniqueness(Model):
         return result
 
     def strongest(self, classes: Classes, released: Mask) -> Achieved:
-        """Return the estimate, rounded up."""
         sizes = classes.crowds[released]
         unique = int((sizes == 1).sum())
         if not unique:

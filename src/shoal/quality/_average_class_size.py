@@ -52,7 +52,6 @@ class AverageClassSizeObjective(Objective):
         self.counts = ClassCounts(frequencies)
 
     def value(self, levels: Sequence[int], classes: Classes, kept: Mask) -> float:
-        del levels
         sizes = classes.sizes[kept]
         return _average(self.records, int(np.count_nonzero(sizes)), int(sizes.sum()))
 
@@ -62,7 +61,6 @@ class AverageClassSizeObjective(Objective):
 
     def base(self, levels: Sequence[int], classes: Classes) -> float:
         """Return a lower bound for the node and its generalisations: suppression replaces a class by another."""
-        del levels
         return self.records / max(len(classes), 1)
 
     def excess(self, levels: Sequence[int], lost: Classes) -> float:
@@ -71,7 +69,6 @@ class AverageClassSizeObjective(Objective):
         A node below has at least as many classes in their place, which become one. The fewer classes there are in
         all, the more that adds; no node has more classes than there are different tuples.
         """
-        del levels
         most = max(self.counts.tuples, len(lost), 1)
         return self.records / (most - len(lost) + 1) - self.records / most if len(lost) else 0.0
 

@@ -47,7 +47,6 @@ class Classification(Measure):
 
     @property
     def sensitive(self) -> tuple[str, ...]:
-        """The sensitive attribute that it predicts."""
         return () if self.target is None else (self.target,)
 
     def resolved(self, schema: Schema) -> Classification:
@@ -90,7 +89,6 @@ class ClassificationObjective(ClassObjective):
         self.lowest = lowest if self.superadditive else 0.0
 
     def costs(self, levels: Sequence[int], classes: Classes) -> Costs:
-        del levels
         histogram = classes.histogram(self.sensitive[0])
         majorities = np.zeros(len(classes), dtype=np.int64)
         occupied = np.diff(histogram.offsets) > 0
@@ -100,7 +98,6 @@ class ClassificationObjective(ClassObjective):
 
     def floor(self, levels: Sequence[int]) -> float:
         """Return a lower bound for all nodes: the error of the best prediction from the original values."""
-        del levels
         return self.lowest
 
     def excess(self, levels: Sequence[int], lost: Classes) -> float:
@@ -108,7 +105,6 @@ class ClassificationObjective(ClassObjective):
 
         Their histograms are not at hand, but the most frequent of v values has at least |E| / v records.
         """
-        del levels
         if not self.superadditive:
             return 0.0
         majorities = -(-lost.sizes // self.values)

@@ -53,7 +53,6 @@ class DiscernibilityObjective(ClassObjective):
         self.counts = ClassCounts(frequencies)
 
     def costs(self, levels: Sequence[int], classes: Classes) -> Costs:
-        del levels
         return np.asarray(self.generalization / self.scale * classes.sizes.astype(np.float64) ** 2)
 
     def floor(self, levels: Sequence[int]) -> float:

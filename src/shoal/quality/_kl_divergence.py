@@ -86,7 +86,6 @@ class KLDivergenceObjective(Objective):
         return float(self._least(levels, classes).sum()) / self.records - self.entropy
 
     def excess(self, levels: Sequence[int], lost: Classes) -> float:
-        """Return what the suppression of the ``lost`` classes adds to the bound of any node below this one."""
         return float((lost.sizes * self.volumes.domain - self._least(levels, lost)).sum()) / self.records
 
     def _least(self, levels: Sequence[int], classes: Classes) -> Costs:

@@ -153,12 +153,10 @@ class Objective(ABC):
 
         It must hold whatever is suppressed. Minus infinity, the default, says that nothing is known.
         """
-        del levels
         return -np.inf
 
     def base(self, levels: Sequence[int], classes: Classes) -> float:
         """Return a lower bound, from all classes of this node, for this node and all its generalisations."""
-        del classes
         return self.floor(levels)
 
     def excess(self, levels: Sequence[int], lost: Classes) -> float:
@@ -166,7 +164,6 @@ class Objective(ABC):
 
         ``lost`` are classes of this node, without histograms; their records are suppressed in all nodes in question.
         """
-        del levels, lost
         return 0.0
 
 
@@ -207,7 +204,6 @@ class ClassObjective(Objective):
         return float(self.costs(levels, classes).sum()) / self.scale + self.offset
 
     def excess(self, levels: Sequence[int], lost: Classes) -> float:
-        """Return what the suppression of the ``lost`` classes adds to the bound of any node below this one."""
         if not self.superadditive:
             return 0.0
         return max(0.0, self.loss * lost.records - float(self.costs(levels, lost).sum())) / self.scale

@@ -9,8 +9,8 @@ from __future__ import annotations
 import datetime as dt
 import difflib
 import enum
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TypeVar, overload
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar, overload
 
 from shoal.errors import Problems
 
@@ -28,17 +28,7 @@ class Unlike(Exception):
 
 
 class TomlTable:
-    """One table of a document.
-
-    Parameters
-    ----------
-    table
-        What was found in the document.
-    subject
-        How messages call the table.
-    problems
-        Where problems are noted.
-    """
+    """One table of a document; ``subject`` is how messages call it, and ``problems`` where problems are noted."""
 
     def __init__(self, table: Mapping[str, object], subject: str, problems: Problems) -> None:
         self._table, self._subject, self._problems = table, subject, problems
@@ -59,8 +49,10 @@ class TomlTable:
         try:
             return read(self._table[key])
         except Unlike as error:
-            for place in _places(key, error):
-                self._note(place)
+            if not error.items:
+                self._note(f"`{key}` must be {error.expected}")
+            for item, expected in error.items.items():
+                self._note(f"item {item} of `{key}` must be {expected}")
         return default
 
     @overload
@@ -69,19 +61,18 @@ class TomlTable:
     def word(self, key: str, words: type[E]) -> E | None: ...
     def word(self, key: str, words: type[E], default: E | None = None) -> E | None:
         """Return one of some words; it is required where there is no default."""
-        self._keys.append(key)
-        found = self._table.get(key)
         listed = ", ".join(words)
-        if key not in self._table:
-            if default is None:
-                self._note(f"`{key}` is missing; it must be one of {listed}")
-            return default
-        try:
-            return words(text(found))
-        except (Unlike, ValueError):
-            meant = nearest(found, words) if isinstance(found, str) else None
-            self._note(f"`{key}` must be one of {listed}{_did_you_mean(meant)}")
-        return default
+
+        def read(value: object) -> E:
+            try:
+                return words(text(value))
+            except (Unlike, ValueError):
+                meant = nearest(value, words) if isinstance(value, str) else None
+                raise Unlike(f"one of {listed}{_did_you_mean(meant)}") from None
+
+        if default is None and key not in self._table:
+            self._note(f"`{key}` is missing; it must be one of {listed}")
+        return self.get(key, read, default)
 
     def close(self) -> bool:
         """Note every key that nobody asked for; return whether nothing was wrong."""
@@ -105,46 +96,29 @@ def _did_you_mean(word: str | None) -> str:
     return f" (did you mean `{word}`?)" if word else ""
 
 
-def _places(key: str, error: Unlike) -> Iterator[str]:
-    if not error.items:
-        yield f"`{key}` must be {error.expected}"
-    for item, expected in error.items.items():
-        yield f"item {item} of `{key}` must be {expected}"
+def _of(expected: str, *kinds: type) -> Reader[Any]:
+    """Return what reads values of some kinds; truth values are no numbers."""
+
+    def read(value: object) -> object:
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            raise Unlike(expected)
+        return value
+
+    return read
 
 
-def number(value: object) -> float:
-    """Read a number."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Unlike("a number")
-    return value
+number: Reader[float] = _of("a number", int, float)
+whole: Reader[int] = _of("a whole number", int)
+text: Reader[str] = _of("text", str)
+truth: Reader[bool] = _of("true or false", bool)
+#: a table whose content is read elsewhere
+table: Reader[dict[str, object]] = _of("a table", dict)
+_word_or_number = _of("text or a number", str, int, float)
 
 
 def word_or_number(value: object) -> str:
     """Read text, or a number as its text."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise Unlike("text or a number")
-    return str(value)
-
-
-def whole(value: object) -> int:
-    """Read a whole number."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise Unlike("a whole number")
-    return value
-
-
-def text(value: object) -> str:
-    """Read text."""
-    if not isinstance(value, str):
-        raise Unlike("text")
-    return value
-
-
-def truth(value: object) -> bool:
-    """Read true or false."""
-    if not isinstance(value, bool):
-        raise Unlike("true or false")
-    return value
+    return str(_word_or_number(value))
 
 
 def day_or_number(value: object) -> float | dt.date:
@@ -155,13 +129,6 @@ def day_or_number(value: object) -> float | dt.date:
         return number(value)
     except Unlike:
         raise Unlike("a number, or a date such as 2024-12-31") from None
-
-
-def table(value: object) -> dict[str, object]:
-    """Read a table whose content is read elsewhere."""
-    if not isinstance(value, dict):
-        raise Unlike("a table")
-    return value
 
 
 def many(read: Reader[T]) -> Reader[tuple[T, ...]]:

@@ -210,10 +210,6 @@ class HierarchyRule(ABC):
             return "its hierarchy"
         return "its declared values" if domain.values is not None else "its declared bounds"
 
-    def fits(self, kind: str) -> bool:
-        """Return whether the rule can be used for a column of this kind."""
-        return kind in self.kinds
-
 
 def _frozen(value: object) -> object:
     return tuple(_frozen(item) for item in value) if isinstance(value, list | tuple) else value
@@ -227,6 +223,5 @@ class LevelsRule(HierarchyRule):
     levels: tuple[str, ...]
 
     def problems(self) -> Iterable[str]:
-        """Say what is wrong with the levels."""
         if not self.levels or [*self.levels] != [level for level in self.known if level in self.levels]:
             yield f"`levels` of a `{self.name}` hierarchy must be taken, in this order, from {', '.join(self.known)}"

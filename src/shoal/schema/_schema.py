@@ -144,7 +144,7 @@ class Attribute:
         self._check_domain(problems)
         for problem in self.reading.problems(self.kind) if not self.role.names_someone else ():
             problems.add(f"column `{self.name}`: {problem}")
-        if self.hierarchy is not None and not self.hierarchy.fits(self.kind):
+        if self.hierarchy is not None and self.kind not in self.hierarchy.kinds:
             problems.add(
                 f"column `{self.name}`: the hierarchy rule `{self.hierarchy.name}` works on columns of kind "
                 f"{' or '.join(self.hierarchy.kinds)}; this column is {self.kind}"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from shoal.errors import InputError, Problems, SchemaError, quoted
-from shoal.schema._domain import Bound, Domain, Kind, Reading
+from shoal.schema._domain import Domain, Kind, Reading
 from shoal.schema._entry import (
     TomlTable,
     day_or_number,
@@ -93,11 +93,6 @@ def loads(text: str, folder: str | os.PathLike[str] = ".", *, subject: str = "th
 
 def from_document(document: dict[str, Any], folder: str | os.PathLike[str] = ".") -> Schema:
     """Read a schema from a parsed TOML document, which other files may hold as a part."""
-    return _read(document, Path(folder))
-
-
-def _read(document: Mapping[str, object], folder: Path) -> Schema:
-    """Return the schema that a parsed file describes, or raise with all of its problems."""
     problems = Problems()
     entry = TomlTable(document, "the schema", problems)
     version = entry.get("shoal", whole, VERSION)
@@ -112,7 +107,7 @@ def _read(document: Mapping[str, object], folder: Path) -> Schema:
         problems.add("the schema describes no columns")
     problems.raise_as(SchemaError)
     attributes = tuple(attribute for attribute in found if attribute is not None)
-    return Schema(attributes=attributes, folder=folder, guessed=guessed, missing_values=missing_values)
+    return Schema(attributes=attributes, folder=Path(folder), guessed=guessed, missing_values=missing_values)
 
 
 def read_rule(found: Mapping[str, object]) -> HierarchyRule:
@@ -146,7 +141,9 @@ def _attribute(name: str, column: object, problems: Problems) -> Attribute | Non
     if role is None or not good:
         return None
     reading = _noted(subject, problems, lambda: Reading(**{k: v for k, v in written.items() if v is not None}))  # type: ignore[arg-type]
-    domain = _noted(subject, problems, lambda: _domain(values, minimum, maximum))
+    domain = None
+    if values is not None or minimum is not None or maximum is not None:
+        domain = _noted(subject, problems, lambda: Domain(values=values, minimum=minimum, maximum=maximum))
     if domain is None and values is not None:
         domain = Domain(values=("-",))  # a stand-in, so that the rest of the column is checked as well
     return _noted(
@@ -175,12 +172,6 @@ def _noted(subject: str, problems: Problems, make: Callable[[], T]) -> T | None:
         for problem in error.problems:
             problems.add(f"{subject}: {problem}" if subject else problem)
     return None
-
-
-def _domain(values: tuple[str, ...] | None, minimum: Bound | None, maximum: Bound | None) -> Domain | None:
-    if values is None and minimum is None and maximum is None:
-        return None
-    return Domain(values=values, minimum=minimum, maximum=maximum)
 
 
 def _rule(subject: str, found: Mapping[str, object], problems: Problems) -> HierarchyRule | None:
@@ -235,12 +226,11 @@ def save(schema: Schema, path: str | os.PathLike[str]) -> None:
 
 
 def _comment(lines: Sequence[str]) -> list[str]:
-    return [f"# {line}".rstrip() for text in lines for line in _printable(text).split("\n")]
-
-
-def _printable(text: str) -> str:
     # a column name may hold any character; a comment may not hold control characters
-    return "".join(c if c == "\n" or (c.isprintable()) else "\N{REPLACEMENT CHARACTER}" for c in text)
+    printable = (
+        "".join(c if c == "\n" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text) for text in lines
+    )
+    return [f"# {line}".rstrip() for text in printable for line in text.split("\n")]
 
 
 def _table(attribute: Attribute) -> list[str]:
@@ -304,15 +294,10 @@ def toml_value(value: object) -> str:
         case Mapping():
             return "{ " + ", ".join(f"{_key(key)} = {toml_value(item)}" for key, item in value.items()) + " }"
         case Sequence():
-            return _array([toml_value(item) for item in value])
+            items = [toml_value(item) for item in value]
+            line = f"[{', '.join(items)}]"
+            return line if len(line) <= _WIDTH else "[\n" + "".join(f"    {item},\n" for item in items) + "]"
     raise TypeError(f"no TOML for {type(value).__name__}")
-
-
-def _array(items: list[str]) -> str:
-    line = f"[{', '.join(items)}]"
-    if len(line) <= _WIDTH:
-        return line
-    return "[\n" + "".join(f"    {item},\n" for item in items) + "]"
 
 
 def _key(key: str) -> str:

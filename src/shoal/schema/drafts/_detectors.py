@@ -63,7 +63,7 @@ def check_digits(*modules: str, shortest: int) -> Detector:
         if len(long) < _NOTED * len(chosen) or not long:
             return 0.0
         # the share of one country's numbers, not of any: a check digit alone lets one number in ten pass
-        validators = [import_module(f"stdnum.{name}").is_valid for name in modules]
+        validators: list[Callable[[str], bool]] = [import_module(f"stdnum.{name}").is_valid for name in modules]
         return max(sum(map(valid, long)) for valid in validators) / len(chosen)
 
     return share

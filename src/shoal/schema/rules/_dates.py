@@ -31,11 +31,9 @@ class Dates(LevelsRule):
     levels: tuple[str, ...] = field(default=DATE_LEVELS[1:], metadata=at("dates", many(text)))
 
     def explain(self) -> str:
-        """Say the levels."""
         return f"dates shortened to the {', then the '.join(self.levels)}"
 
     def tree(self, column: RuledColumn) -> Tree:
-        """Return the days truncated to each of the levels."""
         days = column.days
         levels = []
         for name in self.levels:

@@ -38,20 +38,16 @@ class FromFile(HierarchyRule):
     delimiter: str = field(default=";", metadata=at("delimiter", words))
 
     def problems(self) -> Iterable[str]:
-        """Say what is wrong with the path and the delimiter."""
         return file_problems(self.name, self.path, self.delimiter)
 
     def explain(self) -> str:
-        """Say where the levels are."""
         return f"the levels in `{self.path}`"
 
     @property
     def file(self) -> str | None:
-        """The file of the levels."""
         return self.path
 
     def moved(self, path: str) -> Self:
-        """Return the rule with its file at another place."""
         return replace(self, path=path)
 
     def tree(self, column: RuledColumn) -> Tree:

@@ -19,20 +19,16 @@ class Flat(HierarchyRule):
 
     @classmethod
     def read(cls, entry: TomlTable) -> Self | None:
-        """Read ``flat = true``."""
         entry.get("flat", _true)
         return cls() if entry.close() else None
 
     def write(self) -> dict[str, object]:
-        """Write ``flat = true``."""
         return {"flat": True}
 
     def problems(self) -> Iterable[str]:
-        """Say nothing: there is nothing to get wrong."""
         return ()
 
     def explain(self) -> str:
-        """Say what the rule does."""
         return "the value, then *"
 
     def tree(self, column: RuledColumn) -> Tree:

@@ -38,7 +38,6 @@ class Groups(HierarchyRule):
     )
 
     def problems(self) -> Iterable[str]:
-        """Say what is wrong with the groups, level by level."""
         if not self.levels or not all(self.levels):
             yield "`levels` of a `groups` hierarchy must hold at least one group each"
         for number, level in enumerate(self.levels, start=1):
@@ -48,7 +47,6 @@ class Groups(HierarchyRule):
                 yield f"the members of level {number} of a `groups` hierarchy must be the labels of level {number - 1}"
 
     def explain(self) -> str:
-        """Say how many groups there are."""
         return f"{', then '.join(counted(len(level), 'named group') for level in self.levels)}"
 
     def tree(self, column: RuledColumn) -> Tree:

@@ -47,7 +47,6 @@ class Intervals(HierarchyRule):
     top: float | None = field(default=None, metadata=at("top", number))
 
     def problems(self) -> Iterable[str]:
-        """Say what is wrong with the widths and the origin."""
         if not self.widths or not all(math.isfinite(w) and w > 0 for w in self.widths):
             yield "`widths` of an `intervals` hierarchy must be one or more positive numbers"
         elif any(b <= a or Fraction(str(b)) % Fraction(str(a)) for a, b in itertools.pairwise(self.widths)):
@@ -65,7 +64,6 @@ class Intervals(HierarchyRule):
             yield "`bottom` and `top` of an `intervals` hierarchy must be numbers, the first below the second"
 
     def explain(self) -> str:
-        """Say the widths, and where they begin and end."""
         start = f", counted from {self.origin:g}" if self.origin else ""
         below = "" if self.bottom is None else f"; below {self.bottom:g} one value"
         above = "" if self.top is None else f"; from {self.top:g} on one value"
@@ -178,7 +176,6 @@ class Cuts(HierarchyRule):
     levels: tuple[tuple[float, ...], ...] = field(metadata=at("cuts", many(many(number))))
 
     def problems(self) -> Iterable[str]:
-        """Say what is wrong with the cut points."""
         if not self.levels or not all(self.levels):
             yield "`levels` of a `cuts` hierarchy must hold at least one level, and each level at least one cut point"
         for level in self.levels:
@@ -191,12 +188,10 @@ class Cuts(HierarchyRule):
                 )
 
     def explain(self) -> str:
-        """Say the cut points."""
         levels = (listed(f"{cut:g}" for cut in level) for level in self.levels)
         return f"intervals cut at {', then at '.join(levels)}"
 
     def tree(self, column: RuledColumn) -> Tree:
-        """Return the intervals between the declared cut points."""
         return _between(column, self.levels)
 
 
@@ -210,13 +205,11 @@ class Quantiles(HierarchyRule):
     counts: tuple[int, ...] = field(metadata=at("quantiles", many(whole)))
 
     def problems(self) -> Iterable[str]:
-        """Say what is wrong with the numbers of intervals."""
         few = not self.counts or min(self.counts) < 2
         if few or any(a % b or b >= a for a, b in itertools.pairwise(self.counts)):
             yield "`counts` of a `quantiles` hierarchy must be at least 2, each a divisor of the one before it"
 
     def explain(self) -> str:
-        """Say the numbers of intervals."""
         numbers = ", then ".join(f"{count:,}" for count in self.counts)
         return f"{numbers} intervals with about the same number of records each, chosen from the data"
 

@@ -34,7 +34,6 @@ class Mask(HierarchyRule):
     symbol: str = field(default="*", metadata=at("symbol", text))
 
     def problems(self) -> Iterable[str]:
-        """Say what is wrong with the length, the numbers of characters, the side and the symbol."""
         if self.length < 1:
             yield "`length` of a `mask` hierarchy must be at least 1"
         if not self.masked or any(b <= a for a, b in itertools.pairwise((0, *self.masked))):
@@ -47,7 +46,6 @@ class Mask(HierarchyRule):
             yield "`symbol` of a `mask` hierarchy must be one character"
 
     def explain(self) -> str:
-        """Say how many characters are hidden."""
         hidden = listed(f"{count}" for count in self.masked)
         return f"{hidden} of {self.length} characters hidden from the {self.side}"
 
@@ -106,19 +104,16 @@ class Digits(HierarchyRule):
     hidden: tuple[int, ...] = field(metadata=at("hide", many(whole)))
 
     def problems(self) -> Iterable[str]:
-        """Say what is wrong with the number of digits, and with how many are hidden."""
         if not 1 <= self.length <= MOST:
             yield f"`digits` of a `digits` hierarchy must be from 1 to {MOST}"
         if list(self.hidden) != sorted({*self.hidden}) or not all(0 < each < self.length for each in self.hidden):
             yield "`hide` of a `digits` hierarchy must be ascending numbers of digits, fewer than there are"
 
     def explain(self) -> str:
-        """Say how many digits there are, and how many are hidden."""
         hidden = f"; {listed(map(str, self.hidden))} hidden from the right" if self.hidden else ""
         return f"all codes of {self.length} digits{hidden}"
 
     def tree(self, column: RuledColumn) -> Tree:
-        """Return all codes in ascending order, with ever more digits hidden."""
         codes = pa.array([f"{number:0{self.length}d}" for number in range(10**self.length)], pa.string())
         if not self.hidden:
             return Tree(leaves=codes)

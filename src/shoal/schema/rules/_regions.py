@@ -36,11 +36,9 @@ class Regions(LevelsRule):
     levels: tuple[str, ...] = field(default=REGION_LEVELS, metadata=at("regions", many(text)))
 
     def explain(self) -> str:
-        """Say the levels."""
         return f"countries by {listed(self.levels)} of the world"
 
     def tree(self, column: RuledColumn) -> Tree:
-        """Return the sub-regions and regions of the values."""
         found = [country(value) for value in column.leaves.to_pylist()]
         levels = []
         for level in self.levels:

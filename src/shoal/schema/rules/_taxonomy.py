@@ -36,7 +36,6 @@ class Taxonomy(HierarchyRule):
 
     @classmethod
     def read(cls, entry: TomlTable) -> Self | None:
-        """Read a path or a table of pairs."""
         tree = entry.get("taxonomy", _path_or_pairs, required=True)
         delimiter = entry.get("delimiter", text, ";") or ""
         if not entry.close() or tree is None:
@@ -46,12 +45,10 @@ class Taxonomy(HierarchyRule):
         return cls(pairs=tree, delimiter=delimiter)
 
     def write(self) -> dict[str, object]:
-        """Write a path or a table of pairs."""
         tree: object = dict(self.pairs) if self.path is None else self.path
         return {"taxonomy": tree} | ({} if self.delimiter == ";" else {"delimiter": self.delimiter})
 
     def problems(self) -> Iterable[str]:
-        """Say what is wrong with the pairs or the file."""
         if bool(self.pairs) == (self.path is not None):
             yield "a `taxonomy` hierarchy needs either `pairs` or `path`"
         if len({child for child, _ in self.pairs}) < len(self.pairs):
@@ -61,18 +58,15 @@ class Taxonomy(HierarchyRule):
         yield from file_problems(self.name, "-" if self.path is None else self.path, self.delimiter)
 
     def explain(self) -> str:
-        """Say where the tree is."""
         return (
             f"the tree in `{self.path}`" if self.path else f"a tree of {counted(len(self.pairs), 'child-parent pair')}"
         )
 
     @property
     def file(self) -> str | None:
-        """The file of the pairs, if there is one."""
         return self.path
 
     def moved(self, path: str) -> Self:
-        """Return the rule with its file, if it has one, at another place."""
         return self if self.path is None else replace(self, path=path)
 
     def tree(self, column: RuledColumn) -> Tree:
