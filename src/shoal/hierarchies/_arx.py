@@ -76,12 +76,7 @@ def write_arx(
 ) -> None:
     """Write a hierarchy in ARX format; the missing value, which the format cannot tell from a text, is left out.
 
-    Parameters
-    ----------
-    hierarchy, path, delimiter
-        What to write, and how.
-    only
-        The values to write, where not all may be seen.
+    ``only`` are the values to write, where not all may be seen.
     """
     size = hierarchy.size if hierarchy.missing is None else hierarchy.missing
     shown = [leaf for leaf in range(size) if only is None or hierarchy.labels[0][leaf] in only]

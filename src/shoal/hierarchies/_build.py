@@ -20,7 +20,7 @@ from shoal.errors import DataError, HierarchyError
 from shoal.hierarchies._hierarchy import Hierarchy, grow
 from shoal.kernels import Counts, Floats
 from shoal.schema import Attribute, Flat, HierarchyRule, Kind, Provenance
-from shoal.schema.rules import RuledColumn, Tree, days, is_text, numbers, plain, text
+from shoal.schema.rules import RuledColumn, Tree, days, encoded, is_text, numbers, place_of, plain, text
 
 
 def build(
@@ -83,10 +83,9 @@ def provenance(attribute: Attribute) -> Provenance:
     >>> provenance(Attribute(name="age", kind=Kind.NUMERIC, hierarchy=Intervals(widths=(5, 10)))).value
     'inferred from the data'
     """
-    rule, domain = attribute.hierarchy or Flat(), attribute.domain
-    listed = rule.lists_values or (domain is not None and domain.values is not None)
-    bounded = domain is not None and domain.bounded
-    return Provenance.DECLARED if (listed or bounded) and not rule.data_dependent else Provenance.INFERRED
+    declared = _listed(attribute) or (attribute.domain is not None and attribute.domain.bounded)
+    data_dependent = attribute.hierarchy is not None and attribute.hierarchy.data_dependent
+    return Provenance.DECLARED if declared and not data_dependent else Provenance.INFERRED
 
 
 def leaves_declared(attribute: Attribute) -> bool:
@@ -110,18 +109,9 @@ def leaves_declared(attribute: Attribute) -> bool:
 def declared_leaves(attribute: Attribute, *, folder: Path = Path()) -> tuple[str, ...]:
     """Return all values that a column may hold, as text, in the order of its hierarchy; the data is not needed.
 
-    Parameters
-    ----------
-    attribute
-        What the schema says of the column.
-    folder
-        Where relative paths of hierarchy files start.
-
-    Returns
-    -------
-    tuple of str
-        The texts that :func:`shoal.hierarchies.text` writes for the values of a table with this schema: numbers in
-        their canonical form, days as 2024-12-31. The missing value is not among them.
+    They are the texts that :func:`shoal.schema.rules.text` writes for the values of a table with this schema: numbers
+    in their canonical form, days as 2024-12-31. The missing value is not among them. Relative paths of hierarchy files
+    start at ``folder``.
 
     Raises
     ------
@@ -205,30 +195,27 @@ def _ascending(attribute: Attribute, values: pa.Array, counts: Counts) -> tuple[
     keys: npt.NDArray[Any] = read(values, attribute.name)
     inside = np.ones(len(keys), dtype=np.bool_)
     if attribute.domain is not None and attribute.domain.minimum is not None:
-        inside &= keys >= _bound(attribute.domain.minimum)
+        inside &= keys >= _key(attribute.domain.minimum)
     if attribute.domain is not None and attribute.domain.maximum is not None:
-        inside &= keys <= _bound(attribute.domain.maximum)
+        inside &= keys <= _key(attribute.domain.maximum)
     chosen = np.flatnonzero(inside)
     if np.any(keys[1:] < keys[:-1]):  # texts that are numbers or days
         chosen = chosen[np.argsort(keys[chosen], kind="stable")]
     return values.take(pa.array(chosen)), counts[chosen]
 
 
-def _bound(bound: float | dt.date) -> Any:
-    return np.datetime64(dt.date(bound.year, bound.month, bound.day), "D") if isinstance(bound, dt.date) else bound
+def _key(bound: float | dt.date) -> Any:
+    return np.datetime64(bound, "D") if isinstance(bound, dt.date) else bound
 
 
 def _once(values: pa.Array, counts: Counts) -> tuple[pa.StringArray, pa.Array, Counts]:
     """Return every text once; ``0.0`` and ``-0.0`` have the same, as have two hours when a clock is put back."""
-    leaves = text(values)
-    encoded = leaves.dictionary_encode()
-    if len(encoded.dictionary) == len(leaves):
-        return leaves, values, counts
-    groups = encoded.indices.to_numpy(zero_copy_only=False)
-    first = np.flatnonzero(np.diff(np.maximum.accumulate(groups), prepend=-1))
-    total = np.zeros(len(first), dtype=np.int64)
-    np.add.at(total, groups, counts)
-    return encoded.dictionary, values.take(pa.array(first)), total
+    leaves = encoded(text(values))
+    if len(leaves.labels) == len(values):
+        return leaves.labels, values, counts
+    total = np.zeros(len(leaves.first), dtype=np.int64)
+    np.add.at(total, leaves.groups, counts)
+    return leaves.labels, values.take(pa.array(leaves.first)), total
 
 
 def _check_declared(column: RuledColumn, rule: HierarchyRule, tree: Tree) -> None:
@@ -250,35 +237,21 @@ def _positions(column: RuledColumn, hierarchy: Hierarchy) -> Floats | None:
         return None
     leaves = pa.array(hierarchy.labels[0], pa.string())
     try:
-        places = _places(column, leaves)
+        if column.kind is Kind.NUMERIC:
+            places = numbers(leaves, column.name)
+        elif column.kind is Kind.DATE:
+            places = days(leaves, column.name).astype(np.int64).astype(np.float64)
+        else:
+            places = column.ranks(leaves).astype(np.float64)
     except HierarchyError:  # numbers that are written in words: truth values
         return None
-    low, high = _bounds(column, places)
+    low, high = float(places[0]), float(places[-1])
+    if column.domain is not None and column.domain.minimum is not None:
+        low = min(low, place_of(column.domain.minimum))
+    if column.domain is not None and column.domain.maximum is not None:
+        high = max(high, place_of(column.domain.maximum))
+    high = high if high > low else low + 1.0
     with np.errstate(all="ignore"):  # what does not come out as numbers is not ascending
         # halves: the domain may be wider than the largest float
         scaled = (places / 2 - low / 2) / (high / 2 - low / 2)
     return scaled if bool(np.all(np.diff(scaled) > 0)) else None
-
-
-def _places(column: RuledColumn, leaves: pa.StringArray) -> Floats:
-    if column.kind is Kind.NUMERIC:
-        return numbers(leaves, column.name)
-    if column.kind is Kind.DATE:
-        return _numbers(days(leaves, column.name))
-    return column.ranks(leaves).astype(np.float64)
-
-
-def _bounds(column: RuledColumn, places: Floats) -> tuple[float, float]:
-    domain = column.domain
-    low, high = float(places[0]), float(places[-1])
-    if domain is not None and domain.minimum is not None:
-        low = min(low, float(_numbers(_bound(domain.minimum))))
-    if domain is not None and domain.maximum is not None:
-        high = max(high, float(_numbers(_bound(domain.maximum))))
-    return (low, high) if high > low else (low, low + 1.0)
-
-
-def _numbers(places: Any) -> Floats:
-    """Return numbers as they are, days as numbers."""
-    found = np.asarray(places)
-    return np.asarray(found.astype(np.int64) if found.dtype.kind == "M" else found, dtype=np.float64)

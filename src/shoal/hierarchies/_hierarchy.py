@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import HierarchyError, Problems, counted
 from shoal.kernels import Codes, Floats, Integers
 from shoal.schema import Provenance
-from shoal.schema.rules import Tree, plain, text
+from shoal.schema.rules import Tree, encoded, plain, text
 
 TOP = "*"
 
@@ -178,7 +177,7 @@ def grow(tree: Tree, *, attribute: str, provenance: Provenance, missing: bool, s
     *texts, whole = _distinguish(names, [*counts, np.array([size], dtype=np.int64)])
     return Hierarchy(
         attribute=attribute,
-        labels=(*(_texts(level, missing=missing) for level in texts), tuple(whole.to_pylist())),
+        labels=(*((*level.to_pylist(), *([None] * missing)) for level in texts), tuple(whole.to_pylist())),
         codes=(
             *(extra(level, len(names)) for level, names in zip(codes, labels, strict=True)),
             np.zeros(size + missing, dtype=np.int32),
@@ -226,19 +225,13 @@ def _distinguish(labels: list[pa.StringArray], counts: list[Integers]) -> list[p
     A label may well repeat upwards for the same leaves (the short branches of a taxonomy). ``*`` is left alone: it
     means any value wherever it stands.
     """
-    names = pa.concat_arrays(labels)
     starts = np.concatenate([np.cumsum(count) - count for count in counts])
     sizes = np.concatenate(counts)
-    encoded = names.dictionary_encode()
-    groups = encoded.indices.to_numpy(zero_copy_only=False)
-    first = np.flatnonzero(np.diff(np.maximum.accumulate(groups), prepend=-1))[groups]
+    names = encoded(pa.concat_arrays(labels))
+    first = names.first[names.groups]
     clash = (starts != starts[first]) | (sizes != sizes[first])
     if not clash.any():
         return labels
-    return _marked(labels, clash)
-
-
-def _marked(labels: list[pa.StringArray], clash: npt.NDArray[np.bool_]) -> list[pa.StringArray]:
     taken = {name for level in labels for name in level.to_pylist()}
     ends = np.cumsum([len(level) for level in labels])
     marked = []
@@ -253,7 +246,3 @@ def _marked(labels: list[pa.StringArray], clash: npt.NDArray[np.bool_]) -> list[
             taken.add(names[position])
         marked.append(pa.array(names, pa.string()))
     return marked
-
-
-def _texts(labels: pa.StringArray, *, missing: bool) -> tuple[str | None, ...]:
-    return (*labels.to_pylist(), None) if missing else tuple(labels.to_pylist())

@@ -8,7 +8,6 @@ the root wherever it stands.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Self
@@ -49,16 +48,8 @@ def semantic_distances(ancestors: NDArray[np.bool_]) -> Floats:
 def semantic_distance(hierarchy: Hierarchy, first: ArrayLike, second: ArrayLike) -> Floats:
     """Return the semantic distances [SC13 (6.6)] of concepts of a hierarchy; arrays are broadcast.
 
-    Parameters
-    ----------
-    hierarchy
-        The concepts and what lies above them.
-    first, second
-        Concepts, numbered level by level from the leaves on: a leaf is its own code.
-
-    Notes
-    -----
-    O(levels) per pair; nothing is computed for pairs that are not asked for.
+    Concepts are numbered level by level from the leaves on: a leaf is its own code. O(levels) per pair; nothing is
+    computed for pairs that are not asked for.
 
     Examples
     --------
@@ -120,7 +111,7 @@ class Concepts:
     """The concepts of a taxonomy, some of which are the values of an attribute, and their distances.
 
     Concepts are codes 0, 1, ... in alphabetical order, since ties go to the lowest code. Make them with :meth:`of`,
-    `from_parents`, `from_ancestors` or `flat`.
+    `from_parents` or `flat`.
 
     Notes
     -----
@@ -198,16 +189,6 @@ class Concepts:
                 ancestors[concept, above] = True
                 above, steps = parents[above], steps + 1
         return cls(ancestors, np.array(domain, np.int32))
-
-    @classmethod
-    def from_ancestors(cls, ancestors: Sequence[AbstractSet[int]], domain: Sequence[int] = ()) -> Self:
-        """Build a taxonomy from the ancestors of each concept; a concept may have several parents."""
-        matrix = np.eye(len(ancestors), dtype=bool)
-        for concept, above in enumerate(ancestors):
-            if not all(0 <= code < len(ancestors) for code in above):
-                raise ParameterError(f"`ancestors` of `Concepts` must hold codes in [0, {len(ancestors)}).")
-            matrix[concept, list(above)] = True
-        return cls(matrix, np.array(domain, np.int32))
 
     @classmethod
     def flat(cls, count: int) -> Self:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
@@ -152,7 +152,11 @@ class EstimatedKMap(Model):
         """Return the most people that the test allows for the smallest class."""
         smallest = int(classes.crowds[released].min())
         chance, wrong = fraction(self.sampling_fraction), fraction(self.significance)
-        return Achieved(k=_largest(lambda people: _passes(people, smallest, chance, wrong), smallest))
+        above = smallest + 1
+        while _passes(above, smallest, chance, wrong):
+            above *= 2
+        fails = bisect_left(range(smallest, above), True, key=lambda k: not _passes(k, smallest, chance, wrong))
+        return Achieved(k=smallest + fails - 1)
 
     def statement(self, words: Words = CLASSES) -> str:
         return (
@@ -164,23 +168,7 @@ class EstimatedKMap(Model):
 @cache
 def _least(k: int, chance: Fraction, wrong: Fraction) -> int:
     """Return the fewest records that pass the test for k people; k always do."""
-    low, high = 1, k
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _passes(k, middle, chance, wrong) else (middle + 1, high)
-    return low
-
-
-def _largest(holds: Callable[[int], bool], start: int) -> int:
-    """Return the largest number for which a condition holds that holds for ``start`` and, once broken, stays so."""
-    high = start + 1
-    while holds(high):
-        high *= 2
-    low = start
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
+    return 1 + bisect_left(range(1, k), True, key=lambda records: _passes(k, records, chance, wrong))
 
 
 @cache

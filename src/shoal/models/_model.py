@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -29,6 +30,7 @@ Stages = tuple[tuple["Model", ...], ...]
 #: How many times weaker the promises are that must hold first where the worst classes are removed first.
 _WEAKER = (Fraction(27, 8), Fraction(9, 4), Fraction(3, 2))
 
+_MISWORDED = "the certificate's wording does not match its parameters"
 #: assumptions of many models
 KNOWN = "An intruder knows at most the columns declared as quasi-identifiers."
 NOTHING_RULED_OUT = "An intruder knows at most the columns declared as quasi-identifiers and cannot rule out any value."
@@ -190,57 +192,55 @@ class Model(Requirement):
         """Decide the promise again on the classes of the released table, exactly; compare its words."""
         data, wanted = evidence.data(entry), self.capabilities
         classes = evidence.classes(data, sensitive=wanted.sensitive, population=wanted.population)
-        if entry.unit == "person" and not all_alone(evidence):
+        # where every released record is of a person of its own, records are persons
+        alone = all(step["persons"] == step["records"] for step in evidence.steps("counted"))
+        if entry.unit == "person" and not alone:
             return [self._check_persons(entry, evidence, classes)]
         failing = int(np.count_nonzero(~self.keep(classes, np.ones(len(classes), dtype=np.bool_))))
         number = f"{len(classes):,} classes"
         detail = f"{failing:,} of {number} fail" if failing else f"holds for all {number}"
-        subject = self._subject(entry)
         if not self._rightly_said(entry, evidence):
-            wrong = "the certificate's wording does not match its parameters"
-            return [Check(subject=subject, passed=False, detail=wrong)]
+            return [self._found(entry, False, _MISWORDED)]
         found = self.achieved(classes)
         if entry.exact not in ({}, found.plain()):
-            return [Check(subject=subject, passed=False, detail="the release does not have the figures that it states")]
-        return [Check(subject=subject, passed=not failing, detail=f"{detail}; the release achieves {found}")]
+            return [self._found(entry, False, "the release does not have the figures that it states")]
+        return [self._found(entry, not failing, f"{detail}; the release achieves {found}")]
 
-    def _subject(self, entry: PromiseEntry) -> str:
+    def _found(self, entry: PromiseEntry, passed: bool, detail: str, *, shown: bool = True) -> Check:
         parameters = ", ".join(f"{name} = {value}" for name, value in self.parameters().items())
-        return f"{self.name} {parameters}".strip() + (f" of {entry.file}" if entry.file else "")
+        subject = f"{self.name} {parameters}".strip() + (f" of {entry.file}" if entry.file else "")
+        return Check(subject=subject, passed=passed, detail=detail, shown=shown)
 
     def _check_persons(self, entry: PromiseEntry, evidence: Evidence, classes: Classes) -> Check:
         """Check what the records show of a promise that counts persons, who are not in the release."""
-        subject = self._subject(entry)
         if not self._rightly_said(entry, evidence) or entry.exact:
-            wrong = "the certificate's wording does not match its parameters"
-            return Check(subject=subject, passed=False, detail=wrong)
+            return self._found(entry, False, _MISWORDED)
         if evidence.plan.method.linked:
             return self._check_linked(entry, evidence)
         data = evidence.data(entry)
         # where quasi-identifiers are released as they are, promises hold for records as well
         if not self.shown_by_records and data.class_column is None:
             said = "it counts persons, who are not in the release: on the publisher's word"
-            return Check(subject=subject, passed=True, detail=said, shown=False)
+            return self._found(entry, True, said, shown=False)
         failing = int(np.count_nonzero(~self.keep(classes, np.ones(len(classes), dtype=np.bool_))))
         if failing:
             detail = f"{failing:,} of {len(classes):,} classes fail even if every record is a person of its own"
-            return Check(subject=subject, passed=False, detail=detail)
+            return self._found(entry, False, detail)
         if not 1 <= self.capabilities.minimal_class_size <= evidence.counting(data.quasi_identifiers).crowd:
-            detail = "the certificate's count of persons contradicts it"
-            return Check(subject=subject, passed=False, detail=detail)
+            return self._found(entry, False, "the certificate's count of persons contradicts it")
         shown = "have records enough" if self.shown_by_records else "keep it if records are counted"
         detail = f"all {len(classes):,} classes {shown}; how many persons they are of, on the publisher's word"
-        return Check(subject=subject, passed=True, detail=detail)
+        return self._found(entry, True, detail)
 
     def _check_linked(self, entry: PromiseEntry, evidence: Evidence) -> Check:
         """Count how many persons, who are in the release by pseudonyms, share all their records."""
         found = evidence.frequencies(evidence.data(entry))
-        k, subject = self.parameters().get("k"), self._subject(entry)
+        k = self.parameters().get("k")
         if found.holders is None or not isinstance(k, int):
-            return Check(subject=subject, passed=False, detail="the release does not link the records of anybody")
+            return self._found(entry, False, "the release does not link the records of anybody")
         shared = int(found.holders.sharing(group(found.codes)[0]).min())
         detail = f"every one of {found.persons:,} pseudonyms shares all its records with {shared - 1:,} others or more"
-        return Check(subject=subject, passed=shared >= k, detail=detail)
+        return self._found(entry, shared >= k, detail)
 
     def _rightly_said(self, entry: PromiseEntry, evidence: Evidence) -> bool:
         """Return whether a promise says what the model means; sentences of another version are not compared."""
@@ -250,10 +250,8 @@ class Model(Requirement):
         statements = {promise.statement}
         if entry.file:
             statements.add(f"In {entry.file}: {promise.statement[:1].lower()}{promise.statement[1:]}")
-        worded = entry.statement in statements and entry.assumptions == (
-            *promise.assumptions,
-            *evidence.plan.method.caveats,
-        )
+        assumptions = (*promise.assumptions, *evidence.plan.method.caveats)
+        worded = entry.statement in statements and entry.assumptions == assumptions
         return worded or not evidence.certificate.same_wording
 
 
@@ -266,11 +264,6 @@ class ReleaseModel(Model):
         return Capabilities(monotone_generalization=True, scope=Scope.RELEASE)
 
 
-def all_alone(evidence: Evidence) -> bool:
-    """Return whether the certificate says that every released record is of a person of its own."""
-    return all(step["persons"] == step["records"] for step in evidence.steps("counted"))
-
-
 def keep(models: Sequence[Model], classes: Classes, value: Callable[[Mask], float] | None = None) -> Mask:
     """Return classes that can be released together under all ``models``.
 
@@ -280,11 +273,7 @@ def keep(models: Sequence[Model], classes: Classes, value: Callable[[Mask], floa
     returned, by default the one that leaves most records; the earlier one if they are equal. That no other set of
     classes is better is not claimed.
     """
-    orders = orders_of_removal(models)
-    results = []
-    for stages in orders:
-        *_, kept = removal(stages, classes)
-        results.append(kept)
+    results = [deque(removal(stages, classes), maxlen=1).pop() for stages in orders_of_removal(models)]
     if len(results) == 1:
         return results[0]
     return min(results, key=value or (lambda kept: -int(classes.sizes[kept].sum())))
@@ -299,7 +288,7 @@ def orders_of_removal(models: Sequence[Model]) -> tuple[Stages, ...]:
     """
     asked = tuple(models)
     weaker = [tuple(model.weaker(factor) for model in asked) for factor in _WEAKER]
-    stages = tuple(stage for stage in dict.fromkeys((*weaker, asked)))
+    stages = tuple(dict.fromkeys((*weaker, asked)))
     return ((asked,),) if len(stages) == 1 else ((asked,), stages)
 
 

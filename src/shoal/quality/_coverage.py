@@ -11,7 +11,7 @@ import numpy as np
 from shoal.hierarchies import Hierarchy
 from shoal.kernels import Integers
 from shoal.models import Classes
-from shoal.quality._measure import Costs
+from shoal.quality._measure import Costs, marginals, summed_cells
 from shoal.tables import Frequencies, Recoding
 
 
@@ -33,7 +33,7 @@ def coverage_of_levels(frequencies: Frequencies) -> tuple[tuple[Coverage, ...], 
     """Return the coverage of every value, by attribute and level."""
     return tuple(
         tuple(Coverage.of(*_ranges(hierarchy, level), counts) for level in range(hierarchy.levels))
-        for hierarchy, counts in zip(frequencies.hierarchies, _marginals(frequencies), strict=True)
+        for hierarchy, counts in zip(frequencies.hierarchies, marginals(frequencies), strict=True)
     )
 
 
@@ -44,25 +44,15 @@ def coverage_of_recoding(recoding: Recoding, frequencies: Frequencies) -> tuple[
     which are known by their labels, or values of their own (intervals between cuts, say): those cover all leaves
     from the first to the last that they were released for.
     """
-    marginals = _marginals(frequencies)
     if recoding.levels is not None:
-        return tuple(
-            Coverage.of(*_ranges(hierarchy, level), counts)
-            for hierarchy, level, counts in zip(frequencies.hierarchies, recoding.levels, marginals, strict=True)
-        )
-    return tuple(
-        Coverage.of(*_observed(recoding, frequencies, column), counts) for column, counts in enumerate(marginals)
-    )
+        leaves = [_ranges(*pair) for pair in zip(frequencies.hierarchies, recoding.levels, strict=True)]
+    else:
+        leaves = [_observed(recoding, frequencies, column) for column in range(len(frequencies.hierarchies))]
+    return tuple(Coverage.of(*pair, counts) for pair, counts in zip(leaves, marginals(frequencies), strict=True))
 
 
 class Volumes:
-    """The volumes of the nodes of one table.
-
-    Attributes
-    ----------
-    domain
-        The logarithm of the volume of the whole domain.
-    """
+    """The volumes of the nodes of one table; ``domain`` is the logarithm of the volume of the whole domain."""
 
     def __init__(self, frequencies: Frequencies) -> None:
         levels = coverage_of_levels(frequencies)
@@ -76,11 +66,7 @@ class Volumes:
 
     def of_classes(self, levels: Sequence[int], classes: Classes) -> Costs:
         """Return the logarithms of the volumes of the classes of a node."""
-        assert classes.codes is not None  # noqa: S101 - the search always gives codes
-        result = np.zeros(len(classes))
-        for column, (table, level) in enumerate(zip(self._tables, levels, strict=True)):
-            result += table[level][classes.codes[:, column]]
-        return result
+        return summed_cells(self._tables, levels, classes)
 
     def mean(self, levels: Sequence[int]) -> float:
         """Return the mean logarithm over the records of a node; it grows with generalisation."""
@@ -93,13 +79,6 @@ def volumes_of_recoding(recoding: Recoding, frequencies: Frequencies) -> Costs:
     for column, coverage in enumerate(coverage_of_recoding(recoding, frequencies)):
         result += np.log(np.maximum(coverage.leaves, 1))[recoding.codes[:, column]]
     return result
-
-
-def _marginals(frequencies: Frequencies) -> list[Integers]:
-    return [
-        np.bincount(codes, weights=frequencies.counts, minlength=hierarchy.size).astype(np.int64)
-        for hierarchy, codes in zip(frequencies.hierarchies, frequencies.codes.T, strict=True)
-    ]
 
 
 def _ranges(hierarchy: Hierarchy, level: int) -> tuple[Integers, Integers]:

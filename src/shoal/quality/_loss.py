@@ -10,7 +10,17 @@ import numpy as np
 
 from shoal.kernels import Floats, Mask
 from shoal.models import Classes
-from shoal.quality._measure import CellObjective, ClassObjective, Costs, Measure, Objective, floors_of, released
+from shoal.quality._measure import (
+    CellObjective,
+    ClassObjective,
+    Costs,
+    Measure,
+    Objective,
+    floors_of,
+    marginals,
+    released,
+    summed_cells,
+)
 from shoal.tables import Frequencies, Recoding
 
 
@@ -89,10 +99,10 @@ class GeometricObjective(Objective):
             floors_of(
                 hierarchy.codes,
                 [generalization * shares for shares in hierarchy.shares],
-                np.bincount(column, weights=frequencies.counts, minlength=hierarchy.size).astype(np.int64),
+                counts,
                 suppression,
             )
-            for hierarchy, column in zip(frequencies.hierarchies, frequencies.codes.T, strict=True)
+            for hierarchy, counts in zip(frequencies.hierarchies, marginals(frequencies), strict=True)
         ]
 
     def value(self, levels: Sequence[int], classes: Classes, kept: Mask) -> float:
@@ -151,10 +161,7 @@ class RecordLossObjective(ClassObjective):
         self._less = InformationLoss(weights=measure.weights, balance=measure.balance).objective(frequencies)
 
     def costs(self, levels: Sequence[int], classes: Classes) -> Costs:
-        assert classes.codes is not None  # noqa: S101 - the search always gives codes
-        squares = np.zeros(len(classes))
-        for column, (table, level) in enumerate(zip(self._squares, levels, strict=True)):
-            squares += table[level][classes.codes[:, column]]
+        squares = summed_cells(self._squares, levels, classes)
         return np.asarray(self.generalization * classes.sizes * np.minimum(np.sqrt(squares), 1.0))
 
     def floor(self, levels: Sequence[int]) -> float:

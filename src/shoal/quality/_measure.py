@@ -170,18 +170,17 @@ class Objective(ABC):
 class ClassObjective(Objective):
     """An objective that is a sum over classes.
 
-    ``value = (sum of the costs of the kept classes + loss * suppressed records) / scale + offset``
+    ``value = (sum of the costs of the kept classes + loss * suppressed records) / scale``
 
     :attr:`superadditive` says that generalisation never makes a class cheaper than the sum of its parts, and that
     no class costs more than its suppression. Then for every node between ``low`` and ``high``, where the classes
     ``lost`` at ``high`` are suppressed in all of them: ``value >= (sum of all costs at low + sum over the lost
-    classes at high of (loss * size - cost)) / scale + offset``.
+    classes at high of (loss * size - cost)) / scale``.
     """
 
     #: cost of one suppressed record
     loss: float
     scale: float
-    offset: float = 0.0
     superadditive: bool
 
     def __init__(self, frequencies: Frequencies, generalization: float, suppression: float) -> None:
@@ -196,12 +195,12 @@ class ClassObjective(Objective):
     def value(self, levels: Sequence[int], classes: Classes, kept: Mask) -> float:
         suppressed = classes.records - int(classes.sizes[kept].sum())
         total = float(self.costs(levels, classes)[kept].sum()) + self.loss * suppressed
-        return total / self.scale + self.offset
+        return total / self.scale
 
     def base(self, levels: Sequence[int], classes: Classes) -> float:
         if not self.superadditive:
             return self.floor(levels)
-        return float(self.costs(levels, classes).sum()) / self.scale + self.offset
+        return float(self.costs(levels, classes).sum()) / self.scale
 
     def excess(self, levels: Sequence[int], lost: Classes) -> float:
         if not self.superadditive:
@@ -223,8 +222,6 @@ class CellObjective(ClassObjective):
     loss: float
     #: The number of records.
     scale: float
-    #: ``marginals[attribute][level][code]`` is the number of records with the value.
-    marginals: tuple[tuple[npt.NDArray[np.int64], ...], ...]
     #: Whether no value costs less than one that it generalises. Then ``min(cost, loss)`` per record is a superadditive
     #: cost that bounds the value from below, even where some values cost more than suppression.
     monotone: bool
@@ -236,13 +233,6 @@ class CellObjective(ClassObjective):
     @classmethod
     def of(cls, frequencies: Frequencies, tables: Tables, *, loss: float) -> CellObjective:
         """Prepare the bounds: costs by level follow from the marginal distributions alone."""
-        marginals = tuple(
-            tuple(
-                np.bincount(codes[column], weights=frequencies.counts, minlength=len(labels)).astype(np.int64)
-                for codes, labels in zip(hierarchy.codes, hierarchy.labels, strict=True)
-            )
-            for hierarchy, column in zip(frequencies.hierarchies, frequencies.codes.T, strict=True)
-        )
         monotone = all(
             bool(np.all(table[k][codes[k]] <= table[k + 1][codes[k + 1]]))
             for table, codes in zip(tables, (h.codes for h in frequencies.hierarchies), strict=True)
@@ -254,14 +244,15 @@ class CellObjective(ClassObjective):
         # Where suppression is the cheaper way: min(sum t_j, loss) >= sum min(t_j, loss * w_j) for weights of sum 1.
         caps = dearest if superadditive else np.minimum(dearest, loss * dearest / (dearest.sum() or 1.0))
         floors = tuple(
-            floors_of(hierarchy.codes, table, marginal[0], float(cap))
-            for hierarchy, table, marginal, cap in zip(frequencies.hierarchies, tables, marginals, caps, strict=True)
+            floors_of(hierarchy.codes, table, counts, float(cap))
+            for hierarchy, table, counts, cap in zip(
+                frequencies.hierarchies, tables, marginals(frequencies), caps, strict=True
+            )
         )
         return cls(
             tables=tables,
             loss=loss,
             scale=float(max(frequencies.records, 1)),
-            marginals=marginals,
             monotone=monotone,
             superadditive=superadditive,
             floors=floors,
@@ -270,12 +261,7 @@ class CellObjective(ClassObjective):
         )
 
     def costs(self, levels: Sequence[int], classes: Classes) -> Costs:
-        assert classes.codes is not None  # noqa: S101 - the search always gives codes
-        cells = sum(
-            table[level][classes.codes[:, column]]
-            for column, (table, level) in enumerate(zip(self.tables, levels, strict=True))
-        )
-        return np.asarray(classes.sizes * cells, dtype=np.float64)
+        return np.asarray(classes.sizes * summed_cells(self.tables, levels, classes))
 
     def base(self, levels: Sequence[int], classes: Classes) -> float:
         return self.base_of(classes.sizes, self.costs(levels, classes) / np.maximum(classes.sizes, 1))
@@ -312,6 +298,23 @@ class ClassCounts:
         """Return a number of classes that neither the node nor any generalisation of it exceeds; at least 1."""
         combinations = math.prod(values[level] for values, level in zip(self.values, levels, strict=True))
         return max(min(combinations, self.tuples), 1)
+
+
+def summed_cells(tables: Tables, levels: Sequence[int], classes: Classes) -> Costs:
+    """Return the sum, over attributes, of ``tables[attribute][level][code]`` of the values that classes show."""
+    assert classes.codes is not None  # noqa: S101 - the search always gives codes
+    found = np.zeros(len(classes))
+    for column, (table, level) in enumerate(zip(tables, levels, strict=True)):
+        found += table[level][classes.codes[:, column]]
+    return found
+
+
+def marginals(frequencies: Frequencies) -> list[npt.NDArray[np.int64]]:
+    """Return the number of records per leaf, by attribute."""
+    return [
+        np.bincount(codes, weights=frequencies.counts, minlength=hierarchy.size).astype(np.int64)
+        for hierarchy, codes in zip(frequencies.hierarchies, frequencies.codes.T, strict=True)
+    ]
 
 
 def floors_of(

@@ -92,10 +92,11 @@ class RuledColumn:
             places = self.numbers if self.kind is Kind.NUMERIC else self.days.astype(np.int64).astype(np.float64)
             low = float(places.min(initial=np.inf)) if low is None else low
             high = float(places.max(initial=-np.inf)) if high is None else high
-        return _number(low), _number(high)
+        return place_of(low), place_of(high)
 
 
-def _number(bound: float | dt.date) -> float:
+def place_of(bound: float | dt.date) -> float:
+    """Return a bound as a number; a day as days since 1970."""
     return float(np.datetime64(bound, "D").astype(np.int64)) if isinstance(bound, dt.date) else float(bound)
 
 

@@ -67,14 +67,7 @@ def load(path: str | os.PathLike[str]) -> Schema:
 
 
 def loads(text: str, folder: str | os.PathLike[str] = ".", *, subject: str = "the schema") -> Schema:
-    r"""Read a schema from TOML text.
-
-    Parameters
-    ----------
-    folder
-        Where relative paths in it start.
-    subject
-        How messages call it.
+    r"""Read a schema from TOML text; relative paths in it start at ``folder``, and messages call it ``subject``.
 
     Examples
     --------
@@ -202,12 +195,7 @@ _WIDTH = 100
 def dumps(schema: Schema, *, head: Sequence[str] = (), comments: Mapping[str, Sequence[str]] | None = None) -> str:
     """Write a schema as TOML text; :func:`loads` gives it back.
 
-    Parameters
-    ----------
-    head
-        Comment lines above everything.
-    comments
-        Comment lines above the tables of columns.
+    ``head`` are comment lines above everything, ``comments`` those above the tables of columns.
     """
     lines = [*_comment(head), *([""] if head else []), f"shoal = {VERSION}"]
     if schema.missing_values:

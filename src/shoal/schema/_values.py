@@ -6,6 +6,7 @@ import datetime as dt
 import math
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
@@ -14,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import DataError, HierarchyError
-from shoal.kernels import Floats
+from shoal.kernels import Floats, Integers
 
 Days = npt.NDArray[np.datetime64]
 
@@ -79,6 +80,24 @@ def plain(values: pa.Array | pa.ChunkedArray) -> pa.Array:
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
     return values.cast(pa.float32()) if pa.types.is_float16(values.type) else values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class EncodedTexts:
+    """Texts by number: the group of every text, the label of every group, the first place of every group."""
+
+    groups: Integers
+    labels: pa.StringArray
+    first: Integers
+
+
+def encoded(texts: pa.StringArray) -> EncodedTexts:
+    """Return texts by number, as they appear."""
+    found = texts.dictionary_encode()
+    groups = found.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    # groups are numbered as they appear, so a first place is where the running maximum grows
+    first = np.flatnonzero(np.diff(np.maximum.accumulate(groups), prepend=-1))
+    return EncodedTexts(groups=groups, labels=found.dictionary, first=first)
 
 
 def numbers(values: pa.Array, name: str, what: str = "values") -> Floats:

@@ -53,7 +53,7 @@ def guess_role(profile: ColumnProfile, kind: Kind, topic: Topic | None) -> Guess
     found = _naming(profile) or (_by_topic(profile, kind, topic, apart) if topic else None)
     if found is not None:
         return found
-    return _free_text(profile) or _key(profile, apart) or _unknown(profile, kind, apart)
+    return _free_text(profile) or _key(profile) or _unknown(profile, kind, apart)
 
 
 def _naming(profile: ColumnProfile) -> Guess[Role] | None:
@@ -77,7 +77,8 @@ def _by_topic(profile: ColumnProfile, kind: Kind, topic: Topic, apart: str) -> G
         and profile.unique < _NEARLY_UNIQUE
     ):
         return Guess(Role.QUASI_IDENTIFIER, f"its name suggests a count; {apart}")
-    if topic.role is Role.IDENTIFIER and means(profile.name, STATES) and _is_shared(profile):
+    shared = profile.distinct <= _FEW and profile.distinction <= _SHARED
+    if topic.role is Role.IDENTIFIER and means(profile.name, STATES) and shared:
         return Guess(Role.QUASI_IDENTIFIER, f"its name suggests a state or a kind, which many records share; {apart}")
     if topic.role is Role.SENSITIVE:
         return _secret(profile, kind, named)
@@ -88,10 +89,6 @@ def _by_topic(profile: ColumnProfile, kind: Kind, topic: Topic, apart: str) -> G
     if topic.role is Role.WEIGHT:
         return _weight(profile, named)
     return Guess(topic.role, named)
-
-
-def _is_shared(profile: ColumnProfile) -> bool:
-    return profile.distinct <= _FEW and profile.distinction <= _SHARED
 
 
 def _secret(profile: ColumnProfile, kind: Kind, named: str) -> Guess[Role]:
@@ -124,7 +121,7 @@ def _free_text(profile: ColumnProfile) -> Guess[Role] | None:
     return None
 
 
-def _key(profile: ColumnProfile, apart: str) -> Guess[Role] | None:
+def _key(profile: ColumnProfile) -> Guess[Role] | None:
     if profile.type not in ("text", "integer") or (profile.numeric and not profile.whole):
         return None
     if means_key(profile.name) and profile.unique >= _NEARLY_UNIQUE:

@@ -77,12 +77,7 @@ class _Entry:
 def topic(name: str, *, text: bool = True, many: bool = True) -> Topic | None:
     """Return what a name is about, or None where no word of it is known.
 
-    Parameters
-    ----------
-    text
-        Whether the column holds text.
-    many
-        Whether the column holds more than a yes or no.
+    ``text`` says whether the column holds text, ``many`` whether it holds more than a yes or no.
 
     Examples
     --------

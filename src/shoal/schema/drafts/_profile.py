@@ -156,14 +156,8 @@ _WRITTEN = {
 def habits(texts: Mapping[str, int], *, decimal: str | None = None, date_format: str | None = None) -> Guess[Reading]:
     """Return how values are written, and what a person should know of it.
 
-    Parameters
-    ----------
-    texts
-        The most common values as text, each with its number of records.
-    decimal
-        The decimal sign of the file.
-    date_format
-        How days are written, where a person has said so: columns that fit hold days.
+    ``texts`` are the most common values, each with its number of records; ``decimal`` is the decimal sign of the file,
+    and ``date_format`` how days are written where a person has said so: columns that fit hold days.
 
     Examples
     --------

@@ -16,11 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import HierarchyError, Problems, counted
-from shoal.kernels import Integers
 from shoal.schema._domain import Kind
 from shoal.schema._entry import text as words
 from shoal.schema._rule import HierarchyRule, Level, RuledColumn, Tree, at
-from shoal.schema._values import is_text, numbers, text
+from shoal.schema._values import EncodedTexts, encoded, is_text, numbers, text
 
 _LEAVES = "leaves of its hierarchy"
 # generous: a label of a megabyte is a wrong file, not a label
@@ -59,34 +58,17 @@ class FromFile(HierarchyRule):
         _check_labels(columns[1:], rows, subject, problems)
         order = None
         try:
-            leaves = _encode(_leaves(columns[0], column))
+            leaves = encoded(_leaves(columns[0], column))
             order = column.ranks(leaves.labels, _LEAVES)
         except HierarchyError as error:
             for problem in error.problems:
                 problems.add(problem)
-            leaves = _encode(columns[0])
-        levels = [_encode(column) for column in columns[1:]]
-        _check_nested(leaves, levels, rows, subject, problems)
+            leaves = encoded(columns[0])
+        levels = [encoded(column) for column in columns[1:]]
+        _check_nested([leaves, *levels], rows, subject, problems)
         problems.raise_as(HierarchyError)
         groups = [Level(groups=level.groups[leaves.first], labels=level.labels) for level in levels]
         return Tree(leaves=leaves.labels, levels=groups, ranks=order)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class _Encoded:
-    """A column of the file: the group of every row, the label of every group, the first row of every group."""
-
-    groups: Integers
-    labels: pa.StringArray
-    first: Integers
-
-
-def _encode(column: pa.StringArray) -> _Encoded:
-    encoded = column.dictionary_encode()
-    groups = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    # groups are numbered as they appear, so a first row is where the running maximum grows
-    first = np.flatnonzero(np.diff(np.maximum.accumulate(groups), prepend=-1))
-    return _Encoded(groups=groups, labels=encoded.dictionary, first=first)
 
 
 def _leaves(leaves: pa.StringArray, column: RuledColumn) -> pa.StringArray:
@@ -118,9 +100,9 @@ def _check_labels(columns: list[pa.StringArray], rows: FileRows, subject: str, p
             problems.add(f"{subject}: the label of level {number} is empty in {where}")
 
 
-def _check_nested(leaves: _Encoded, levels: list[_Encoded], rows: FileRows, subject: str, problems: Problems) -> None:
+def _check_nested(levels: list[EncodedTexts], rows: FileRows, subject: str, problems: Problems) -> None:
     """Compare every row with the first row that has the same label one level below."""
-    for number, (fine, coarse) in enumerate(itertools.pairwise([leaves, *levels]), start=1):
+    for number, (fine, coarse) in enumerate(itertools.pairwise(levels), start=1):
         apart = _places(coarse.groups != coarse.groups[fine.first][fine.groups])
         if not apart:
             continue
@@ -159,13 +141,7 @@ class FileRows:
 
 
 def read_rows(path: Path, *, delimiter: str, subject: str) -> FileRows:
-    """Return the rows of a UTF-8 file, blank lines left out.
-
-    Parameters
-    ----------
-    subject
-        How messages call the file: "column `zip`: its hierarchy `zip.csv`".
-    """
+    """Return the rows of a UTF-8 file, blank lines left out; messages call it ``subject``."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:

@@ -8,14 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.schema._domain import Domain, Kind
 from shoal.schema._entry import many, text, whole
 from shoal.schema._rule import TEXT, HierarchyRule, Level, RuledColumn, Tree, at
-from shoal.schema._values import listed
+from shoal.schema._values import encoded, listed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +68,8 @@ class Mask(HierarchyRule):
             else:
                 shown = pc.utf8_slice_codeunits(filled, hidden)
                 texts = pc.binary_join_element_wise(self.symbol * hidden, shown, "")
-            encoded = texts.dictionary_encode()
-            groups = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-            levels.append(Level(groups=groups, labels=encoded.dictionary))
+            found = encoded(texts)
+            levels.append(Level(groups=found.groups, labels=found.labels))
         return Tree(leaves=leaves, levels=levels, ranks=column.ranks(leaves))
 
     def _filled(self, leaves: pa.StringArray, *, zeros: bool) -> pa.StringArray:
