@@ -163,53 +163,27 @@ def _trigamma(value: arb) -> arb:
 
 def _proved(equations: Equations, start: tuple[float, float]) -> Point | None:
     """Return a box, around the solution that floats found, that provably holds one solution and no other."""
-    from flint import arb, ctx
+    from flint import arb, arb_mat, ctx
 
-    point = arb(start[0]), arb(start[1])
-    for _ in range(_NEWTON_STEPS):
-        step = _newton(equations, point)
-        if step is None:
-            return None
-        point = (point[0] - step[0]).mid(), (point[1] - step[1]).mid()
-        size = max(float(abs(each).upper()) for each in step)
-        if size < 2.0 ** (-ctx.prec // 2):
-            break
-    radius = arb(2.0 ** (-ctx.prec // 2))
-    box = arb(point[0], radius), arb(point[1], radius)
-    image = _krawczyk(equations, point, box)
-    inside = image is not None and all(outer.contains_interior(inner) for outer, inner in zip(box, image, strict=True))
-    return image if inside else None
+    def system(at: arb_mat) -> tuple[arb_mat, arb_mat]:
+        values, by_first, by_second = equations(*at.entries())
+        return arb_mat([[value] for value in values]), arb_mat([by_first, by_second]).transpose()
 
-
-def _newton(equations: Equations, at: Point) -> Point | None:
-    values, by_first, by_second = equations(*at)
-    determinant = by_first[0] * by_second[1] - by_second[0] * by_first[1]
-    if not (determinant > 0 or determinant < 0):
+    tiny = 2.0 ** (-ctx.prec // 2)
+    point = arb_mat([[arb(each)] for each in start])
+    try:
+        for _ in range(_NEWTON_STEPS):
+            values, slopes = system(point)
+            step = slopes.solve(values)
+            point = (point - step).mid()
+            if max(float(abs(each).upper()) for each in step.entries()) < tiny:
+                break
+        # Krawczyk's m - Y F(m) + (1 - Y F'(box)) (box - m), Y nearly the inverse of F'(m): if in the box, so is a root
+        box = arb_mat([[arb(each, arb(tiny))] for each in point.entries()])
+        values, slopes = system(point)
+        inverse, wide = slopes.inv(), system(box)[1]
+        image = point - inverse * values + (arb_mat([[1, 0], [0, 1]]) - inverse * wide) * (box - point)
+    except ZeroDivisionError:  # the slopes may be those of a singular system
         return None
-    return (
-        (by_second[1] * values[0] - by_second[0] * values[1]) / determinant,
-        (by_first[0] * values[1] - by_first[1] * values[0]) / determinant,
-    )
-
-
-def _krawczyk(equations: Equations, point: Point, box: Point) -> Point | None:
-    """Return m - Y F(m) + (1 - Y F'(box)) (box - m), Y nearly the inverse of F'(m): if in the box, so is a solution."""
-    step, (_, by_first, by_second) = _newton(equations, point), equations(*point)
-    if step is None:
-        return None
-    determinant = by_first[0] * by_second[1] - by_second[0] * by_first[1]
-    inverse = (
-        (by_second[1] / determinant, -by_second[0] / determinant),
-        (-by_first[1] / determinant, by_first[0] / determinant),
-    )
-    _, wide_first, wide_second = equations(*box)
-    aside = box[0] - point[0], box[1] - point[1]
-    rows = (
-        (
-            (1 if row == 0 else 0) - inverse[row][0] * wide_first[0] - inverse[row][1] * wide_first[1],
-            (1 if row == 1 else 0) - inverse[row][0] * wide_second[0] - inverse[row][1] * wide_second[1],
-        )
-        for row in (0, 1)
-    )
-    first, second = (left * aside[0] + right * aside[1] for left, right in rows)
-    return point[0] - step[0] + first, point[1] - step[1] + second
+    inside = all(outer.contains_interior(inner) for outer, inner in zip(box.entries(), image.entries(), strict=True))
+    return tuple(image.entries()) if inside else None

@@ -128,54 +128,52 @@ class Attribute:
 
     def __post_init__(self) -> None:
         problems = Problems()
-        self._read_words(problems)
-        if not self.name:
-            problems.add("a column must have a name")
-        if not (math.isfinite(self.weight) and self.weight >= 0):
-            problems.add(f"column `{self.name}`: `weight` must be in [0, inf); got {self.weight}")
-        if self.pseudonym and (not self.role.names_someone or self.role.left_out):
-            problems.add(f"column `{self.name}`: `pseudonym` is for identifiers; this column is {self.role}")
-        if (self.role.groups_records or self.role is Role.WEIGHT) and self.missing is Missing.CATEGORY:
-            object.__setattr__(self, "missing", Missing.REFUSE)
-        if self.role is Role.WEIGHT:
-            self._check_weight(problems)
-        if self.kind is Kind.ORDINAL and (self.domain is None or self.domain.values is None):
-            problems.add(f"column `{self.name}`: an ordinal column needs all its `values` in ascending order")
-        self._check_domain(problems)
-        for problem in self.reading.problems(self.kind) if not self.role.names_someone else ():
-            problems.add(f"column `{self.name}`: {problem}")
-        if self.hierarchy is not None and self.kind not in self.hierarchy.kinds:
-            problems.add(
-                f"column `{self.name}`: the hierarchy rule `{self.hierarchy.name}` works on columns of kind "
-                f"{' or '.join(self.hierarchy.kinds)}; this column is {self.kind}"
-            )
-        problems.raise_as(SchemaError)
-
-    def _read_words(self, problems: Problems) -> None:
         for name, words in (("role", Role), ("kind", Kind), ("missing", Missing)):
             try:
                 object.__setattr__(self, name, words(getattr(self, name)))
             except ValueError:
                 problems.add(f"column `{self.name}`: `{name}` must be one of {', '.join(words)}")
         problems.raise_as(SchemaError)
-
-    def _check_weight(self, problems: Problems) -> None:
-        """A weight is a number, whether the schema says so or nothing; it has no hierarchy."""
-        if self.kind is Kind.CATEGORICAL and (self.domain is None or self.domain.values is None):
+        if (self.role.groups_records or self.role is Role.WEIGHT) and self.missing is Missing.CATEGORY:
+            object.__setattr__(self, "missing", Missing.REFUSE)
+        # a weight is a number, whether the schema says so or nothing
+        if self.role is Role.WEIGHT and self.kind is Kind.CATEGORICAL and not self._lists_values:
             object.__setattr__(self, "kind", Kind.NUMERIC)
-        if self.kind is not Kind.NUMERIC:
-            problems.add(f"column `{self.name}`: a sampling weight is numeric; this column is {self.kind}")
-        if self.hierarchy is not None:
-            problems.add(f"column `{self.name}`: a sampling weight is released as it is and takes no `hierarchy`")
+        if not self.name:
+            problems.add("a column must have a name")
+        for problem in self._problems():
+            problems.add(f"column `{self.name}`: {problem}")
+        problems.raise_as(SchemaError)
 
-    def _check_domain(self, problems: Problems) -> None:
-        if self.domain is None:
-            return
-        bounds = [bound for bound in (self.domain.minimum, self.domain.maximum) if bound is not None]
+    @property
+    def _lists_values(self) -> bool:
+        return self.domain is not None and self.domain.values is not None
+
+    def _problems(self) -> Iterator[str]:
+        """Say what does not go together."""
+        if not (math.isfinite(self.weight) and self.weight >= 0):
+            yield f"`weight` must be in [0, inf); got {self.weight}"
+        if self.pseudonym and (not self.role.names_someone or self.role.left_out):
+            yield f"`pseudonym` is for identifiers; this column is {self.role}"
+        if self.role is Role.WEIGHT and self.kind is not Kind.NUMERIC:
+            yield f"a sampling weight is numeric; this column is {self.kind}"
+        if self.role is Role.WEIGHT and self.hierarchy is not None:
+            yield "a sampling weight is released as it is and takes no `hierarchy`"
+        if self.kind is Kind.ORDINAL and not self._lists_values:
+            yield "an ordinal column needs all its `values` in ascending order"
+        ends = () if self.domain is None else (self.domain.minimum, self.domain.maximum)
+        bounds = [bound for bound in ends if bound is not None]
         if bounds and self.kind in (Kind.CATEGORICAL, Kind.ORDINAL):
-            problems.add(f"column `{self.name}`: `minimum` and `maximum` are for numeric and date columns")
+            yield "`minimum` and `maximum` are for numeric and date columns"
         elif any(isinstance(bound, dt.date) != (self.kind is Kind.DATE) for bound in bounds):
-            problems.add(f"column `{self.name}`: the bounds of a {self.kind} column must be {self.kind} values")
+            yield f"the bounds of a {self.kind} column must be {self.kind} values"
+        if not self.role.names_someone:
+            yield from self.reading.problems(self.kind)
+        if self.hierarchy is not None and self.kind not in self.hierarchy.kinds:
+            yield (
+                f"the hierarchy rule `{self.hierarchy.name}` works on columns of kind "
+                f"{' or '.join(self.hierarchy.kinds)}; this column is {self.kind}"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
