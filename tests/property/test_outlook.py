@@ -15,7 +15,7 @@ from reference.examples import examples
 from shoal.kernels import library
 from shoal.kernels.moves import Moves
 from shoal.methods.recode import Generalize, Lattice
-from shoal.methods.recode._outlook import Outlooks
+from shoal.methods.recode._moves import Outlooks
 from shoal.models import DistinctLDiversity, KAnonymity, Model
 from shoal.quality import CellObjective
 from shoal.tables import Frequencies

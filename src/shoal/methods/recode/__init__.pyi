@@ -12,10 +12,10 @@ from ._lattice import Node as Node
 from ._lattice import Tables as Tables
 from ._lattice import smallest_class as smallest_class
 from ._method import Recode as Recode
-from ._mondrian import Mondrian as Mondrian
 from ._result import ExploredLattice as ExploredLattice
 from ._result import SearchResult as SearchResult
 from ._result import Solution as Solution
 from ._result import at_or_above as at_or_above
-from ._specialize import Specialize as Specialize
 from ._subtree import Subtree as Subtree
+from ._top_down import Mondrian as Mondrian
+from ._top_down import Specialize as Specialize

@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from shoal import stopping
 from shoal.kernels.screening import Proportions, Screening, counts_values, screen
 from shoal.methods.base import Watch
-from shoal.methods.recode._descent import Descent, Place
 from shoal.methods.recode._judge import Judge, Limits
 from shoal.methods.recode._lattice import Box, Lattice, Levels, Node
-from shoal.methods.recode._outlook import Narrowed, Outlooks
+from shoal.methods.recode._moves import Descent, Narrowed, Outlooks, Place
 from shoal.methods.recode._result import ExploredLattice, Solution
 from shoal.models import Model, in_order
 from shoal.quality import CellObjective, Objective

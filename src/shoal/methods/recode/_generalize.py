@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, get_args
 
 from shoal import tables
 from shoal.errors import ParameterError, Problems, quoted
-from shoal.exact import Arguments, Number, fraction
+from shoal.exact import Arguments, fraction
 from shoal.guarantees import Event
 from shoal.methods.base import Watch, Work
 from shoal.methods.recode._aggregate import Aggregate, Aggregated, aggregate_problems, aggregated
@@ -19,10 +19,10 @@ from shoal.methods.recode._iterate import suppress_cells
 from shoal.methods.recode._judge import Limits, no_solution
 from shoal.methods.recode._lattice import Lattice, Levels, smallest_class
 from shoal.methods.recode._linked import best_linked, link_problems
-from shoal.methods.recode._method import Recode, check_time_limit
+from shoal.methods.recode._method import Recode
 from shoal.methods.recode._result import SearchResult
 from shoal.models import Model, rule_of_removal
-from shoal.quality import CellObjective, Measure
+from shoal.quality import CellObjective
 from shoal.schema import Schema
 from shoal.tables import Encoded, Frequencies, Table
 
@@ -97,22 +97,14 @@ class Generalize(Recode):
     """
 
     name: ClassVar[str] = "generalize"
-    quality: str | Mapping[str, object] | Measure = "loss"
-    suppression_limit: Number = 0.05
-    weights: Mapping[str, float] = field(default_factory=dict)
-    balance: float = 0.5
-    time_limit: float | None = None
     steps: int | None = None
     cells: bool = False
     levels: Mapping[str, int] = field(default_factory=dict)
     links: Literal["cut", "kept"] | None = None
     aggregates: Mapping[str, Aggregate] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        arguments.rational("suppression_limit", self.suppression_limit, "[0, 1]")
+    def fit(self, arguments: Arguments) -> None:
         problems = arguments.problems
-        check_time_limit(self.time_limit, self.title, problems)
         if self.steps is not None and (not isinstance(self.steps, int) or self.steps < 1):
             problems.add(f"`steps` of `{self.title}` must be an integer in [1, inf); got {self.steps}")
         for column, level in self.levels.items():
@@ -123,10 +115,12 @@ class Generalize(Recode):
             arguments.choice(f"aggregates[{column}]", function, get_args(Aggregate))
         if self.aggregates and self.cells:
             problems.add(f"`aggregates` of `{self.title}` exclude `cells`: a suppressed cell has no aggregate")
-        if self.links == "kept" and (self.cells or self.levels or self.aggregates or self.steps is not None):
+        if self.linked and (self.cells or self.levels or self.aggregates or self.steps is not None):
             problems.add(f'`links = "kept"` of `{self.title}` excludes `cells`, `levels`, `aggregates` and `steps`')
-        problems.raise_as(ParameterError)
-        self.measure  # noqa: B018 - raises where the parameters make none
+
+    @property
+    def linked(self) -> bool:
+        return self.links == "kept"
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         found = Recode.problems(self, schema, models)
@@ -174,20 +168,10 @@ class Generalize(Recode):
             raise ParameterError(
                 f'`links = "kept"` minimises the cost of cells, such as loss; not `{self.measure.name}`.'
             )
-        found = best_linked(frequencies, objective, smallest_class(models), self.limits(frequencies), work.watch)
-        result = SearchResult(
-            recoding=found.released.recoding,
-            measure=self.measure,
-            value=found.solution.value,
-            bound=found.bound,
-            records=frequencies.records,
-            suppressed=found.solution.suppressed,
-            checked=found.checked,
-            pruned=found.nodes - found.checked,
-            nodes=found.nodes,
-            solutions=(found.solution,),
+        released, result = best_linked(
+            frequencies, objective, self.measure, smallest_class(models), self.limits(frequencies), work.watch
         )
-        return found.released.frequencies, result, found.released.applied(table, encoded, work.key)
+        return released.frequencies, result, released.applied(table, encoded, work.key)
 
     def _aggregated(
         self, made: tuple[Frequencies, SearchResult, Table], encoded: Encoded, table: Table, work: Work
@@ -207,7 +191,6 @@ class Generalize(Recode):
         return not self.cells
 
     def search(self, frequencies: Frequencies, models: Sequence[Model], watch: Watch) -> SearchResult:
-        """Find the best node under which every released class satisfies every model."""
         measure = self.measure
         objective = measure.objective(frequencies)
         lattice = Lattice(
@@ -218,7 +201,8 @@ class Generalize(Recode):
         found = BranchAndBound(lattice, objective, models, limits, watch, between=between).run()
         if found.recoding is None:
             raise no_solution(lattice, models, limits.suppressed, found.least_suppressed, proved=found.proved)
-        best = found.solutions[0]
+        best, names = found.solutions[0], quoted(self.levels)
+        declared = f"Declared, not searched for: the levels of {names}. Nodes with others were not compared."
         result = SearchResult(
             recoding=found.recoding,
             measure=measure,
@@ -232,25 +216,9 @@ class Generalize(Recode):
             nodes=math.prod(most - least + 1 for least, most in zip(*between, strict=True)),
             solutions=found.solutions,
             lattice=found.lattice,
-            notes=self._declared(),
+            notes=(declared,) if self.levels else (),
         )
-        return self._with_cells(frequencies, models, result, watch) if self.cells and best.suppressed else result
-
-    def _with_cells(
-        self, frequencies: Frequencies, models: Sequence[Model], result: SearchResult, watch: Watch
-    ) -> SearchResult:
-        """Suppress cells instead of records, unless that is no better."""
-        levels = result.solutions[0].levels
-        kept = result.recoding.classes >= 0
-        draft = suppress_cells(frequencies, levels, kept, models, result.measure, watch).settle(models)
-        recoding = draft.recoding()
-        value = result.measure.value(recoding, frequencies)
-        if value >= result.value or draft.suppressed > result.suppressed:
-            return result
-        back = result.suppressed - draft.suppressed
-        note = f"{back:,} records are released with single values suppressed instead of being suppressed."
-        notes = (*result.notes, note)
-        return replace(result, recoding=recoding, value=value, suppressed=draft.suppressed, notes=notes)
+        return _with_cells(frequencies, models, result, watch) if self.cells and best.suppressed else result
 
     def _between(self, frequencies: Frequencies, lattice: Lattice) -> tuple[Levels, Levels]:
         """Return the lowest and the highest node with the declared levels."""
@@ -271,12 +239,6 @@ class Generalize(Recode):
         )
         return low, high
 
-    def _declared(self) -> tuple[str, ...]:
-        if not self.levels:
-            return ()
-        names = quoted(self.levels)
-        return (f"Declared, not searched for: the levels of {names}. Nodes with others were not compared.",)
-
     def limits(self, frequencies: Frequencies) -> Limits:
         """Return when to stop, for one table and from now on."""
         share = fraction(self.suppression_limit)
@@ -285,3 +247,18 @@ class Generalize(Recode):
             deadline=math.inf if self.time_limit is None else time.monotonic() + self.time_limit,
             steps=math.inf if self.steps is None else self.steps,
         )
+
+
+def _with_cells(frequencies: Frequencies, models: Sequence[Model], result: SearchResult, watch: Watch) -> SearchResult:
+    """Suppress cells instead of records, unless that is no better."""
+    levels = result.solutions[0].levels
+    kept = result.recoding.classes >= 0
+    draft = suppress_cells(frequencies, levels, kept, models, result.measure, watch).settle(models)
+    recoding = draft.recoding()
+    value = result.measure.value(recoding, frequencies)
+    if value >= result.value or draft.suppressed > result.suppressed:
+        return result
+    back = result.suppressed - draft.suppressed
+    note = f"{back:,} records are released with single values suppressed instead of being suppressed."
+    notes = (*result.notes, note)
+    return replace(result, recoding=recoding, value=value, suppressed=draft.suppressed, notes=notes)

@@ -11,18 +11,17 @@ from typing import ClassVar
 import numpy as np
 
 from shoal import stopping
-from shoal.errors import Problems
+from shoal.exact import Arguments
 from shoal.hierarchies import Hierarchy
 from shoal.kernels import Mask
 from shoal.kernels.walk import score
 from shoal.methods.base import Watch
 from shoal.methods.recode._any_time import BranchAndBound
-from shoal.methods.recode._draft import LocalDraft
 from shoal.methods.recode._judge import Limits
 from shoal.methods.recode._lattice import Box, Lattice, Levels, Tables, by_size, smallest_class
-from shoal.methods.recode._local import LocalMethod, LocalTask
+from shoal.methods.recode._local import LocalDraft, LocalMethod, LocalTask, cell_objective
 from shoal.models import Model
-from shoal.quality import CellObjective, InformationLoss, Measure
+from shoal.quality import CellObjective, Measure
 from shoal.tables import Frequencies, Recoding
 
 #: Nodes that one round may check one by one, where that is cheap and where it is not; what it finds in them need not
@@ -70,52 +69,33 @@ class Iterate(LocalMethod):
     growth: float = 1.5
     saving: float = 0.02
 
-    def _check(self, problems: Problems) -> None:
-        self._prices.note(problems, self.title)
-
-    @property
-    def _prices(self) -> Prices:
-        return Prices(first=self.first_price, growth=self.growth, saving=self.saving)
+    def fit(self, arguments: Arguments) -> None:
+        LocalMethod.fit(self, arguments)
+        add = arguments.problems.add
+        if not 0 < self.first_price <= 1:
+            add(f"`first_price` of `{self.title}` must be in (0, 1]; got {self.first_price}")
+        if not (math.isfinite(self.growth) and self.growth > 1):
+            add(f"`growth` of `{self.title}` must be in (1, inf); got {self.growth}")
+        if not 0 <= self.saving < 1:
+            add(f"`saving` of `{self.title}` must be in [0, 1); got {self.saving}")
 
     def drafts(self, task: LocalTask) -> Iterator[LocalDraft]:
-        """Make one draft."""
         every = np.ones(len(task.frequencies.counts), dtype=np.bool_)
         draft = LocalDraft(task.frequencies)
         costs = task.objective.tables
-        for levels, released in rounds(
-            task.frequencies, every, task.models, costs, self._prices, task.watch, deadline=task.deadline
+        for levels, released in _rounds(
+            task.frequencies, every, task.models, costs, self, task.watch, deadline=task.deadline
         ):
             draft.generalize(released, levels)
         yield draft
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prices:
-    """What a suppressed record costs in each round: little at first, as it has more rounds ahead."""
-
-    #: The price of the first round, in (0, 1]; 1 is the cost of a record of which everything is ``*``.
-    first: float = 0.05
-    #: What the price is multiplied by when no node saves enough, in (1, inf). The last price is 1.
-    growth: float = 1.5
-    #: The share of the price of all remaining records that a node must save, in [0, 1).
-    saving: float = 0.02
-
-    def note(self, problems: Problems, title: str) -> None:
-        """Note what is wrong."""
-        if not 0 < self.first <= 1:
-            problems.add(f"`first_price` of `{title}` must be in (0, 1]; got {self.first}")
-        if not (math.isfinite(self.growth) and self.growth > 1):
-            problems.add(f"`growth` of `{title}` must be in (1, inf); got {self.growth}")
-        if not 0 <= self.saving < 1:
-            problems.add(f"`saving` of `{title}` must be in [0, 1); got {self.saving}")
-
-
-def rounds(
+def _rounds(
     frequencies: Frequencies,
     rows: Mask,
     models: Sequence[Model],
     costs: Tables,
-    prices: Prices,
+    prices: Iterate,
     watch: Watch,
     *,
     deadline: float = math.inf,
@@ -126,7 +106,7 @@ def rounds(
     its classes that cost less than that. The first round after the deadline is the last, at the full price.
     """
     remaining = rows & (frequencies.counts > 0)
-    price, number = prices.first, 0
+    price, number = prices.first_price, 0
     while int(frequencies.counts[remaining].sum()) >= smallest_class(models):
         number += 1
         late = stopping.enough() or time.monotonic() >= deadline
@@ -166,9 +146,8 @@ def _searched(
     lattice: Lattice, models: Sequence[Model], costs: Tables, price: float
 ) -> tuple[Levels, float, Recoding | None]:
     """Search for the node with the least value, if a suppressed record costs ``price``."""
-    frequencies = lattice.frequencies
-    objective = CellObjective.of(frequencies, costs, loss=price)
-    limits = Limits(suppressed=frequencies.records, steps=_STEPS[by_size(models)], patience=0)
+    objective, records = CellObjective.of(lattice.frequencies, costs, loss=price), lattice.frequencies.records
+    limits = Limits(suppressed=records, steps=_STEPS[by_size(models)], patience=0)
     found = BranchAndBound(lattice, objective, models, limits, Watch(None, None)).run()
     if not found.solutions:
         return lattice.top, price, None
@@ -198,20 +177,14 @@ def suppress_cells(
     """Return the release of a node in which suppressed records come back with some of their cells as ``*``.
 
     The suppressed records are released round by round: each takes the set of cells to suppress that costs least for
-    the records it brings back, and releases the classes that satisfy the models.
-
-    Parameters
-    ----------
-    levels, kept
-        The node, and the rows that it releases as they are.
+    the records it brings back, and releases the classes that satisfy the models. ``kept`` are the rows that the node
+    releases as they are.
     """
     narrow = _two_levels(frequencies, levels)
-    objective = measure.objective(narrow)
-    if not isinstance(objective, CellObjective) or not objective.monotone:
-        objective = InformationLoss(weights=measure.weights).objective(narrow)
+    costs = cell_objective(measure, narrow).tables
     draft = LocalDraft(frequencies)
     draft.generalize(kept, levels)
-    for starred, released in rounds(narrow, ~kept, models, objective.tables, Prices(), watch):
+    for starred, released in _rounds(narrow, ~kept, models, costs, Iterate(), watch):
         chosen = [
             h.height if star else level for h, level, star in zip(frequencies.hierarchies, levels, starred, strict=True)
         ]
@@ -224,8 +197,8 @@ def _two_levels(frequencies: Frequencies, levels: Levels) -> Frequencies:
     codes = np.empty_like(frequencies.codes)
     for j, (hierarchy, level) in enumerate(zip(frequencies.hierarchies, levels, strict=True)):
         codes[:, j] = hierarchy.codes[level][frequencies.codes[:, j]]
-    narrow = tuple(_narrow(hierarchy, level) for hierarchy, level in zip(frequencies.hierarchies, levels, strict=True))
-    return replace(frequencies, hierarchies=narrow, codes=codes)
+    narrow = map(_narrow, frequencies.hierarchies, levels)
+    return replace(frequencies, hierarchies=tuple(narrow), codes=codes)
 
 
 def _narrow(hierarchy: Hierarchy, level: int) -> Hierarchy:

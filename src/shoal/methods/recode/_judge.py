@@ -43,13 +43,7 @@ class Limits:
 
 
 class Judge:
-    """What is known of the nodes of a lattice that were looked at.
-
-    Parameters
-    ----------
-    lattice, objective, models, limits
-        The table, what to minimise, what must hold, and what to look for.
-    """
+    """What is known of the nodes of a lattice that were looked at."""
 
     def __init__(self, lattice: Lattice, objective: Objective, models: Sequence[Model], limits: Limits) -> None:
         self.lattice, self.objective, self.models, self.limits = lattice, objective, models, limits
@@ -138,11 +132,12 @@ class Judge:
 
     def explored(self) -> ExploredLattice:
         """Return the nodes to be displayed."""
+        levels, values, suppressed = zip(*self._shown, strict=True) if self._shown else ((), (), ())
         return ExploredLattice(
             heights=self.lattice.heights,
-            levels=np.array([levels for levels, _, _ in self._shown], dtype=np.int32),
-            values=np.array([value for _, value, _ in self._shown]),
-            suppressed=np.array([suppressed for _, _, suppressed in self._shown], dtype=np.int64),
+            levels=np.array(levels, dtype=np.int32),
+            values=np.array(values, dtype=np.float64),
+            suppressed=np.array(suppressed, dtype=np.int64),
         )
 
     def _classes(self, node: Node, large: Mask) -> Classes:
@@ -226,14 +221,8 @@ def no_solution(
 ) -> RequirementError:
     """Say which models fail even where everything is generalised, and how much suppression would help.
 
-    Parameters
-    ----------
-    allowed
-        The records that may be suppressed.
-    least
-        The fewest records that had to be suppressed at any node that was checked.
-    proved
-        Whether the search was done; one that stopped before can only say that it found nothing.
+    ``allowed`` records may be suppressed; ``least`` had to be at any node that was checked. A search that was not done
+    has not ``proved`` that there is nothing.
     """
     frequencies = lattice.frequencies
     records = frequencies.records
@@ -249,14 +238,10 @@ def no_solution(
                 f"table has {model.achieved(top)}."
             )
     if least < records:
-        hint = f"a `suppression_limit` of {_at_least(least, records)} is enough: {least:,} records would be suppressed"
+        share = -(-least * 10_000 // records) / 10_000  # rounded up
+        hint = f"a `suppression_limit` of {share:.4f} is enough: {least:,} records would be suppressed"
     elif not proved and len(problems) == 1:
         hint = "give it more time, or allow more records to be suppressed"
     else:
         hint = "weaken the models that fail on the whole table; no suppression limit helps"
     return RequirementError(problems, hint=hint)
-
-
-def _at_least(part: int, whole: int) -> str:
-    """Return a share with four digits, rounded up."""
-    return f"{-(-part * 10_000 // whole) / 10_000:.4f}"

@@ -9,13 +9,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shoal.hierarchies import Hierarchy
 from shoal.kernels import Codes, Counts, Floats, Mask
 from shoal.kernels.recoding import ChosenTuples, MappedTuples, choose, group, roll_up
 from shoal.kernels.walk import BoxAttribute, Start
-from shoal.methods.recode._crowds import Crowd
 from shoal.models import Classes, ClassHistogram, Model, keep
-from shoal.tables import Frequencies, Recoding, tally
+from shoal.tables import Frequencies, Recoding, tallied, tally
 
 Levels = tuple[int, ...]
 Tables = tuple[tuple[Floats, ...], ...]
@@ -27,25 +25,17 @@ _STORE = 2**25
 class Lattice:
     """The nodes of one table, each rolled up from the smallest known node below it.
 
-    Parameters
-    ----------
-    frequencies
-        The table.
-    costs
-        ``costs[attribute][level][code]``, to be added up for every class; or nothing.
-    enough
-        The number of persons up to which those of classes are counted, where persons have several records.
+    ``costs[attribute][level][code]`` are added up for every class, where they are given. Where persons have several
+    records, those of classes are counted up to ``enough``.
     """
 
     def __init__(self, frequencies: Frequencies, costs: Tables = (), *, enough: int = 1) -> None:
         self.frequencies = frequencies
-        self._enough = enough
         self.heights = frequencies.heights
         self.nodes = math.prod(height + 1 for height in self.heights)
         self._costs = costs
         self._maps: dict[tuple[int, int, int], Codes] = {}
-        self._identities = [np.arange(attribute.size, dtype=np.int32) for attribute in frequencies.sensitive]
-        self._leaves = self._start()
+        self._leaves = self._start(enough)
         self._known: OrderedDict[Levels, Node] = OrderedDict()
         self._stored = 0
         self._asked: dict[Levels, int] = {}
@@ -73,10 +63,22 @@ class Lattice:
                 self._keep(self._rolled_up(self._below(low, None), low))
         return self._keep(self._rolled_up(self._below(levels, low), levels))
 
-    def recoding(self, levels: Levels, kept: Mask) -> Recoding:
-        """Return the release of a node, of which the ``kept`` classes are released."""
+    def recoding(self, levels: Levels, kept: Mask | None = None) -> Recoding:
+        """Return the release of a node, of which all classes are released or the ``kept`` ones."""
         node = self._rolled_up(self._leaves, levels)
-        return recoding_of(self.frequencies, levels, node.labels, node.codes(), kept)
+        kept = np.ones(len(node.starts), dtype=np.bool_) if kept is None else kept
+        numbers = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
+        at_level = list(zip(self.frequencies.hierarchies, levels, strict=True))
+        return Recoding(
+            attributes=self.frequencies.attributes,
+            classes=numbers[node.labels],
+            codes=node.codes()[kept],
+            labels=tuple(hierarchy.labels[level] for hierarchy, level in at_level),
+            shares=tuple(hierarchy.shares[level] for hierarchy, level in at_level),
+            depths=tuple(np.full(len(own.labels[level]), own.depth(level)) for own, level in at_level),
+            unchanged=tuple(hierarchy.floor + level == 0 for hierarchy, level in at_level),
+            levels=tuple(int(level) for level in levels),
+        )
 
     def _below(self, levels: Levels, low: Levels | None) -> Node:
         """Return the smallest known node among the next ones below, ``low`` and the leaves."""
@@ -97,46 +99,26 @@ class Lattice:
                 self._stored -= self._known.popitem(last=False)[1].weight
         return node
 
-    def _start(self) -> Node:
-        leaves = self._rolled_up(self._unordered(), self.bottom)
-        crowd = Crowd.of(self.frequencies, leaves.labels, len(leaves.starts), self._enough)
-        return leaves if crowd is None else replace(leaves, crowd=crowd)
-
-    def _unordered(self) -> Node:
-        frequencies = self.frequencies
-        counts = (
-            [frequencies.counts] if frequencies.population is None else [frequencies.counts, frequencies.population]
-        )
-        return Node(
+    def _start(self, enough: int) -> Node:
+        frequencies, population = self.frequencies, self.frequencies.population
+        counts = np.array([frequencies.counts] if population is None else [frequencies.counts, population])
+        unordered = Node(
             frequencies=frequencies,
             levels=self.bottom,
             maps=(),
             columns=np.concatenate([frequencies.codes.T, frequencies.sensitive_codes.T]),
-            counts=np.array(counts),
+            counts=counts,
             starts=np.zeros(0, dtype=np.int64),
             totals=np.zeros((len(counts), 0), dtype=np.int64),
             costs=np.zeros(0),
         )
+        leaves = self._rolled_up(unordered, self.bottom)
+        return replace(leaves, crowd=Crowd.of(frequencies, leaves.labels, len(leaves.starts), enough))
 
     def _rolled_up(self, source: Node, levels: Levels) -> Node:
-        maps = self._maps_between(source.levels, levels)
-        sizes = [*self.widths(levels), *(attribute.size for attribute in self.frequencies.sensitive)]
         costs = [table[level] for table, level in zip(self._costs, levels, strict=False)]
-        mapped = MappedTuples(
-            source.columns, [*maps, *self._identities], sizes, source.counts, leading=len(levels), costs=costs
-        )
-        rolled = roll_up(mapped)
-        return Node(
-            frequencies=self.frequencies,
-            levels=levels,
-            maps=tuple(self._maps_between(self.bottom, levels)),
-            columns=rolled.columns,
-            counts=rolled.counts,
-            starts=rolled.starts,
-            totals=rolled.sizes,
-            costs=rolled.costs,
-            crowd=source.raised(maps, len(rolled.starts)),
-        )
+        rolled = source.rolled_up(self._maps_between(source.levels, levels), self.widths(levels), costs)
+        return replace(rolled, levels=levels, maps=tuple(self._maps_between(self.bottom, levels)))
 
     def _maps_between(self, low: Levels, high: Levels) -> list[Codes]:
         return [self.mapping(j, *ends) for j, ends in enumerate(zip(low, high, strict=True))]
@@ -154,6 +136,58 @@ class Lattice:
             found[hierarchy.codes[low]] = hierarchy.codes[high]
             self._maps[key] = found
         return self._maps[key]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Crowd:
+    """Which classes have ``enough`` persons, and the persons of those that have not.
+
+    The persons of a merged class are not the sum of those of its parts. But as soon as one part has enough, so has the
+    class; and where none has, the persons of all parts are known, and so are those of the class. So nodes are rolled up
+    from each other as with records, exactly, and the less there is to keep the higher they are.
+    """
+
+    #: The number of persons that is asked for.
+    enough: int
+    #: Which classes have as many.
+    full: Mask
+    #: ``class * number + person`` of the persons of all other classes, ascending.
+    keys: Counts
+    #: The number of all persons, and how many each stands for; see :class:`~shoal.tables.Holders`.
+    number: int
+    times: Counts | None
+
+    @classmethod
+    def of(cls, frequencies: Frequencies, labels: Codes, classes: int, enough: int) -> Crowd | None:
+        """Count the persons of classes of tuples; None where records need not be told from persons."""
+        if frequencies.holders is None:
+            return None
+        owners, persons = frequencies.holders.grouped(labels)
+        number, times = frequencies.holders.number, frequencies.holders.times
+        none, keys = np.zeros(classes, dtype=np.bool_), owners * number + persons
+        return cls(enough=enough, full=none, keys=keys, number=number, times=times)._settled()
+
+    def rolled_up(self, labels: Codes, classes: int) -> Crowd:
+        """Return the crowd of larger classes, given the one that every class goes to."""
+        full = np.zeros(classes, dtype=np.bool_)
+        full[labels[self.full]] = True
+        owners = labels[self.keys // self.number].astype(np.int64)
+        open_ = ~full[owners]
+        keys = np.unique(owners[open_] * self.number + self.keys[open_] % self.number)
+        return replace(self, full=full, keys=keys)._settled()
+
+    @property
+    def persons(self) -> Counts:
+        """The persons of every class, or ``enough`` where there are more."""
+        return np.asarray(np.where(self.full, self.enough, self._counted()), dtype=np.int64)
+
+    def _settled(self) -> Crowd:
+        full = self.full | (self._counted() >= self.enough)
+        return replace(self, full=full, keys=self.keys[~full[self.keys // self.number]])
+
+    def _counted(self) -> Counts:
+        weights = None if self.times is None else self.times[self.keys % self.number]
+        return tallied(self.keys // self.number, weights, len(self.full))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -187,9 +221,25 @@ class Node:
         """The class of every row of the frequencies."""
         return _grouped(self.frequencies.codes.T, self.maps)
 
-    def raised(self, maps: Sequence[Codes], classes: int) -> Crowd | None:
-        """Return the crowd of a node above, given what becomes of the codes and how many classes it has."""
-        return None if self.crowd is None else self.crowd.rolled_up(_grouped(self.codes().T, maps), classes)
+    def rolled_up(self, maps: Sequence[Codes], widths: Sequence[int], costs: Sequence[Floats]) -> Node:
+        """Return the node to which ``maps`` take the codes of this one: so many values, and what each costs.
+
+        Its ``maps`` are those of the leaves, if this node is that of the leaves.
+        """
+        sensitive = [attribute.size for attribute in self.frequencies.sensitive]
+        every = [*maps, *(np.arange(size, dtype=np.int32) for size in sensitive)]
+        rolled = roll_up(MappedTuples(self.columns, every, [*widths, *sensitive], self.counts, len(maps), costs))
+        crowd = self.crowd
+        return replace(
+            self,
+            maps=tuple(maps),
+            columns=rolled.columns,
+            counts=rolled.counts,
+            starts=rolled.starts,
+            totals=rolled.sizes,
+            costs=rolled.costs,
+            crowd=None if crowd is None else crowd.rolled_up(_grouped(self.codes().T, maps), len(rolled.starts)),
+        )
 
     def large(self, smallest: int) -> Mask:
         """Return the classes of at least so many people."""
@@ -303,38 +353,12 @@ def smallest_class(models: Sequence[Model]) -> int:
     return max((model.capabilities.minimal_class_size for model in models), default=1)
 
 
-def recoding_of(frequencies: Frequencies, levels: Sequence[int], labels: Codes, codes: Codes, kept: Mask) -> Recoding:
-    """Return the recoding of a node, given the class of every tuple, the codes of the classes and what is kept."""
-    numbers = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
-    at_level: list[tuple[Hierarchy, int]] = list(zip(frequencies.hierarchies, levels, strict=True))
-    return Recoding(
-        attributes=frequencies.attributes,
-        classes=numbers[labels],
-        codes=codes[kept],
-        labels=tuple(hierarchy.labels[level] for hierarchy, level in at_level),
-        shares=tuple(hierarchy.shares[level] for hierarchy, level in at_level),
-        depths=tuple(np.full(len(hierarchy.labels[level]), hierarchy.depth(level)) for hierarchy, level in at_level),
-        unchanged=tuple(hierarchy.floor + level == 0 for hierarchy, level in at_level),
-        levels=tuple(int(level) for level in levels),
-    )
-
-
 class Box:
     """All nodes from ``low`` to ``high``, as a walk takes them.
 
     The attribute with the most bits of information comes first: raising it makes the tables of all nodes after it
-    smaller.
-
-    Parameters
-    ----------
-    lattice
-        The lattice.
-    low, high
-        The corners of the box.
-    costs
-        ``costs[attribute][level][code]``.
-    sensitive
-        The number of the sensitive attribute that tuples are told apart by; None for none.
+    smaller. ``costs[attribute][level][code]`` add up; ``sensitive`` is the number of the sensitive attribute that
+    tuples are told apart by, if any.
     """
 
     def __init__(self, lattice: Lattice, low: Levels, high: Levels, costs: Tables, *, sensitive: int | None = None):

@@ -17,7 +17,7 @@ from shoal.errors import ParameterError, RequirementError, ShoalError
 from shoal.kernels import Mask
 from shoal.methods.base import Watch
 from shoal.methods.recode._judge import Limits
-from shoal.methods.recode._lattice import Lattice, Levels, recoding_of
+from shoal.methods.recode._lattice import Lattice, Levels
 from shoal.methods.recode._result import SearchResult, Solution
 from shoal.models import KAnonymity, Model
 from shoal.quality import CellObjective, Measure
@@ -81,17 +81,6 @@ class Linked:
         return tables.apply(encoded.persons.only(table, self.kept), encoded, self.whole, key=key)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LinkedNode:
-    """The best node, what it releases, what none costs less than, and how many nodes were looked at, of how many."""
-
-    solution: Solution
-    released: Linked
-    bound: float
-    checked: int
-    nodes: int
-
-
 def link_problems(schema: Schema, models: Sequence[Model]) -> list[str]:
     """Return what keeps links from being kept with a schema and promises."""
     found = []
@@ -146,7 +135,9 @@ def _sharing(frequencies: Frequencies, holders: Holders, whole: Recoding, k: int
     return Linked.of(frequencies, whole, complete & (holders.sharing(labels) >= k), k)
 
 
-def best_linked(frequencies: Frequencies, objective: CellObjective, k: int, limits: Limits, watch: Watch) -> LinkedNode:
+def best_linked(
+    frequencies: Frequencies, objective: CellObjective, measure: Measure, k: int, limits: Limits, watch: Watch
+) -> tuple[Linked, SearchResult]:
     """Go through the nodes, the cheapest first, until all that are left cost more than the best one found.
 
     The released records of a person are a multiset of classes, and k persons must share it; all others are suppressed
@@ -202,12 +193,19 @@ def best_linked(frequencies: Frequencies, objective: CellObjective, k: int, limi
             else 'cut the links: links = "cut", without a pseudonym',
         )
     solution, kept = best
-    node = lattice.node(solution.levels)
-    everything = np.ones(len(node.starts), dtype=np.bool_)
-    whole = recoding_of(frequencies, solution.levels, node.labels, node.codes(), everything)
-    released = Linked.of(frequencies, whole, kept, k)
-    bound = min(bound, solution.value)
-    return LinkedNode(solution=solution, released=released, bound=bound, checked=checked, nodes=lattice.nodes)
+    released = Linked.of(frequencies, lattice.recoding(solution.levels), kept, k)
+    return released, SearchResult(
+        recoding=released.recoding,
+        measure=measure,
+        value=solution.value,
+        bound=min(bound, solution.value),
+        records=frequencies.records,
+        suppressed=solution.suppressed,
+        checked=checked,
+        pruned=lattice.nodes - checked,
+        nodes=lattice.nodes,
+        solutions=(solution,),
+    )
 
 
 def check_linked(holders: Holders, labels: npt.NDArray[np.integer], kept: Mask, k: int) -> None:

@@ -1,35 +1,33 @@
-"""What local recodings share: what guides them, and the choice of the best draft."""
+"""What local recodings share: drafts of what every tuple releases, what guides them, and the choice of the best."""
 
 from __future__ import annotations
 
 import math
 import time
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from shoal import stopping
-from shoal.errors import ParameterError, Problems, RequirementError
-from shoal.exact import Arguments, Number, fraction
-from shoal.kernels.partition import AttributeCover
+from shoal.errors import RequirementError
+from shoal.exact import Arguments, fraction
+from shoal.hierarchies import Hierarchy
+from shoal.kernels import Codes, Counts, Mask
+from shoal.kernels.recoding import group
 from shoal.methods.base import Watch, Work
 from shoal.methods.recode._any_time import BranchAndBound
-from shoal.methods.recode._draft import LocalDraft
 from shoal.methods.recode._judge import Limits, no_solution
 from shoal.methods.recode._lattice import Lattice, smallest_class
-from shoal.methods.recode._linked import Linked, best_linked, best_local, link_problems
-from shoal.methods.recode._method import Recode, check_time_limit
+from shoal.methods.recode._linked import best_linked, best_local, link_problems
+from shoal.methods.recode._method import Recode, floors_of
 from shoal.methods.recode._result import SearchResult, at_or_above
-from shoal.models import KAnonymity, Model, rule_of_removal
+from shoal.models import Classes, KAnonymity, Model, keep, rule_of_removal
 from shoal.quality import CellObjective, InformationLoss, Measure
 from shoal.schema import Schema
-from shoal.tables import Encoded, Frequencies, Table
-
-ENDS = "The ends of released intervals are exact values of records, so that an extreme or rare value shows."
-"""What a release says whose intervals were cut where the data says so."""
+from shoal.tables import Encoded, Frequencies, Recoding, Table
 
 #: Nodes that the comparison with full-domain recoding may check: at most, at least, and tuples times attributes of all.
 _STEPS, _FEWEST, _WORK = 5_000, 100, 2**28
@@ -46,36 +44,19 @@ class LocalMethod(Recode):
     the two is released. The result says whether all other nodes were ruled out.
     """
 
-    #: What to minimise: a measure, its name, or its name and parameters as in a plan file. The method itself is guided
-    #: by the cost of single cells where the measure has one, else by loss.
-    quality: str | Mapping[str, object] | Measure = "loss"
-    #: The greatest share of records that may be suppressed, in [0, 1]; compared exactly, 0.05 being 1/20.
-    suppression_limit: Number = 0.05
-    #: Of the measure, where ``quality`` is a name (see :class:`~shoal.quality.Measure`).
-    weights: Mapping[str, float] = field(default_factory=dict)
-    balance: float = 0.5
-    #: Seconds after which the method makes do with what it has; the last step may take a little longer. None waits
-    #: until it is done.
-    time_limit: float | None = None
     #: ``"kept"``: the pseudonym of the person is released, which links all records of a person. k persons then share
     #: all their records, as a multiset of released quasi-identifiers, and whoever does not is suppressed with all
     #: records; the method is run for larger and larger crowds, each with its own ``time_limit``, and compared with
     #: full-domain recoding. By default links are ``"cut"``: such a pseudonym is not released.
     links: Literal["cut", "kept"] | None = None
 
-    def __post_init__(self) -> None:
-        arguments = Arguments(self.title)
-        arguments.rational("suppression_limit", self.suppression_limit, "[0, 1]")
-        problems = arguments.problems
-        check_time_limit(self.time_limit, self.title, problems)
+    def fit(self, arguments: Arguments) -> None:
         if self.links not in (None, "cut", "kept"):
-            problems.add(f'`links` of `{self.title}` must be "cut" or "kept"')
-        self._check(problems)
-        problems.raise_as(ParameterError)
-        self.measure  # noqa: B018 - raises where the parameters make none
+            arguments.problems.add(f'`links` of `{self.title}` must be "cut" or "kept"')
 
-    def _check(self, problems: Problems) -> None:
-        """Note what is wrong with the method's own parameters."""
+    @property
+    def linked(self) -> bool:
+        return self.links == "kept"
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         return Recode.problems(self, schema, models) + (link_problems(schema, models) if self.linked else [])
@@ -99,27 +80,17 @@ class LocalMethod(Recode):
         if best is None or math.prod(height + 1 for height in frequencies.heights) <= _STEPS:
             objective = InformationLoss(weights=self.measure.weights).objective(frequencies)
             try:
-                best = self._whole_levels(best, best_linked(frequencies, objective, k, limits, watch).released)
+                whole, found = best_linked(frequencies, objective, self.measure, k, limits, watch)
+                value = self.measure.value(whole.recoding, whole.frequencies)
+                if best is None or value < best[1].value:
+                    said = f"The best full-domain recoding that keeps links is not improved by {self.title}."
+                    nothing_proved = replace(found, bound=None, solutions=(), checked=0, pruned=0, nodes=0)
+                    best = whole, replace(nothing_proved, value=value, notes=(said,))
             except RequirementError:
                 if best is None:
                     raise
         released, result = best
         return released.frequencies, result, released.applied(table, encoded, work.key)
-
-    def _whole_levels(self, best: tuple[Linked, SearchResult] | None, whole: Linked) -> tuple[Linked, SearchResult]:
-        """Return the better one of a local and a full-domain recoding."""
-        value = self.measure.value(whole.recoding, whole.frequencies)
-        if best is not None and best[1].value <= value:
-            return best
-        result = SearchResult(
-            recoding=whole.recoding,
-            measure=self.measure,
-            value=value,
-            records=whole.frequencies.records,
-            suppressed=whole.suppressed,
-            notes=(f"The best full-domain recoding that keeps links is not improved by {self.title}.",),
-        )
-        return whole, result
 
     def search(self, frequencies: Frequencies, models: Sequence[Model], watch: Watch) -> SearchResult:
         measure = self.measure
@@ -133,7 +104,7 @@ class LocalMethod(Recode):
         whole, proved = None, False
         if best is None or task.seconds:
             whole, proved = task.full_domain(to_beat=math.inf if best is None else best.value)
-        above = at_or_above(frequencies.attributes, [hierarchy.floor for hierarchy in frequencies.hierarchies])
+        above = at_or_above(frequencies.attributes, floors_of(frequencies))
         if whole is not None:
             note = f"The best full-domain recoding{above} is not improved by {self.title}."
         elif proved:
@@ -142,9 +113,11 @@ class LocalMethod(Recode):
             note = f"No full-domain recoding{above} loses less{under}"
         else:
             note = f"No full-domain recoding{above} that was looked at loses less; that none does is not proved."
-        return replace(
-            whole or best or task.failed(proved=proved), notes=(note,), bound=None, solutions=(), lattice=None, nodes=0
-        )
+        chosen = whole or best
+        if chosen is None:
+            lattice = Lattice(frequencies)
+            raise no_solution(lattice, models, allowed, task.least_suppressed, proved=proved)
+        return replace(chosen, notes=(note,))
 
     @abstractmethod
     def drafts(self, task: LocalTask) -> Iterable[LocalDraft]:
@@ -165,14 +138,9 @@ class LocalTask:
     ) -> None:
         self.frequencies, self.models, self.measure = frequencies, models, measure
         self.allowed, self.watch, self.deadline = allowed, watch, deadline
-        self.objective = self._objective()
-        self._least_suppressed = frequencies.records
-
-    def _objective(self) -> CellObjective:
-        objective = self.measure.objective(self.frequencies)
-        if isinstance(objective, CellObjective) and objective.monotone:
-            return objective
-        return InformationLoss(weights=self.measure.weights).objective(self.frequencies)
+        self.objective = cell_objective(measure, frequencies)
+        #: the fewest records that any node had to suppress
+        self.least_suppressed = frequencies.records
 
     def result(self, draft: LocalDraft) -> SearchResult:
         """Suppress what violates a model, and measure what is left."""
@@ -204,7 +172,7 @@ class LocalTask:
         steps = min(_STEPS, max(_FEWEST, _WORK // cells))
         limits = Limits(self.allowed, deadline=self.deadline, steps=steps, value=to_beat, patience=_PATIENCE)
         found = BranchAndBound(lattice, objective, self.models, limits, Watch(None, self.watch.cancelled)).run()
-        self._least_suppressed = found.least_suppressed
+        self.least_suppressed = found.least_suppressed
         if found.recoding is None or not found.solutions[0].value < to_beat:
             return None, found.proved
         best = found.solutions[0]
@@ -217,26 +185,152 @@ class LocalTask:
         )
         return result, found.proved
 
-    def failed(self, *, proved: bool) -> SearchResult:
-        """Say what stands in the way of any release."""
-        raise no_solution(Lattice(self.frequencies), self.models, self.allowed, self._least_suppressed, proved=proved)
+
+def cell_objective(measure: Measure, frequencies: Frequencies) -> CellObjective:
+    """Return the cost of single cells that guides a local recoding: the measure's, or else loss."""
+    objective = measure.objective(frequencies)
+    if isinstance(objective, CellObjective) and objective.monotone:
+        return objective
+    return InformationLoss(weights=measure.weights).objective(frequencies)
 
 
-def ordered(frequencies: Frequencies, *, intervals: bool) -> tuple[bool, ...]:
-    """Return which attributes release intervals."""
-    return tuple(intervals and hierarchy.positions is not None for hierarchy in frequencies.hierarchies)
+class Vocabulary:
+    """The values that one attribute can release: those of its hierarchy and, where it is ordered, intervals.
+
+    A value has a number. Values with the same text have the same number: they mean the same leaves, and releases that
+    read the same are the same.
+    """
+
+    def __init__(self, hierarchy: Hierarchy) -> None:
+        self.hierarchy = hierarchy
+        self.labels: list[str | None] = [label for level in hierarchy.labels for label in level]
+        self.shares: list[float] = np.concatenate(hierarchy.shares).tolist()
+        self.depths: list[float] = [
+            hierarchy.depth(level) for level, labels in enumerate(hierarchy.labels) for _ in labels
+        ]
+        chosen: dict[str | None, int] = {}
+        for i, (label, leaves) in enumerate(zip(self.labels, np.concatenate(hierarchy.leaves).tolist(), strict=True)):
+            if leaves > 1 or label not in chosen:  # a value that reads as a group does, such as `*`, is that group
+                chosen[label] = i
+        self._numbers = np.array([chosen[label] for label in self.labels], dtype=np.int32)
+        self._starts = np.cumsum([0, *(len(labels) for labels in hierarchy.labels)])
+        self._intervals: dict[tuple[int, int], int] = {}
+
+    def at(self, leaves: Codes, level: int) -> Codes:
+        """Return the values of leaves at one level."""
+        return np.asarray(self._numbers[self._starts[level] + self.hierarchy.codes[level][leaves]])
+
+    def covering(self, low: Codes, high: Codes) -> Codes:
+        """Return the lowest values of the hierarchy that cover the leaves from ``low`` to ``high``."""
+        result = np.zeros(len(low), dtype=np.int32)
+        for level in reversed(range(self.hierarchy.levels)):
+            codes = self.hierarchy.codes[level]
+            same = codes[low] == codes[high]
+            result[same] = self.at(low[same], level)
+        return result
+
+    def interval(self, low: Codes, high: Codes) -> Codes:
+        """Return the intervals from ``low`` to ``high``; a single value is itself."""
+        ends, labels = np.unique(np.stack([low, high]), axis=1, return_inverse=True)
+        numbers = [self._interval(int(a), int(b)) for a, b in ends.T]
+        return np.array(numbers, dtype=np.int32)[labels.ravel()] if numbers else np.zeros(0, dtype=np.int32)
+
+    def _interval(self, low: int, high: int) -> int:
+        if low == high:
+            return int(self._numbers[low])
+        positions = self.hierarchy.positions
+        assert positions is not None  # noqa: S101 - intervals are made of ordered attributes only
+        if (low, high) not in self._intervals:
+            share = float(positions[high] - positions[low])
+            self._intervals[low, high] = len(self.labels)
+            self.labels.append(f"[{self.labels[low]}, {self.labels[high]}]")
+            self.shares.append(share)
+            self.depths.append(share)
+        return self._intervals[low, high]
 
 
-def covers(task: LocalTask, intervals: Sequence[bool]) -> list[AttributeCover]:
-    """Return what covering values costs; of an ordered attribute in proportion to what ``*`` costs."""
-    found = []
-    for hierarchy, table, interval in zip(task.frequencies.hierarchies, task.objective.tables, intervals, strict=True):
-        codes = np.array(hierarchy.codes, dtype=np.int32)
-        if interval and hierarchy.positions is not None:
-            found.append(
-                AttributeCover(codes=codes, costs=hierarchy.positions[None] * float(table[-1][0]), ordered=True)
-            )
-        else:
-            costs = np.array([level[leaves] for level, leaves in zip(table, hierarchy.codes, strict=True)])
-            found.append(AttributeCover(codes=codes, costs=costs))
-    return found
+class LocalDraft:
+    """What every row of the frequencies releases, before equal releases become classes."""
+
+    def __init__(self, frequencies: Frequencies) -> None:
+        self.frequencies = frequencies
+        self.vocabularies = [Vocabulary(hierarchy) for hierarchy in frequencies.hierarchies]
+        self.values = np.zeros(frequencies.codes.shape, dtype=np.int32, order="F")
+        self.released = np.zeros(len(frequencies.counts), dtype=np.bool_)
+
+    def copy(self) -> LocalDraft:
+        """Return a draft that can be changed while this one is kept; both know the same values."""
+        twin = LocalDraft.__new__(LocalDraft)
+        twin.frequencies, twin.vocabularies = self.frequencies, self.vocabularies
+        twin.values, twin.released = self.values.copy(order="F"), self.released.copy()
+        return twin
+
+    def generalize(self, rows: Mask | Counts, levels: Sequence[int]) -> None:
+        """Release rows at the levels of a node."""
+        for j, (vocabulary, level) in enumerate(zip(self.vocabularies, levels, strict=True)):
+            self.values[rows, j] = vocabulary.at(self.frequencies.codes[rows, j], level)
+        self.released[rows] = True
+
+    def cover(self, labels: Codes, *, ordered: Sequence[bool]) -> None:
+        """Release every row with the narrowest values that cover its region; -1 is no region.
+
+        ``ordered`` says which attributes release intervals.
+        """
+        rows = np.flatnonzero(labels >= 0)
+        if not len(rows):
+            return
+        order = rows[np.argsort(labels[rows], kind="stable")]
+        starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+        owners = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(order)))
+        for j, (vocabulary, interval) in enumerate(zip(self.vocabularies, ordered, strict=True)):
+            codes = self.frequencies.codes[order, j]
+            low, high = np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts)
+            made = vocabulary.interval(low, high) if interval else vocabulary.covering(low, high)
+            self.values[order, j] = made[owners]
+        self.released[rows] = True
+
+    def classes(self) -> tuple[Codes, Classes]:
+        """Return the class of every row (-1 where it is not released) and the classes: releases that are equal."""
+        rows = np.flatnonzero(self.released & (self.frequencies.counts > 0))
+        sizes = [len(vocabulary.labels) for vocabulary in self.vocabularies]
+        groups = group(np.ascontiguousarray(self.values[rows].T), sizes)
+        labels = np.full(len(self.released), -1, dtype=np.int32)
+        labels[rows] = groups.labels
+        classes = Classes.of(self.frequencies, labels, number=len(groups.first))
+        codes = self.values[rows[groups.first]]
+        return labels, replace(classes, codes=codes)
+
+    def settle(self, models: Sequence[Model]) -> LocalDraft:
+        """Return the draft in which the classes that violate a model are suppressed."""
+        labels, classes = self.classes()
+        kept = classes.crowds >= smallest_class(models)
+        kept[kept] = keep(models, classes.only(kept))
+        result = self.copy()
+        result.released &= np.append(kept, False)[labels]
+        return result
+
+    def recoding(self) -> Recoding:
+        """Return the recoding: equal releases are one class."""
+        labels, classes = self.classes()
+        codes = classes.codes
+        assert codes is not None  # noqa: S101 - always given
+        used = [np.unique(column) for column in codes.T]
+        places = [np.searchsorted(values, column) for values, column in zip(used, codes.T, strict=True)]
+        known = list(zip(self.vocabularies, used, strict=True))
+        return Recoding(
+            attributes=self.frequencies.attributes,
+            classes=labels,
+            codes=np.array(places, dtype=np.int32).T.reshape(codes.shape),
+            labels=tuple(tuple(vocabulary.labels[i] for i in values) for vocabulary, values in known),
+            shares=tuple(np.array([vocabulary.shares[i] for i in values]) for vocabulary, values in known),
+            depths=tuple(np.array([vocabulary.depths[i] for i in values]) for vocabulary, values in known),
+            unchanged=tuple(
+                not vocabulary.hierarchy.floor and bool(np.all(values < vocabulary.hierarchy.size))
+                for vocabulary, values in known
+            ),
+        )
+
+    @property
+    def suppressed(self) -> int:
+        """The number of records that are not released."""
+        return int(self.frequencies.counts[~self.released].sum())

@@ -2,47 +2,50 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
 
 from shoal import tables
-from shoal.errors import Problems, RequirementError, ShoalError
-from shoal.guarantees import (
-    POPULATION_COUNT,
-    Event,
-    Generalized,
-    Guarantee,
-    Ordered,
-    Promise,
-    Suppressed,
-    Words,
-    syntactic,
-)
+from shoal.errors import Exhausted, Problems, RequirementError, ShoalError
+from shoal.exact import Arguments, Number
+from shoal.guarantees import POPULATION_COUNT, Event, Generalized, Guarantee, Ordered, Suppressed, Words, syntactic
 from shoal.methods._preparation import check_key, check_size, counted, domains, preparation, risk_of_people
 from shoal.methods.base import Keeps, Made, Method, Progress, Watch, Work
-from shoal.methods.recode._coarse import check_coarse, coarsened, floors_of, lifted, raised, risk_before
-from shoal.methods.recode._result import SearchResult
+from shoal.methods.recode._result import SearchResult, at_or_above
 from shoal.models import Model
 from shoal.quality import Measure, as_measure
-from shoal.risk import reidentification
+from shoal.risk import Reidentification, reidentification, reidentification_of_sizes
 from shoal.schema import Schema
-from shoal.tables import Classes, Encoded, Frequencies, Recoding, Table
+from shoal.tables import Classes, Encoded, Finest, Frequencies, Recoding, Table
 
 if TYPE_CHECKING:
     from shoal.methods.brief import Brief
 
 
+class Coarsened(Event):
+    """Distinct tuples were counted above the values themselves; ``levels`` are where the search began."""
+
+    name = "coarsened"
+    columns: tuple[str, ...]
+    levels: tuple[int, ...]
+
+    def describe(self) -> str:
+        return (
+            f"Looked only at releases{at_or_above(self.columns, self.levels)}: the different combinations of finer "
+            "values did not fit in memory."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recode(Method):
     """A method that generalises values so that privacy models hold on the classes."""
 
-    __slots__ = ()
     #: whether regions are divided first, and the values that cover them chosen last
     top_down: ClassVar[bool] = False
     keeps: ClassVar[Keeps] = Keeps(
@@ -52,14 +55,27 @@ class Recode(Method):
         generalizes=True,
         steps=("generalized", "suppressed", "ordered"),
     )
-    quality: str | Mapping[str, object] | Measure
-    weights: Mapping[str, float]
-    balance: float
-    links: Literal["cut", "kept"] | None
+    #: What to minimise: a measure, its name, or its name and parameters as in a plan file. Local recodings are guided
+    #: by the cost of single cells where the measure has one, else by loss.
+    quality: str | Mapping[str, object] | Measure = "loss"
+    #: The greatest share of records that may be suppressed, in [0, 1]; compared exactly, 0.05 being 1/20.
+    suppression_limit: Number = 0.05
+    #: Of the measure, where ``quality`` is a name (see :class:`~shoal.quality.Measure`).
+    weights: Mapping[str, float] = field(default_factory=dict)
+    balance: float = 0.5
+    #: Seconds after which the method makes do with what it has; the last step may take a little longer. None waits
+    #: until it is done.
+    time_limit: float | None = None
 
-    @property
-    def linked(self) -> bool:
-        return self.links == "kept"
+    def __post_init__(self) -> None:
+        arguments = Arguments(self.title)
+        arguments.rational("suppression_limit", self.suppression_limit, "[0, 1]")
+        limit = self.time_limit
+        if limit is not None and not (math.isfinite(limit) and limit > 0):
+            arguments.problems.add(f"`time_limit` of `{self.title}` must be a positive number of seconds; got {limit}")
+        self.fit(arguments)
+        arguments.finish()
+        self.measure  # noqa: B018 - raises where the parameters make none
 
     @property
     def disjoint(self) -> bool:
@@ -111,7 +127,7 @@ class Recode(Method):
         given = {name: weight for name, weight in weights.items() if weight != 1}
         if not given or self.weights:
             return self
-        return dataclasses.replace(self, weights=given)  # type: ignore[call-arg]
+        return replace(self, weights=given)
 
     @property
     def measure(self) -> Measure:
@@ -121,45 +137,49 @@ class Recode(Method):
     def resolved(self, schema: Schema) -> Self:
         """Return the method with the measure's target filled in, where the schema decides it."""
         found = self.measure.resolved(schema)
-        return self if found == self.measure else dataclasses.replace(self, quality=found)  # type: ignore[call-arg]
+        return self if found == self.measure else replace(self, quality=found)
 
     def make(self, work: Work) -> Made:
         """Find a recoding, decide every promise once more on the classes that it makes, and apply it."""
         check_key(work.schema, work.key)
-        plan = self._spelt_out(work.plan)
-        method, models, measures = plan.method, plan.class_models, plan.reported
-        assert isinstance(method, Recode)  # noqa: S101 - it is this method
-        table = work.table.with_schema(plan.schema)
+        schema = work.schema
+        method = self.weighted({name: schema[name].weight for name in schema.quasi_identifiers}).resolved(schema)
+        plan = replace(work.plan, models=tuple(model.resolved(schema) for model in work.plan.models), method=method)
+        models, measures = plan.class_models, plan.reported
+        table = work.table.with_schema(schema)
         wanted = [name for model in models for name in model.capabilities.sensitive]
         wanted += [name for measure in (method.measure, *measures) for name in measure.sensitive]
         encoded = tables.encode(
             table, sensitive=tuple(dict.fromkeys(wanted)), population=work.population, households=True, coarse=True
         )
-        check_coarse(encoded, (method.measure, *measures), method.further_steps)
+        _check_coarse(encoded, (method.measure, *measures), method.further_steps)
         check_size(models, encoded.frequencies)
         frequencies, found, chosen = method.recoded(encoded, models, table, work)
         after = _check_result(plan, frequencies, found)
-        words = Words(person=plan.schema.person, linked=method.linked)
+        words = Words(person=schema.person, linked=method.linked)
         compared = any(model.capabilities.population for model in models)  # else nobody needs its counts
         return Made(
             plan=plan,
             table=chosen,
             guarantee=Guarantee(
-                promises=tuple(with_caveats(syntactic(model, words), method) for model in models),
+                promises=tuple(
+                    replace(promise, assumptions=(*promise.assumptions, *method.caveats))
+                    for promise in (syntactic(model, words) for model in models)
+                ),
                 events=tuple(_events(plan, table, frequencies, found, after)),
                 randomness="none used" if work.key is None else "none used, but for the secret key of the pseudonyms",
             ),
             measures={measure.label: measure.value(found.recoding, frequencies) for measure in measures},
-            before=risk_before(encoded),
+            before=_risk_before(encoded),
             after=reidentification(after),
-            people=risk_of_people(plan.schema, frequencies, found.final.classes),
+            people=risk_of_people(schema, frequencies, found.final.classes),
             records=after.records,
-            domains=domains(plan.schema, frequencies),
+            domains=domains(schema, frequencies),
             sensitive_hierarchies=tuple(
                 attribute.hierarchy for attribute in frequencies.sensitive if attribute.hierarchy is not None
             ),
             population=_population(found.final, after) if compared and after.population is not None else None,
-            search=lifted(found, frequencies, encoded.finest),
+            search=_lifted(found, frequencies, encoded.finest),
         )
 
     def recoded(
@@ -168,22 +188,6 @@ class Recode(Method):
         """Return the tuples, what becomes of each, and the released table."""
         found = self.search(encoded.frequencies, models, work.watch)
         return encoded.frequencies, found, tables.apply(table, encoded, found.recoding, key=work.key)
-
-    def _spelt_out(self, plan: Brief) -> Brief:
-        weights = {name: plan.schema[name].weight for name in plan.schema.quasi_identifiers}
-        method = self.weighted(weights).resolved(plan.schema)
-        return replace(plan, models=tuple(model.resolved(plan.schema) for model in plan.models), method=method)
-
-
-def check_time_limit(seconds: float | None, title: str, problems: Problems) -> None:
-    """Note what is wrong with a limit of time."""
-    if seconds is not None and not (math.isfinite(seconds) and seconds > 0):
-        problems.add(f"`time_limit` of `{title}` must be a positive number of seconds; got {seconds}")
-
-
-def with_caveats(promise: Promise, method: Method) -> Promise:
-    """Return a promise with what the way in which the release is made adds to its assumptions."""
-    return replace(promise, assumptions=(*promise.assumptions, *method.caveats))
 
 
 def _check_result(plan: Brief, frequencies: Frequencies, found: SearchResult) -> Classes:
@@ -210,13 +214,14 @@ def _check_result(plan: Brief, frequencies: Frequencies, found: SearchResult) ->
 def _events(plan: Brief, table: Table, frequencies: Frequencies, found: SearchResult, after: Classes) -> list[Event]:
     events = preparation(plan.schema, table)
     levels, floors = found.recoding.levels, floors_of(frequencies)
-    events += coarsened(frequencies)
+    if coarse := {name: floor for name, floor in zip(frequencies.attributes, floors, strict=True) if floor}:
+        events.append(Coarsened(columns=tuple(coarse), levels=tuple(coarse.values())))
     events.append(
         Generalized(
             method=plan.method.name,
             columns=frequencies.attributes,
-            levels=raised(levels, floors) if levels else (),
-            heights=raised(frequencies.heights, floors) if levels else (),
+            levels=_raised(levels, floors) if levels else (),
+            heights=_raised(frequencies.heights, floors) if levels else (),
         )
     )
     events += plan.method.further_steps
@@ -233,3 +238,59 @@ def _population(recoding: Recoding, classes: Classes) -> pa.Table:
         for column, (name, labels) in enumerate(zip(recoding.attributes, recoding.labels, strict=True))
     }
     return pa.table([*columns.values(), pa.array(classes.population)], names=[*columns, POPULATION_COUNT])
+
+
+def floors_of(frequencies: Frequencies) -> tuple[int, ...]:
+    """Return the level of every quasi-identifier at which tuples were counted; above 0 where finer ones do not fit."""
+    return tuple(hierarchy.floor for hierarchy in frequencies.hierarchies)
+
+
+def _check_coarse(encoded: Encoded, measures: Sequence[Measure], further: Sequence[Event]) -> None:
+    """Refuse what needs the values themselves, where tuples were counted at coarser levels."""
+    if encoded.finest is None:
+        return
+    problems = Problems()
+    too_many = f"the {encoded.finest.tuples:,} different combinations of values do not fit in memory"
+    for measure in measures:
+        if not measure.coarse:
+            problems.add(f"{too_many}, and the measure `{measure.name}` needs them all; loss and precision do not")
+    problems.found.extend(f"{too_many}, and `{step.name}` columns need the values themselves" for step in further)
+    problems.raise_as(Exhausted, hint="give Shoal more memory, such as SHOAL_MEMORY=16GB")
+
+
+def _risk_before(encoded: Encoded) -> Reidentification:
+    """Return the risk of the original records."""
+    if encoded.finest is None:
+        return reidentification(Classes.grouped(encoded.frequencies))
+    return reidentification_of_sizes(*encoded.finest.sizes)
+
+
+def _lifted(found: SearchResult, frequencies: Frequencies, finest: Finest | None) -> SearchResult:
+    """Return a result whose levels are counted from the values, and that says which were not looked at."""
+    if finest is None:
+        return found
+    floors, levels, lattice = floors_of(frequencies), found.recoding.levels, found.lattice
+    said = (
+        f"The {finest.tuples:,} different combinations of values do not fit in the memory that Shoal is given. "
+        f"They were counted, and releases compared, only{at_or_above(frequencies.attributes, floors)}; "
+        "more memory (SHOAL_MEMORY) may keep more."
+    )
+    return replace(
+        found,
+        recoding=replace(found.recoding, levels=None if levels is None else _raised(levels, floors)),
+        solutions=tuple(replace(each, levels=_raised(each.levels, floors)) for each in found.solutions),
+        lattice=None
+        if lattice is None
+        else replace(
+            lattice,
+            heights=_raised(lattice.heights, floors),
+            levels=lattice.levels + np.array(floors, dtype=np.int32),
+        ),
+        floors=floors,
+        notes=(*found.notes, said),
+    )
+
+
+def _raised(levels: tuple[int, ...], floors: tuple[int, ...]) -> tuple[int, ...]:
+    """Return levels counted from the values, given those counted from the floors."""
+    return tuple(level + floor for level, floor in zip(levels, floors, strict=True))

@@ -10,11 +10,9 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.hierarchies import Hierarchy
-from shoal.kernels import Codes, Floats
-from shoal.kernels.recoding import MappedTuples, roll_up
-from shoal.methods.recode._draft import LocalDraft
-from shoal.methods.recode._lattice import Lattice, Levels, Node, smallest_class
-from shoal.methods.recode._local import LocalMethod, LocalTask
+from shoal.kernels import Codes
+from shoal.methods.recode._lattice import Lattice, Levels, smallest_class
+from shoal.methods.recode._local import LocalDraft, LocalMethod, LocalTask
 
 Depths = tuple[Codes, ...]
 #: attribute, level and code of a value, and the level to which the leaves below it move
@@ -48,7 +46,6 @@ class Subtree(LocalMethod):
     name: ClassVar[str] = "subtree"
 
     def drafts(self, task: LocalTask) -> Iterator[LocalDraft]:
-        """Make one draft, if there is a full-domain recoding to start from."""
         whole, _ = task.full_domain()
         if whole is None or whole.levels is None:
             return
@@ -136,36 +133,13 @@ class _Cuts:
             maps.append(np.cumsum(new, dtype=np.int32))
             first = np.flatnonzero(np.append(True, new[1:]))
             costs.append(np.array([table[column[leaf]][ancestors[leaf]] for leaf in first]))
-        node = self._node(maps, costs)
+        node = self._leaves.rolled_up(maps, [len(cost) for cost in costs], costs)
         kept = node.keep(self._task.models)
         objective, records = self._task.objective, self._task.frequencies.records
         suppressed = records - int(node.sizes[kept].sum())
         if suppressed > self._task.allowed:
             return math.inf
         return (float((node.sizes[kept] * node.costs[kept]).sum()) + objective.loss * suppressed) / objective.scale
-
-    def _node(self, maps: list[Codes], costs: list[Floats]) -> Node:
-        sensitive = [attribute.size for attribute in self._task.frequencies.sensitive]
-        mapped = MappedTuples(
-            self._leaves.columns,
-            [*maps, *(np.arange(size, dtype=np.int32) for size in sensitive)],
-            [*(len(cost) for cost in costs), *sensitive],
-            self._leaves.counts,
-            leading=len(maps),
-            costs=costs,
-        )
-        rolled = roll_up(mapped)
-        return Node(
-            frequencies=self._task.frequencies,
-            levels=self._leaves.levels,
-            maps=tuple(maps),
-            columns=rolled.columns,
-            counts=rolled.counts,
-            starts=rolled.starts,
-            totals=rolled.sizes,
-            costs=rolled.costs,
-            crowd=self._leaves.raised(maps, len(rolled.starts)),
-        )
 
 
 def _ancestors(hierarchy: Hierarchy, depths: Codes) -> Codes:

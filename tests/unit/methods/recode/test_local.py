@@ -1,4 +1,4 @@
-"""What all local methods share."""
+"""What all local methods share: drafts, and the choice of the best one."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import pytest
 from reference.recoding import hierarchy, released_texts
 from shoal.errors import Cancelled, ParameterError, RequirementError
 from shoal.methods.recode import Generalize, Iterate, Mondrian, Recode, Specialize, Subtree, _local
+from shoal.methods.recode._local import LocalDraft, Vocabulary
+from shoal.methods.recode._top_down import OccupiedTuples
 from shoal.models import DistinctLDiversity, KAnonymity, TCloseness
 from shoal.quality import Discernibility
 from shoal.tables import Frequencies, SensitiveAttribute
@@ -24,6 +26,9 @@ LOCAL = [
 AGE = hierarchy("age", [list(range(8)), [0, 0, 1, 1, 2, 2, 3, 3], [0, 0, 0, 0, 1, 1, 1, 1], [0] * 8])
 NUMBER = hierarchy("age", [list(range(8)), [0] * 8], ordered=True)
 SEX = hierarchy("sex", [[0, 1], [0, 0]])
+SMALL = hierarchy("age", [[0, 1, 2, 3], [0, 0, 1, 1], [0, 0, 0, 0]], ordered=True)
+#: the third value is alone at level 1 as well
+LONELY = hierarchy("x", [[0, 1, 2], [0, 0, 1], [0, 0, 0]])
 
 
 def table(first: object, tuples: dict[tuple[int, int], int], *, sensitive: bool = False) -> Frequencies:
@@ -166,3 +171,75 @@ def test_no_nodes_are_compared_when_time_is_over(method: Recode, monkeypatch: py
     found = method.recode(table(AGE, ALL), [KAnonymity(4)])
     assert np.bincount(found.recoding.classes).min() >= 4
     assert "is not proved" in found.explain()
+
+
+def leaves_of(leaves: list[int], counts: list[int], first: object = SMALL) -> Frequencies:
+    return Frequencies(
+        hierarchies=(first,),
+        codes=np.array(leaves, dtype=np.int32)[:, None],
+        counts=np.array(counts),
+        sensitive_codes=np.zeros((len(leaves), 0), dtype=np.int32),
+    )
+
+
+def texts(draft: LocalDraft) -> list[str | None]:
+    recoding = draft.recoding()
+    return [released_texts(recoding, number)[0] if number >= 0 else "-" for number in recoding.classes]
+
+
+def test_the_narrowest_value_covers_a_region() -> None:
+    draft = LocalDraft(leaves_of([0, 1, 2, 3], [1, 1, 1, 1]))
+    draft.cover(np.array([0, 0, 1, -1], dtype=np.int32), ordered=[False])
+    assert texts(draft) == ["1.0", "1.0", "2", "-"]
+    draft.cover(np.array([0, 1, 1, 1], dtype=np.int32), ordered=[False])
+    assert texts(draft) == ["0", "*", "*", "*"]
+
+
+def test_intervals_hold_their_ends() -> None:
+    draft = LocalDraft(leaves_of([0, 1, 2, 3], [1, 1, 1, 1]))
+    draft.cover(np.array([0, 0, 0, 1], dtype=np.int32), ordered=[True])
+    assert texts(draft) == ["[0, 2]", "[0, 2]", "[0, 2]", "3"]
+    recoding = draft.recoding()
+    assert sorted(recoding.shares[0].tolist()) == [0.0, 2 / 3]
+    assert recoding.unchanged == (False,)
+
+
+def test_releases_that_read_the_same_are_one_class() -> None:
+    # the two halves were made apart, but both release everything
+    draft = LocalDraft(leaves_of([0, 1, 2, 3], [1, 1, 1, 1]))
+    draft.generalize(np.array([True, True, False, False]), [2])
+    draft.generalize(np.array([False, False, True, True]), [2])
+    assert draft.recoding().number == 1
+
+
+def test_the_same_text_at_two_levels_is_one_value() -> None:
+    labels = (("a", "b", "c"), ("ab", "c"), ("*",))
+    made = hierarchy("x", [[0, 1, 2], [0, 0, 1], [0, 0, 0]])
+    repeated = type(made)(
+        attribute="x",
+        labels=labels,
+        codes=made.codes,
+        shares=made.shares,
+        leaves=made.leaves,
+        provenance=made.provenance,
+    )
+    vocabulary = Vocabulary(repeated)
+    leaf = np.array([2], dtype=np.int32)
+    assert vocabulary.at(leaf, 0).tolist() == vocabulary.at(leaf, 1).tolist()
+    assert vocabulary.at(np.array([0], dtype=np.int32), 0) != vocabulary.at(np.array([0], dtype=np.int32), 1)
+
+
+def test_what_violates_a_model_is_suppressed() -> None:
+    draft = LocalDraft(leaves_of([0, 1, 2], [3, 1, 1], LONELY))
+    draft.generalize(np.ones(3, dtype=np.bool_), [0])
+    settled = draft.settle([KAnonymity(2)])
+    assert texts(settled) == ["0", "-", "-"]
+    assert settled.suppressed == 2
+    assert texts(draft) == ["0", "1", "2"], "the draft itself is as it was"
+
+
+def test_tuples_without_records_are_left_out() -> None:
+    tuples = OccupiedTuples.of(leaves_of([2, 0, 2, 1], [1, 2, 3, 0]))
+    assert tuples.columns.tolist() == [[0, 2]]
+    assert tuples.counts.tolist() == [2, 4]
+    assert tuples.labels.tolist() == [1, 0, 1, -1]

@@ -7,8 +7,8 @@ import pytest
 
 from reference import recoding as reference
 from shoal.methods.recode import Generalize, Lattice
-from shoal.methods.recode._descent import Descent
 from shoal.methods.recode._judge import Judge, Limits
+from shoal.methods.recode._moves import Descent
 from shoal.models import DistinctLDiversity, KAnonymity, Model
 from shoal.quality import Discernibility, InformationLoss, Measure
 from shoal.tables import Frequencies, SensitiveAttribute
