@@ -21,7 +21,7 @@ from .guarantees import Verification as Verification
 from .learning import Generalizer as Generalizer
 from .masking import Masked as Masked
 from .masking import mask as mask
-from .methods.about import About as About
+from .methods.brief import About as About
 from .methods.classes import Anatomy as Anatomy
 from .methods.classes import Bridge as Bridge
 from .methods.classes import Bucketize as Bucketize

@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 
 from shoal.errors import InputError, Problems
 from shoal.guarantees import Requirement
-from shoal.methods.about import About
+from shoal.methods.brief import About
 from shoal.methods.promises import from_parameters
 from shoal.methods.recode import Aggregate, Generalize, aggregate_problems
 from shoal.plan import Plan

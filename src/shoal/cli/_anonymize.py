@@ -331,7 +331,7 @@ def _plan(
     schema: Schema, models: tuple[Requirement, ...], method: Method, measures: list[str], about: list[str]
 ) -> Plan:
     import shoal
-    from shoal.methods.about import About
+    from shoal.methods.brief import About
 
     problems, wanted = Problems(), []
     for text in measures:

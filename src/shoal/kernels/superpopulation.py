@@ -58,12 +58,11 @@ def population_shares(counts: SizeCounts, people: int) -> tuple[float | None, fl
         return 0.0, 0.0, 0.0
     if people == records:
         return (unique / records,) * 3
-    by_snb = slide_negative_binomial(counts, records / people)
-    return (
-        _share(pitman(counts, people), people),
-        zayatz(counts, people) / people,
-        _share(by_snb, people),
+    by_pitman, by_snb = (
+        None if found is None or found > people else found / people
+        for found in (pitman(counts, people), slide_negative_binomial(counts, records / people))
     )
+    return by_pitman, zayatz(counts, people) / people, by_snb
 
 
 def dankar(by_pitman: float | None, by_zayatz: float, by_snb: float | None, fraction: float) -> tuple[str, float]:
@@ -71,10 +70,6 @@ def dankar(by_pitman: float | None, by_zayatz: float, by_snb: float | None, frac
     if fraction <= _SMALL:
         return ("zayatz", by_zayatz) if by_pitman is None else ("pitman", by_pitman)
     return ("zayatz", by_zayatz) if by_snb is None or by_zayatz < by_snb else ("snb", by_snb)
-
-
-def _share(people: float | None, population: int) -> float | None:
-    return None if people is None or people > population else people / population
 
 
 def zayatz(counts: SizeCounts, population: int) -> float:
@@ -150,8 +145,16 @@ def pitman_classes(counts: SizeCounts, population: int) -> float | None:
 
 
 def pitman_maximum(counts: SizeCounts) -> Pair | None:
-    """Return theta and alpha at the maximum of the likelihood of Pitman's model, or None."""
-    return _maximum(_PitmanLikelihood(counts))
+    """Return theta and alpha at the maximum of the likelihood of Pitman's model, or None.
+
+    Climb by Newton's steps, or along the slope where these do not climb, from the first start that leads up.
+    """
+    likelihood = _PitmanLikelihood(counts)
+    for start in ((100.0, 0.5), (1.0, 0.5), (1000.0, 0.1), (1.0, 0.9)):
+        found = _climb(likelihood, *start)
+        if found is not None:
+            return found
+    return None
 
 
 class _PitmanLikelihood:
@@ -179,12 +182,8 @@ class _PitmanLikelihood:
         under = 1 / (theta + self.sampled)
         inner = 1 / (self.inner - alpha)
         weights = self.step_weights
-        gradient = np.array(
-            [
-                weights @ over - self.sampled_weights @ under,
-                weights @ (self.steps * over) - self.larger @ inner,
-            ]
-        )
+        first = weights @ over - self.sampled_weights @ under
+        gradient = np.array([first, weights @ (self.steps * over) - self.larger @ inner])
         mixed = -weights @ (self.steps * over**2)
         second = np.array(
             [
@@ -215,15 +214,6 @@ def _thinned(end: int) -> tuple[Floats, Floats]:
         nodes.append((first + last) / 2 + roots * (last - first) / 2)
         weights.append(inverse @ np.polynomial.chebyshev.chebvander(scaled, 19).sum(axis=0))
     return np.concatenate(nodes), np.concatenate(weights)
-
-
-def _maximum(likelihood: _PitmanLikelihood) -> Pair | None:
-    """Climb by Newton's steps, or along the slope where these do not climb, from the first start that leads up."""
-    for start in ((100.0, 0.5), (1.0, 0.5), (1000.0, 0.1), (1.0, 0.9)):
-        found = _climb(likelihood, *start)
-        if found is not None:
-            return found
-    return None
 
 
 def _climb(likelihood: _PitmanLikelihood, theta: float, alpha: float) -> Pair | None:

@@ -126,22 +126,18 @@ class Method(Checked, ABC):
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         """Return what keeps this method from being used with a schema and promises about classes."""
-        del schema, models
         return []
 
     def unfit(self, privacy: Requirement) -> list[str]:
         """Return what keeps this method from being used with a promise of differential privacy."""
-        del privacy
         return []
 
     def forecast(self, privacy: Requirement, schema: Schema, records: int) -> dict[str, float]:
         """Return figures of a release that the plan and the number of records decide before anything is spent."""
-        del privacy, schema, records
         return {}
 
     def resolved(self, schema: Schema) -> Self:
         """Return the method with everything spelt out that it leaves to the schema."""
-        del schema
         return self
 
     @property
@@ -178,7 +174,6 @@ class Method(Checked, ABC):
         self, schema: Schema, asked: Sequence[Requirement], entries: Sequence[PromiseEntry]
     ) -> list[Requirement]:
         """Return the promises asked for that no promise of a certificate answers."""
-        del schema
         return [model for model in asked if not any(self.answers(model, entry) for entry in entries)]
 
     def files(self, schema: Schema) -> dict[str, tuple[str, ...]]:
@@ -225,8 +220,6 @@ class Watch:
 
     def __init__(self, progress: Progress | None = None, cancelled: Callable[[], bool] | None = None) -> None:
         self.progress, self.cancelled = progress, cancelled
-        #: whether anybody wants to know
-        self.listens = progress is not None or cancelled is not None
 
     def step(self, done: int, total: int, message: str) -> None:
         """Tell how far the work is; stop if asked to."""

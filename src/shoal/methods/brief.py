@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar, cast
@@ -13,16 +13,85 @@ from shoal import methods, schema
 from shoal.errors import InputError, ParameterError, PlanError, Problems, quoted, reason
 from shoal.guarantees import Cost, DomainOrigin, Requirement
 from shoal.methods import promises
-from shoal.methods.about import NOTHING_SAID, About
 from shoal.methods.base import Method
 from shoal.models import Model
 from shoal.quality import Measure, as_measure
 from shoal.schema import Role, Schema
 
-__all__ = ["Brief"]
+__all__ = ["About", "Brief"]
 
 VERSION = 1
+_LONGEST = 2000
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """Title, purpose and circumstances of a release, in the publisher's words.
+
+    Plans hold them as ``[release]``, reports print them, and :func:`shoal.verify` finds out if a report says otherwise
+    than the plan. Whether they are true, no file can show. They are published with the release.
+
+    Parameters
+    ----------
+    title
+        What the release is called.
+    purpose
+        What it may be used for.
+    controller
+        Who decided to release it and answers for it, and how to reach them.
+    recipient
+        Who gets it.
+    context
+        How it is given: to everyone, under a contract, in a safe room; what the recipient must and must not do.
+    other_data
+        What else the recipients can know about the same people.
+    review
+        Who looks at the release again, when, and what happens if somebody is found in it.
+
+    Examples
+    --------
+    >>> About(title="Discharges 2024", recipient="Institute of Public Health").words()
+    {'title': 'Discharges 2024', 'recipient': 'Institute of Public Health'}
+    """
+
+    title: str = ""
+    purpose: str = ""
+    controller: str = ""
+    recipient: str = ""
+    context: str = ""
+    other_data: str = ""
+    review: str = ""
+
+    def __post_init__(self) -> None:
+        problems = Problems()
+        for each in fields(self):
+            said = getattr(self, each.name)
+            if not isinstance(said, str):
+                problems.add(f"`{each.name}` of `[release]` must be text")
+            elif len(said) > _LONGEST or not said.replace("\n", " ").isprintable():
+                problems.add(f"`{each.name}` of `[release]` must have at most {_LONGEST:,} characters, all printable")
+        problems.raise_as(ParameterError)
+
+    def __bool__(self) -> bool:
+        """Whether anything is said."""
+        return bool(self.words())
+
+    def words(self) -> dict[str, str]:
+        """Return what is said, by the names of a plan file."""
+        said = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: text for name, text in said.items() if text}
+
+    @classmethod
+    def read(cls, entry: object) -> About:
+        """Read the ``[release]`` table of a plan."""
+        if not isinstance(entry, Mapping):
+            raise PlanError("`release` of a plan must be a table: `[release]`")
+        known = [each.name for each in fields(cls)]
+        if unknown := [str(name) for name in entry if name not in known]:
+            listed = quoted(unknown)
+            raise PlanError(f"`[release]` has the unknown keys {listed}; the valid keys are {', '.join(known)}")
+        return cls(**entry)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +102,7 @@ class Brief:
     models: tuple[Requirement, ...]
     method: Method = cast("Method", None)  # noqa: RUF009 - chosen below where nobody says
     measures: tuple[str | Mapping[str, object], ...] = ("loss",)
-    about: About = NOTHING_SAID
+    about: About = About()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "method", self.method or methods.default(self.models))
@@ -48,10 +117,7 @@ class Brief:
         for described in self.measures:
             _collect(problems, partial(self._measure, described))
         _collect(problems, partial(self.method.resolved, self.schema))
-        for model in self.models:
-            for problem in model.problems(self.schema):
-                problems.add(problem)
-        for problem in self._mismatches():
+        for problem in (*(each for model in self.models for each in model.problems(self.schema)), *self._mismatches()):
             problems.add(problem)
         problems.raise_as(PlanError)
 
@@ -87,11 +153,10 @@ class Brief:
     def _mismatches(self) -> list[str]:
         """Return what does not go together."""
         kept = self.method.keeps.private
-        alone = self.method.keeps.alone
-        astray = [model for model in self.models if not isinstance(model, Model) and model.name not in alone]
         found = [
             f"`{model.title}` is kept by method `{methods.keeper(model.name).name}`, not by `{self.method.name}`"
-            for model in astray
+            for model in self.models
+            if not isinstance(model, Model) and model.name not in self.method.keeps.alone
         ]
         found += self.method.problems(self.schema, self.class_models)
         if kept is None:
@@ -124,20 +189,7 @@ class Brief:
             content = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise PlanError(f"the plan is not valid TOML: {error}") from None
-        return cls._read(content, folder or Path())
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read a plan file."""
-        path = Path(path)
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise PlanError(f"the plan file `{path.name}` cannot be read: {_reason(error)}") from None
-        return cls.loads(text, folder=path.parent)
-
-    @classmethod
-    def _read(cls, content: dict[str, object], folder: Path) -> Self:
+        folder = folder or Path()
         problems = Problems()
         if content.get("shoal") != VERSION:
             problems.add(f"a plan file starts with `shoal = {VERSION}`, the version of its format")
@@ -157,9 +209,20 @@ class Brief:
             schema=described,
             models=asked,
             method=method,
-            measures=tuple(measures),  # type: ignore[arg-type]
+            measures=tuple(measures),
             about=about,
         )
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a plan file."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            why = reason(error) if isinstance(error, OSError) else "it is not UTF-8 text"
+            raise PlanError(f"the plan file `{path.name}` cannot be read: {why}") from None
+        return cls.loads(text, folder=path.parent)
 
 
 def _promises(entries: object) -> tuple[Requirement, ...]:
@@ -198,9 +261,3 @@ def _collect(problems: Problems, make: Callable[[], T]) -> T | None:
 def _settings(parameters: Mapping[str, object]) -> list[str]:
     given = {name: value for name, value in parameters.items() if value is not None and value != {}}
     return [f"{name} = {schema.toml_value(value)}" for name, value in given.items()]
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, OSError):
-        return reason(error)
-    return "it is not UTF-8 text"

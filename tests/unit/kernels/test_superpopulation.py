@@ -11,10 +11,9 @@ from scipy import optimize, stats
 from shoal.kernels.superpopulation import (
     SizeCounts,
     _expected,
-    _maximum,
-    _PitmanLikelihood,
     _thinned,
     pitman,
+    pitman_maximum,
     slide_negative_binomial,
     zayatz,
 )
@@ -53,7 +52,7 @@ def _likelihood(sizes: np.ndarray, theta: float, alpha: float) -> float:
 @pytest.mark.parametrize("alpha", [0.2, 0.5, 0.8])
 def test_pitmans_maximum_is_where_a_general_solver_finds_it(alpha: float) -> None:
     sizes = _drawn(theta=10.0, alpha=alpha, records=400, seed=3)
-    found = _maximum(_PitmanLikelihood(SizeCounts.of(sizes)))
+    found = pitman_maximum(SizeCounts.of(sizes))
     assert found is not None
     solved = optimize.minimize(
         lambda x: -_likelihood(sizes, x[0], x[1]), [5.0, 0.5], bounds=[(1e-3, 1e4), (1e-3, 0.999)], method="L-BFGS-B"

@@ -145,7 +145,7 @@ def _labels_of_classes(
     counts = np.zeros(len(distinct), dtype=np.int64)
     np.add.at(counts, inverse, frequencies.counts[present])
     starts = np.searchsorted(distinct, np.arange(recoding.number + 1) * size)
-    of = _MAKERS[function](attribute, ordered)
+    of = _maker(attribute, function, ordered)
     return [
         of(distinct[low:high] % size, counts[low:high]) if high > low else None
         for low, high in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
@@ -170,6 +170,28 @@ def _ranked(attribute: Attribute, values: list[str]) -> tuple[Integers, list[str
 
 
 Maker = Callable[[Integers, Counts], str]
+
+
+def _maker(attribute: Attribute, function: str, ordered: list[str]) -> Maker:
+    """Return what makes the aggregate of a class from its values, as places in their order, and their counts."""
+    if function == "mean":
+        return _mean(attribute, ordered)
+    if function == "geometric-mean":
+        return _geometric_mean(attribute, ordered)
+    if function == "median":
+        return lambda ranks, counts: ordered[
+            int(ranks[np.searchsorted(np.cumsum(counts), (int(counts.sum()) + 1) // 2, side="left")])
+        ]
+    if function == "mode":
+        return lambda ranks, counts: ordered[int(ranks[int(np.argmax(counts))])]
+
+    def spread(ranks: Integers, counts: Counts) -> str:
+        values: list[str] = [ordered[rank] for rank in ranks.tolist()]
+        if len(values) == 1:
+            return values[0]
+        return f"[{values[0]}, {values[-1]}]" if function == "interval" else f"{{{', '.join(values)}}}"
+
+    return spread
 
 
 def _mean(attribute: Attribute, ordered: list[str]) -> Maker:
@@ -226,42 +248,6 @@ def _written(total: int, count: int, decimals: int) -> str:
         number = Decimal(scaled).scaleb(-(decimals + _MORE_DECIMALS))
         whole = number == number.to_integral_value()
         return f"{number.to_integral_value() + 0:f}" if whole else f"{number.normalize():f}"
-
-
-def _median(attribute: Attribute, ordered: list[str]) -> Maker:
-    del attribute
-    return lambda ranks, counts: ordered[
-        int(ranks[np.searchsorted(np.cumsum(counts), (int(counts.sum()) + 1) // 2, side="left")])
-    ]
-
-
-def _mode(attribute: Attribute, ordered: list[str]) -> Maker:
-    del attribute
-    return lambda ranks, counts: ordered[int(ranks[int(np.argmax(counts))])]
-
-
-def _interval(attribute: Attribute, ordered: list[str]) -> Maker:
-    del attribute
-    return lambda ranks, counts: (
-        f"[{ordered[int(ranks[0])]}, {ordered[int(ranks[-1])]}]" if len(ranks) > 1 else ordered[int(ranks[0])]
-    )
-
-
-def _set(attribute: Attribute, ordered: list[str]) -> Maker:
-    del attribute
-    return lambda ranks, counts: (
-        f"{{{', '.join(ordered[rank] for rank in ranks.tolist())}}}" if len(ranks) > 1 else ordered[int(ranks[0])]
-    )
-
-
-_MAKERS: dict[str, Callable[[Attribute, list[str]], Maker]] = {
-    "mean": _mean,
-    "geometric-mean": _geometric_mean,
-    "median": _median,
-    "mode": _mode,
-    "interval": _interval,
-    "set": _set,
-}
 
 
 def _greatest(values: np.ndarray, codes: np.ndarray) -> np.ndarray:

@@ -107,7 +107,6 @@ class Recode(Method):
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         """Return what keeps this method from being used with a schema and promises."""
-        del schema
         found = []
         for model in models:
             if model.capabilities.population_share and not self.disjoint:
