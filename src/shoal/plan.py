@@ -46,7 +46,6 @@ class Payer(Protocol):
 
     def bill(self, plan: Brief, table: Table) -> Payment:
         """Return what a release by a plan costs, and refuse it now if that is not allowed."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,20 +60,16 @@ class Payment(Protocol):
     @property
     def entry(self) -> AccountEntry:
         """What the certificate says of it, once it is paid."""
-        ...
 
     @property
     def left(self) -> str:
         """What the account has left."""
-        ...
 
     def pay(self) -> None:
         """Spend durably, or raise."""
-        ...
 
     def written(self, folder: Path) -> None:
         """Note in the account that the release is there."""
-        ...
 
 
 @contextmanager
@@ -233,7 +229,9 @@ class Release(Made):
         for number, attribute in enumerate(self.plan.schema, start=1):
             rule = attribute.hierarchy
             if rule is not None and rule.file is not None:
-                name = f"{HIERARCHIES}/{_file_stem(attribute.name, number)}.csv"
+                # the number keeps columns apart whose names a file system cannot
+                stem = f"{number}-{file_stem(attribute.name)}".rstrip("-")
+                name = f"{HIERARCHIES}/{stem}.csv"
                 (staging / HIERARCHIES).mkdir(exist_ok=True)
                 shutil.copyfile(self.plan.schema.folder / rule.file, staging / name)
                 attributes.append(replace(attribute, hierarchy=rule.moved(name)))
@@ -245,12 +243,8 @@ class Release(Made):
 
     def _write_hierarchies(self, staging: Path, opened: Mapping[str, Table]) -> dict[str, str]:
         """Write down the hierarchies that checkers need."""
-        needed = {
-            name
-            for each in self.plan.class_models
-            if each.capabilities.hierarchy
-            for name in each.capabilities.sensitive
-        }
+        able = [each.capabilities for each in self.plan.class_models]
+        needed = {name for each in able if each.hierarchy for name in each.sensitive}
         placed = {}
         for number, hierarchy in enumerate(self.sensitive_hierarchies, start=1):
             if hierarchy.attribute not in needed:
@@ -339,11 +333,6 @@ def _spelt(rows: pa.Table) -> pa.Table:
     """Return ordered categories as the texts that they are."""
     plain = [column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column for column in rows.columns]
     return pa.table(plain, names=rows.column_names)
-
-
-def _file_stem(column: str, number: int) -> str:
-    """Return a file's name for a column; the number keeps columns apart whose names a file system cannot."""
-    return f"{number}-{file_stem(column)}".rstrip("-")
 
 
 def _values(released: Iterable[Table], name: str) -> set[str | None]:

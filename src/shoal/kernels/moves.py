@@ -24,25 +24,11 @@ class Outlook(NamedTuple):
 class Moves:
     """A table whose nodes are valued together with all nodes that differ from them in one attribute.
 
-    Parameters
-    ----------
-    columns
-        Leaf codes, shape ``(attributes, rows)``.
-    counts
-        Records per row, at least 1.
-    codes
-        ``codes[attribute][level][leaf]`` is the code of the leaf's ancestor.
-    costs
-        ``costs[attribute][level][code]`` is what the value costs a record; the cost of a class is their sum.
-    smallest
-        Smaller classes are suppressed.
-    allowed
-        Records that may be suppressed.
-    loss
-        What a suppressed record costs.
+    ``columns`` are leaf codes, shape ``(attributes, rows)``, and ``counts`` the records per row, at least 1.
+    ``codes[attribute][level][leaf]`` is the code of the leaf's ancestor, ``costs[attribute][level][code]`` what that
+    value costs a record; the cost of a class is their sum. Classes smaller than ``smallest`` are suppressed, at most
+    ``allowed`` records, each of which costs ``loss``.
 
-    Notes
-    -----
     Raising a level counts the classes again, lowering it splits those that are large enough: O(rows) per attribute and
     level at most, usually far less. The compiled kernel tells classes apart by random numbers of 64 bits.
     """

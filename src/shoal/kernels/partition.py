@@ -14,7 +14,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,15 +38,15 @@ class AttributeCover:
     #: Whether regions release intervals.
     ordered: bool = False
 
-    def level(self, low: int, high: int) -> int:
+    def level(self, low: Codes | int, high: Codes | int) -> Any:
         """Return the lowest level at which two leaves, and so all between them, have one value."""
-        return int(np.argmax(self.codes[:, low] == self.codes[:, high]))
+        return np.argmax(self.codes[:, low] == self.codes[:, high], axis=0)
 
-    def cost(self, low: int, high: int) -> float:
+    def cost(self, low: Codes | int, high: Codes | int) -> Any:
         """Return the cost of the value that covers the leaves from ``low`` to ``high``."""
         if self.ordered:
-            return float(self.costs[0, high] - self.costs[0, low])
-        return float(self.costs[self.level(low, high), low])
+            return self.costs[0, high] - self.costs[0, low]
+        return self.costs[self.level(low, high), low]
 
 
 class Splitting(NamedTuple):
@@ -272,4 +272,4 @@ class _Division:
     def _cost_with(self, region: _Region, row: int) -> float:
         codes = self.columns[:, row].tolist()
         ends = zip(self.covers, region.low, region.high, codes, strict=True)
-        return sum(cover.cost(min(low, code), max(high, code)) for cover, low, high, code in ends)
+        return float(sum(cover.cost(min(low, code), max(high, code)) for cover, low, high, code in ends))

@@ -21,16 +21,9 @@ class UniqueSets(NamedTuple):
 def unique_sets(codes: Codes, largest: int | None = None) -> UniqueSets:
     """Find, for every record, all minimal sets of columns on which no other record resembles it.
 
-    Parameters
-    ----------
-    codes
-        One row per record, one column per key, at most 64; a negative code is a missing value, which is no part of any
-        set and resembles no value.
-    largest
-        The most columns of a set; all by default.
+    ``codes`` have one row per record and one column per key, at most 64; a negative code is a missing value, which is
+    no part of any set and resembles no value. ``largest`` is the most columns of a set; all by default.
 
-    Notes
-    -----
     A record that is unique on a set is unique on all sets that hold it, and counts for nobody there. So the walk over
     the sets, each after all its subsets, splits groups of records that somebody resembles, column by column, and
     leaves out those that became unique. Cost: O(records that are left) per set; columns with many values come first, so

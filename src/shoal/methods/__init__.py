@@ -73,20 +73,16 @@ def default(promises: Iterable[Requirement], parameters: Mapping[str, object] | 
     >>> default([KAnonymity(5)]).name
     'specialize'
     """
-    method = _default(tuple(promises))
+    asked = tuple(promises)
+    able = [promise.capabilities for promise in asked if isinstance(promise, Model)]
+    if bound := [each for each in _METHODS.values() if {promise.name for promise in asked} & each.keeps.alone]:
+        method = bound[0]
+    elif any(each.population_share for each in able):
+        method = Generalize
+    else:
+        method = Iterate if any(each.codes for each in able) else Specialize
     limit = {"time_limit": SECONDS} if timed(method) else {}
     return from_parameters(method.name, {**limit, **(parameters or {})})
-
-
-def _default(asked: tuple[Requirement, ...]) -> type[Method]:
-    named = {promise.name for promise in asked}
-    bound = next((method for method in _METHODS.values() if named & method.keeps.alone), None)
-    if bound is not None:
-        return bound
-    able = [promise.capabilities for promise in asked if isinstance(promise, Model)]
-    if any(each.population_share for each in able):
-        return Generalize
-    return Iterate if any(each.codes for each in able) else Specialize
 
 
 def timed(method: type[Method]) -> bool:

@@ -78,12 +78,10 @@ class BranchAndBound:
         self._nodes = _volume(*self._whole)
         self._limits, self._watch = limits, watch
         self._judge = Judge(lattice, objective, models, limits)
-        self._smallest = self._judge.smallest
         self._screen = self._screened()
         values = 0 if self._screen is None else lattice.frequencies.sensitive[self._screen[0]].size
         self._counts_values = counts_values(values, lattice.leaves, len(lattice.heights), self._judge.records)
         self._largest_sweep = _NODES
-        self._records = self._judge.records
         self._bases: dict[Levels, float] = {}
         self._boxes: list[tuple[float, int, Levels, Levels, float]] = []
         self._entering: list[tuple[float, Levels, Levels]] = []
@@ -93,8 +91,8 @@ class BranchAndBound:
         self._until = limits
         self._descent: Descent | None = None
         self._outlooks: Outlooks | None = None
-        if isinstance(objective, CellObjective) and objective.superadditive and lattice.heights and self._records:
-            self._outlooks = Outlooks(lattice, objective, self._smallest, limits.suppressed)
+        if isinstance(objective, CellObjective) and objective.superadditive and lattice.heights and self._judge.records:
+            self._outlooks = Outlooks(lattice, objective, self._judge.smallest, limits.suppressed)
 
     def _screened(self) -> tuple[int, list[list[Proportions]]] | None:
         """Return what the first model whose verdict depends on the whole release asks at least, in each order.
@@ -123,7 +121,8 @@ class BranchAndBound:
         self._enter(-math.inf, *self._whole)
         if self._outlooks is not None and self._boxes:
             self._outlooks.rise(self._boxes[0][2])
-        if self._limits.finite and self._open and self._nodes == self._lattice.nodes:
+        limited = math.isfinite(self._limits.deadline) or math.isfinite(self._limits.steps)
+        if limited and self._open and self._nodes == self._lattice.nodes:
             self._search_locally()
         while self._open and not self._out_of_time():
             bound, _, low, high, excess = heapq.heappop(self._boxes)
@@ -196,7 +195,7 @@ class BranchAndBound:
             box.start,
             [objective.floors[j][low[j] : high[j] + 1] for j in box.order],
             Screening(
-                smallest=self._smallest,
+                smallest=self._judge.smallest,
                 allowed=self._limits.suppressed,
                 loss=objective.loss,
                 scale=objective.scale,
@@ -212,7 +211,7 @@ class BranchAndBound:
         for bound, number in sorted(zip(bounds.tolist(), found.tolist(), strict=True)):
             if not self._judge.beaten(bound):
                 node = self._lattice.node(box.levels(number))
-                self._judge.check(node, node.sizes, node.large(self._smallest))
+                self._judge.check(node, node.sizes, node.large(self._judge.smallest))
         self._checked += volume - 1  # the highest node was checked before
         if everything:
             self._boxes.clear()
@@ -275,8 +274,8 @@ class BranchAndBound:
         """Decide on ``high``; return what its suppression adds to the bounds of nodes below, None to rule them out."""
         node = self._lattice.node(high, low=low)
         sizes = node.sizes
-        large = node.large(self._smallest)
-        lost = self._records - int(sizes[large].sum())
+        large = node.large(self._judge.smallest)
+        lost = self._judge.records - int(sizes[large].sum())
         excess = self._judge.excess(node, sizes, ~large) if lost else 0.0
         floor = self._base_of(node) if self._objective.reads_classes else self._judge.floor(high)
         if lost > self._limits.suppressed:

@@ -36,11 +36,6 @@ class Limits:
     #: how often local search starts again without finding anything better
     patience: int = 200
 
-    @property
-    def finite(self) -> bool:
-        """Whether the search may have to stop before it is done."""
-        return math.isfinite(self.deadline) or math.isfinite(self.steps)
-
 
 class Judge:
     """What is known of the nodes of a lattice that were looked at."""
@@ -154,8 +149,9 @@ class Judge:
         solution, _ = self._best(node, sizes, large, classes, to_beat)
         if not math.isnan(solution.value):
             self.least_suppressed = min(self.least_suppressed, solution.suppressed)
-        if math.isfinite(solution.value):
-            self._offer(solution)
+        known = any(listed.levels == solution.levels for listed in self.solutions)  # looked at again
+        if math.isfinite(solution.value) and not known:
+            self.solutions = sorted([*self.solutions, solution], key=lambda listed: listed.order)[:_LISTED]
         self.note(node.levels, solution.value, solution.suppressed)
         return solution.value
 
@@ -203,13 +199,6 @@ class Judge:
         occupied = sizes > 0
         classes = node.classes(occupied, sensitive=objective.sensitive)
         return objective.value(node.levels, classes, kept[occupied])
-
-    def _offer(self, solution: Solution) -> None:
-        if any(listed.levels == solution.levels for listed in self.solutions):  # looked at again
-            return
-        self.solutions.append(solution)
-        self.solutions.sort(key=lambda listed: listed.order)
-        del self.solutions[_LISTED:]
 
 
 def _with_ties(value: float) -> float:

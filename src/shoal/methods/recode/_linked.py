@@ -112,7 +112,11 @@ def best_local(
             found = recode(crowd)
         except RequirementError:
             break
-        released = _sharing(frequencies, holders, found.recoding, k)
+        whole = found.recoding
+        labels = np.where(whole.classes < 0, whole.number, whole.classes)
+        complete = np.ones(holders.number, dtype=np.bool_)
+        complete[holders.persons[whole.classes[holders.tuples] < 0]] = False
+        released = Linked.of(frequencies, whole, complete & (holders.sharing(labels) >= k), k)
         if released.suppressed <= allowed and released.kept.any():
             value = measure.value(released.recoding, released.frequencies)
             said = (
@@ -125,14 +129,6 @@ def best_local(
                 best = released, result
         crowd *= 2
     return best
-
-
-def _sharing(frequencies: Frequencies, holders: Holders, whole: Recoding, k: int) -> Linked:
-    """Leave out whoever has a record that is left out, or does not share all records with k - 1 others."""
-    labels = np.where(whole.classes < 0, whole.number, whole.classes)
-    complete = np.ones(holders.number, dtype=np.bool_)
-    complete[holders.persons[whole.classes[holders.tuples] < 0]] = False
-    return Linked.of(frequencies, whole, complete & (holders.sharing(labels) >= k), k)
 
 
 def best_linked(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from abc import abstractmethod
@@ -70,13 +71,11 @@ class LocalMethod(Recode):
             return Recode.recoded(self, encoded, models, table, work)
         k, watch = smallest_class(models), work.watch
         limits = Limits(math.floor(fraction(self.suppression_limit) * frequencies.records))
-        best = best_local(
-            lambda crowd: self.search(frequencies, [KAnonymity(crowd)], watch),
-            frequencies,
-            self.measure,
-            k,
-            limits.suppressed,
-        )
+
+        def recode(crowd: int) -> SearchResult:
+            return self.search(frequencies, [KAnonymity(crowd)], watch)
+
+        best = best_local(recode, frequencies, self.measure, k, limits.suppressed)
         if best is None or math.prod(height + 1 for height in frequencies.heights) <= _STEPS:
             objective = InformationLoss(weights=self.measure.weights).objective(frequencies)
             try:
@@ -93,11 +92,9 @@ class LocalMethod(Recode):
         return released.frequencies, result, released.applied(table, encoded, work.key)
 
     def search(self, frequencies: Frequencies, models: Sequence[Model], watch: Watch) -> SearchResult:
-        measure = self.measure
-        share = fraction(self.suppression_limit)
-        allowed = math.floor(share * frequencies.records)
+        allowed = math.floor(fraction(self.suppression_limit) * frequencies.records)
         deadline = math.inf if self.time_limit is None else time.monotonic() + self.time_limit
-        task = LocalTask(frequencies, tuple(models), measure, allowed, watch, deadline)
+        task = LocalTask(frequencies, tuple(models), self.measure, allowed, watch, deadline)
         watch.step(0, 2, f"{self.name} recoding")
         best = min(filter(task.fits, map(task.result, self.drafts(task))), key=lambda found: found.value, default=None)
         watch.step(1, 2, "comparison with full-domain recoding")
@@ -115,8 +112,7 @@ class LocalMethod(Recode):
             note = f"No full-domain recoding{above} that was looked at loses less; that none does is not proved."
         chosen = whole or best
         if chosen is None:
-            lattice = Lattice(frequencies)
-            raise no_solution(lattice, models, allowed, task.least_suppressed, proved=proved)
+            raise no_solution(Lattice(frequencies), models, allowed, task.least_suppressed, proved=proved)
         return replace(chosen, notes=(note,))
 
     @abstractmethod
@@ -134,7 +130,7 @@ class LocalTask:
         measure: Measure,
         allowed: int,
         watch: Watch,
-        deadline: float = math.inf,
+        deadline: float,
     ) -> None:
         self.frequencies, self.models, self.measure = frequencies, models, measure
         self.allowed, self.watch, self.deadline = allowed, watch, deadline
@@ -258,13 +254,6 @@ class LocalDraft:
         self.values = np.zeros(frequencies.codes.shape, dtype=np.int32, order="F")
         self.released = np.zeros(len(frequencies.counts), dtype=np.bool_)
 
-    def copy(self) -> LocalDraft:
-        """Return a draft that can be changed while this one is kept; both know the same values."""
-        twin = LocalDraft.__new__(LocalDraft)
-        twin.frequencies, twin.vocabularies = self.frequencies, self.vocabularies
-        twin.values, twin.released = self.values.copy(order="F"), self.released.copy()
-        return twin
-
     def generalize(self, rows: Mask | Counts, levels: Sequence[int]) -> None:
         """Release rows at the levels of a node."""
         for j, (vocabulary, level) in enumerate(zip(self.vocabularies, levels, strict=True)):
@@ -305,8 +294,8 @@ class LocalDraft:
         labels, classes = self.classes()
         kept = classes.crowds >= smallest_class(models)
         kept[kept] = keep(models, classes.only(kept))
-        result = self.copy()
-        result.released &= np.append(kept, False)[labels]
+        result = copy.copy(self)  # no values change from here on
+        result.released = self.released & np.append(kept, False)[labels]
         return result
 
     def recoding(self) -> Recoding:

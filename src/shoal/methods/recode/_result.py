@@ -106,7 +106,8 @@ class SearchResult:
         """Say why this recoding was chosen, in a few lines."""
         lines = [f"{self.measure.title} {self.value:.6g}; {self.suppressed:,} of {self.records:,} records suppressed."]
         if self.recoding.levels is not None:
-            lines.append(f"Levels: {_levels(self.recoding.attributes, self.recoding.levels)}.")
+            levels = zip(self.recoding.attributes, self.recoding.levels, strict=True)
+            lines.append(f"Levels: {', '.join(f'{attribute} {level}' for attribute, level in levels)}.")
         if self.nodes:
             lines.append(
                 f"Of {self.nodes:,} nodes {self.checked:,} were checked and {self.pruned:,} ruled out by bounds."
@@ -142,10 +143,6 @@ def at_or_above(attributes: Sequence[str], floors: Sequence[int]) -> str:
     """
     each = [f"`{name}` at level {floor} or above" for name, floor in zip(attributes, floors, strict=False) if floor]
     return f" with {', '.join(each)}" if each else ""
-
-
-def _levels(attributes: Sequence[str], levels: Sequence[int]) -> str:
-    return ", ".join(f"{attribute} {level}" for attribute, level in zip(attributes, levels, strict=True))
 
 
 def _difference(attributes: Sequence[str], best: Sequence[int], other: Sequence[int]) -> str:

@@ -247,25 +247,19 @@ class TopDown:
         parts = group(np.stack([regions.astype(np.int32), children[concerned]]), (len(trying), _most(children)))
         owner = regions[parts.first]
         weights = tally(parts.labels, self._tuples.counts[rows], len(owner))
-        good = self._verdict(rows, parts.labels, len(owner), weights)
-        behind = ~good
-        failed = np.zeros(len(trying), dtype=np.bool_)
+        behind = ~self._verdict(rows, parts.labels, len(owner), weights)
+        failed = np.bincount(owner[behind], minlength=len(trying)) > 0
         if self._relaxed:
-            behind, failed = self._stay_behind(rows, parts.labels, owner, weights, good, len(trying))
-        else:
-            failed[owner[behind]] = True
-        number = np.bincount(owner, minlength=len(trying)) - np.bincount(owner[behind], minlength=len(trying))
-        left = np.bincount(owner[behind], minlength=len(trying)) > 0
-        split = trying & ~failed & (number + left > 1)
-        self._accept(rows, np.where(behind, -1, 0)[parts.labels], parts.labels, regions, split)
+            behind, failed = self._stay_behind(rows, parts.labels, owner, weights, behind, len(trying))
+        leaving, staying = (np.bincount(owner[part], minlength=len(trying)) for part in (~behind, behind))
+        split = trying & ~failed & (leaving + (staying > 0) > 1)
+        self._accept(rows, parts.labels, split[regions] & ~behind[parts.labels])
         return split
 
     def _stay_behind(
-        self, rows: Counts, labels: Codes, owner: Counts, weights: Counts, good: Mask, number: int
+        self, rows: Counts, labels: Codes, owner: Counts, weights: Counts, behind: Mask, number: int
     ) -> tuple[Mask, Mask]:
         """Gather the parts that violate a model, with as many others as they need; return them and what failed."""
-        behind = ~good
-        failed = np.zeros(number, dtype=np.bool_)
         for joined in range(_JOINING + 1):
             merged = np.where(behind, len(owner) + owner, np.arange(len(owner)))
             present, places = np.unique(merged, return_inverse=True)
@@ -279,9 +273,8 @@ class TopDown:
             behind = behind | _lightest(owner, weights, ~behind & failed[owner])
         return behind, failed
 
-    def _accept(self, rows: Counts, stays: Codes, labels: Codes, regions: Counts, split: Mask) -> None:
+    def _accept(self, rows: Counts, labels: Codes, moving: Mask) -> None:
         """Give new numbers to the parts that leave the regions that were split; what stays behind keeps its own."""
-        moving = split[regions] & (stays == 0)
         if not moving.any():
             return
         _, places = np.unique(labels[moving], return_inverse=True)
@@ -327,7 +320,7 @@ class _RegionSplits:
         self.weights = np.add.reduceat(self._counts, self._starts)
         self._low = np.minimum.reduceat(self._columns, self._starts, axis=1)
         self._high = np.maximum.reduceat(self._columns, self._starts, axis=1)
-        costs = [_cost(cover, low, high) for cover, low, high in zip(covers, self._low, self._high, strict=True)]
+        costs = [cover.cost(low, high) for cover, low, high in zip(covers, self._low, self._high, strict=True)]
         #: what each attribute costs a record of each region; 0 where all its tuples agree
         self.widths = np.array(costs).T.reshape(len(self._starts), len(covers))
         self.children = np.array(
@@ -348,7 +341,7 @@ class _RegionSplits:
         cost = np.zeros(len(starts))
         for cover, column in zip(self._covers, self._columns, strict=True):
             codes = column[order]
-            cost += _cost(cover, np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts))
+            cost += cover.cost(np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts))
         saved = self.weights * self.widths.sum(axis=1) - np.bincount(owner, weights=weights * cost)
         information = -np.bincount(owner, weights=weights * np.log(weights / self.weights[owner]))
         return np.where(saved > LEAST_GAIN, saved / np.sqrt(np.maximum(information, LEAST_GAIN)), 0.0)
@@ -356,7 +349,7 @@ class _RegionSplits:
     def _below(self, j: int) -> Codes:
         """Return the value of every tuple one level below the value of its region."""
         cover = self._covers[j]
-        level = np.maximum(_level(cover, self._low[j], self._high[j]) - 1, 0)
+        level = np.maximum(cover.level(self._low[j], self._high[j]) - 1, 0)
         return np.asarray(cover.codes[level[self._regions], self._columns[j]])
 
     def _halves(self, j: int, relaxed: bool) -> Codes:
@@ -383,16 +376,6 @@ class _RegionSplits:
 
 def _least(codes: Codes, chosen: Mask, starts: Counts) -> Codes:
     return np.asarray(np.minimum.reduceat(np.where(chosen, codes, np.iinfo(np.int32).max), starts))
-
-
-def _level(cover: AttributeCover, low: Codes, high: Codes) -> Counts:
-    return np.asarray(np.argmax(cover.codes[:, low] == cover.codes[:, high], axis=0))
-
-
-def _cost(cover: AttributeCover, low: Codes, high: Codes) -> Floats:
-    if cover.ordered:
-        return np.asarray(cover.costs[0, high] - cover.costs[0, low])
-    return np.asarray(cover.costs[_level(cover, low, high), low])
 
 
 def _lightest(owner: Counts, weights: Counts, candidates: Mask) -> Mask:
