@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, get_args
 
 from shoal import tables
 from shoal.errors import ParameterError, Problems, quoted
-from shoal.exact import Arguments, fraction
+from shoal.exact import FLAG, Arguments, fraction
 from shoal.guarantees import Event
 from shoal.methods.base import Watch, Work
 from shoal.methods.recode._aggregate import Aggregate, Aggregated, aggregate_problems, aggregated
@@ -98,13 +98,17 @@ class Generalize(Recode):
 
     name: ClassVar[str] = "generalize"
     steps: int | None = None
-    cells: bool = False
+    cells: bool = field(default=False, metadata=FLAG)
     levels: Mapping[str, int] = field(default_factory=dict)
     links: Literal["cut", "kept"] | None = None
     aggregates: Mapping[str, Aggregate] = field(default_factory=dict)
 
     def fit(self, arguments: Arguments) -> None:
         problems = arguments.problems
+        given: dict[str, object] = {"levels": self.levels, "aggregates": self.aggregates}
+        if wrong := [name for name, table in given.items() if not isinstance(table, Mapping)]:
+            problems.add(f"`{wrong[0]}` of `{self.title}` must be a table with an entry for each column")
+            return
         if self.steps is not None and (not isinstance(self.steps, int) or self.steps < 1):
             problems.add(f"`steps` of `{self.title}` must be an integer in [1, inf); got {self.steps}")
         for column, level in self.levels.items():

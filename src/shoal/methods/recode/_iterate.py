@@ -20,6 +20,7 @@ from shoal.methods.recode._any_time import BranchAndBound
 from shoal.methods.recode._judge import Limits
 from shoal.methods.recode._lattice import Box, Lattice, Levels, Tables, by_size, smallest_class
 from shoal.methods.recode._local import LocalDraft, LocalMethod, LocalTask, cell_objective
+from shoal.methods.recode._method import as_float
 from shoal.models import Model
 from shoal.quality import CellObjective, Measure
 from shoal.tables import Frequencies, Recoding
@@ -72,11 +73,11 @@ class Iterate(LocalMethod):
     def fit(self, arguments: Arguments) -> None:
         LocalMethod.fit(self, arguments)
         add = arguments.problems.add
-        if not 0 < self.first_price <= 1:
+        if not 0 < as_float(self.first_price) <= 1:
             add(f"`first_price` of `{self.title}` must be in (0, 1]; got {self.first_price}")
-        if not (math.isfinite(self.growth) and self.growth > 1):
+        if not 1 < as_float(self.growth) < math.inf:
             add(f"`growth` of `{self.title}` must be in (1, inf); got {self.growth}")
-        if not 0 <= self.saving < 1:
+        if not 0 <= as_float(self.saving) < 1:
             add(f"`saving` of `{self.title}` must be in [0, 1); got {self.saving}")
 
     def drafts(self, task: LocalTask) -> Iterator[LocalDraft]:

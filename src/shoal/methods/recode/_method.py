@@ -6,7 +6,8 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from numbers import Real
+from typing import TYPE_CHECKING, ClassVar, Self, cast
 
 import numpy as np
 import pyarrow as pa
@@ -70,9 +71,13 @@ class Recode(Method):
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)
         arguments.rational("suppression_limit", self.suppression_limit, "[0, 1]")
-        limit = self.time_limit
-        if limit is not None and not (math.isfinite(limit) and limit > 0):
+        limit, quality = self.time_limit, cast("object", self.quality)
+        if limit is not None and not 0 < as_float(limit) < math.inf:
             arguments.problems.add(f"`time_limit` of `{self.title}` must be a positive number of seconds; got {limit}")
+        if not isinstance(quality, str | Mapping | Measure):
+            said = f"`quality` of `{self.title}` must be a measure, its name, or a table with its name and parameters"
+            arguments.problems.add(said)
+        arguments.read(self)
         self.fit(arguments)
         arguments.finish()
         self.measure  # noqa: B018 - raises where the parameters make none
@@ -187,6 +192,14 @@ class Recode(Method):
         """Return the tuples, what becomes of each, and the released table."""
         found = self.search(encoded.frequencies, models, work.watch)
         return encoded.frequencies, found, tables.apply(table, encoded, found.recoding, key=work.key)
+
+
+def as_float(value: object) -> float:
+    """Return a number as a float; NaN, which is in no interval, for anything that is no number or does not fit."""
+    try:
+        return float(value) if isinstance(value, Real) else math.nan
+    except OverflowError:
+        return math.nan
 
 
 def _check_result(plan: Brief, frequencies: Frequencies, found: SearchResult) -> Classes:

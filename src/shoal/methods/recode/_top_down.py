@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 import numpy as np
 
-from shoal.exact import Arguments
+from shoal.exact import FLAG, Arguments
 from shoal.kernels import Codes, Counts, Floats, Mask
 from shoal.kernels.partition import LEAST_GAIN, AttributeCover, Splitting, partition
 from shoal.kernels.recoding import group
@@ -62,8 +62,8 @@ class Mondrian(LocalMethod):
 
     name: ClassVar[str] = "mondrian"
     top_down: ClassVar[bool] = True
-    relaxed: bool = False
-    intervals: bool = False
+    relaxed: bool = field(default=False, metadata=FLAG)
+    intervals: bool = field(default=False, metadata=FLAG)
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ class Specialize(LocalMethod):
     name: ClassVar[str] = "specialize"
     top_down: ClassVar[bool] = True
     foresight: int = 100
-    intervals: bool = False
+    intervals: bool = field(default=False, metadata=FLAG)
 
     @property
     def caveats(self) -> tuple[str, ...]:

@@ -163,6 +163,30 @@ def test_wrong_parameters_are_refused(method: type[Recode], parameters: dict[str
         method(**parameters)
 
 
+@pytest.mark.parametrize("value", ["soon", [1], {"a": "b"}, 10**400], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [
+        (Subtree, "time_limit"),
+        (Generalize, "cells"),
+        (Iterate, "first_price"),
+        (Iterate, "growth"),
+        (Iterate, "saving"),
+        (Mondrian, "relaxed"),
+        (Specialize, "intervals"),
+    ],
+)
+def test_a_value_of_another_type_is_refused_as_any_wrong_one_is(method: type[Recode], name: str, value: object) -> None:
+    with pytest.raises(ParameterError, match=f"`{name}` of `{method.__name__}` must be"):
+        method(**{name: value})
+
+
+@pytest.mark.parametrize("name", ["quality", "levels", "aggregates"])
+def test_what_is_no_table_is_refused_where_one_is_asked_for(name: str) -> None:
+    with pytest.raises(ParameterError, match=f"`{name}` of `Generalize` must be"):
+        Generalize(**{name: 5})
+
+
 @pytest.mark.parametrize("method", [Specialize(time_limit=20), Mondrian(time_limit=20)], ids=repr)
 def test_no_nodes_are_compared_when_time_is_over(method: Recode, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = iter([0.0, 0.0])  # the start, and how much is left for the draft
