@@ -18,7 +18,6 @@ from shoal.estimation._margins import Margins, read_margins
 from shoal.estimation._raking import POOL, RakedPool, raked
 from shoal.estimation._weights import certified_steps
 from shoal.guarantees import Event
-from shoal.kernels import Floats
 from shoal.methods.brief import Brief
 from shoal.methods.truthful import HIDDEN, HiddenCounts, read_hidden
 from shoal.tables import Table
@@ -78,7 +77,9 @@ class Estimates:
         conditions, more
             By column: a value of any level of its hierarchy, or a list of values, of which a record has one.
         """
-        return self._summed(self._selected({**(conditions or {}), **more}))
+        inside = self._selected({**(conditions or {}), **more})
+        again = self._pool.replicates[:, inside].sum(axis=1)
+        return Estimate(float(self._pool.weights[inside].sum()), float(np.std(again)))
 
     def proportion(self, conditions: Mapping[str, object] | None = None, /, **more: object) -> Estimate:
         """Estimate the share of the records that have these values."""
@@ -153,10 +154,6 @@ class Estimates:
             if label in hierarchy.labels[level]:
                 return np.asarray(self.margins.lift(column, level) == hierarchy.labels[level].index(label))
         return None
-
-    def _summed(self, inside: npt.NDArray[np.bool_]) -> Estimate:
-        again: Floats = self._pool.replicates[:, inside].sum(axis=1)
-        return Estimate(float(self._pool.weights[inside].sum()), float(np.std(again)))
 
 
 def estimate(folder: str | Path, *, size: int = POOL, seed: int = 0) -> Estimates:

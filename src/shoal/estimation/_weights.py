@@ -72,12 +72,8 @@ def weighted(events: Sequence[Event], records: pa.Table) -> pa.Table:
     (step,) = made
     if isinstance(step, Sampled):
         return records.append_column(WEIGHT, pa.array(np.full(len(records), float(1 / step.beta))))
-    names = records.column_names
-    counts = records.group_by(names).aggregate([([], "count_all")])
-    keys = [counts[name].combine_chunks() for name in names]
-    shown = counts["count_all"].to_numpy()
-    places = _places(records, keys)
-    return records.append_column(WEIGHT, pa.array((1 + step.m / shown)[places]))
+    classes = _classes(records)
+    return records.append_column(WEIGHT, pa.array((1 + step.m / np.bincount(classes))[classes]))
 
 
 def expected_weight(records: int, *, m: int, epsilon: Number, least: int = 1) -> float:
@@ -100,19 +96,13 @@ def expected_weight(records: int, *, m: int, epsilon: Number, least: int = 1) ->
     return math.fsum(np.exp(-rate * np.abs(lost - m)) * (records - lost + m)) / total
 
 
-def _places(records: pa.Table, keys: list[pa.Array]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return the row of the classes that each record is in, by rank of values; missing is a value."""
-    combined = np.zeros(len(records), dtype=np.int64)
-    of_class = np.zeros(len(keys[0]), dtype=np.int64)
-    for name, key in zip(records.column_names, keys, strict=True):
-        both = pa.chunked_array([*records[name].chunks, key]).combine_chunks().dictionary_encode("encode").indices
-        codes = both.to_numpy(zero_copy_only=False).astype(np.int64)
-        joined = np.concatenate([combined, of_class]) * (int(codes.max()) + 1) + codes
-        _, ranks = np.unique(joined, return_inverse=True)
-        combined, of_class = ranks[: len(records)], ranks[len(records) :]
-    order = np.argsort(of_class)
-    found: np.ndarray[tuple[int], np.dtype[np.int64]] = order[np.searchsorted(of_class, combined, sorter=order)]
-    return found
+def _classes(records: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return the class of each record, by rank of values; missing is a value."""
+    classes = np.zeros(len(records), dtype=np.int64)
+    for column in records.columns:
+        codes = column.combine_chunks().dictionary_encode("encode").indices.to_numpy(zero_copy_only=False)
+        _, classes = np.unique(classes * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)
+    return classes
 
 
 PLAN = "plan.toml"

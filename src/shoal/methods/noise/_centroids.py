@@ -330,15 +330,8 @@ def insensitive(records: Records, k: int, *, reference_points: int | None = None
     order of the records (numbers first). The reference points are corners of the declared domain, used in turns;
     see `corners`.
 
-    Parameters
-    ----------
-    records
-        Records with declared bounds for their numbers.
-    k
-        The least cluster size, in [1, number of records].
-    reference_points
-        How many corners to use, in [1, 2^m] for m attributes; all of them but at most 64 where not given. With one
-        numeric attribute and 1 reference point the order is the natural order of the numbers.
+    There are 1 to 2^m reference points for m attributes; where their number is not given, all of them but at most 64.
+    With one numeric attribute and 1 reference point the order is the natural order of the numbers.
 
     Guarantee
     ---------

@@ -154,7 +154,6 @@ class DPMicroaggregation(Method):
         return "MDAV+DP" if self.sets == "together" else None
 
     def parameters(self) -> dict[str, object]:
-        """Return the parameters by name, as in plan files and certificates."""
         values = {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self)}
         if isinstance(self.split, Mapping):
             values["split"] = {column: plain(share) for column, share in self.split.items()}
@@ -194,7 +193,6 @@ class DPMicroaggregation(Method):
         return privacy.cost if self.target == "original" else None
 
     def answers(self, model: Requirement, entry: PromiseEntry) -> bool:
-        """Return whether a promise of a certificate is what was asked for: that of the target."""
         asked, given = model.parameters(), entry.parameters
         if asked.get("records_per_person") != given.get("records_per_person"):
             return False

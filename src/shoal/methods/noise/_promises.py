@@ -73,12 +73,10 @@ class EpsilonBudget(BudgetRequirement):
         return _NEIGHBOURS[_unit(self.records_per_person)]
 
     def parameters(self) -> dict[str, object]:
-        """Return the parameters by name, as in plan files; no delta where there is none."""
         given = PromiseKind.parameters(self)
         return {name: value for name, value in given.items() if value or name != "delta"}
 
     def problems(self, schema: Schema) -> list[str]:
-        """Return everything in ``schema`` that keeps the budget from meaning something, each with what to do."""
         return unfit(schema, self.title) + unit_problems(schema, self.title, self.records_per_person)
 
     def resolved(self, schema: Schema) -> Self:
@@ -92,11 +90,9 @@ class EpsilonBudget(BudgetRequirement):
         return [Check(subject=f"{self.name} ({entry.strength})", passed=False, detail=detail)]
 
     def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says: the method's target says it."""
-        return ()
+        return ()  # the method's target says it
 
     def statement(self, words: Words = CLASSES) -> str:
-        """Say what is asked for, in one plain sentence."""
         del words
         delta = f" with delta {plain(self.delta)}" if self.delta else ""
         return (
@@ -132,7 +128,6 @@ class NoisyCentroidsPrivacy(PromiseKind):
         arguments.choice("target", self.target, [self.protects])
 
     def parameters(self) -> dict[str, object]:
-        """Return the parameters by name, as in certificates."""
         persons = {} if self.records_per_person is None else {"records_per_person": self.records_per_person}
         delta = {"delta": plain(self.delta)} if self.delta else {}
         return {"epsilon": plain(self.epsilon), **delta, "target": self.target, "k": self.k, **persons}

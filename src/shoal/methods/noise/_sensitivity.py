@@ -49,18 +49,8 @@ def centroid_sensitivity(
     record-query   width / size                  the mean that one record is replaced by
     ============== ============================= =====================================================
 
-    Parameters
-    ----------
-    target
-        See `dp_microaggregate`.
-    width
-        The width of the attribute's declared domain.
-    size
-        The size of the smallest cluster, or for ``"partition"`` of the cluster.
-    clusters
-        The number of clusters.
-    natural_order
-        Whether clusters are runs of one attribute in its natural order (`insensitive` with 1 reference point).
+    ``width`` is that of the attribute's declared domain, ``size`` that of the smallest cluster, or for ``"partition"``
+    of the cluster. Clusters of `insensitive` with 1 reference point are runs of one attribute in its natural order.
 
     Examples
     --------
@@ -87,16 +77,8 @@ def centroid_noise(
 ) -> MeansNoise:
     """Return the noise that the means of one attribute take.
 
-    Parameters
-    ----------
-    target, width, size, clusters, natural_order
-        See `centroid_sensitivity`, which is what Laplace noise is scaled to.
-    epsilon
-        The part of epsilon that the attribute has.
-    kind
-        ``box`` for the means of several clusters that may all move; ``gaussian`` for a cost in ``rho``.
-    rho
-        The part of rho that the attribute has, for Gaussian noise.
+    Laplace noise is scaled to `centroid_sensitivity`; ``box`` is for the means of several clusters that may all move,
+    ``gaussian`` for a cost in ``rho``. The costs are the attribute's parts.
 
     Guarantee
     ---------
@@ -138,15 +120,8 @@ def widths(records: Records) -> tuple[Fraction, ...]:
 def split_budget(epsilon: Number, spans: Sequence[Fraction], split: Split = "equal") -> tuple[Fraction, ...]:
     """Return the epsilon of each attribute; together exactly ``epsilon``, or less where shares are given.
 
-    Parameters
-    ----------
-    epsilon
-        The whole budget, above 0.
-    spans
-        The widths of the attributes' domains.
-    split
-        ``"equal"`` (IR_MDAV+DP_1), ``"proportional"`` to the widths, which gives every attribute the same amount of
-        noise (IR_MDAV+DP_2 and MDAV+DP) [SCDF17, section 4.2], or the epsilons themselves.
+    ``"equal"`` (IR_MDAV+DP_1), ``"proportional"`` to the widths of the attributes' domains, which gives every attribute
+    the same amount of noise (IR_MDAV+DP_2 and MDAV+DP) [SCDF17, section 4.2], or the epsilons themselves.
 
     Examples
     --------

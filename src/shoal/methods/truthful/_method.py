@@ -172,20 +172,10 @@ class Truthful(Method):
         cancelled: Callable[[], bool] | None = None,
         source: RandomSource = SYSTEM,
     ) -> Drawn:
-        """Draw a release.
+        """Draw a release of the distinct tuples of *all* columns that are released, as quasi-identifiers.
 
-        Parameters
-        ----------
-        frequencies
-            The distinct tuples of *all* columns that are released, as quasi-identifiers.
-        wanted
-            The promise.
-        k
-            The least size of a released class, where something else asks for more than the promise does.
-        progress, cancelled
-            As for other methods; nothing that is told depends on the data.
-        source
-            Random bits; a source other than the system's is for tests.
+        ``k`` is the least size of a released class, where something else asks for more than the promise does. Nothing
+        that ``progress`` is told depends on the data.
         """
         if frequencies.records >= LARGEST_TABLE:
             raise DataError(f"the table has {LARGEST_TABLE:,} records or more, too many for exact scores.")

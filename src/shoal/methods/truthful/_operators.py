@@ -55,28 +55,36 @@ class Operator(Shows):
         """Return the operator that keeps the most records and shows classes of ``least`` records or more."""
         own, own_delta = epsilon / per_person, record_delta(epsilon, delta, per_person)
         figures, attained = cls.best(own, own_delta, definition, least)
-        exact_delta = person_delta(epsilon, attained, per_person)
-        promised = (epsilon, delta, definition)
-        return cls._promising(promised, exact_delta=exact_delta, per_person=per_person, **figures)
+        return cls(
+            epsilon=epsilon,
+            delta=delta,
+            definition=definition,
+            exact_delta=person_delta(epsilon, attained, per_person),
+            per_person=per_person,
+            **figures,
+        )
 
     @classmethod
     def of_step(cls, step: Mapping[str, object], exact_delta: float, *, per_person: int = 1) -> Self:
         """Return the operator that a step of a certificate describes."""
-        return cls._promising(_read(step), exact_delta=exact_delta, per_person=per_person, **cls.own_figures(step))
-
-    @classmethod
-    def _promising(cls, promised: tuple[Fraction, Fraction, Definition], **figures: Any) -> Self:
-        epsilon, delta, definition = promised
-        return cls(epsilon=epsilon, delta=delta, definition=definition, **figures)
+        known: dict[object, Definition] = {each: each for each in get_args(Definition)}
+        return cls(
+            epsilon=fraction(str(step["epsilon_spent"])),
+            delta=fraction(str(step["delta_spent"])),
+            definition=known[step["definition"]],
+            exact_delta=exact_delta,
+            per_person=per_person,
+            **cls.own_figures(step),
+        )
 
     @staticmethod
     @abstractmethod
-    def best(epsilon: Fraction, delta: Fraction, definition: Definition, least: int) -> tuple[dict[str, object], float]:
+    def best(epsilon: Fraction, delta: Fraction, definition: Definition, least: int) -> tuple[dict[str, Any], float]:
         """Return the fields of its own that keep the most records, and the delta that is attained."""
 
     @staticmethod
     @abstractmethod
-    def own_figures(step: Mapping[str, object]) -> dict[str, object]:
+    def own_figures(step: Mapping[str, object]) -> dict[str, Any]:
         """Return the fields of its own that a step of a certificate states."""
 
     @property
@@ -139,19 +147,17 @@ class Trimming(Trims, Operator):
             raise ParameterError("`m` of `Trimming` must be at least 0, and `smallest` at least 1.")
 
     @staticmethod
-    def best(epsilon: Fraction, delta: Fraction, definition: Definition, least: int) -> tuple[dict[str, object], float]:
-        """Take the fewest records off."""
+    def best(epsilon: Fraction, delta: Fraction, definition: Definition, least: int) -> tuple[dict[str, Any], float]:
         del definition  # trimming keeps both
         m = trimming.minimal_m(epsilon, delta)
         return {"m": m, "smallest": least}, trimming.exact_delta(m, epsilon)
 
     @staticmethod
-    def own_figures(step: Mapping[str, object]) -> dict[str, object]:
+    def own_figures(step: Mapping[str, object]) -> dict[str, Any]:
         return {"m": _whole(step["m"]), "smallest": _whole(step["least"])}
 
     @property
     def least(self) -> int:
-        """The smallest class that is shown."""
         return self.smallest
 
     @property
@@ -159,10 +165,7 @@ class Trimming(Trims, Operator):
         return laplace_losses(self.record_epsilon, self.m)
 
     def shown(self, counts: Integers, source: RandomSource) -> Integers:
-        """Draw how many copies classes of these sizes show; 0 for nothing.
-
-        Exact: discrete Laplace draws, those below -m drawn again. Classes below the least size are not drawn.
-        """
+        # exact: draws below -m are repeated; classes below the least size are not drawn
         left = np.zeros_like(counts)
         open_still = np.flatnonzero(counts >= self.smallest)
         while len(open_still):
@@ -201,8 +204,7 @@ class Sampling(Operator):
     step: ClassVar[str] = Sampled.name
 
     @staticmethod
-    def best(epsilon: Fraction, delta: Fraction, definition: Definition, least: int) -> tuple[dict[str, object], float]:
-        """Take the largest sampling rate and the smallest threshold."""
+    def best(epsilon: Fraction, delta: Fraction, definition: Definition, least: int) -> tuple[dict[str, Any], float]:
         found = parameters.parameters(epsilon, delta, definition=definition)
         if least <= found.k:
             return {"beta": found.beta, "k": found.k}, found.exact_delta
@@ -210,18 +212,14 @@ class Sampling(Operator):
         return {"beta": found.beta, "k": least}, attained
 
     @staticmethod
-    def own_figures(step: Mapping[str, object]) -> dict[str, object]:
+    def own_figures(step: Mapping[str, object]) -> dict[str, Any]:
         return {"beta": fraction(str(step["beta"])), "k": _whole(step["k"])}
 
     @property
     def least(self) -> int:
-        """The smallest class that is shown."""
         return self.k
 
-    @property
-    def cut(self) -> int:
-        """The size from which on trees weigh a region: smaller ones show nothing at all."""
-        return self.k
+    cut = least
 
     @property
     def likely(self) -> int:
@@ -230,19 +228,14 @@ class Sampling(Operator):
 
     @cached_property
     def records(self) -> Survival:
-        """The worth of a class by the records that it is expected to show."""
         return surviving_records(self.beta, self.k)
 
     @cached_property
     def classes(self) -> Survival:
-        """The worth of a class by the probability that it is shown."""
         return surviving_classes(self.beta, self.k)
 
     def shown(self, counts: Integers, source: RandomSource) -> Integers:
-        """Draw how many copies classes of these sizes show; 0 for nothing.
-
-        Exact (`shoal.mechanisms.binomial`); about two random bits per record. Classes below k are not drawn.
-        """
+        # exact, about two random bits per record; classes below k are not drawn
         drawn = np.zeros_like(counts)
         possible = counts >= self.k
         drawn[possible] = binomial(counts[possible], self.beta, source=source)
@@ -312,11 +305,6 @@ def sensitivity_range(score: str, operator: Operator, *, columns: int) -> tuple[
         threshold = max(2, operator.likely)
         low = high = terms * (Fraction(threshold**2, threshold - 1) + 1) + Fraction(terms**2, 2**22)
     return Fraction(low * operator.per_person), Fraction(high * operator.per_person)
-
-
-def _read(step: Mapping[str, object]) -> tuple[Fraction, Fraction, Definition]:
-    known: dict[object, Definition] = {each: each for each in get_args(Definition)}
-    return fraction(str(step["epsilon_spent"])), fraction(str(step["delta_spent"])), known[step["definition"]]
 
 
 def _whole(value: object) -> int:

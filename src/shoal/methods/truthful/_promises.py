@@ -25,14 +25,14 @@ from shoal.guarantees import (
     Words,
     private,
 )
-from shoal.hierarchies import TOP, Hierarchy, build, leaves_declared, provenance
+from shoal.hierarchies import TOP, Hierarchy, leaves_declared, provenance
 from shoal.methods._preparation import bounded_assumption, unfit, unit_problems
 from shoal.methods.truthful._check import check_privacy
 from shoal.methods.truthful._operators import OPERATORS, Operator, OperatorName
 from shoal.methods.truthful._sets_check import check_tables
-from shoal.methods.truthful._sets_listed import as_written
+from shoal.methods.truthful._sets_listed import hierarchies_from
 from shoal.methods.truthful._worst_case import LARGEST_EPSILON, Definition
-from shoal.schema import INEXACT, Attribute, Kind, Missing, Provenance, Schema
+from shoal.schema import INEXACT, Attribute, Kind, Provenance, Schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -98,16 +98,9 @@ class DifferentialPrivacy(BudgetRequirement):
         return self.total * Fraction(self.search_share)
 
     def operator(self, name: OperatorName = "trim", *, searching: bool, least: int = 1) -> Operator:
-        """Return what happens to the classes of the scheme.
+        """Return what happens to the classes of the scheme, the least of which that is shown is given.
 
-        Parameters
-        ----------
-        name
-            Of the operator.
-        searching
-            Whether a scheme is searched for, which takes its share of epsilon.
-        least
-            The least size of a released class.
+        A search for the scheme takes its share of epsilon.
         """
         rest = self.total - self.search_epsilon(searching=searching)
         return OPERATORS[name].of(
@@ -177,23 +170,14 @@ class DifferentialPrivacy(BudgetRequirement):
         )
 
     def promise(self, *, covered: bool, cryptographic: bool, figures: Mapping[str, object]) -> Promise:
-        """Return what a release promises.
+        """Return what a release promises, with the figures that it was computed with.
 
-        Parameters
-        ----------
-        covered, cryptographic
-            See `doubts`.
-        figures
-            What the promise was computed with.
+        A search that no proof covers and random numbers from a seed make the promise a conditional one.
         """
-        doubts = self.doubts(covered=covered, cryptographic=cryptographic)
+        walked = "The last step of the published walk, which compares exact scores, shows nothing: no proof covers it."
+        doubts = (*(() if covered else (walked,)), *(() if cryptographic else (SEED,)))
         unit = "record" if self.records_per_person is None else "person"
         return private(self, doubts, neighbours=self._neighbours, unit=unit, exact=figures)
-
-    def doubts(self, *, covered: bool, cryptographic: bool) -> tuple[str, ...]:
-        """Say what makes the promise a conditional one: a search that no proof covers, random numbers from a seed."""
-        walked = "The last step of the published walk, which compares exact scores, shows nothing: no proof covers it."
-        return (*(() if covered else (walked,)), *(() if cryptographic else (SEED,)))
 
 
 def released(schema: Schema) -> tuple[Attribute, ...]:
@@ -218,21 +202,10 @@ def unreleased(schema: Schema, title: str, named: Mapping[str, Iterable[str]]) -
 
 
 def listed(schema: Schema) -> dict[str, Hierarchy]:
-    """Return the hierarchies of the released columns whose values are listed, made from the schema alone.
-
-    Numbers that are not listed as they will be released, as 1.0 for 1, are left out.
-    """
-    made = {
-        attribute.name: build(
-            attribute,
-            pa.array([], pa.string()),
-            folder=schema.folder,
-            missing=attribute.missing is Missing.CATEGORY,
-        )
-        for attribute in released(schema)
-        if leaves_declared(attribute) and attribute.kind is not Kind.DATE
-    }
-    return {name: each for name, each in made.items() if schema[name].kind is not Kind.NUMERIC or as_written(each)}
+    """Return the hierarchies of the released columns whose values are listed, made from the schema alone."""
+    return hierarchies_from(
+        schema, lambda each: pa.array([], pa.string()) if leaves_declared(each) and each.kind is not Kind.DATE else None
+    )
 
 
 def look_alike(hierarchies: Mapping[str, Hierarchy]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import datetime as dt
 import io
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,19 +43,25 @@ class LeveledColumns:
 
 
 def countable(schema: Schema) -> dict[str, Hierarchy]:
-    """Return the hierarchies of released columns whose values follow from the schema alone, made from it alone.
+    """Return the hierarchies of released columns whose values follow from the schema alone, made from it alone."""
+    return hierarchies_from(schema, listed_values)
 
-    A missing value is among them where the schema lets it be a value.
+
+def hierarchies_from(schema: Schema, values_of: Callable[[Attribute], pa.Array | None]) -> dict[str, Hierarchy]:
+    """Return the hierarchies of released columns that have these values besides those that the schema lists for them.
+
+    A missing value is among them where the schema lets it be a value. Numbers that are not listed as they will be
+    released, as 1.0 for 1, are left out.
     """
     made = {
         attribute.name: build(attribute, values, folder=schema.folder, missing=attribute.missing is Missing.CATEGORY)
         for attribute in schema
-        if not attribute.role.names_someone and (values := listed_values(attribute)) is not None
+        if not attribute.role.names_someone and (values := values_of(attribute)) is not None
     }
-    return {name: each for name, each in made.items() if schema[name].kind is not Kind.NUMERIC or as_written(each)}
+    return {name: each for name, each in made.items() if schema[name].kind is not Kind.NUMERIC or _as_written(each)}
 
 
-def as_written(hierarchy: Hierarchy) -> bool:
+def _as_written(hierarchy: Hierarchy) -> bool:
     """Return whether the values of a column of numbers are listed as numbers are released: 1, not 1.0."""
     labels = [label for label in hierarchy.labels[0] if label is not None]
     try:

@@ -109,19 +109,9 @@ class Split:
         return _divided(self.pairs_rho, [None] * self.pairs, self.each)[0]
 
     @property
-    def rho_of_declared(self) -> Fraction:
-        """What the declared tables lose together."""
-        return _rho(self.declared)
-
-    @property
     def rho_of_choice(self) -> Fraction:
         """What choosing all pairs loses."""
         return self.pairs * self.choice**2 / 8
-
-    @property
-    def rho_of_pairs(self) -> Fraction:
-        """What the tables of pairs lose together: once they are chosen what they do, before what they may."""
-        return _rho(self.chosen) if self.chosen else self.pairs_rho
 
     @property
     def rho_of_joint(self) -> Fraction:
@@ -130,14 +120,15 @@ class Split:
 
     @property
     def rho(self) -> Fraction:
-        """What everything loses."""
-        return self.rho_of_declared + self.rho_of_choice + self.rho_of_pairs + self.rho_of_joint
+        """What everything loses; before pairs are chosen, what their tables may."""
+        pairs = _rho(self.chosen) if self.chosen else self.pairs_rho
+        return _rho(self.declared) + self.rho_of_choice + pairs + self.rho_of_joint
 
     @property
     def tables(self) -> tuple[Noise, ...]:
         """The noise of all tables, in the order of their files."""
         chosen = self.chosen or ((self.usual,) * self.pairs if self.pairs else ())
-        return (*self.declared, *chosen, *([] if self.all_columns is None else [self.all_columns]))
+        return (*self.declared, *chosen, *(() if self.all_columns is None else (self.all_columns,)))
 
     @property
     def _trimmed(self) -> list[tuple[int, Fraction]]:
@@ -210,13 +201,12 @@ class TablesTrimmed(Event):
     def by(
         cls, tables: Sequence[Sequence[str]], levels: Sequence[Sequence[int]], noise: Sequence[Noise]
     ) -> TablesTrimmed:
-        """Return the step that made tables with their noise."""
         return cls(
             tables=tuple(map(tuple, tables)),
             levels=tuple(map(tuple, levels)),
             m=tuple(each.m for each in noise),
             variance=tuple(each.variance for each in noise),
-            rho=sum((each.rho for each in noise), start=Fraction(0)),
+            rho=_rho(noise),
         )
 
     def describe(self) -> str:

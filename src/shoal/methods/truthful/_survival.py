@@ -112,19 +112,16 @@ class Trims(Shows):
 
     @property
     def cut(self) -> int:
-        """The size from which on trees weigh a region."""
         return self.m + self.least
 
     likely = cut
 
     @cached_property
     def records(self) -> Survival:
-        """The worth of a class by the records that it is expected to show."""
         return untrimmed_records(self.losses, self.least)
 
     @cached_property
     def classes(self) -> Survival:
-        """The worth of a class by the probability that it is shown."""
         return untrimmed_classes(self.losses, self.least)
 
 
@@ -148,8 +145,9 @@ def surviving_records(beta: Fraction, k: int) -> Survival:
     >>> worth.step, (worth.of(np.array([57, 97, 1000])) / SCALE).round(2).tolist()
     (7168, [0.0, 26.81, 1000.0])
     """
-    sizes, tail = _tail(beta, k)
-    expected = sizes * np.concatenate([[0.0], tail(k - 1)[:-1]])
+    tail = _tail(beta, k, k - 1)
+    sizes = np.arange(len(tail), dtype=np.float64)
+    expected = sizes * np.concatenate([[0.0], tail[:-1]])
     limited = np.minimum.accumulate(expected - STEEPNESS * sizes) + STEEPNESS * sizes
     return Survival(table=_integers(limited), slope=SCALE)
 
@@ -159,8 +157,7 @@ def surviving_classes(beta: Fraction, k: int) -> Survival:
 
     Its steps are beta P[X = k - 1], small enough to be taken as they are.
     """
-    _, tail = _tail(beta, k)
-    return Survival(table=_integers(tail(k)), slope=0)
+    return Survival(table=_integers(_tail(beta, k, k)), slope=0)
 
 
 def untrimmed_records(losses: Floats, least: int) -> Survival:
@@ -169,14 +166,7 @@ def untrimmed_records(losses: Floats, least: int) -> Survival:
     That number is h(c) = E[X] = sum over j <= c - least of (c - j) P[M = j], and its steps are h(c + 1) - h(c) =
     P[M <= c - least] + least P[M = c + 1 - least]. For least = 1 that is P[M <= c] <= 1: one record more is shown at
     most, and the table is h, rounded down, as it is. For a larger ``least`` the peak at c = m + least is cut off as in
-    `surviving_records`.
-
-    Parameters
-    ----------
-    losses
-        P[M = j] for j = 0, 1, ..., up to where the rest is 0 in floating point.
-    least
-        The smallest class that is shown.
+    `surviving_records`. ``losses`` are P[M = j] for j = 0, 1, ..., up to where the rest is 0 in floating point.
 
     Examples
     --------
@@ -235,26 +225,8 @@ def _integers(worths: Floats) -> Floats:
     return np.asarray(np.maximum.accumulate(np.maximum(np.floor(worths * SCALE), 0.0)))
 
 
-class _Tail:
-    """P[Bin(c, beta) >= j] for c = 0, 1, ...: one more trial reaches j only from j - 1."""
-
-    def __init__(self, beta: float, size: int) -> None:
-        self._beta = beta
-        self._sizes = np.arange(size)
-        self._log_factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, size)))])
-
-    def __call__(self, j: int) -> Floats:
-        if j <= 0:
-            return np.ones(len(self._sizes))
-        below = np.zeros(len(self._sizes))
-        enough = self._sizes[j - 1 :]
-        rest = enough - (j - 1)
-        choices = self._log_factorials[enough] - self._log_factorials[j - 1] - self._log_factorials[rest]
-        below[j - 1 :] = np.exp(choices + (j - 1) * math.log(self._beta) + rest * math.log1p(-self._beta))
-        return np.asarray(np.minimum(np.concatenate([[0.0], np.cumsum(self._beta * below[:-1])]), 1.0))
-
-
-def _tail(beta: Fraction, k: int) -> tuple[Floats, _Tail]:
+def _tail(beta: Fraction, k: int, j: int) -> Floats:
+    """Return P[Bin(c, beta) >= j] for c = 0, 1, ..., far beyond the threshold: one more trial reaches j from j - 1."""
     # Four thresholds away h(c) is beta c but for less than an integer: the threshold is many deviations away.
     size = math.ceil(k / beta * 4) + 256
     if size > _LARGEST_TABLE:
@@ -262,4 +234,12 @@ def _tail(beta: Fraction, k: int) -> tuple[Floats, _Tail]:
             f"classes of about {math.ceil(k / beta):,} records would be needed, more than any search supports.",
             hint="use a smaller epsilon: values above 10 make little sense",
         )
-    return np.arange(size, dtype=np.float64), _Tail(float(beta), size)
+    if j <= 0:
+        return np.ones(size)
+    rate, log_factorials = float(beta), np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, size)))])
+    enough = np.arange(j - 1, size)
+    rest = enough - (j - 1)
+    choices = log_factorials[enough] - log_factorials[j - 1] - log_factorials[rest]
+    below = np.zeros(size)
+    below[j - 1 :] = np.exp(choices + (j - 1) * math.log(rate) + rest * math.log1p(-rate))
+    return np.asarray(np.minimum(np.concatenate([[0.0], np.cumsum(rate * below[:-1])]), 1.0))

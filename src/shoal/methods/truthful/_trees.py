@@ -143,16 +143,20 @@ class _Drawing:
         steps = np.array(levels, dtype=np.int64).reshape(-1, len(self._shape))
         found = np.array(codes, dtype=np.int64).reshape(-1, len(self._shape))
         if self._small:
-            more_steps, more_codes = self._from_base_measure(self._small, owners, len(levels))
+            more_steps, more_codes = self._from_base_measure(owners, len(levels))
             steps, found = np.concatenate([steps, more_steps]), np.concatenate([found, more_codes])
-        return self._arranged(steps, found, owners)
+        places = np.argsort(self._box.order)  # attributes in the table's order
+        return Cells(
+            levels=steps[:, places].astype(np.int32) + np.array(self._box.low, dtype=np.int32),
+            codes=found[:, places].astype(np.int32),
+            owners=owners,
+        )
 
-    def _from_base_measure(
-        self, small: list[tuple[int, Integers]], owners: Integers, first: int
-    ) -> tuple[Integers, Integers]:
+    def _from_base_measure(self, owners: Integers, first: int) -> tuple[Integers, Integers]:
         """Draw trees inside small regions from pi, all regions at once; return steps and codes of their cells."""
-        rows = np.concatenate([own for _, own in small])
-        steps = np.repeat([self._steps(node) for node, _ in small], [len(own) for _, own in small], axis=0)
+        rows = np.concatenate([own for _, own in self._small])
+        nodes, sizes = [self._steps(node) for node, _ in self._small], [len(own) for _, own in self._small]
+        steps = np.repeat(nodes, sizes, axis=0)
         open_still = np.arange(len(rows))
         while len(open_still):
             current = steps[open_still]
@@ -253,15 +257,6 @@ class _Drawing:
     def _code(self, number: int, key: np.uint64) -> int:
         axis = self._start.axes[number]
         return int(key) >> axis.shift & ((1 << axis.bits) - 1)
-
-    def _arranged(self, steps: Integers, codes: Integers, owners: Integers) -> Cells:
-        """Return the cells with attributes in the table's order."""
-        places = np.argsort(self._box.order)
-        return Cells(
-            levels=steps[:, places].astype(np.int32) + np.array(self._box.low, dtype=np.int32),
-            codes=codes[:, places].astype(np.int32),
-            owners=owners,
-        )
 
 
 def _below(bounds: Integers, source: RandomSource) -> Integers:

@@ -50,6 +50,7 @@ All of it is decided in ball arithmetic, and errs to the side of more privacy.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -85,19 +86,13 @@ def minimal_m(variance: Fraction, delta: Fraction) -> int:
     """Return the smallest m for which P[M = 0] is certainly at most delta."""
     # phi(m) <= delta is enough, since the sum is at least phi(0) = 1
     log_delta = math.log(delta.numerator) - math.log(delta.denominator)
-    enough, too_few = math.isqrt(math.ceil(-2 * variance * Fraction(log_delta))) + 1, -1
+    enough = math.isqrt(math.ceil(-2 * variance * Fraction(log_delta))) + 1
     if enough > LARGEST_M:
         raise ParameterError(
             f"`epsilon` is so small that classes would lose more than {LARGEST_M:,} records.",
             hint="values around 1 are common",
         )
-    while enough - too_few > 1:
-        middle = (too_few + enough) // 2
-        if _at_most(partial(_lost, middle, variance), delta):
-            enough = middle
-        else:
-            too_few = middle
-    return enough
+    return bisect_left(range(enough), True, key=lambda m: _at_most(partial(_lost, m, variance), delta))
 
 
 def delta_of(rho: Fraction, epsilon: Fraction) -> float:
@@ -115,14 +110,12 @@ def delta_of(rho: Fraction, epsilon: Fraction) -> float:
 @lru_cache(maxsize=256)
 def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return the largest multiple of 2^-40 whose delta' is certainly at most delta."""
-    enough, too_much = 0, math.ceil(epsilon * 2**_RHO_BITS)
-    while too_much - enough > 1:
-        middle = (enough + too_much) // 2
-        rho = Fraction(middle, 2**_RHO_BITS)
-        if _at_most(partial(_converted, _order(rho, epsilon), rho, epsilon), delta):
-            enough = middle
-        else:
-            too_much = middle
+
+    def too_much(steps: int) -> bool:
+        rho = Fraction(steps, 2**_RHO_BITS)
+        return not _at_most(partial(_converted, _order(rho, epsilon), rho, epsilon), delta)
+
+    enough = bisect_left(range(1, math.ceil(epsilon * 2**_RHO_BITS)), True, key=too_much)
     if not enough:
         raise ParameterError(f"epsilon = {float(epsilon):.3g} is too small for so many tables.")
     return Fraction(enough, 2**_RHO_BITS)

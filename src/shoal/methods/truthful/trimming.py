@@ -29,6 +29,7 @@ arithmetic and errs, where it must err, to the side of more privacy.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from fractions import Fraction
 from typing import Any
 
@@ -74,14 +75,7 @@ def minimal_m(epsilon: Number, delta: Number) -> int:
             hint="values around 1 are common",
         )
     enough = max(0, math.floor(near) + 2)
-    too_few = -1
-    while enough - too_few > 1:
-        middle = (too_few + enough) // 2
-        if _at_most(middle, exact, wanted):
-            enough = middle
-        else:
-            too_few = middle
-    return enough
+    return bisect_left(range(enough), True, key=lambda m: _at_most(m, exact, wanted))
 
 
 def satisfies(*, m: int, epsilon: Number, delta: Number) -> bool:
