@@ -72,7 +72,6 @@ class Margins:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns."""
         return tuple(hierarchy.attribute for hierarchy in self.hierarchies)
 
     def size(self, column: int, level: int | None = None) -> int:
@@ -167,7 +166,6 @@ def read_margins(
 
 
 def _counted(table: Table, names: Sequence[str]) -> dict[tuple[str | None, ...], int]:
-    """Return how often each combination of values occurs."""
     rows = table.to_arrow().select(list(names))
     found = rows.group_by(list(names)).aggregate([([], "count_all")])
     labels = [text(found[name]).to_pylist() for name in names]

@@ -215,7 +215,6 @@ class _Edge:
     information: float
 
     def turned(self) -> _Edge:
-        """Return the edge with its columns exchanged."""
         return _Edge(self.columns[::-1], self.levels[::-1], self.shares.T, self.information)
 
 

@@ -62,12 +62,10 @@ class DPRelease:
 
     @property
     def target(self) -> Target:
-        """What is protected."""
         return self.design.target
 
     @property
     def k(self) -> int:
-        """The least size of a cluster."""
         return self.design.k
 
     def table(self) -> list[Records]:

@@ -302,7 +302,6 @@ def _cost(step: Step) -> NoiseCost:
 
 
 def _number(step: Step) -> int:
-    """Return the number of clusters."""
     return sum(int(count) for _, count in step["sizes"])
 
 

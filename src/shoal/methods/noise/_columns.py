@@ -69,7 +69,6 @@ class NumberColumn:
 
     @property
     def name(self) -> str:
-        """The name of the column."""
         return self.attribute.name
 
     @property
@@ -170,7 +169,6 @@ class ConceptColumn:
 
     @property
     def name(self) -> str:
-        """The name of the column."""
         return self.attribute.name
 
     def codes(self, values: pa.Array) -> NDArray[np.int32]:
@@ -179,7 +177,6 @@ class ConceptColumn:
         return np.where(found < 0, np.int32(-1), self.leaves[found])
 
     def released(self, codes: NDArray[np.int32]) -> pa.Array:
-        """Return concepts as they are released."""
         return pa.array(self.labels, pa.string()).take(pa.array(codes))
 
     def strange(self, cells: pa.ChunkedArray) -> int:
@@ -306,7 +303,6 @@ class Records:
 
     @property
     def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The declared bounds of the numeric attributes."""
         if self.lower is None or self.upper is None:
             raise ParameterError(
                 "`Records` must declare the bounds of its numeric attributes here.",
@@ -323,7 +319,6 @@ class Records:
         return Space.of(numeric, self.codes, self.taxonomies)
 
     def take(self, rows: ArrayLike) -> Self:
-        """Return some of the records."""
         index = np.asarray(rows)
         return dataclasses.replace(self, numeric=self.numeric[index], codes=self.codes[index])
 

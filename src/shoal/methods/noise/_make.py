@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
 
 
 def perturb(work: Work, method: DPMicroaggregation) -> Made:
-    """Carry out a plan whose method adds noise to the centroids of clusters."""
     plan, watch = replace(work.plan, models=tuple(each.resolved(work.schema) for each in work.plan.models)), work.watch
     table, left_out = work.table.with_schema(plan.schema), work.table.left_out
     columns = Columns.of(plan.schema)
@@ -159,17 +159,43 @@ def _filled(
 # -- what is drawn
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Perturbed:
     """What was drawn."""
 
+    plan: Brief
+    method: DPMicroaggregation
     #: The columns, and their noisy centroids.
     columns: Columns
     release: DPRelease
-    #: The steps.
-    events: tuple[Event, ...]
-    #: The released tables by the name of their file, each sorted by its values.
-    files: dict[str, pa.Table]
+    #: The number of records.
+    records: int
+
+    @cached_property
+    def events(self) -> tuple[Event, ...]:
+        """The steps."""
+        return tuple(_events(self))
+
+    @cached_property
+    def files(self) -> dict[str, pa.Table]:
+        """The released tables by the name of their file, each sorted by its values: in no order of the input's."""
+        return _files(self)
+
+    def names(self, part: NoisyCentroids) -> tuple[str, ...]:
+        """Return the columns of a set of attributes, in the order of the schema."""
+        own = {self.columns.numbers[place].name for place in part.attributes.numeric}
+        own |= {self.columns.concepts[place].name for place in part.attributes.categorical}
+        return tuple(name for name in self.plan.schema.names if name in own)
+
+    @property
+    def per_person(self) -> int:
+        return _budget(self.plan).records_per_person or 1
+
+    def file(self, part: NoisyCentroids) -> str:
+        """Return the data file of a set of attributes."""
+        if self.release.target != "original" or len(self.release.parts) == 1:
+            return DATA
+        return f"set-{self.release.parts.index(part) + 1}.parquet"
 
 
 def draw(
@@ -190,10 +216,7 @@ def draw(
         records_per_person=budget.records_per_person,
         source=source,
     )
-    run = _Run(plan=plan, method=method, columns=columns, release=made, records=len(records))
-    events = _events(run)
-    steps = {event.column: event.rounded_to for event in events if isinstance(event, Noised)}
-    return Perturbed(columns=columns, release=made, events=tuple(events), files=_files(run, steps))
+    return Perturbed(plan=plan, method=method, columns=columns, release=made, records=len(records))
 
 
 def _budget(plan: Brief) -> EpsilonBudget:
@@ -202,34 +225,8 @@ def _budget(plan: Brief) -> EpsilonBudget:
     return budget
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Run:
-    plan: Brief
-    method: DPMicroaggregation
-    columns: Columns
-    release: DPRelease
-    records: int
-
-    def names(self, part: NoisyCentroids) -> tuple[str, ...]:
-        """Return the columns of a set of attributes, in the order of the schema."""
-        own = {self.columns.numbers[place].name for place in part.attributes.numeric}
-        own |= {self.columns.concepts[place].name for place in part.attributes.categorical}
-        return tuple(name for name in self.plan.schema.names if name in own)
-
-    @property
-    def per_person(self) -> int:
-        """How many records a person has at most; 1 where every record is a person of its own."""
-        return _budget(self.plan).records_per_person or 1
-
-    def file(self, part: NoisyCentroids) -> str:
-        """Return the data file of a set of attributes."""
-        if self.release.target != "original" or len(self.release.parts) == 1:
-            return DATA
-        return f"set-{self.release.parts.index(part) + 1}.parquet"
-
-
-def _files(run: _Run, steps: dict[str, Fraction]) -> dict[str, pa.Table]:
-    """Return the released tables, each sorted by its values: their order holds nothing of the input's."""
+def _files(run: Perturbed) -> dict[str, pa.Table]:
+    steps = {event.column: event.rounded_to for event in run.events if isinstance(event, Noised)}
     columns: dict[str, dict[str, pa.Array]] = {}
     for part, rows in zip(run.release.parts, run.release.table(), strict=True):
         own = columns.setdefault(run.file(part), {})
@@ -249,7 +246,7 @@ def _sorted(columns: dict[str, pa.Array], schema: Schema) -> pa.Table:
     return pa.table({name: columns[name] for name in names}).sort_by([(name, "ascending") for name in names])
 
 
-def _events(run: _Run) -> list[Event]:
+def _events(run: Perturbed) -> list[Event]:
     schema, made = run.plan.schema, run.release
     events = Dropped.by(schema)
     events += bounded_steps(schema, _budget(run.plan).records_per_person)
@@ -276,7 +273,7 @@ def _events(run: _Run) -> list[Event]:
     return [*events, *([KeptApart(files=files)] if len(files) > 1 else []), Ordered()]
 
 
-def _noised(run: _Run, part: NoisyCentroids, place: int) -> Noised:
+def _noised(run: Perturbed, part: NoisyCentroids, place: int) -> Noised:
     number, made = run.columns.numbers[place], run.release
     event = Noised.of(
         number,
@@ -293,7 +290,7 @@ def _noised(run: _Run, part: NoisyCentroids, place: int) -> Noised:
     return replace(event, rounded_to=number.step(least, run.method.decimals.get(number.name)))
 
 
-def _drawn(run: _Run, part: NoisyCentroids, place: int) -> ConceptsDrawn:
+def _drawn(run: Perturbed, part: NoisyCentroids, place: int) -> ConceptsDrawn:
     cost = run.release.design.costs[len(run.columns.numbers) + place]
     return ConceptsDrawn.of(
         run.columns.concepts[place],

@@ -80,7 +80,6 @@ class EpsilonBudget(BudgetRequirement):
         return unfit(schema, self.title) + unit_problems(schema, self.title, self.records_per_person)
 
     def resolved(self, schema: Schema) -> Self:
-        """Return the budget of persons where the schema says whose record it is."""
         return self if schema.person is None else replace(self, records_per_person=self.records_per_person or 1)
 
     def check(self, entry: PromiseEntry, evidence: Evidence) -> list[Check]:

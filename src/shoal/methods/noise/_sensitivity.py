@@ -157,11 +157,9 @@ class LaplaceMeans(Laplace):
 
     @property
     def typical(self) -> float:
-        """How far a mean is from its true value on average, in its own units."""
         return self.scale * float(self.grid.step)
 
     def figures(self) -> dict[str, object]:
-        """Return what a certificate says of the noise."""
         return {
             "sensitivity": str(self.sensitivity),
             "grid": str(self.grid.step),
@@ -187,20 +185,16 @@ class BoxMeans(OptimalBoxNoise):
 
     @property
     def grid(self) -> NoiseGrid:
-        """The grid of all means."""
         return self.grids[0]
 
     @property
     def typical(self) -> float:
-        """How far a mean is from its true value on average, in its own units."""
         return self.rings.mean_side(0) / 4 * float(self.grid.step)
 
     def release_all(self, values: Sequence[Fraction], *, source: RandomSource = SYSTEM) -> list[int | float]:
-        """Return the means with noise."""
         return list(self.release(values, source=source))
 
     def figures(self) -> dict[str, object]:
-        """Return what a certificate says of the noise."""
         return {
             "sensitivity of each": str(self.sensitivities[0]),
             "grid": str(self.grid.step),
@@ -240,16 +234,13 @@ class GaussianMeans:
 
     @property
     def typical(self) -> float:
-        """How far a mean is from its true value on average, in its own units."""
         return math.sqrt(2 * self.variance / math.pi) * float(self.grid.step)
 
     def release_all(self, values: Sequence[Fraction], *, source: RandomSource = SYSTEM) -> list[int | float]:
-        """Return the means, multiples of the step, with noise."""
         noise = discrete_gaussians(self.variance, len(values), source=source).tolist()
         return [self.grid.value(self.grid.steps(value) + each) for value, each in zip(values, noise, strict=True)]
 
     def figures(self) -> dict[str, object]:
-        """Return what a certificate says of the noise."""
         return {
             "sum of squared moves": str(self.square),
             "grid": str(self.grid.step),
@@ -259,3 +250,5 @@ class GaussianMeans:
 
 
 MeansNoise = LaplaceMeans | BoxMeans | GaussianMeans
+"""All have a `grid`; `typical`, how far a mean is from its true value on average, in its own units; `release_all`, the
+means with noise; and `figures`, what a certificate says of the noise."""

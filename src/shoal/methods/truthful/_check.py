@@ -75,7 +75,6 @@ class PrivateRelease:
 
     @property
     def certificate(self) -> Certificate:
-        """What the release says of itself."""
         return self.evidence.certificate
 
 
@@ -87,7 +86,6 @@ class _Release(PrivateRelease):
 
     @property
     def chosen(self) -> Step:
-        """The step that chose the scheme."""
         return self.evidence.step(SchemeChosen.name)
 
     @property

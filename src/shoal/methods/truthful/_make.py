@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 
 def draw(work: Work, method: Truthful) -> Made:
-    """Carry out a plan that asks for differential privacy."""
     method = method.weighted({attribute.name: attribute.weight for attribute in released(work.plan.schema)})
     plan, source = _resolved(work.plan, method), work.source
     privacy, models = plan.privacy, plan.class_models

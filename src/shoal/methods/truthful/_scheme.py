@@ -63,7 +63,6 @@ class Tuples:
         return len(self.counts)
 
     def chosen(self, rows: npt.NDArray[np.bool_] | Integers) -> Tuples:
-        """Return some of the tuples."""
         return replace(self, levels=self.levels[rows], codes=self.codes[rows], counts=self.counts[rows])
 
     def showing(self, counts: Integers) -> Tuples:
@@ -174,7 +173,6 @@ class Chooser:
 
     @property
     def nodes(self) -> int:
-        """How many nodes the lattice has."""
         return math.prod(high - low + 1 for low, high in zip(self.low, self.high, strict=True))
 
     @cached_property

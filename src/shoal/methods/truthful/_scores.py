@@ -72,7 +72,6 @@ class Score(ABC):
         return np.array([self.one(self.box.levels(number)) for number in range(int(np.prod(self.box.shape)))])
 
     def one(self, levels: Levels) -> float:
-        """Return the score of one node."""
         return self._of(self.lattice.node(levels))
 
     @abstractmethod

@@ -111,7 +111,6 @@ class ListedClasses:
     hierarchies: Mapping[str, Hierarchy]
 
     def levels(self, table: LeveledColumns) -> dict[str, int]:
-        """Return the level of every column by its name."""
         names = self.frequencies.attributes
         return {names[j]: level for j, level in zip(table.columns, table.levels, strict=True)}
 

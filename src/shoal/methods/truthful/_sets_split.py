@@ -30,7 +30,6 @@ class Noise:
 
     @property
     def rho(self) -> Fraction:
-        """What the table loses."""
         return 1 / (2 * self.variance)
 
 
@@ -135,7 +134,6 @@ class Split:
         return [(noise.m, noise.variance) for noise in self.tables]
 
     def composed(self) -> Composed:
-        """Return the step that adds everything up."""
         return Composed(rho=self.rho, epsilon_spent=self.epsilon, delta_spent=self.delta, per_person=self.per_person)
 
     def holds(self) -> bool:
@@ -144,7 +142,6 @@ class Split:
         return gaussian.satisfies(rho=self.rho, tables=self._trimmed, epsilon=self.epsilon / self.per_person, delta=own)
 
     def figures(self) -> dict[str, object]:
-        """Return the figures of the promise."""
         attained = gaussian.attained(self.rho, self._trimmed, self.epsilon / self.per_person)
         return {
             "least m": min(noise.m for noise in self.tables),
@@ -228,7 +225,6 @@ class HiddenCounted(Event):
 
     @classmethod
     def of(cls, hidden: Mapping[str, Mapping[tuple[str | None, ...], int]]) -> HiddenCounted:
-        """Return the step that wrote these counts down, by table."""
         return cls(tables=len(hidden), classes=sum(map(len, hidden.values())))
 
     sentence = (

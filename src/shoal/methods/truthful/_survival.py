@@ -63,7 +63,6 @@ class Survival:
         return Survival(table=np.minimum(self.of(sizes), rising), slope=self.slope)
 
     def of(self, sizes: Integers) -> Floats:
-        """Return the worths of classes of these sizes."""
         last = len(self.table) - 1
         return np.asarray(self.table[np.minimum(sizes, last)] + float(self.slope) * np.maximum(sizes - last, 0))
 

@@ -204,13 +204,11 @@ def worst_case(k: int, beta: Number, epsilon: Number, definition: Definition, ow
 
 
 def check_unit(name: str, value: Fraction, owner: str) -> None:
-    """Refuse a value outside (0, 1)."""
     if not 0 < value < 1:
         raise ParameterError(f"`{name}` of `{owner}` must be in (0, 1); got {float(value)!r}.")
 
 
 def check_epsilon(epsilon: Fraction, owner: str) -> None:
-    """Refuse an epsilon outside (0, 40]."""
     if not 0 < epsilon <= LARGEST_EPSILON:
         raise ParameterError(
             f"`epsilon` of `{owner}` must be in (0, {LARGEST_EPSILON}]; got {float(epsilon)!r}.",
@@ -219,13 +217,11 @@ def check_epsilon(epsilon: Fraction, owner: str) -> None:
 
 
 def check_k(k: int, owner: str) -> None:
-    """Refuse a threshold that is not a positive integer."""
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise ParameterError(f"`k` of `{owner}` must be an integer of at least 1; got {k!r}.")
 
 
 def check_definition(definition: Definition, owner: str) -> None:
-    """Refuse an unknown definition."""
     if definition not in get_args(Definition):
         raise ParameterError(f"`definition` of `{owner}` must be 'probabilistic' or 'standard'; got {definition!r}.")
 
