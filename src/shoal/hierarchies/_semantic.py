@@ -158,11 +158,14 @@ class Concepts:
         distances = semantic_distances(ancestors)
         for array in (ancestors, domain, distances):
             array.flags.writeable = False
+        fixed_point = np.rint(distances * float(self.scale)).astype(np.int64)
+        within = fixed_point[np.ix_(domain, domain)]
+        first = int(within.sum(axis=1).argmax())
         object.__setattr__(self, "ancestors", ancestors)
         object.__setattr__(self, "domain", domain)
         object.__setattr__(self, "distances", distances)
-        object.__setattr__(self, "fixed_point", np.rint(distances * float(self.scale)).astype(np.int64))
-        object.__setattr__(self, "boundaries", self._find_boundaries())
+        object.__setattr__(self, "fixed_point", fixed_point)
+        object.__setattr__(self, "boundaries", (int(domain[first]), int(domain[within[first].argmax()])))
 
     @classmethod
     def of(cls, hierarchy: Hierarchy) -> Self:
@@ -233,11 +236,6 @@ class Concepts:
     def centroid(self, counts: Integers) -> NDArray[np.int32]:
         """Return the least marginal concept of the taxonomy [SC13 (6.4)]; the lowest code wins a tie."""
         return np.asarray(self.marginality(counts).argmin(axis=-1), dtype=np.int32)
-
-    def _find_boundaries(self) -> tuple[int, int]:
-        within = self.fixed_point[np.ix_(self.domain, self.domain)]
-        first = int(within.sum(axis=1).argmax())
-        return int(self.domain[first]), int(self.domain[within[first].argmax()])
 
 
 def _check_ancestors(ancestors: Marks) -> None:

@@ -179,17 +179,14 @@ def _passes(k: int, records: int, chance: Fraction, wrong: Fraction) -> bool:
     if wrong == 0 or chance == 1:
         return False
     if k <= _FEW:
-        return 1 - sum(_term(k - 1, i, chance) for i in range(records)) <= wrong
+        terms = (comb(k - 1, i) * chance**i * (1 - chance) ** (k - 1 - i) for i in range(records))
+        return 1 - sum(terms) <= wrong
     for bits in precisions():
         with working_precision(bits):
             gap = _fewer(k - 1, records, chance) - ball(1 - wrong)
             if gap > 0 or gap < 0:
                 return bool(gap > 0)
     return False
-
-
-def _term(people: int, records: int, chance: Fraction) -> Fraction:
-    return comb(people, records) * chance**records * (1 - chance) ** (people - records)
 
 
 def _fewer(people: int, records: int, chance: Fraction) -> arb:

@@ -60,10 +60,8 @@ class Classification(Measure):
         return (float(objective.costs((), classes).sum()) + objective.loss * suppressed) / objective.scale
 
     def objective(self, frequencies: Frequencies) -> ClassificationObjective:
-        return ClassificationObjective(frequencies, self._target(frequencies), *self.factors)
-
-    def _target(self, frequencies: Frequencies) -> str:
-        return self._chosen([attribute.name for attribute in frequencies.sensitive])
+        target = self._chosen([attribute.name for attribute in frequencies.sensitive])
+        return ClassificationObjective(frequencies, target, *self.factors)
 
     def _chosen(self, names: Sequence[str]) -> str:
         if self.target is None and len(names) == 1:

@@ -247,7 +247,13 @@ def _reading(profile: ColumnProfile, kind: Kind) -> Reading:
 
 def _groups(profiles: Sequence[ColumnProfile]) -> dict[str, Guess[Role]]:
     """Return the columns that say which records belong together: keys that repeat."""
-    keys = [profile for profile in profiles if profile.type in ("text", "integer") and _repeats(profile)]
+    keys = [
+        profile
+        for profile in profiles
+        if profile.type in ("text", "integer")
+        and 1 < profile.distinct < profile.records - profile.missing
+        and profile.separation >= _SEPARATING
+    ]
     found: dict[str, Guess[Role]] = {}
     for role, named in ((Role.PERSON, person_key), (Role.HOUSEHOLD, household_key)):
         ranked = sorted((each for each in keys if named(each.name)), key=lambda each: -each.distinct)
@@ -266,7 +272,3 @@ def _groups(profiles: Sequence[ColumnProfile]) -> dict[str, Guess[Role]]:
             left_out = f"; the {profile.missing:,} without one are left out" if profile.missing else ""
             found[profile.name] = Guess(role, f"{why}{left_out}")
     return found
-
-
-def _repeats(profile: ColumnProfile) -> bool:
-    return 1 < profile.distinct < profile.records - profile.missing and profile.separation >= _SEPARATING

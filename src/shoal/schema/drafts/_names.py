@@ -105,7 +105,8 @@ def means_key(name: str) -> bool:
 def person_key(name: str) -> bool:
     """Return whether a key stands for a person, not for a ward or a shop: `id`, `patient_nbr`, `customer id`."""
     found = words(name)
-    of_people = bool(found & _KEYS) and bool(found & _people()) and "of" not in found
+    people = next(each.company for each in _table() if each.alone)
+    of_people = bool(found & _KEYS) and bool(found & people) and "of" not in found
     of_people = of_people or any(_COMPOUND.fullmatch(word) for word in found)
     return bool(found) and (found <= _PLAIN_KEYS or of_people) and not household_key(name)
 
@@ -133,11 +134,6 @@ def _parts(name: str) -> list[str]:
     plain = plain.replace("ß", "ss").replace("ø", "o").replace("æ", "ae").replace("ł", "l")
     parted = re.sub(r"(?<=^ID)(?=[a-z])|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?!(?<=^I)D)(?=[A-Z][a-z])", " ", plain)
     return re.findall(r"[^\W_]+", parted.lower())
-
-
-@functools.cache
-def _people() -> frozenset[str]:
-    return next(each.company for each in _table() if each.alone)
 
 
 @functools.cache

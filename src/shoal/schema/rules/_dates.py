@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -13,7 +12,6 @@ from shoal.kernels import Integers
 from shoal.schema._domain import Kind
 from shoal.schema._entry import many, text
 from shoal.schema._rule import Level, LevelsRule, RuledColumn, Tree, at
-from shoal.schema._values import Days
 
 DATE_LEVELS = ("day", "month", "quarter", "year", "decade")
 
@@ -37,45 +35,28 @@ class Dates(LevelsRule):
         days = column.days
         levels = []
         for name in self.levels:
-            number, start, label = _UNITS[name]
-            periods, groups = np.unique(number(days), return_inverse=True)
-            low, high = (pa.array(start(edge).astype(np.int64)) for edge in (periods, periods + 1))
-            labels = pa.array(label(periods), pa.string())
-            levels.append(Level(groups=groups, labels=labels, shares=column.covered(low, high)))
+            # the epoch, 1970, starts a month, a quarter, a year and a decade
+            unit, size = _UNITS[name]
+            periods, groups = np.unique(days.astype(unit).astype(np.int64) // size, return_inverse=True)
+            low, high = ((edge * size).astype(unit).astype("datetime64[D]") for edge in (periods, periods + 1))
+            shares = column.covered(pa.array(low.astype(np.int64)), pa.array(high.astype(np.int64)))
+            levels.append(Level(groups=groups, labels=pa.array(_labels(name, periods), pa.string()), shares=shares))
         return Tree(leaves=column.leaves, levels=levels)
 
 
-def _of(unit: str, size: int = 1) -> tuple[Callable[[Days], Integers], Callable[[Integers], Days]]:
-    """Return what numbers the periods of ``size`` units, and what gives the first day of a period.
-
-    The epoch, 1970, starts a month, a quarter, a year and a decade.
-    """
-
-    def number(days: Days) -> Integers:
-        return days.astype(f"datetime64[{unit}]").astype(np.int64) // size
-
-    def start(periods: Integers) -> Days:
-        return (periods * size).astype(f"datetime64[{unit}]").astype("datetime64[D]")
-
-    return number, start
-
-
-def _iso(unit: str) -> Callable[[Integers], list[str]]:
-    return lambda periods: np.datetime_as_string(periods.astype(f"datetime64[{unit}]")).tolist()
-
-
-def _quarters(periods: Integers) -> list[str]:
-    return [f"{1970 + period // 4:04d}-Q{period % 4 + 1}" for period in periods.tolist()]
-
-
-def _decades(periods: Integers) -> list[str]:
-    return [f"{1970 + period * 10:04d}s" for period in periods.tolist()]
-
-
-_UNITS: dict[str, tuple[Callable[[Days], Integers], Callable[[Integers], Days], Callable[[Integers], list[str]]]] = {
-    "day": (*_of("D"), _iso("D")),
-    "month": (*_of("M"), _iso("M")),
-    "quarter": (*_of("M", 3), _quarters),
-    "year": (*_of("Y"), _iso("Y")),
-    "decade": (*_of("Y", 10), _decades),
+#: the periods of a level are so many units long
+_UNITS = {
+    "day": ("datetime64[D]", 1),
+    "month": ("datetime64[M]", 1),
+    "quarter": ("datetime64[M]", 3),
+    "year": ("datetime64[Y]", 1),
+    "decade": ("datetime64[Y]", 10),
 }
+
+
+def _labels(level: str, periods: Integers) -> list[str]:
+    if level == "quarter":
+        return [f"{1970 + period // 4:04d}-Q{period % 4 + 1}" for period in periods.tolist()]
+    if level == "decade":
+        return [f"{1970 + period * 10:04d}s" for period in periods.tolist()]
+    return list(np.datetime_as_string(periods.astype(_UNITS[level][0])).tolist())

@@ -157,10 +157,11 @@ def read_rows(path: Path, *, delimiter: str, subject: str) -> FileRows:
     rows = _parse(text, delimiter, subject)
     if not len(rows):
         raise HierarchyError(f"{subject} is empty")
-    if max(map(len, rows.cells)) == 1 and (other := _other_delimiter(rows, delimiter)):
+    others = [other for other in _DELIMITERS if other != delimiter and all(other in row[0] for row in rows.cells)]
+    if max(map(len, rows.cells)) == 1 and others:
         raise HierarchyError(
             f"{subject} has only one field per row with the delimiter {delimiter!r}",
-            hint=f"every row contains {other!r}; set `delimiter`",
+            hint=f"every row contains {others[0]!r}; set `delimiter`",
         )
     return rows
 
@@ -174,10 +175,6 @@ def _parse(text: str, delimiter: str, subject: str) -> FileRows:
     finally:
         csv.field_size_limit(before)
     return FileRows(cells, list(range(1, len(cells) + 1))).chosen([bool(row) for row in cells])
-
-
-def _other_delimiter(rows: FileRows, delimiter: str) -> str | None:
-    return next((d for d in _DELIMITERS if d != delimiter and all(d in row[0] for row in rows.cells)), None)
 
 
 def file_problems(name: str, path: str, delimiter: str) -> Iterable[str]:

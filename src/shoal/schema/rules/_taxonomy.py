@@ -36,7 +36,7 @@ class Taxonomy(HierarchyRule):
 
     @classmethod
     def read(cls, entry: TomlTable) -> Self | None:
-        tree = entry.get("taxonomy", _path_or_pairs, required=True)
+        tree = entry.get("taxonomy", lambda value: value if isinstance(value, str) else _PAIRS(value), required=True)
         delimiter = entry.get("delimiter", text, ";") or ""
         if not entry.close() or tree is None:
             return None
@@ -81,7 +81,9 @@ class Taxonomy(HierarchyRule):
         above = _parents(child, parent, len(concepts), subject)
         depth = _depths(above, subject)
         leaves = np.setdiff1d(np.arange(len(concepts)), parent)
-        leaves = leaves[np.argsort(_first_seen(leaves, child, len(concepts)), kind="stable")]
+        first_seen = np.zeros(len(concepts), dtype=np.int64)
+        first_seen[child] = np.arange(len(child))
+        leaves = leaves[np.argsort(first_seen[leaves], kind="stable")]
         names = pa.array(concepts, pa.string())
         levels = [Level(groups=groups, labels=names) for groups in _ancestors(leaves, above, depth)]
         levels.append(Level(groups=np.zeros(len(leaves), dtype=np.int64), labels=pa.array(["*"], pa.string())))
@@ -98,10 +100,6 @@ class Taxonomy(HierarchyRule):
                 f"{subject}: {len(odd):,} of {len(rows):,} rows do not hold a child and its parent ({rows.first(odd)})"
             )
         return [(child, parent) for child, parent in rows.cells]
-
-
-def _path_or_pairs(value: object) -> str | tuple[tuple[str, str], ...]:
-    return value if isinstance(value, str) else _PAIRS(value)
 
 
 def _numbered(pairs: list[tuple[str, str]]) -> tuple[list[str], Integers, Integers]:
@@ -155,9 +153,3 @@ def _ancestors(leaves: Integers, above: Integers, depth: Integers) -> list[Integ
         now = np.where(depth[now] > level, above[now], now)
         found.append(now)
     return found
-
-
-def _first_seen(leaves: Integers, child: Integers, size: int) -> Integers:
-    place = np.zeros(size, dtype=np.int64)
-    place[child] = np.arange(len(child))
-    return place[leaves]
