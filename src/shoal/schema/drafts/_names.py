@@ -6,7 +6,7 @@ import functools
 import re
 import tomllib
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 
 from shoal.schema._schema import Role
@@ -52,21 +52,20 @@ class Topic:
     #: How a draft calls it.
     means: str
     #: Whether numbers are codes that name something, not quantities.
-    nominal: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Entry:
-    topic: Topic
-    whole: frozenset[str]
-    starts: tuple[str, ...]
-    ends: tuple[str, ...]
+    nominal: bool
+    #: The words of such names, and how words of them start and end.
+    whole: frozenset[str] = field(repr=False)
+    starts: tuple[str, ...] = field(repr=False)
+    ends: tuple[str, ...] = field(repr=False)
+    #: Whether no other words may stand beside them but those that keep them ``company``.
     alone: bool
+    company: frozenset[str] = field(repr=False)
+    #: Whether only columns of text, or of more than a yes or no, are meant.
     text: bool
     many: bool
-    company: frozenset[str]
 
     def has(self, found: frozenset[str], spelt: frozenset[str]) -> bool:
+        """Return whether the words of a name, or how it is spelt, are of this topic."""
         if self.alone:
             return bool(found & self.whole) and found <= self.whole | self.company | _FILLERS
         if (found | spelt) & self.whole:
@@ -88,12 +87,8 @@ def topic(name: str, *, text: bool = True, many: bool = True) -> Topic | None:
     singular = found | {word[:-1] for word in found if word.endswith("s") and len(word) > 3}
     # `e-mail` and `zip code` are also known as one word, and `icd10` with its number
     spelt = frozenset((*parts, "".join(parts)))
-    entries = [each for each in _table() if (text or not each.text) and (many or not each.many)]
-    for spelling in (found, singular):
-        for entry in entries:
-            if entry.has(spelling, spelt):
-                return entry.topic
-    return None
+    topics = [each for each in _table() if (text or not each.text) and (many or not each.many)]
+    return next((each for spelling in (found, singular) for each in topics if each.has(spelling, spelt)), None)
 
 
 def means_key(name: str) -> bool:
@@ -137,22 +132,23 @@ def _parts(name: str) -> list[str]:
 
 
 @functools.cache
-def _table() -> tuple[_Entry, ...]:
+def _table() -> tuple[Topic, ...]:
     text = resources.files("shoal.schema.drafts").joinpath("names.toml").read_text(encoding="utf-8")
-    return tuple(_entry(key, each) for key, each in tomllib.loads(text).items())
+    return tuple(_topic(key, each) for key, each in tomllib.loads(text).items())
 
 
-def _entry(key: str, found: dict[str, object]) -> _Entry:
+def _topic(key: str, found: dict[str, object]) -> Topic:
     listed = [word for key, value in found.items() if key not in _SETTINGS for word in str(value).split()]
-    return _Entry(
-        topic=Topic(
-            key=key, role=Role(str(found["role"])), means=str(found["means"]), nominal=bool(found.get("nominal"))
-        ),
+    return Topic(
+        key=key,
+        role=Role(str(found["role"])),
+        means=str(found["means"]),
+        nominal=bool(found.get("nominal")),
         whole=frozenset(word for word in listed if "*" not in word),
         starts=tuple(word[:-1] for word in listed if word.endswith("*")),
         ends=tuple(word[1:] for word in listed if word.startswith("*")),
         alone=bool(found.get("alone")),
+        company=word_set(str(found.get("with", ""))),
         text=bool(found.get("text")),
         many=bool(found.get("many")),
-        company=frozenset(str(found.get("with", "")).split()),
     )
