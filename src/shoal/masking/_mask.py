@@ -103,21 +103,17 @@ def mask(table: Table, *steps: MaskingStep, known: Sequence[str] = (), source: R
     ]
     if missing:
         raise DataError([f"the table has no column `{name}`" for name in missing])
-    after, said, promised = dict(before), list[str](), list[str]()
-    entries = []
+    after, entries, said = dict(before), list[StepEntry](), list[str]()
     for step in steps:
         entries.append(StepEntry.of(step, step.detail(after)))
-        changed, text, promise = step.apply(after, source)
+        changed, text = step.apply(after, source)
         after |= changed
         said.append(text)
-        promised.append(promise)
-    columns = tuple(known) or tuple(dict.fromkeys(name for step in steps for name in step.columns))
-    risk = measured(before, after, columns)
     return Masked(
         table=_sorted(pa.table(after)),
         steps=tuple(said),
-        promises=tuple(promised),
-        risk=risk,
+        promises=tuple(entry.promise for entry in entries),
+        risk=measured(before, after, tuple(known) or tuple(dict.fromkeys(c for step in steps for c in step.columns))),
         entries=tuple(entries),
     )
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from shoal.errors import DataError, ParameterError, quoted
 from shoal.kernels import Floats
-from shoal.masking._step import NOTHING, Columns, MaskingStep, generator, numbers_of, written
+from shoal.masking._step import Columns, MaskingStep, generator, numbers_of, written
 from shoal.mechanisms import RandomSource
 
 NoiseKind = Literal["additive", "correlated", "kept-variance", "kept-moments"]
@@ -63,7 +63,6 @@ class AddNoise(MaskingStep):
         return self.names
 
     def describe(self) -> str:
-        """Say what the step does."""
         return f"Added {self.kind} normal noise to {quoted(self.names)}, {self.amount:g} times their variance."
 
     def contradiction(self, table: Columns, detail: Mapping[str, object]) -> str | None:
@@ -76,7 +75,7 @@ class AddNoise(MaskingStep):
             return "; ".join(error.problems)
         return None
 
-    def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:
+    def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str]:
         numbers = np.stack([numbers_of(table, name) for name in self.names], axis=1)
         whole = numbers[~np.isnan(numbers).any(axis=1)]
         if len(whole) < 2:
@@ -91,7 +90,7 @@ class AddNoise(MaskingStep):
         changed = mean + kept * (numbers - mean) + noise
         if self.kind == "kept-moments":
             changed = _with_moments(changed, mean, spread)
-        return {name: written(changed[:, j]) for j, name in enumerate(self.names)}, self.describe(), NOTHING
+        return {name: written(changed[:, j]) for j, name in enumerate(self.names)}, self.describe()
 
 
 def _with_moments(numbers: Floats, mean: Floats, spread: Floats) -> Floats:

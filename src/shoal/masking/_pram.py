@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from shoal.errors import DataError, ParameterError
 from shoal.exact import above, logarithm
 from shoal.kernels import Floats
-from shoal.masking._step import Columns, MaskingStep, column_of, plain_text
+from shoal.masking._step import Columns, ColumnStep, plain_text
 from shoal.mechanisms import RandomSource
 
 #: probabilities are whole multiples of one over this, so that drawing is exact
@@ -22,7 +22,7 @@ UNITS = 1 << 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pram(MaskingStep):
+class Pram(ColumnStep):
     """Randomise a categorical column: the post-randomisation method (Gouweleeuw et al. 1998).
 
     Parameters
@@ -55,7 +55,6 @@ class Pram(MaskingStep):
     """
 
     name: ClassVar[str] = "pram"
-    column: str
     keep: float
     invariant: bool = False
     alpha: float = 1.0
@@ -72,13 +71,9 @@ class Pram(MaskingStep):
         if problems:
             raise ParameterError(problems)
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (self.column,)
-
     def detail(self, table: Columns) -> dict[str, object]:
         """Return the values and, if it depends on their numbers, the matrix; with them, statistics can be corrected."""
-        text = plain_text(column_of(table, self.column)).drop_null()
+        text = plain_text(table[self.column]).drop_null()
         counted = sorted(text.value_counts().to_pylist(), key=lambda entry: str(entry["values"]))
         values = [entry["values"] for entry in counted]
         if len(values) < 2:
@@ -89,7 +84,6 @@ class Pram(MaskingStep):
         return {"values": values, "matrix": invariant(counts, self.keep, self.alpha).tolist()}
 
     def describe(self) -> str:
-        """Say what the step does."""
         if self.invariant:
             return (
                 f"Invariant PRAM of `{self.column}`: every value was drawn anew by a matrix that keeps the expected "
@@ -102,7 +96,19 @@ class Pram(MaskingStep):
 
     def promise(self, detail: Mapping[str, object]) -> str:
         """Say the local differential privacy of the matrix, or that nothing is promised."""
-        return self._promised(self.matrix(detail))
+        matrix = self.matrix(detail)
+        if self.invariant:
+            return (
+                f"Nothing is promised of `{self.column}`: the probabilities depend on the data, so that they are no "
+                "differential privacy; what an intruder learns is said above."
+            )
+        ratio = max(Fraction(int(column.max()), int(column.min())) for column in matrix.T)
+        epsilon = above(lambda: logarithm(ratio))
+        return (
+            f"Whatever is released as the value of `{self.column}` of a person is at most e^{_up(epsilon)} times as "
+            "likely under one original value as under another (local differential privacy of this column alone, if its "
+            "set of values is public and no other column tells it; missing values are not covered)."
+        )
 
     def matrix(self, detail: Mapping[str, object]) -> np.ndarray:
         """Return the matrix of the values that :meth:`detail` names, in `UNITS`; refuse one that is none."""
@@ -119,21 +125,20 @@ class Pram(MaskingStep):
     def contradiction(self, table: Columns, detail: Mapping[str, object]) -> str | None:
         """Say that there are values that the matrix does not have, if there are."""
         self.matrix(detail)
-        found = {*plain_text(column_of(table, self.column)).drop_null().unique().to_pylist()}
+        found = {*plain_text(table[self.column]).drop_null().unique().to_pylist()}
         more = found - {*detail["values"]}  # type: ignore[misc]
         return f"`{self.column}` holds values that the matrix does not have" if more else None
 
-    def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:
-        """Return the changed column, what was done in one sentence, and what is promised."""
+    def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str]:
         detail = self.detail(table)
         values, matrix = list(map(str, detail["values"])), self.matrix(detail)  # type: ignore[call-overload]
-        text = plain_text(column_of(table, self.column))
+        text = plain_text(table[self.column])
         codes = pc.index_in(text, value_set=pa.array(values, pa.string()), skip_nulls=True).fill_null(-1)
         codes = np.asarray(codes.to_numpy(zero_copy_only=False))
         counts = np.bincount(codes[codes >= 0], minlength=len(values))
         drawn = np.where(codes >= 0, _drawn(matrix, codes, source), -1)
         changed = pa.array([None if code < 0 else values[code] for code in drawn.tolist()], pa.string())
-        return {self.column: changed}, self._said(matrix, counts, codes, drawn), self._promised(matrix)
+        return {self.column: changed}, self._said(matrix, counts, codes, drawn)
 
     def _said(self, matrix: np.ndarray, counts: np.ndarray, codes: np.ndarray, drawn: np.ndarray) -> str:
         right = _posterior(matrix, counts)
@@ -144,20 +149,6 @@ class Pram(MaskingStep):
             f"{int((codes != drawn).sum()):,} of {len(codes):,} values changed. Who sees a value and knows the matrix "
             f"and how frequent values are is right about the original with probability {right.min():.3g} to "
             f"{right.max():.3g}."
-        )
-
-    def _promised(self, matrix: np.ndarray) -> str:
-        if self.invariant:
-            return (
-                f"Nothing is promised of `{self.column}`: the probabilities depend on the data, so that they are no "
-                "differential privacy; what an intruder learns is said above."
-            )
-        ratio = max(Fraction(int(column.max()), int(column.min())) for column in matrix.T)
-        epsilon = above(lambda: logarithm(ratio))
-        return (
-            f"Whatever is released as the value of `{self.column}` of a person is at most e^{_up(epsilon)} times as "
-            "likely under one original value as under another (local differential privacy of this column alone, if its "
-            "set of values is public and no other column tells it; missing values are not covered)."
         )
 
 

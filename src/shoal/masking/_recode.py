@@ -14,15 +14,14 @@ import pyarrow.compute as pc
 
 from shoal.errors import ParameterError
 from shoal.kernels import Floats, Mask
-from shoal.masking._step import NOTHING, Columns, MaskingStep, column_of, numbers_of, plain_text
+from shoal.masking._step import Columns, ColumnStep, numbers_of, plain_text
 from shoal.mechanisms import RandomSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Limit(MaskingStep):
+class _Limit(ColumnStep):
     """Values beyond a limit become one value."""
 
-    column: str
     limit: float
     value: str | None = None
     title: ClassVar[str]
@@ -34,16 +33,11 @@ class _Limit(MaskingStep):
         if not np.isfinite(self.limit):
             raise ParameterError(f"`limit` of `{type(self).__name__}` must be a number; got {self.limit}.")
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (self.column,)
-
     def beyond(self, numbers: Any) -> Any:
         """Return whether a number, or which of many, lie beyond the limit."""
         return numbers >= self.limit if self.sign == ">=" else numbers <= self.limit
 
     def describe(self) -> str:
-        """Say what the step does."""
         return f"{self.title}: values of `{self.column}` {self._which} are one value."
 
     def contradiction(self, table: Columns, detail: Mapping[str, object]) -> str | None:
@@ -52,15 +46,14 @@ class _Limit(MaskingStep):
         left = any(map(self.beyond, _shown(table, self.column, self.value)))
         return f"`{self.column}` holds numbers {self._which}" if left else None
 
-    def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:
-        """Return the changed column, what was done in one sentence, and what is promised."""
+    def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str]:
         del source
         beyond: Mask = self.beyond(_places(table, self.column))
         shown = f"{self.sign}{self.limit:g}" if self.value is None else self.value
-        text = plain_text(column_of(table, self.column)).to_pylist()
+        text = plain_text(table[self.column]).to_pylist()
         changed = [shown if out else value for value, out in zip(text, beyond.tolist(), strict=True)]
         done = f"{self.title}: {int(beyond.sum()):,} values of `{self.column}` {self._which} are {shown}."
-        return {self.column: pa.array(changed, pa.string())}, done, NOTHING
+        return {self.column: pa.array(changed, pa.string())}, done
 
     @property
     def _which(self) -> str:
@@ -100,7 +93,7 @@ class BottomCode(_Limit):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RoundTo(MaskingStep):
+class RoundTo(ColumnStep):
     """Every number becomes the nearest multiple of a step; halves go to the even multiple.
 
     Examples
@@ -110,19 +103,13 @@ class RoundTo(MaskingStep):
     """
 
     name: ClassVar[str] = "round"
-    column: str
     step: str | float
 
     def __post_init__(self) -> None:
         if not self._step.is_finite() or self._step <= 0:
             raise ParameterError(f"`step` of `RoundTo` must be a positive number; got {self.step!r}.")
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (self.column,)
-
     def describe(self) -> str:
-        """Say what the step does."""
         return f"Rounded `{self.column}` to {self._step:f}."
 
     def contradiction(self, table: Columns, detail: Mapping[str, object]) -> str | None:
@@ -139,13 +126,12 @@ class RoundTo(MaskingStep):
         except InvalidOperation:
             return Decimal(0)
 
-    def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:
-        """Return the changed column, what was done in one sentence, and what is promised."""
+    def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str]:
         del source
         numbers_of(table, self.column)  # refuses what is no number
-        text = plain_text(column_of(table, self.column)).to_pylist()
+        text = plain_text(table[self.column]).to_pylist()
         rounded = [None if value is None else self._rounded(Decimal(value.strip())) for value in text]
-        return {self.column: pa.array(rounded, pa.string())}, self.describe(), NOTHING
+        return {self.column: pa.array(rounded, pa.string())}, self.describe()
 
     def _rounded(self, value: Decimal) -> str:
         times = (value / self._step).to_integral_value(rounding=ROUND_HALF_EVEN)
@@ -153,7 +139,7 @@ class RoundTo(MaskingStep):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GlobalRecode(MaskingStep):
+class GlobalRecode(ColumnStep):
     """Values of a column become others, the same everywhere; values that are not named stay.
 
     Examples
@@ -163,11 +149,9 @@ class GlobalRecode(MaskingStep):
     """
 
     name: ClassVar[str] = "recode"
-    column: str
     values: Mapping[str, str]
 
     def describe(self) -> str:
-        """Say what the step does."""
         return (
             f"Global recoding: {len(self.values):,} values of `{self.column}` became {len({*self.values.values()}):,}."
         )
@@ -176,27 +160,22 @@ class GlobalRecode(MaskingStep):
         """Say that a value is left that was to become another, if one is."""
         del detail
         gone = {*self.values} - {*self.values.values()}
-        left = gone & {*plain_text(column_of(table, self.column)).to_pylist()}
+        left = gone & {*plain_text(table[self.column]).to_pylist()}
         return f"`{self.column}` holds values that should have been recoded" if left else None
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (self.column,)
-
-    def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:
-        """Return the changed column, what was done in one sentence, and what is promised."""
+    def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str]:
         del source
-        text = plain_text(column_of(table, self.column)).to_pylist()
+        text = plain_text(table[self.column]).to_pylist()
         changed = pa.array(
             [self.values.get(value, value) if value is not None else None for value in text], pa.string()
         )
-        return {self.column: changed}, self.describe(), NOTHING
+        return {self.column: changed}, self.describe()
 
 
 def _shown(table: Columns, name: str, coded: str | None = None) -> list[Fraction]:
     """Return the numbers that a masked column shows; what was coded is none."""
     found = []
-    for value in {*plain_text(column_of(table, name)).unique().to_pylist()} - {coded}:
+    for value in {*plain_text(table[name]).unique().to_pylist()} - {coded}:
         try:
             found.append(Fraction(Decimal((value or "").strip())))
         except (InvalidOperation, ValueError, OverflowError):
@@ -206,7 +185,7 @@ def _shown(table: Columns, name: str, coded: str | None = None) -> list[Fraction
 
 def _places(table: Columns, name: str) -> Floats:
     """Return a column as numbers; what was coded at an end before lies beyond every limit of the other end."""
-    text = plain_text(column_of(table, name))
+    text = plain_text(table[name])
     top, bottom = (pc.fill_null(pc.starts_with(text, sign), False) for sign in (">=", "<="))
     shown = {name: pc.if_else(pc.or_(top, bottom), None, text)}
     return np.where(top.to_numpy(False), np.inf, np.where(bottom.to_numpy(False), -np.inf, numbers_of(shown, name)))

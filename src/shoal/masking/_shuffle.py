@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from shoal.errors import DataError, MissingExtraError, ParameterError, quoted
 from shoal.kernels import Floats
-from shoal.masking._step import Columns, MaskingStep, column_of, generator, numbers_of, plain_text
+from shoal.masking._step import Columns, MaskingStep, generator, numbers_of, plain_text
 from shoal.mechanisms import RandomSource
 
 #: of a column that is no number, so many values at most
@@ -60,19 +60,17 @@ class Shuffle(MaskingStep):
         return (*self.names, *self.given)
 
     def describe(self) -> str:
-        """Say what the step does."""
         given = f" given {quoted(self.given)}" if self.given else ""
         return f"Shuffled {quoted(self.names)}: values changed places by the ranks of numbers drawn{given}."
 
     def promise(self, detail: Mapping[str, object]) -> str:
-        """Say that nothing is promised."""
         del detail
         return (
             f"Nothing is promised of {quoted(self.names)}: that new values tell nothing more about old ones rests on a "
             "model of the data that nobody has proved."
         )
 
-    def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:
+    def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str]:
         numbers = [numbers_of(table, name) for name in self.names]
         whole = np.asarray(~np.isnan(np.array(numbers)).any(axis=0))
         known = _known(table, self.given)
@@ -85,10 +83,10 @@ class Shuffle(MaskingStep):
             present = np.flatnonzero(~np.isnan(each))
             by_value = present[np.argsort(each[present], kind="stable")]
             rows[present[np.argsort(drawn[present, j], kind="stable")]] = by_value
-            changed[name] = column_of(table, name).take(pa.array(rows))
+            changed[name] = table[name].take(pa.array(rows))
             kept.append(_correlation(each[present], each[rows][present]))
         said = ", ".join(f"{value:.3g}" for value in kept)
-        return changed, f"{self.describe()} Rank correlation of old and new values: {said}.", self.promise({})
+        return changed, f"{self.describe()} Rank correlation of old and new values: {said}."
 
 
 def _drawn(scores: Floats, known: Floats, whole: np.ndarray, draw: np.random.Generator) -> Floats:
@@ -111,7 +109,7 @@ def _known(table: Columns, names: tuple[str, ...]) -> Floats:
             parts.append(np.nan_to_num(_scores(numbers_of(table, name)))[:, None])
             continue
         except DataError:
-            text = plain_text(column_of(table, name)).fill_null("")
+            text = plain_text(table[name]).fill_null("")
         values = sorted(text.unique().to_pylist())
         if len(values) > VALUES:
             problems.append(f"column `{name}` has more than {VALUES} values that are not numbers; recode it first")

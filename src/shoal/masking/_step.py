@@ -70,23 +70,25 @@ class MaskingStep(ABC):
         return self.columns
 
     @abstractmethod
-    def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:
-        """Return the changed columns, what was done in one sentence, and what is promised."""
+    def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str]:
+        """Return the changed columns, and what was done in one sentence that may tell figures of the original."""
 
 
-def column_of(table: Columns, name: str) -> pa.Array:
-    """Return a column, or say that there is none."""
-    if name not in table:
-        raise DataError(f"the table has no column `{name}`")
-    return table[name]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnStep(MaskingStep):
+    """A change of one column."""
+
+    column: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,)
 
 
 def numbers_of(table: Columns, name: str) -> Floats:
     """Return a column as numbers, NaN where missing; refuse one that holds anything else."""
-    column = column_of(table, name)
-    text = plain_text(column)
     try:
-        found = pc.cast(text, pa.float64())
+        found = pc.cast(plain_text(table[name]), pa.float64())
     except pa.ArrowInvalid:
         raise DataError(f"column `{name}` holds values that are not numbers") from None
     numbers: Floats = found.to_numpy(zero_copy_only=False).astype(np.float64)
@@ -106,12 +108,12 @@ def written(numbers: Floats) -> pa.Array:
     return pa.array([None if np.isnan(value) else f"{value:.12g}" for value in numbers.tolist()], pa.string())
 
 
+def generator(source: RandomSource) -> np.random.Generator:
+    """Return a fast generator that starts from 256 random bits of the source; for steps that promise nothing."""
+    return np.random.default_rng(int.from_bytes(source.random_bytes(32), "little"))
+
+
 def _plain(value: object) -> object:
     if isinstance(value, Mapping):
         return dict(value)
     return list(value) if isinstance(value, tuple) else value
-
-
-def generator(source: RandomSource) -> np.random.Generator:
-    """Return a fast generator that starts from 256 random bits of the source; for steps that promise nothing."""
-    return np.random.default_rng(int.from_bytes(source.random_bytes(32), "little"))

@@ -12,13 +12,13 @@ import pyarrow as pa
 
 from shoal.errors import DataError, ParameterError, quoted
 from shoal.kernels import Codes, Counts, Floats, Integers
-from shoal.masking._step import Columns, MaskingStep, column_of, generator, numbers_of, plain_text
+from shoal.masking._step import Columns, ColumnStep, MaskingStep, generator, numbers_of, plain_text
 from shoal.mechanisms import RandomSource
 from shoal.tables import group
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankSwap(MaskingStep):
+class RankSwap(ColumnStep):
     """Let every value of a numeric column change places with one at most a share of all ranks away (Moore 1996).
 
     Every value stays in the column, so its distribution does not change. Nothing is promised: who knows how far values
@@ -39,16 +39,11 @@ class RankSwap(MaskingStep):
     """
 
     name: ClassVar[str] = "rank-swap"
-    column: str
     share: float
 
     def __post_init__(self) -> None:
         if not 0 < self.share <= 1:
             raise ParameterError(f"`share` of `RankSwap` must be in (0, 1]; got {self.share}.")
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (self.column,)
 
     def detail(self, table: Columns) -> dict[str, object]:
         """Return how many ranks a value moves at most."""
@@ -56,7 +51,6 @@ class RankSwap(MaskingStep):
         return {"ranks": max(1, int(self.share * present)) if present else 0}
 
     def describe(self) -> str:
-        """Say what the step does."""
         return f"Rank swapping of `{self.column}`: values moved at most {self.share:g} of all ranks."
 
     def promise(self, detail: Mapping[str, object]) -> str:
@@ -70,24 +64,22 @@ class RankSwap(MaskingStep):
         """Say that the ranks are not those of as many values, if they are not."""
         return None if self.detail(table) == detail else f"`{self.column}` has more or fewer values than its ranks say"
 
-    def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:
-        """Return the changed column, what was done in one sentence, and what is promised."""
+    def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str]:
         numbers = numbers_of(table, self.column)
         present = np.flatnonzero(~np.isnan(numbers))
         drawn = source.uint64(2 * len(present))
         order = present[np.lexsort((drawn[: len(present)], numbers[present]))]
-        detail = self.detail(table)
-        most = int(str(detail["ranks"]))
+        most = int(str(self.detail(table)["ranks"]))
         partner = swapped_ranks(len(present), most, drawn[len(present) :])
         rows = np.arange(len(numbers))
         rows[order] = order[partner]
         moved = float(np.abs(partner - np.arange(len(partner))).mean() / max(len(partner), 1)) if len(partner) else 0.0
-        changed = column_of(table, self.column).take(pa.array(rows))
+        changed = table[self.column].take(pa.array(rows))
         said = (
             f"Rank swapping of `{self.column}`: values changed places with ones at most {most:,} ranks away, "
             f"{moved:.3g} of all ranks on average."
         )
-        return {self.column: changed}, said, self.promise(detail)
+        return {self.column: changed}, said
 
 
 def swapped_ranks(number: int, most: int, drawn: np.ndarray) -> Integers:
@@ -166,7 +158,6 @@ class RecordSwap(MaskingStep):
         return (self.household, *self.geography, *self.risk, *self.similar)
 
     def describe(self) -> str:
-        """Say what the step does."""
         return (
             f"Record swapping: households of `{self.household}` changed {quoted(self.geography)} with households alike "
             f"in {quoted(self.similar)}: all at risk that found one (counts of {quoted(self.risk)} below {self.k}), "
@@ -174,11 +165,10 @@ class RecordSwap(MaskingStep):
         )
 
     def promise(self, detail: Mapping[str, object]) -> str:
-        """Say that nothing is promised."""
         del detail
         return "Nothing is promised of the geography: only that nobody knows which households moved protects."
 
-    def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str, str]:
+    def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str]:
         homes = _coded(table, (self.household,))[:, 0].astype(np.int64)
         areas = _coded(table, self.geography)
         first = np.unique(homes, return_index=True)[1]
@@ -194,14 +184,14 @@ class RecordSwap(MaskingStep):
             generator(source),
         )
         rows = pa.array(first[moved][homes])
-        changed = {name: column_of(table, name).take(rows) for name in self.geography}
+        changed = {name: table[name].take(rows) for name in self.geography}
         number = int((moved != np.arange(len(moved))).sum())
         alone = f" {lost:,} of those at risk found none and stayed." if lost else ""
         said = (
             f"Record swapping: {number:,} of {len(first):,} households changed {quoted(self.geography)} with a "
             f"household alike; {must:,} were at risk (counts below {self.k}).{alone}"
         )
-        return changed, said, self.promise({})
+        return changed, said
 
     def _risks(self, table: Columns, homes: Integers, areas: Codes) -> tuple[Integers, Floats]:
         """Return the first level at which every household is at risk (-1: none), and its risk at the finest level."""
@@ -258,7 +248,7 @@ def _coded(table: Columns, names: tuple[str, ...]) -> Codes:
     """Return columns as codes; a missing value is a value of its own."""
     found = [
         np.unique(
-            plain_text(column_of(table, name)).fill_null("").to_numpy(zero_copy_only=False).astype(str),
+            plain_text(table[name]).fill_null("").to_numpy(zero_copy_only=False).astype(str),
             return_inverse=True,
         )[1]
         for name in names

@@ -34,7 +34,7 @@ SOURCE = SeededSource
 
 
 def _one(step: Any, values: list[Any], name: str = "x") -> list[Any]:
-    found, _, _ = step.apply({name: pa.array(values)}, SOURCE(7))
+    found, _ = step.apply({name: pa.array(values)}, SOURCE(7))
     return found[name].to_pylist()  # type: ignore[no-any-return]
 
 
@@ -59,12 +59,12 @@ def test_values_are_put_together() -> None:
 def test_a_value_stays_as_often_as_the_matrix_says_and_the_promise_is_its_greatest_ratio() -> None:
     values = ["a"] * 6000 + ["b"] * 3000 + [None]
     step = Pram(column="x", keep=0.7)
-    found, _, promised = step.apply({"x": pa.array(values)}, SOURCE(3))
+    found, _ = step.apply({"x": pa.array(values)}, SOURCE(3))
     drawn = found["x"].to_pylist()
     assert drawn[-1] is None
     assert abs(drawn[:6000].count("a") / 6000 - 0.7) < 0.03
     assert abs(drawn[6000:9000].count("b") / 3000 - 0.7) < 0.04
-    epsilon = float(promised.partition("e^")[2].split()[0])
+    epsilon = float(step.promise({"values": ["a", "b"]}).partition("e^")[2].split()[0])
     matrix = transitions(2, 0.7)
     assert matrix.sum(axis=1).tolist() == [UNITS, UNITS]
     ratio = max(column.max() / column.min() for column in matrix.T)
@@ -78,7 +78,7 @@ def test_the_invariant_matrix_keeps_the_expected_numbers_and_promises_nothing() 
     assert (matrix >= 0).all()
     assert np.allclose(counts @ (matrix / UNITS), counts, rtol=0, atol=1e-5)
     step = Pram(column="x", keep=0.8, invariant=True)
-    assert "Nothing is promised" in step.apply({"x": pa.array(["a", "b", "a"])}, SOURCE(1))[2]
+    assert "Nothing is promised" in step.promise(step.detail({"x": pa.array(["a", "b", "a"])}))
 
 
 def test_swapped_values_stay_within_their_window_of_ranks_and_all_values_stay() -> None:
@@ -105,7 +105,7 @@ def _households(seed: int, number: int = 120) -> dict[str, list[str]]:
 def test_households_at_risk_move_whole_and_to_another_area_of_the_level_of_their_risk() -> None:
     rows = _households(5)
     step = RecordSwap(household="home", geography=("region", "town"), risk=("age",), similar=("size",), k=3, rate=0.1)
-    found, said, promised = step.apply({name: pa.array(values) for name, values in rows.items()}, SOURCE(9))
+    found, said = step.apply({name: pa.array(values) for name, values in rows.items()}, SOURCE(9))
     before = list(zip(rows["region"], rows["town"], strict=True))
     after = list(zip(found["region"].to_pylist(), found["town"].to_pylist(), strict=True))
     # as many households of every size in every area as before, and households stay together
@@ -124,7 +124,7 @@ def test_households_at_risk_move_whole_and_to_another_area_of_the_level_of_their
         elif min(towns[rows["town"][row], rows["age"][row]] for row in members) < 3:
             stayed += after[last][1] == before[last][1]
     assert f"{stayed:,} of those at risk found none" in said or (stayed == 0 and "found none" not in said)
-    assert "Nothing is promised" in promised
+    assert "Nothing is promised" in step.promise({})
 
 
 def test_members_of_one_household_in_two_areas_are_refused() -> None:
@@ -141,7 +141,7 @@ def test_noise_keeps_what_it_says() -> None:
     before = np.cov([table["x"].to_numpy(), table["y"].to_numpy()])
     for kind, factor in (("correlated", 1.2), ("kept-variance", 1.0)):
         step = AddNoise(names=("x", "y"), amount=0.2, kind=kind)  # type: ignore[arg-type]
-        found, _, _ = step.apply(table, SOURCE(4))
+        found, _ = step.apply(table, SOURCE(4))
         after = np.cov([[float(value) for value in found[name].to_pylist()] for name in ("x", "y")])
         assert np.allclose(after / before, factor, atol=0.06)
     assert _one(AddNoise(names=("x",), amount=0.1), [1.0, 2.0, None])[2] is None
@@ -215,7 +215,7 @@ def test_as_many_households_are_at_risk_as_with_sdcmicro(shared_data: Path) -> N
     table = {name: pa.array([row[name] for row in rows]) for name in ("db030", "db040", "rb090", "hsize")}
     table["age"] = pa.array([str(int(float(row["age"])) // 20) for row in rows])
     step = RecordSwap(household="db030", geography=("db040",), risk=("age", "rb090", "hsize"), similar=("hsize",))
-    _, said, _ = step.apply(table, SOURCE(1))
+    _, said = step.apply(table, SOURCE(1))
     assert "89 were at risk (counts below 3)" in said
     assert "300 of 6,000 households changed" in said
 
@@ -240,8 +240,8 @@ def test_shuffling_keeps_every_value_and_the_relation_to_given_columns_and_break
     rows = _people(4000)
     columns = {name: rows[name].combine_chunks() for name in rows.column_names}
     step = shoal.masking.Shuffle(names=("income", "rent"), given=("age", "sex"))
-    found, _, promised = step.apply(columns, SOURCE(2))
-    assert promised.startswith("Nothing is promised")
+    found, _ = step.apply(columns, SOURCE(2))
+    assert step.promise({}).startswith("Nothing is promised")
     old, new = (
         {name: np.array([np.nan if x is None else x for x in part[name].to_pylist()], float) for name in step.names}
         for part in (columns, found)
@@ -277,7 +277,7 @@ def test_shuffling_refuses_what_it_cannot_use() -> None:
 def test_noise_that_keeps_moments_keeps_them_to_the_last_digits() -> None:
     rows = _people().select(["age", "rent"])
     columns = {name: rows[name].combine_chunks() for name in rows.column_names}
-    found, _, _ = AddNoise(names=("age", "rent"), amount=0.5, kind="kept-moments").apply(columns, SOURCE(4))
+    found, _ = AddNoise(names=("age", "rent"), amount=0.5, kind="kept-moments").apply(columns, SOURCE(4))
     old, new = (
         np.array([part[name].to_pylist() for name in ("age", "rent")], dtype=float) for part in (columns, found)
     )
