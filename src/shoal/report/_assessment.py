@@ -14,7 +14,6 @@ from shoal.report._page import facts, figure, page, section, table_of
 from shoal.report._text import FOUND, UNPROTECTED, band, table_lines
 from shoal.risk import (
     Assessment,
-    Attack,
     Attacks,
     CombinationRisk,
     PeopleRisk,
@@ -236,7 +235,6 @@ def _known(found: Attacks) -> _Table:
 
 
 def _tried(found: Attacks) -> _Table:
-    asked: list[Attack] = [found.singling_out, *([found.linkability] if found.linkability else []), *found.inference]
     rows = [
         (
             f"{each.name} {', '.join(each.columns)}".rstrip(),
@@ -244,7 +242,7 @@ def _tried(found: Attacks) -> _Table:
             share(each.baseline.rate),
             f"{each.risk:.2f}",
         )
-        for each in asked
+        for each in found.tried
     ]
     return ("attack", "success", "without the records", "risk"), [*rows]
 

@@ -15,14 +15,13 @@ from shoal.report._document import (
     BoardFigures,
     DisclosureFigures,
     Document,
-    IdentifierFigures,
     TableFigures,
 )
 from shoal.report._gather import PLAN, gather
 from shoal.report._internal import internal_report
 from shoal.report._markup import Html, element
 from shoal.report._page import table_of, ticks
-from shoal.risk import IDENTIFIERS, Attack, Attacks, Verdict, assess, attack, safe_harbor
+from shoal.risk import IDENTIFIERS, Attacks, Verdict, assess, attack, safe_harbor
 from shoal.schema import Attribute, Role, Schema
 from shoal.tables import Table
 
@@ -68,7 +67,9 @@ def board_report(
         if tried is None
         else tuple((each.known, each.single, each.linked, each.worst_linked) for each in tried.linkage),
         seed=None if tried is None else seed,
-        identifiers=tuple(each for table in document.tables for each in _identifiers(folder, table, brief.schema)),
+        identifiers=tuple(
+            each for table in document.tables for each in safe_harbor(tables.reread(folder / table.file), brief.schema)
+        ),
         techniques=tuple(techniques(certificate)),
         questions=tuple(questions(document)),
     )
@@ -92,16 +93,7 @@ def _disclosure(folder: Path, table: TableFigures, schema: Schema) -> list[Discl
     ]
 
 
-def _identifiers(folder: Path, table: TableFigures, schema: Schema) -> list[IdentifierFigures]:
-    found = safe_harbor(tables.reread(folder / table.file), schema)
-    return [
-        IdentifierFigures(column=each.column, letters=each.letters, verdict=str(each.verdict), words=each.words)
-        for each in found
-    ]
-
-
 def _attacks(found: Attacks) -> tuple[AttackFigures, ...]:
-    tried: list[Attack] = [found.singling_out, *([found.linkability] if found.linkability else []), *found.inference]
     return tuple(
         AttackFigures(
             name=each.name,
@@ -114,7 +106,7 @@ def _attacks(found: Attacks) -> tuple[AttackFigures, ...]:
             risk=each.risk,
             attempts=each.success.attempts,
         )
-        for each in tried
+        for each in found.tried
     )
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from enum import StrEnum
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from shoal.guarantees import Strength
-from shoal.risk import PeopleRisk, Reidentification
+from shoal.guarantees import File, Strength
+from shoal.risk import ClassSizes, Finding, PeopleRisk, Reidentification, UnitRisk
 from shoal.schema import Role
 
 
@@ -109,15 +108,6 @@ class ColumnRole(_Figures):
     given: bool = False
 
 
-class Sizes(_Figures):
-    """How many classes and records have a size between ``smallest`` and ``largest``."""
-
-    smallest: int
-    largest: int | None
-    classes: int
-    records: int
-
-
 class Risk(_Figures):
     """The re-identification risk of a table; see :class:`shoal.risk.Reidentification`."""
 
@@ -128,42 +118,27 @@ class Risk(_Figures):
     unique: int
     prosecutor: float
     marketer: float
-    sizes: tuple[Sizes, ...]
+    sizes: tuple[ClassSizes, ...]
     fewest: int | None = None
 
     @classmethod
     def of(cls, risk: Reidentification) -> Risk:
         """Return the figures of an assessment that a report shows."""
-        bands = tuple(
-            Sizes(smallest=band.smallest, largest=band.largest, classes=band.classes, records=band.records)
-            for band in risk.sizes
-        )
-        names = ("records", "classes", "smallest", "largest", "unique", "prosecutor", "marketer", "fewest")
-        return cls(**{name: getattr(risk, name) for name in names}, sizes=bands)
-
-
-class UnitFigures(_Figures):
-    """The risk of records, persons or households; see :class:`shoal.risk.UnitRisk`."""
-
-    number: int
-    highest: float
-    mean: float
-    certain: int
+        return cls(**{name: getattr(risk, name) for name in cls.model_fields})
 
 
 class PeopleFigures(_Figures):
     """The risk of persons with all their records, and of households; see :class:`shoal.risk.PeopleRisk`."""
 
-    records: UnitFigures
-    persons: UnitFigures
-    households: UnitFigures | None = None
+    records: UnitRisk
+    persons: UnitRisk
+    households: UnitRisk | None = None
     trajectories: int
 
     @classmethod
     def of(cls, risk: PeopleRisk) -> PeopleFigures:
         """Return the figures of an assessment that a report shows."""
-        found = asdict(risk)
-        return cls.model_validate({name: found[name] for name in cls.model_fields})
+        return cls(**{name: getattr(risk, name) for name in cls.model_fields})
 
 
 class TableFigures(_Figures):
@@ -222,15 +197,6 @@ class DisclosureFigures(_Figures):
     certain: int
 
 
-class IdentifierFigures(_Figures):
-    """What a released column holds of the identifiers of HIPAA's Safe Harbor; see :func:`shoal.risk.safe_harbor`."""
-
-    column: str
-    letters: str
-    verdict: str
-    words: str
-
-
 class BoardFigures(_Figures):
     """What a board or a data protection officer asks beyond the promises."""
 
@@ -243,19 +209,11 @@ class BoardFigures(_Figures):
     #: Of the attacks.
     seed: int | None = None
     #: The Safe Harbor list, column by column.
-    identifiers: tuple[IdentifierFigures, ...] = ()
+    identifiers: tuple[Finding, ...] = ()
     #: What was done and promised, in the terms of ISO/IEC 20889.
     techniques: tuple[tuple[str, str], ...] = ()
     #: The questions of ISO/IEC 27559 with their answers; an empty answer is one that the plan does not give.
     questions: tuple[tuple[str, str, str], ...] = ()
-
-
-class FileFigures(_Figures):
-    """A file of the release and its fingerprint."""
-
-    name: str
-    sha256: str
-    bytes: int
 
 
 class Document(_Figures):
@@ -321,7 +279,7 @@ class Document(_Figures):
     board: BoardFigures | None = None
     attention: tuple[str, ...] = ()
     limitations: tuple[str, ...]
-    files: tuple[FileFigures, ...]
+    files: tuple[File, ...]
 
     def to_json(self) -> str:
         """Return the document as JSON."""

@@ -9,7 +9,7 @@ from typing import Any
 from shoal import tables
 from shoal.errors import ShoalError, says_nothing
 from shoal.exact import fraction
-from shoal.guarantees import CERTIFICATE, NO_RANDOMNESS, Certificate, Counted, Data, Strength, load
+from shoal.guarantees import CERTIFICATE, NO_RANDOMNESS, Certificate, Counted, Data, File, Strength, load
 from shoal.methods.brief import Brief
 from shoal.methods.noise import BOUNDED, NOISE
 from shoal.methods.truthful import DifferentialPrivacy
@@ -20,7 +20,6 @@ from shoal.report._document import (
     ColumnFigures,
     ColumnRole,
     Document,
-    FileFigures,
     LevelFigures,
     PromiseFigures,
     Risk,
@@ -131,10 +130,9 @@ def _plan(folder: Path) -> Brief | None:
         return None
 
 
-def listed(certificate: Certificate) -> tuple[FileFigures, ...]:
+def listed(certificate: Certificate) -> tuple[File, ...]:
     """Return the files that a report lists: all but itself."""
-    files = [file for file in certificate.files if file.name != REPORT]
-    return tuple(FileFigures(name=file.name, sha256=file.sha256, bytes=file.bytes) for file in files)
+    return tuple(file for file in certificate.files if file.name != REPORT)
 
 
 def _noisy(certificate: Certificate) -> bool:

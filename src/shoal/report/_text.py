@@ -11,9 +11,9 @@ from shoal.exact import fraction, share
 from shoal.guarantees import AccountEntry, BudgetEntry, Certificate, Strength
 from shoal.methods import Made
 from shoal.methods.noise import GIVEN_PARTITION, NOISE, RECORD_QUERY
-from shoal.report._document import Document, PeopleFigures, Risk, UnitFigures, Variant
+from shoal.report._document import Document, PeopleFigures, Risk, Variant
 from shoal.report._markup import clean, shortened
-from shoal.risk import Reidentification
+from shoal.risk import Reidentification, UnitRisk
 from shoal.schema import Provenance, Role
 
 #: what a plan says of a release, as a reader asks for it
@@ -75,7 +75,7 @@ def people_rows(found: Sequence[PeopleFigures]) -> dict[str, list[tuple[str, ...
     return tables
 
 
-def _unit_rows(name: str, found: Sequence[UnitFigures]) -> list[tuple[str, ...]]:
+def _unit_rows(name: str, found: Sequence[UnitRisk]) -> list[tuple[str, ...]]:
     return [
         (name, *(f"{each.number:,}" for each in found)),
         ("highest risk", *(share(each.highest) for each in found)),

@@ -105,6 +105,11 @@ class Attacks:
     extremes: tuple[ExtremeValue, ...]
     seed: int
 
+    @property
+    def tried(self) -> tuple[Attack, ...]:
+        """The attacks that answer the three questions."""
+        return (self.singling_out, *([self.linkability] if self.linkability else []), *self.inference)
+
 
 def attack(original: Table, released: Table, *, seed: int = 0) -> Attacks:
     """Attack a release with everything but membership inference, which needs the method (see :func:`membership`).
