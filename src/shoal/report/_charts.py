@@ -23,6 +23,11 @@ _WIDTH, _ROW, _LABEL, _BAR = 360, 22, 128, 160
 _NARROW = 130
 #: how much of the bars' room long labels may take
 _MORE = 70
+#: bars of an ordered column from which they stand upright, on one axis
+_MANY = 9
+_TALL, _TOP, _FOOT = 130, 16, 20
+#: room for the names of rows, and for a picture of two columns
+_ROWS, _SIDE, _CELL = 110, 250, 22
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,25 +67,15 @@ class Chart:
         return self.svg(alone=True)
 
 
-def rows_chart(column: ColumnFigures) -> Chart:
-    """Draw the distribution of a column as rows; with the original's beside it where the report has it."""
-    pairs = any(bar.original is not None for bar in column.bars)
-    top = max((max(bar.released, bar.original or 0) for bar in column.bars), default=0) or 1
-    left = _left([bar.label for bar in column.bars])
-    content = join(_bar(number, bar, top, pairs=pairs, left=left) for number, bar in enumerate(column.bars))
-    header = ("value", "records", "share") if not pairs else ("value", "original", "released")
-    return Chart(
-        name=f"column:{column.name}",
-        title=column.name,
-        note=column_note(column),
-        height=max(_ROW * len(column.bars), _ROW) + 4,
-        content=content,
-        header=header,
-        rows=tuple(bar_row(bar, pairs=pairs) for bar in column.bars),
-    )
+def column_chart(column: ColumnFigures) -> Chart:
+    """Draw the distribution of a column; with the original's beside it where the report has it."""
+    ordered = column.wasserstein is not None and sum(bar.kind == "value" for bar in column.bars) >= _MANY
+    if ordered:
+        return _histogram(column)
+    return _rows_chart(f"column:{column.name}", column.name, "value", column.bars, note=_note(column))
 
 
-def column_note(column: ColumnFigures) -> str:
+def _note(column: ColumnFigures) -> str:
     """Say in a line how far a column moved."""
     if column.wasserstein is not None:
         return f"values moved by {share(column.wasserstein)} of their range on average (Wasserstein distance)"
@@ -91,14 +86,34 @@ def column_note(column: ColumnFigures) -> str:
     return f"{column.distinct:,} distinct value{'' if column.distinct == 1 else 's'}"
 
 
-def bar_row(bar: Bar, *, pairs: bool) -> tuple[str, ...]:
-    """Return a bar as the row of a table."""
-    if pairs:
-        return bar.label, share(bar.original or 0), share(bar.released)
-    return bar.label, f"{bar.records or 0:,}", share(bar.released)
+def _rows_chart(name: str, title: str, about: str, bars: Sequence[Bar], *, note: str = "") -> Chart:
+    top = max((max(bar.released, bar.original or 0) for bar in bars), default=0) or 1
+    left = _left([bar.label for bar in bars])
+    header, rows = _as_table(about, bars)
+    return Chart(
+        name=name,
+        title=title,
+        note=note,
+        height=_ROW * max(len(bars), 1) + 4,
+        content=join(_bar(number, bar, top, pairs=_paired(bars), left=left) for number, bar in enumerate(bars)),
+        header=header,
+        rows=rows,
+    )
 
 
-def _bar(number: int, bar: Bar, top: float, *, pairs: bool, left: int = _LABEL) -> Html:
+def _paired(bars: Sequence[Bar]) -> bool:
+    return any(bar.original is not None for bar in bars)
+
+
+def _as_table(about: str, bars: Sequence[Bar]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Return the header and the rows of a table that shows the same as bars."""
+    if _paired(bars):
+        rows = tuple((bar.label, share(bar.original or 0), share(bar.released)) for bar in bars)
+        return (about, "original", "released"), rows
+    return (about, "records", "share"), tuple((bar.label, f"{bar.records or 0:,}", share(bar.released)) for bar in bars)
+
+
+def _bar(number: int, bar: Bar, top: float, *, pairs: bool, left: int) -> Html:
     y = number * _ROW + 2
     full = shortened(bar.label, 200)
     if pairs:
@@ -113,26 +128,30 @@ def _bar(number: int, bar: Bar, top: float, *, pairs: bool, left: int = _LABEL) 
         said = f"{full}: {bar.records or 0:,} records, {share(bar.released)}"
         drawn = _rect(y + 3, _ROW - 8, bar.released / top, "released" if bar.kind == "value" else "aside", left=left)
         figure = share(bar.released)
+    return _row(number, bar.label, drawn, said=said, figure=figure, aside=bar.kind != "value", left=left)
+
+
+def _row(
+    number: int, label: str, drawn: Html, *, said: str, figure: str, aside: bool = False, left: int = _LABEL
+) -> Html:
+    """Return a row: its label, what is drawn, and a figure at the right."""
+    y = number * _ROW + 2
     return element(
         "g",
         element("title", said),
         element("rect", x=0, y=y - 1, width=_WIDTH, height=_ROW, class_="row"),
-        _label(y, bar.label, kind=bar.kind, left=left),
+        element(
+            "text",
+            _fitting(label, left - 8),
+            x=left - 6,
+            y=y + 15,
+            text_anchor="end",
+            unicode_bidi="isolate",
+            class_="label aside" if aside else "label",
+        ),
         drawn,
         element("text", figure, x=_WIDTH - 2, y=y + 15, text_anchor="end", class_="figure"),
         class_="mark",
-    )
-
-
-def _label(y: int, text: str, *, kind: str = "value", left: int = _LABEL) -> Html:
-    return element(
-        "text",
-        _fitting(text, left - 8),
-        x=left - 6,
-        y=y + 15,
-        text_anchor="end",
-        unicode_bidi="isolate",
-        class_="label" if kind == "value" else "label aside",
     )
 
 
@@ -176,15 +195,7 @@ def class_sizes_chart(after: Risk, before: Risk | None = None) -> Chart:
         )
         for size in after.sizes
     )
-    top = max(max(bar.released, bar.original or 0) for bar in bars) or 1
-    return Chart(
-        name="class-sizes",
-        title="Share of records by the size of their class",
-        height=_ROW * len(bars) + 4,
-        content=join(_bar(number, bar, top, pairs=before is not None) for number, bar in enumerate(bars)),
-        header=("class size", "original", "released") if before else ("class size", "records", "share"),
-        rows=tuple(bar_row(bar, pairs=before is not None) for bar in bars),
-    )
+    return _rows_chart("class-sizes", "Share of records by the size of their class", "class size", bars)
 
 
 def levels_chart(levels: Sequence[LevelFigures]) -> Chart:
@@ -216,42 +227,23 @@ def _ladder(number: int, level: LevelFigures) -> Html:
         for step in range(level.height + 1)
     )
     rail = element("line", x1=_LABEL + 8, x2=_LABEL + _BAR - 8, y1=y + 11, y2=y + 11, class_="rail")
-    said = f"{shortened(level.column, 200)}: level {level.level} of {level.height}"
     figure = f"{level.level} of {level.height}"
-    return element(
-        "g",
-        element("title", said),
-        element("rect", x=0, y=y - 1, width=_WIDTH, height=_ROW, class_="row"),
-        _label(y, level.column),
-        rail,
-        steps,
-        element("text", figure, x=_WIDTH - 2, y=y + 15, text_anchor="end", class_="figure"),
-        class_="mark",
-    )
+    said = f"{shortened(level.column, 200)}: level {figure}"
+    return _row(number, level.column, join(rail, steps), said=said, figure=figure)
 
 
 def budget_chart(steps: Sequence[Step], total: BudgetFigures) -> Chart:
     """Draw what every step spent of epsilon."""
     spending = [step for step in steps if step.epsilon or step.delta]
-    bars = [Bar(label=step.name, released=step.epsilon / (total.epsilon or 1)) for step in spending]
     marks = [
-        element(
-            "g",
-            element("title", f"{step.name}: epsilon {step.epsilon:.4g}, delta {step.delta:.3g}"),
-            element("rect", x=0, y=number * _ROW + 1, width=_WIDTH, height=_ROW, class_="row"),
-            _label(number * _ROW + 2, step.name),
-            _rect(number * _ROW + 5, _ROW - 8, bar.released, "released"),
-            element(
-                "text",
-                f"{step.epsilon:.4g}",
-                x=_WIDTH - 2,
-                y=number * _ROW + 17,
-                text_anchor="end",
-                class_="figure",
-            ),
-            class_="mark",
+        _row(
+            number,
+            step.name,
+            _rect(number * _ROW + 5, _ROW - 8, step.epsilon / (total.epsilon or 1), "released"),
+            said=f"{step.name}: epsilon {step.epsilon:.4g}, delta {step.delta:.3g}",
+            figure=f"{step.epsilon:.4g}",
         )
-        for number, (step, bar) in enumerate(zip(spending, bars, strict=True))
+        for number, step in enumerate(spending)
     ]
     return Chart(
         name="budget",
@@ -263,19 +255,6 @@ def budget_chart(steps: Sequence[Step], total: BudgetFigures) -> Chart:
     )
 
 
-#: bars of an ordered column from which they stand upright, on one axis
-_MANY = 9
-_TALL, _TOP, _FOOT = 130, 16, 20
-#: room for the names of rows, and for a picture of two columns
-_ROWS, _SIDE, _CELL = 110, 250, 22
-
-
-def column_chart(column: ColumnFigures) -> Chart:
-    """Draw the distribution of a column; with the original's beside it where the report has it."""
-    ordered = column.wasserstein is not None and sum(bar.kind == "value" for bar in column.bars) >= _MANY
-    return _histogram(column) if ordered else rows_chart(column)
-
-
 def _histogram(column: ColumnFigures) -> Chart:
     """Draw the distribution of a column with an order upright: before and after on one axis, gaps where nothing is."""
     top = max(max(bar.released, bar.original or 0) for bar in column.bars) or 1
@@ -284,11 +263,11 @@ def _histogram(column: ColumnFigures) -> Chart:
     bars = [
         _upright(bar, (place - places[0]) * step, step, top) for bar, place in zip(column.bars, places, strict=True)
     ]
-    pairs = any(bar.original is not None for bar in column.bars)
+    header, rows = _as_table("value", column.bars)
     return Chart(
         name=f"column:{column.name}",
         title=column.name,
-        note=column_note(column),
+        note=_note(column),
         height=_TOP + _TALL + _FOOT,
         content=join(
             element("text", share(top), x=0, y=11, class_="figure"),
@@ -296,8 +275,8 @@ def _histogram(column: ColumnFigures) -> Chart:
             bars,
             _ends([bar for bar in column.bars if bar.kind == "value"]),
         ),
-        header=("value", "original", "released") if pairs else ("value", "records", "share"),
-        rows=tuple(bar_row(bar, pairs=pairs) for bar in column.bars),
+        header=header,
+        rows=rows,
     )
 
 

@@ -20,7 +20,7 @@ from shoal.report._charts import (
     column_chart,
     levels_chart,
 )
-from shoal.report._document import Document, PeopleFigures, PromiseFigures, Risk, TableFigures, Variant
+from shoal.report._document import Document, PeopleFigures, PromiseFigures, Variant
 from shoal.report._internal import lattice_chart
 from shoal.report._markup import Html, element, join, shortened
 from shoal.report._page import FACTS, details, facts, figure, key, page, section, table_of, ticks
@@ -172,7 +172,9 @@ def _risks(document: Document) -> Iterable[Html]:
             continue
         yield element("div", facts(table.risk), class_="facts")
         if document.before is not None:
-            yield _compared(document.before, table.risk)
+            pairs = itertools.zip_longest(risk_figures(document.before), risk_figures(table.risk), fillvalue="")
+            rows = ((name, *pair) for name, pair in zip((*FACTS, FEWEST), pairs, strict=False))
+            yield table_of(("", "before", "after"), rows)
         yield element("p", "Classes are formed by ", ticks(table.classes_by), ".", class_="soft")
         yield element("div", figure(class_sizes_chart(table.risk, document.before)), class_="cards")
     yield from _people(document.people)
@@ -188,15 +190,6 @@ def _people(found: Sequence[PeopleFigures]) -> Iterable[Html]:
     if len(found) == 1:
         words = "Figures after are not given: the release shows who is in it, or random numbers made it."
         yield element("p", words, class_="soft")
-
-
-def _compared(before: Risk, after: Risk) -> Html:
-    return table_of(("", "before", "after"), _rows(before, after))
-
-
-def _rows(before: Risk, after: Risk) -> Iterable[tuple[str, str, str]]:
-    figures = itertools.zip_longest(risk_figures(before), risk_figures(after), fillvalue="")
-    return ((name, *pair) for name, pair in zip((*FACTS, FEWEST), figures, strict=False))
 
 
 def _data(document: Document) -> Iterable[Html]:
@@ -215,15 +208,10 @@ def _data(document: Document) -> Iterable[Html]:
             table_of(("columns", "before", "after"), pairs),
         )
     for table in document.tables:
-        yield from _columns(table, named=len(document.tables) > 1)
-
-
-def _columns(table: TableFigures, *, named: bool) -> Iterable[Html]:
-    if named:
-        yield element("h3", table.file)
-    yield element(
-        "div", [figure(column_chart(column), role=str(column.role)) for column in table.columns], class_="cards"
-    )
+        if len(document.tables) > 1:
+            yield element("h3", table.file)
+        shown = [figure(column_chart(column), role=str(column.role)) for column in table.columns]
+        yield element("div", shown, class_="cards")
 
 
 def _checking(document: Document) -> Iterable[Html]:

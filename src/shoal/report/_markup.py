@@ -74,16 +74,12 @@ def clean(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_spelt(sign) if _hidden(sign) else sign for sign in text)
+    return "".join(f"\\u{ord(sign):04x}" if _hidden(sign) else sign for sign in text)
 
 
 def _hidden(sign: str) -> bool:
     # Cc control, Cf format (bidirectional and zero-width), Cs surrogate, Cn unassigned, Zl and Zp separators
     return sign != "\n" and unicodedata.category(sign) in {"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"}
-
-
-def _spelt(sign: str) -> str:
-    return f"\\u{ord(sign):04x}"
 
 
 def shortened(text: str, length: int) -> str:
