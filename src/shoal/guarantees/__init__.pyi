@@ -33,7 +33,6 @@ from ._events import SchemeChosen as SchemeChosen
 from ._events import Suppressed as Suppressed
 from ._events import Trimmed as Trimmed
 from ._events import budget as budget
-from ._evidence import Asked as Asked
 from ._evidence import Check as Check
 from ._evidence import Decision as Decision
 from ._evidence import Evidence as Evidence

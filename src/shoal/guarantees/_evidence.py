@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,29 +17,16 @@ from shoal import tables
 from shoal.errors import ShoalError, VerificationError, says_nothing
 from shoal.guarantees._certificate import POPULATION, Certificate, Column, Data, PromiseEntry
 from shoal.guarantees._events import Counted
-from shoal.guarantees._promise import Requirement, Words
+from shoal.guarantees._promise import Words
 from shoal.schema import Attribute, Domain, Flat, FromFile, HierarchyRule, Kind, Role, Schema
 from shoal.tables import Classes, Frequencies, Table
+
+if TYPE_CHECKING:
+    from shoal.methods.brief import Brief
 
 T = TypeVar("T")
 Decision = tuple[bool, str]
 Step = Mapping[str, Any]
-
-
-class Asked(Protocol):
-    """What a plan file asks for."""
-
-    @property
-    def schema(self) -> Schema:
-        """What the columns mean."""
-
-    @property
-    def models(self) -> tuple[Requirement, ...]:
-        """The promises."""
-
-    @property
-    def method(self) -> Any:
-        """How to get there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,7 +40,7 @@ class Evidence:
     #: The released tables by file.
     tables: Mapping[str, Table]
     #: What plan.toml asks for.
-    plan: Asked
+    plan: Brief
     _counted: dict[tuple[str, ...], Frequencies] = field(default_factory=dict, init=False, repr=False)
 
     def data(self, entry: PromiseEntry) -> Data:
@@ -88,7 +75,7 @@ class Evidence:
             alike=data.class_column is None,
             columns=tuple(columns),
             person=person,
-            linked=person is not None and bool(self.plan.method.linked),
+            linked=person is not None and self.plan.method.linked,
         )
 
     def classes(

@@ -150,15 +150,6 @@ def singling_out(pair: Pair, *, attempts: int = 1000, seed: int = 0) -> Attack:
     each column from another released record, so that it knows the columns but no record. In a column that was perturbed
     a description says "at least" or "at most" the released value, whichever is nearer to its end of the column.
 
-    Parameters
-    ----------
-    pair
-        A table and its release.
-    attempts
-        The number of descriptions.
-    seed
-        Of the draws.
-
     Notes
     -----
     The first of the three questions of the EU's Article 29 Working Party (Opinion 05/2014), as asked by Giomi et al.
@@ -217,23 +208,8 @@ def linkability(pair: Pair, *, targets: int = 300, splits: int = 3, seed: int = 
     The quasi-identifiers are split into two halves; the intruder holds one half of every target's values in one file
     and the other half in another, both shuffled. For a row of the first file the intruder takes the row of the second
     that the most released records connect: records that fit the one on its columns and the other on its own. The
-    baseline is a guess. The second of the Working Party's three questions.
-
-    Parameters
-    ----------
-    pair
-        A table and its release.
-    targets
-        The number of people in the two files.
-    splits
-        The number of random splits of the columns; the attempts of all count.
-    seed
-        Of the draws.
-
-    Returns
-    -------
-    Attack or None
-        None where there is only one quasi-identifier.
+    baseline is a guess; the attempts of all ``splits`` count. The second of the Working Party's three questions. None
+    where there is only one quasi-identifier.
     """
     if targets < 1 or splits < 1:
         raise ParameterError("`targets` and `splits` of `linkability` must be at least 1.")
@@ -261,12 +237,10 @@ def _joined(pair: Pair, people: Codes, left: list[int], right: list[int]) -> flo
     second, right_of = pair.released.grouped(right)
     records = np.argsort(left_of, kind="stable")
     starts = np.searchsorted(left_of[records], np.arange(int(left_of.max(initial=-1)) + 2))
-    rows, boxes = fitting(pair.only(left), people[:, left])
-    boxes = boxes[np.argsort(rows, kind="stable")]
-    edges = np.cumsum(np.bincount(rows, minlength=len(people)))
+    fits = _by_person(*fitting(pair.only(left), people[:, left]), len(people))
     partners, partner_boxes = fitting(pair.only(right), people[:, right])
     joined = 0.0
-    for person, mine in enumerate(np.split(boxes, edges[:-1])):
+    for person, mine in enumerate(fits):
         weights = np.zeros(len(second))
         for box in mine.tolist():
             fit = records[starts[box] : starts[box + 1]]
@@ -287,22 +261,8 @@ def inference(pair: Pair, *, targets: int = 1000, tolerance: float = 0.05, seed:
     To tell what taking part costs a person from what statistics teach about everybody, run the attack twice: on the
     table that was released, and on people who are not in it (``Pair.of(others, released)``).
 
-    Parameters
-    ----------
-    pair
-        A table and its release.
-    targets
-        The number of people, drawn from the table.
-    tolerance
-        A number or day counts as guessed if it is off by at most this share of the distance between the 5 % and the
-        95 % quantile of the column.
-    seed
-        Of the draws.
-
-    Returns
-    -------
-    tuple of Attack
-        One per sensitive column.
+    A number or day counts as guessed if it is off by at most ``tolerance`` times the distance between the 5 % and the
+    95 % quantile of the column.
     """
     if targets < 1 or not 0 <= tolerance < 1:
         raise ParameterError("`targets` of `inference` must be at least 1, and `tolerance` in [0, 1).")
@@ -310,38 +270,29 @@ def inference(pair: Pair, *, targets: int = 1000, tolerance: float = 0.05, seed:
     known = list(pair.quasi_identifiers)
     people = pair.original.low[draw(pair.original.counts, targets, generator)]
     boxes, owners = pair.released.grouped(known)
-    fits = _Fits.of(*fitting(pair.only(known), people[:, known]), number=len(people), boxes=len(boxes))
-    return tuple(_guess(pair, column, people[:, column], fits, owners, tolerance) for column in pair.sensitive)
+    fits = _by_person(*fitting(pair.only(known), people[:, known]), len(people))
+    return tuple(
+        _guess(pair, column, people[:, column], fits, owners, len(boxes), tolerance) for column in pair.sensitive
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Fits:
-    """The boxes that each person fits: ``boxes[edges[i]:edges[i + 1]]``; there are ``number`` boxes in all."""
-
-    boxes: Rows
-    edges: Rows
-    number: int
-
-    @classmethod
-    def of(cls, people: Rows, fitted: Rows, *, number: int, boxes: int) -> _Fits:
-        order = np.argsort(people, kind="stable")
-        edges = np.concatenate([[0], np.cumsum(np.bincount(people, minlength=number))])
-        return cls(boxes=fitted[order], edges=edges, number=boxes)
-
-    def of_person(self, person: int) -> Rows:
-        return self.boxes[self.edges[person] : self.edges[person + 1]]
+def _by_person(people: Rows, boxes: Rows, number: int) -> list[Rows]:
+    """Return the boxes that each of the people fits, given all pairs of one and the other."""
+    edges = np.cumsum(np.bincount(people, minlength=number))
+    return np.split(boxes[np.argsort(people, kind="stable")], edges[:-1])[:number]
 
 
-def _guess(pair: Pair, column: int, truth: Codes, fits: _Fits, owners: Rows, tolerance: float) -> Attack:
+def _guess(
+    pair: Pair, column: int, truth: Codes, fits: list[Rows], owners: Rows, boxes: int, tolerance: float
+) -> Attack:
     axis, values = pair.axes[column], _Values(pair, column)
     everywhere = int(values.best(values.counted(np.zeros(len(owners), dtype=np.int64)), 1)[0])
     counted = values.counted(owners)
-    by_box = np.where((best := values.best(counted, fits.number)) < 0, everywhere, best)
-    alone = np.diff(fits.edges) == 1
+    by_box = np.where((best := values.best(counted, boxes)) < 0, everywhere, best)
     guesses = np.full(len(truth), everywhere, dtype=np.int64)
-    guesses[alone] = by_box[fits.boxes[fits.edges[:-1][alone]]]
-    for person in np.flatnonzero(np.diff(fits.edges) > 1).tolist():
-        guesses[person] = values.best(counted.only(fits.of_person(person)), 1)[0]
+    for person, mine in enumerate(fits):
+        if len(mine):
+            guesses[person] = by_box[mine[0]] if len(mine) == 1 else values.best(counted.only(mine), 1)[0]
     width = _width(pair, column) * tolerance
     return Attack(
         name="inference",

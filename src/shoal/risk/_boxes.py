@@ -91,13 +91,6 @@ def cover(axis: ColumnAxis, released: Labels) -> Cover:
     A value of the column covers itself; a value of a level of its hierarchy covers the leaves below it. ``*`` and,
     where no value is missing in the original, the missing value cover everything. ``[a, b]``, ``[a, b)``, ``< a`` and
     ``>= a`` of ordered columns cover the leaves in between. Anything else is a value of its own that covers nobody.
-
-    Parameters
-    ----------
-    axis
-        The column of the original.
-    released
-        The distinct released values.
     """
     size, leaves, hierarchy = axis.leaves, axis.labels[: axis.leaves], axis.hierarchy
     texts, known = pa.array(released, pa.string()), pa.array(leaves, pa.string())

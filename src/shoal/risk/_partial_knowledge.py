@@ -41,17 +41,9 @@ class Knowledge:
 def linkage(pair: Pair, *, targets: int = 1000, subsets: int = 10, seed: int = 0) -> tuple[Knowledge, ...]:
     """Let an intruder who knows 1, 2, ... all quasi-identifiers of a person look for the person's record.
 
-    Parameters
-    ----------
-    pair
-        A table and its release; a table and itself for the risk as it is.
-    targets
-        The number of people to look for, drawn from the table; fewer where a large release was perturbed, since every
-        record must then be compared with everybody.
-    subsets
-        At most this many sets of columns for each number of columns; drawn where there are more.
-    seed
-        Of the draws.
+    At most ``subsets`` sets of columns are tried for each number of columns, drawn where there are more, on ``targets``
+    people of the table; on fewer where a large release was perturbed, since every record must then be compared with
+    everybody. A table and itself give the risk as it is.
 
     Assumptions
     -----------
@@ -155,16 +147,15 @@ def combinations(pair: Pair, *, most: int = 3) -> tuple[Combination, ...]:
         if size > 1 and (len(sets) + math.comb(len(known), size)) * work > _WORK:
             break
         sets += list(itertools.combinations(known, size))
-    found = [_combination(pair, columns) for columns in sets]
+    found = [
+        Combination(
+            columns=tuple(pair.axes[column].name for column in columns),
+            original=_crowds(pair.original, columns),
+            released=_crowds(pair.released, columns),
+        )
+        for columns in sets
+    ]
     return tuple(sorted(found, key=lambda each: (-each.original.unique, -each.original.average, each.columns)))
-
-
-def _combination(pair: Pair, columns: Sequence[int]) -> Combination:
-    return Combination(
-        columns=tuple(pair.axes[column].name for column in columns),
-        original=_crowds(pair.original, columns),
-        released=_crowds(pair.released, columns),
-    )
 
 
 def _crowds(boxes: Boxes, columns: Sequence[int]) -> Crowds:

@@ -269,12 +269,8 @@ def people_risk(table: Table) -> PeopleRisk | None:
 def risk_of_classes(found: Frequencies, labels: Counts, column: str | None) -> PeopleRisk:
     """Measure the risk of the persons and households of a release whose classes look alike.
 
-    Parameters
-    ----------
-    labels
-        The class of every tuple; negative for tuples that are not released.
-    column
-        The column that says whose record it is; None where every record is of a person of its own.
+    ``labels`` are the class of every tuple, negative for tuples that are not released; ``column`` says whose record it
+    is, None where every record is of a person of its own.
     """
     classes, persons, counts, times = _pairs(found, labels)
     number = int(persons.max(initial=-1)) + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -136,13 +137,11 @@ def _together(first: _Spread, second: _Spread, counts: npt.NDArray[np.int64]) ->
     return table
 
 
-class BoxMoments:
+class BoxMoments(NamedTuple):
     """The mean place of every box in a column, and the mean of its square; not a number where it is missing."""
 
-    __slots__ = ("first", "second")
-
-    def __init__(self, first: Floats, second: Floats) -> None:
-        self.first, self.second = first, second
+    first: Floats
+    second: Floats
 
 
 def moments(boxes: Boxes, column: int, axis: ColumnAxis) -> BoxMoments | None:

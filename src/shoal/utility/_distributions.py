@@ -194,14 +194,7 @@ def round_edges(numbers: Floats, weights: Floats, most: int) -> Floats | None:
 def grouped(axis: ColumnAxis, shares: Floats, most: int) -> list[Group]:
     """Put the labels of a column into at most about ``most`` groups and one of missing values.
 
-    Parameters
-    ----------
-    axis
-        The column.
-    shares
-        How much each label counts: where values have no order, the commonest get groups of their own.
-    most
-        The number of groups.
+    ``shares`` say how much each label counts: where values have no order, the commonest get groups of their own.
     """
     missing = np.array([position for position, label in enumerate(axis.labels) if label is None], dtype=np.int64)
     known = np.array([position for position, label in enumerate(axis.labels) if label is not None], dtype=np.int64)

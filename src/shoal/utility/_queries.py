@@ -36,24 +36,8 @@ def query_error(
     A query asks for the records within a range of leaves in each of 1 to ``columns`` random columns: ages 30 to 44,
     admitted in spring, from neighbouring towns. On the release every record counts with the chance that it lies in all
     ranges, generalised values spread over their leaves, and the sum is scaled to the size of the table, which is public
-    for most releases. The workload of LeFevre et al. (2006) and Xiao and Tao (2006).
-
-    Parameters
-    ----------
-    pair
-        A table and its release.
-    number
-        The number of queries.
-    columns
-        The largest number of columns in a query.
-    selectivity
-        The share of the domain that a query covers, in (0, 1): each of its c ranges covers the c-th root.
-    seed
-        Of the draws.
-
-    Notes
-    -----
-    Cost: O(number * boxes).
+    for most releases. A query covers ``selectivity`` of the domain, in (0, 1): each of its c ranges covers the c-th
+    root. The workload of LeFevre et al. (2006) and Xiao and Tao (2006). Cost: O(number * boxes).
     """
     if number < 1 or columns < 1 or not 0 < selectivity < 1:
         raise ParameterError("`number` and `columns` of `query_error` must be at least 1, and `selectivity` in (0, 1).")

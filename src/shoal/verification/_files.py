@@ -327,35 +327,36 @@ def _unlinked(data: Data) -> list[str]:
     return [column.name for column in data.columns if column.name != data.class_column]
 
 
-def check_hierarchies(plan: Brief, evidence: Evidence) -> list[Check]:
+def check_hierarchies(evidence: Evidence) -> list[Check]:
     """Make the hierarchies of sensitive columns again from the plan, for the released values, and compare."""
     checks = []
     listed = {entry.name for entry in evidence.certificate.files}
     for data in evidence.certificate.tables:
         for column in data.columns:
-            if column.hierarchy is None or column.name not in plan.schema:
+            if column.hierarchy is None or column.name not in evidence.plan.schema:
                 continue
             if column.hierarchy not in listed or not (evidence.folder / column.hierarchy).is_file():
                 detail = "the certificate names it, but does not fingerprint it"
                 checks.append(Check(subject=column.name, passed=False, detail=detail))
                 continue
-            rule = plan.schema[column.name].hierarchy
+            rule = evidence.plan.schema[column.name].hierarchy
             if rule is not None and rule.data_dependent:
                 detail = "on the publisher's word: its levels were read off the original table"
                 checks.append(Check(subject=column.hierarchy, passed=True, detail=detail, shown=False))
                 continue
-            same = _rebuilt(plan, evidence, data, column.name) == (evidence.folder / column.hierarchy).read_bytes()
+            same = _rebuilt(evidence, data, column.name) == (evidence.folder / column.hierarchy).read_bytes()
             detail = "follows from plan.toml" if same else "is not the hierarchy that plan.toml declares"
             checks.append(Check(subject=column.hierarchy, passed=same, detail=detail))
     return checks
 
 
-def _rebuilt(plan: Brief, evidence: Evidence, data: Data, name: str) -> bytes:
+def _rebuilt(evidence: Evidence, data: Data, name: str) -> bytes:
     """Return the hierarchy file of a sensitive column, for the released values, as the plan declares it."""
     first, *others = (each.name for each in data.columns if each.name != name)
     grouped = Attribute(name=first, role=Role.QUASI_IDENTIFIER, hierarchy=Flat())
     unread = (Attribute(name=other, role=Role.INSENSITIVE) for other in others)
-    schema = Schema(attributes=(plan.schema[name], grouped, *unread), folder=plan.schema.folder)
+    described = evidence.plan.schema
+    schema = Schema(attributes=(described[name], grouped, *unread), folder=described.folder)
     table = evidence.tables[data.file]
     encoded = tables.encode(table.with_schema(schema, allow_empty=True), sensitive=(name,))
     hierarchy = encoded.frequencies.sensitive[0].hierarchy

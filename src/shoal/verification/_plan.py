@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from fractions import Fraction
 
 from shoal import schema
@@ -18,8 +18,6 @@ from shoal.guarantees import (
     Decision,
     Event,
     Evidence,
-    PromiseEntry,
-    Step,
     checked,
     column,
     randomness,
@@ -45,8 +43,6 @@ _REPEATED = {
     "blocked",
     "counted",
 }
-#: steps that the parameters of a method ask for
-FURTHER = ("aggregated",)
 #: steps that draw random numbers
 _RANDOM = {"permuted", "randomized", "ranked", "sampled", "trimmed", "tables-trimmed", "noised", "concepts-drawn"}
 
@@ -55,9 +51,9 @@ _RANDOM = {"permuted", "randomized", "ranked", "sampled", "trimmed", "tables-tri
 _UNITS = (Fraction(1, 10**12), Fraction(1, 10**18), Fraction(1, 10**12))
 
 
-def check_plan(plan: Brief, evidence: Evidence) -> list[Check]:
+def check_plan(evidence: Evidence) -> list[Check]:
     """Return one check per part of the certificate that the plan decides."""
-    certificate = evidence.certificate
+    plan, certificate = evidence.plan, evidence.certificate
     parts: dict[str, Callable[[], Decision]] = {
         "schema": lambda: _schema(plan.schema, certificate),
         "tables": lambda: _tables(plan, certificate),
@@ -82,8 +78,7 @@ def _schema(described: Schema, certificate: Certificate) -> Decision:
         return False, "the schema of plan.toml is not the certified one"
     if (certificate.roles == "guessed") != described.guessed:
         return False, "the certificate and plan.toml disagree on whether the roles were guessed"
-    known = quoted(described.quasi_identifiers)
-    return True, f"the quasi-identifiers are {known}"
+    return True, f"the quasi-identifiers are {quoted(described.quasi_identifiers)}"
 
 
 def _tables(plan: Brief, certificate: Certificate) -> Decision:
@@ -97,7 +92,8 @@ def _tables(plan: Brief, certificate: Certificate) -> Decision:
         file: {*names} for file, names in expected.items()
     }:
         return False, "the tables or their columns are not those that the plan gives"
-    bucketized = _bucketized(certificate)
+    steps = [step for step in certificate.steps if step.get("step") == "bucketized"]
+    bucketized = {str(name) for step in steps for name in step["columns"]}  # type: ignore[attr-defined]
     for data in certificate.tables:
         for each in data.columns:
             if each.name == data.class_column:
@@ -190,12 +186,6 @@ def _ascending(said: Column, described: Schema) -> bool:
     return numbers == sorted(numbers)
 
 
-def _bucketized(certificate: Certificate) -> set[str]:
-    """Return the columns that are released as buckets of their values."""
-    steps = [step for step in certificate.steps if step.get("step") == "bucketized"]
-    return {str(name) for step in steps for name in step["columns"]}  # type: ignore[attr-defined]
-
-
 def _domains(plan: Brief, certificate: Certificate) -> Decision:
     said = {domain.column: domain for domain in certificate.domains}
     if len(said) != len(certificate.domains):
@@ -228,25 +218,24 @@ def _steps(plan: Brief, evidence: Evidence) -> Decision:
     left_out = [name for name in described.identifiers if described[name].role.left_out]
     if any(step.get("left_out", left_out) != left_out for step in evidence.steps("dropped")):
         return False, "the columns that were left out are not those of plan.toml"
-    if any("method" in step and step["method"] != _method_of(plan.method, step) for step in certificate.steps):
+    method = getattr(plan.method, "inner", plan.method.name)
+    if any(step.get("method", method) != method for step in certificate.steps):
         return False, "a step names another method than plan.toml"
     further = [event.to_json() for event in plan.method.further_steps]
-    for name in FURTHER:
-        taken = [Event.from_json(step).to_json() for step in evidence.steps(name)]
-        if taken != [step for step in further if step["step"] == name]:
-            return False, f"the step `{name}` is not what plan.toml asks for"
+    taken = [Event.from_json(step).to_json() for step in evidence.steps("aggregated")]
+    if taken != [step for step in further if step["step"] == "aggregated"]:
+        return False, "the step `aggregated` is not what plan.toml asks for"
     missing = [name for name in plan.method.keeps.steps if not evidence.steps(name)]
     if missing:
         return False, f"the step `{missing[0]}` is missing, without which there is no such release"
     if certificate.steps[-1]["step"] != "ordered":
         return False, "the steps are not in the order in which they are taken"
     once = [step["step"] for step in certificate.steps if step["step"] not in _REPEATED]
-    if len({*once}) != len(once) and not plan.method.keeps.several_tables:
-        return False, "a step appears twice"
-    if len(evidence.steps("sliced")) > 1:
+    twice = len({*once}) != len(once) and not plan.method.keeps.several_tables
+    if twice or len(evidence.steps("sliced")) > 1:
         return False, "a step appears twice"
     for done in evidence.steps("suppressed"):
-        if not (done["records"] >= 0 and done["of"] - done["records"] in _records(certificate)):
+        if not (done["records"] >= 0 and done["of"] - done["records"] in {data.records for data in certificate.tables}):
             return False, "the suppressed records do not add up"
     if not _coarse_enough(plan, evidence):
         return False, "the step `coarsened` does not fit the columns and levels of the release"
@@ -303,7 +292,8 @@ def _miscounted(step: Counted, plan: Brief, evidence: Evidence) -> str | None:
     if plan.method.shows_members != (step.hidden is not None):
         return "the steps do not say how many records of a class one person has"
     if plan.method.shows_members and data.class_column is None:
-        made = [(each.get("classes", each.get("clusters")), each["smallest"]) for each in _classings(evidence)]
+        hidden = evidence.steps("classed", "ranked")  # these put records into classes that nobody sees
+        made = [(each.get("classes", each.get("clusters")), each["smallest"]) for each in hidden]
     else:
         classes = Classes.grouped(
             evidence.frequencies(data, columns=data.with_classes_of(step.columns or data.quasi_identifiers))
@@ -323,23 +313,9 @@ def _miscounted(step: Counted, plan: Brief, evidence: Evidence) -> str | None:
     return "a class has more persons than records" if step.fewest > step.smallest else None
 
 
-def _classings(evidence: Evidence) -> list[Step]:
-    """Return the steps that put records into classes that nobody sees."""
-    return evidence.steps("classed", "ranked")
-
-
-def _records(certificate: Certificate) -> set[int]:
-    return {data.records for data in certificate.tables}
-
-
-def _method_of(method: Method, step: object) -> str:
-    del step
-    return getattr(method, "inner", method.name)
-
-
 def _promises(plan: Brief, certificate: Certificate) -> Decision:
     """Compare the promises with those asked for: none twice, too few, or too many."""
-    said = [_key(entry) for entry in certificate.promises]
+    said = [(each.model, repr(sorted(each.parameters.items(), key=str)), each.file) for each in certificate.promises]
     if len({*said}) != len(said):
         return False, "a promise appears twice"
     asked = [model.resolved(plan.schema) for model in plan.models]
@@ -353,13 +329,12 @@ def _promises(plan: Brief, certificate: Certificate) -> Decision:
     return True, f"{len(said)}, as plan.toml asks for"
 
 
-def _key(entry: PromiseEntry) -> tuple[str, str, str | None]:
-    return entry.model, repr(sorted(entry.parameters.items(), key=str)), entry.file
-
-
 def _budget(certificate: Certificate) -> Decision:
     """Compare the budget with what the steps spend."""
-    spent = [_total(step.get(f"{name}_spent", 0) for step in certificate.steps) for name in ("epsilon", "delta")]
+    spent = [
+        sum((Fraction(str(step.get(f"{name}_spent", 0))) for step in certificate.steps), Fraction(0))
+        for name in ("epsilon", "delta")
+    ]
     stated = [Fraction(0)] * 2
     if certificate.budget is not None:
         stated = [Fraction(certificate.budget.epsilon), Fraction(certificate.budget.delta)]
@@ -390,10 +365,6 @@ def _account(plan: Brief, certificate: Certificate) -> Decision:
         return False, "the account has spent less than this release alone, or more than it may"
     name, amount = ("rho", paid[2]) if stated.budget.rho is not None else ("epsilon", paid[0])
     return True, f"paid {name} {float(amount):.6g}, delta {float(paid[1]):.6g}, within what it may spend"
-
-
-def _total(spent: Iterable[object]) -> Fraction:
-    return sum((Fraction(str(each)) for each in spent), Fraction(0))
 
 
 def _measures(method: Method, certificate: Certificate) -> Decision:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,17 +56,12 @@ def new_key(name: str | Path) -> tuple[Path, Path]:
 def read_key(path: str | Path) -> Ed25519PrivateKey:
     """Read a private key to sign with; no message says what is in the file."""
     _need_cryptography()
-    from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-    path = Path(path)
-    problem = f"`{path.name}` is not a private Ed25519 key in PEM without a password"
-    try:
-        key = load_pem_private_key(_content(path), password=None)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
-        raise InputError(problem, hint="`shoal sign --new-key NAME` makes one") from None
+    key = _loaded(Path(path), partial(load_pem_private_key, password=None))
     if not isinstance(key, Ed25519PrivateKey):
+        problem = f"`{Path(path).name}` is not a private Ed25519 key in PEM without a password"
         raise InputError(problem, hint="`shoal sign --new-key NAME` makes one")
     return key
 
@@ -72,17 +69,12 @@ def read_key(path: str | Path) -> Ed25519PrivateKey:
 def read_signer(path: str | Path) -> bytes:
     """Return the public key in a file as 44 bytes of DER."""
     _need_cryptography()
-    from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
-    path = Path(path)
-    problem = f"`{path.name}` is not a public Ed25519 key in PEM"
-    try:
-        key = load_pem_public_key(_content(path))
-    except (ValueError, TypeError, UnsupportedAlgorithm):
-        raise InputError(problem, hint="give the file that the publisher calls NAME.pub.pem") from None
+    key = _loaded(Path(path), load_pem_public_key)
     if not isinstance(key, Ed25519PublicKey):
+        problem = f"`{Path(path).name}` is not a public Ed25519 key in PEM"
         raise InputError(problem, hint="give the file that the publisher calls NAME.pub.pem")
     return _PREFIX + key.public_bytes_raw()
 
@@ -168,11 +160,16 @@ def _fingerprint(public: bytes) -> str:
     return f"SHA256:{hashlib.sha256(public).hexdigest()}"
 
 
-def _content(path: Path) -> bytes:
+def _loaded(path: Path, read: Callable[[bytes], object]) -> object:
+    """Return the key in a file; None where it holds none."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+
     try:
-        return path.read_bytes()
+        return read(path.read_bytes())
     except OSError as error:
         raise InputError(f"the key file `{path.name}` cannot be read: {reason(error)}") from None
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        return None
 
 
 def _need_cryptography() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +156,7 @@ def _checks(folder: Path, *, rendered: bool, site: Site) -> list[Check]:
         checks.extend(_open(folder, data, certificate, opened, site))
     if len(opened) == len(certificate.tables):
         evidence = Evidence(folder=folder, certificate=certificate, tables=opened, plan=plan)
-        checks.extend(_check_content(plan, evidence, rendered=rendered, site=site))
+        checks.extend(_check_content(evidence, rendered=rendered, site=site))
     return checks
 
 
@@ -193,14 +193,14 @@ def _plan(folder: Path, certificate: Certificate) -> Brief | None:
     return plan if plan.dumps() == (folder / PLAN).read_text(encoding="utf-8") else None
 
 
-def _check_content(plan: Brief, evidence: Evidence, *, rendered: bool, site: Site) -> list[Check]:
+def _check_content(evidence: Evidence, *, rendered: bool, site: Site) -> list[Check]:
     """Check what the files say, once they are there and can be read."""
     try:
         checks = [
             *check_copies(evidence, site),
-            *check_plan(plan, evidence),
+            *check_plan(evidence),
             *check_links(evidence),
-            *check_hierarchies(plan, evidence),
+            *check_hierarchies(evidence),
             *_check_wording(evidence.certificate),
         ]
         for entry in evidence.certificate.promises:
@@ -210,7 +210,7 @@ def _check_content(plan: Brief, evidence: Evidence, *, rendered: bool, site: Sit
         if says_nothing(error):
             raise
         return [Check(subject=evidence.certificate.data.file, passed=False, detail="; ".join(error.problems))]
-    return [*checks, *on_trust(plan, evidence.certificate)]
+    return [*checks, *_on_trust(evidence)]
 
 
 def _check_wording(certificate: Certificate) -> list[Check]:
@@ -225,20 +225,11 @@ def _check_wording(certificate: Certificate) -> list[Check]:
 
 
 def _check_promise(entry: PromiseEntry, evidence: Evidence) -> list[Check]:
-    if entry.file not in (None, *evidence.tables):
-        return [_unknown(entry)]
-    try:
-        return promises.check(entry, evidence)
-    except KeyError:
-        return [_unknown(entry)]
-
-
-def _unknown(entry: PromiseEntry) -> Check:
-    return Check(
-        subject=f"{entry.model} ({entry.strength})",
-        passed=False,
-        detail="this version of Shoal cannot check this promise",
-    )
+    if entry.file in (None, *evidence.tables):
+        with suppress(KeyError):
+            return promises.check(entry, evidence)
+    detail = "this version of Shoal cannot check this promise"
+    return [Check(subject=f"{entry.model} ({entry.strength})", passed=False, detail=detail)]
 
 
 def _open(folder: Path, data: Data, certificate: Certificate, opened: dict[str, Table], site: Site) -> list[Check]:
@@ -251,9 +242,15 @@ def _open(folder: Path, data: Data, certificate: Certificate, opened: dict[str, 
     suffix = "" if data is certificate.data else f" of {data.file}"
     try:
         table = site.open(folder / data.file)
-        checks.append(_check_columns(table, data, suffix))
-        if checks[-1].passed:
-            checks.append(_check_records(table, data, suffix))
+        expected = tuple(column.name for column in data.columns)
+        same = tuple(table.columns) == expected
+        detail = f"{len(expected)} columns as certified" if same else "the columns are not the certified ones"
+        checks.append(Check(subject=f"columns{suffix}", passed=same, detail=detail))
+        if same:
+            found = table.count()
+            same = found == data.records
+            detail = f"{found:,} as certified" if same else f"{found:,}; the certificate says {data.records:,}"
+            checks.append(Check(subject=f"records{suffix}", passed=same, detail=detail))
             opened[data.file] = table
     except ShoalError as error:
         if says_nothing(error):
@@ -262,31 +259,13 @@ def _open(folder: Path, data: Data, certificate: Certificate, opened: dict[str, 
     return checks
 
 
-def _check_columns(table: Table, data: Data, suffix: str) -> Check:
-    expected = tuple(column.name for column in data.columns)
-    same = tuple(table.columns) == expected
-    return Check(
-        subject=f"columns{suffix}",
-        passed=same,
-        detail=f"{len(expected)} columns as certified" if same else "the columns are not the certified ones",
-    )
-
-
-def _check_records(table: Table, data: Data, suffix: str) -> Check:
-    found, expected = table.count(), data.records
-    return Check(
-        subject=f"records{suffix}",
-        passed=found == expected,
-        detail=f"{found:,} as certified" if found == expected else f"{found:,}; the certificate says {expected:,}",
-    )
-
-
-def on_trust(plan: Brief, certificate: Certificate) -> list[Check]:
+def _on_trust(evidence: Evidence) -> list[Check]:
     """Return what a reader must believe, given that all else was checked."""
+    plan, certificate = evidence.plan, evidence.certificate
     found = {"records": "that they were made from the publisher's table by this plan"}
-    if any(step.get("step") == "suppressed" for step in certificate.steps):
+    if evidence.steps("suppressed"):
         found["suppressed records"] = "their number"
-    if any(step.get("step") == "left-out" for step in certificate.steps):
+    if evidence.steps("left-out"):
         found["records left out"] = "their number"
     if not certificate.randomness.startswith(NO_RANDOMNESS):
         source = "the operating system" if certificate.randomness == CRYPTOGRAPHIC else "a seed"
@@ -297,7 +276,7 @@ def on_trust(plan: Brief, certificate: Certificate) -> list[Check]:
         found["other releases"] = "that epsilon and delta of all releases of these people are added up"
         if certificate.account is not None:
             found["other releases"] = "that the account counts everything that was released about these people"
-    if any(step.get("step") == "counted" for step in certificate.steps):
+    if evidence.steps("counted"):
         found["persons"] = "that the person column says whose record it is"
         if not plan.method.linked:
             found["persons"] = "how many there are in each class, for they are not in the release"

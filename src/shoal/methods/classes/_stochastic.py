@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, Protocol, get_args
+from typing import ClassVar, Protocol, cast, get_args
 
 import pyarrow as pa
 
@@ -240,7 +240,7 @@ class LocalPrivacy(ClassPromise):
         """Return the promise with the domains that the plan declares."""
         del entry
         cryptographic = evidence.certificate.randomness == CRYPTOGRAPHIC
-        return self.over(evidence.plan.schema, evidence.plan.method, cryptographic=cryptographic)
+        return self.over(evidence.plan.schema, cast("Randomizes", evidence.plan.method), cryptographic=cryptographic)
 
     def decide(self, entry: PromiseEntry, evidence: Evidence) -> Decision:
         """Add up what the steps spend on the columns of the promise, and look for values that are not declared."""
@@ -317,7 +317,7 @@ def _domain(name: str, schema: Schema, method: Randomizes) -> Listed | NumberGri
 
 def _strange(step: Step, entry: PromiseEntry, evidence: Evidence) -> str | None:
     """Say what is wrong with a randomised column: another mechanism than the plan's, or values out of its domain."""
-    name, schema, method = str(step["column"]), evidence.plan.schema, evidence.plan.method
+    name, schema, method = str(step["column"]), evidence.plan.schema, cast("Randomizes", evidence.plan.method)
     if step["mechanism"] != method.mechanism_for(schema[name]):
         return f"`{name}` was not randomised as plan.toml asks for"
     domain, values = (

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,6 @@ import pyarrow as pa
 from shoal import schema
 from shoal.exact import fraction
 from shoal.guarantees import (
-    Asked,
     Certificate,
     Check,
     Decision,
@@ -37,6 +36,9 @@ from shoal.methods.noise._sensitivity import MOST_IN_BOX, NoiseKind, Target
 from shoal.methods.truthful import gaussian
 from shoal.schema import Provenance
 
+if TYPE_CHECKING:
+    from shoal.methods.brief import Brief
+
 PLAN = "plan.toml"
 DRAWN = f"that they were drawn so, {UNSEEN}"
 
@@ -51,7 +53,7 @@ class _Checked:
     per_person: int
     certificate: Certificate
     rows: Mapping[str, pa.Table]
-    plan: Asked
+    plan: Brief
     numbers: Mapping[str, NumberColumn]
     concepts: Mapping[str, ConceptColumn]
 
